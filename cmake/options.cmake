@@ -1,0 +1,50 @@
+# Compiler options of our own sources, in one place. PTXGEN_SANITIZE takes what -fsanitize= takes.
+option(PTXGEN_WERROR "Warnings are errors" OFF)
+set(PTXGEN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
+option(PTXGEN_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(PTXGEN_NVPTXCOMPILER "Link NVIDIA's static PTX compiler where it is found" ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+
+# The toolkit's libnvptxcompiler_static.a, or the one of NVIDIA's wheel.
+set(PTXGEN_NVPTXCOMPILER_LIBRARY "")
+if(PTXGEN_NVPTXCOMPILER)
+    find_library(NVPTXCOMPILER_STATIC nvptxcompiler_static
+        HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
+    if(NVPTXCOMPILER_STATIC)
+        set(PTXGEN_NVPTXCOMPILER_LIBRARY ${NVPTXCOMPILER_STATIC})
+    endif()
+endif()
+
+function(ptxgen_compile_options target)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    if(PTXGEN_NVPTXCOMPILER_LIBRARY)
+        target_compile_definitions(${target} PRIVATE PG_HAVE_NVPTXCOMPILER)
+    endif()
+    target_compile_options(${target} PRIVATE
+        -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+        -Wno-sign-conversion -fno-strict-aliasing
+        $<$<BOOL:${PTXGEN_WERROR}>:-Werror>)
+    if(PTXGEN_SANITIZE)
+        target_compile_options(${target} PRIVATE
+            -fsanitize=${PTXGEN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    endif()
+    if(PTXGEN_FUZZ)
+        target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
+endfunction()
+
+function(ptxgen_link_options target)
+    if(PTXGEN_SANITIZE)
+        target_link_options(${target} PUBLIC -fsanitize=${PTXGEN_SANITIZE})
+    endif()
+endfunction()

@@ -1,0 +1,24 @@
+/* Text helpers on pointer + length strings, and number parsing that never depends on the locale. */
+#ifndef PG_STR_H
+#define PG_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pg_str {
+    const char *p;
+    size_t n;
+} pg_str;
+
+pg_str pg_str_of(const char *s);
+bool pg_str_eq(pg_str a, pg_str b);
+bool pg_str_is(pg_str a, const char *s);
+/* Cuts the next word (split at spaces, tabs, newlines) off *rest; n = 0 when none is left. */
+pg_str pg_str_word(pg_str *rest);
+/* The whole of s as a decimal integer, optional '-'; false if it is not one or does not fit. */
+bool pg_str_i64(pg_str s, int64_t *out);
+/* Levenshtein distance, for "did you mean"; strings over 63 bytes count as far apart. */
+size_t pg_str_distance(pg_str a, pg_str b);
+
+#endif
