@@ -1,0 +1,281 @@
+/* ptxgen: GPU kernels specialized for one problem. This header is the manual of the library.
+ *
+ * From a problem (a dtype, a row length, tile sizes) ptxgen writes PTX for exactly that problem,
+ * assembles it to a cubin, keeps the cubin in memory and on disk by key, loads it and launches it.
+ *
+ *     ptxgen *ctx;
+ *     ptxgen_error err;
+ *     if (ptxgen_create(NULL, &ctx, &err) != PTXGEN_OK) { puts(err.message); return 1; }
+ *     ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = PTXGEN_BF16, .rows = m, .out_rows = k,
+ *                                  .n = 512, .out = d_out, .src = d_src, .index = d_index};
+ *     if (ptxgen_scatter_add(ctx, &a, stream, &err) != PTXGEN_OK) puts(err.message);
+ *     ptxgen_destroy(ctx);
+ *
+ * Conventions that hold for every call:
+ * - Structs begin with `size` (set it to sizeof) and zero means default, so an initialiser names only
+ *   what differs and a newer library accepts an older program's struct. Passing NULL takes all defaults.
+ * - A call that can fail returns a ptxgen_status and fills the caller's ptxgen_error (may be NULL).
+ * - Any function may be called from any thread; a ptxgen may be shared; requests for the same kernel
+ *   compile once. Only ptxgen_destroy must be alone. Kernels are immutable and reference-counted.
+ * - The library never prints, exits, aborts or changes the current CUDA context, and reads the
+ *   environment only inside ptxgen_create.
+ * - Strings and bytes returned by a getter are borrowed: valid while the object they came from is.
+ *
+ * Environment read by ptxgen_create, each only where the config field is zero: PTXGEN_CACHE_DIR,
+ * PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE, PTXGEN_TOOLKIT, PTXGEN_LOG (error, warning, info,
+ * debug); and XDG_CACHE_HOME, HOME, CUDA_HOME, PATH to find the cache folder and the toolkit.
+ */
+#ifndef PTXGEN_PTXGEN_H
+#define PTXGEN_PTXGEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptxgen/status.h"
+
+#define PTXGEN_VERSION_MAJOR 0
+#define PTXGEN_VERSION_MINOR 1
+#define PTXGEN_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ptxgen ptxgen;               /* context: configuration, cache, devices */
+typedef struct ptxgen_kernel ptxgen_kernel; /* one specialized kernel: PTX, cubin, loaded modules */
+
+/* A CUDA stream (CUstream, cudaStream_t); NULL is the legacy default stream. */
+typedef void *ptxgen_stream;
+
+typedef enum ptxgen_device_kind {
+    PTXGEN_DEVICE_AUTO, /* a GPU when the driver finds one, else the emulator */
+    PTXGEN_DEVICE_CUDA,
+    PTXGEN_DEVICE_EMULATOR /* host memory is device memory */
+} ptxgen_device_kind;
+
+typedef enum ptxgen_assembler {
+    PTXGEN_ASSEMBLER_AUTO,          /* the first below that is there and keeps what the kernel needs */
+    PTXGEN_ASSEMBLER_PTXAS,         /* child process */
+    PTXGEN_ASSEMBLER_NVPTXCOMPILER, /* in process, if the library was built with it */
+    PTXGEN_ASSEMBLER_NVJITLINK,     /* in process, shared library; drops setmaxnreg */
+    PTXGEN_ASSEMBLER_DRIVER         /* the CUDA driver's linker; drops setmaxnreg */
+} ptxgen_assembler;
+
+typedef enum ptxgen_dtype { PTXGEN_DTYPE_NONE, PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16 } ptxgen_dtype;
+typedef enum ptxgen_index_type { PTXGEN_INDEX_I64, PTXGEN_INDEX_I32 } ptxgen_index_type;
+
+/* An architecture as a number: SM version * 10 + suffix (0 none, 1 'a', 2 'f'): sm_90a is 901. */
+typedef int64_t ptxgen_arch;
+/* "sm_90a" -> 901. EINVAL with the list of known ones for any other text. */
+PTXGEN_API ptxgen_status ptxgen_arch_parse(const char *text, ptxgen_arch *out, ptxgen_error *err);
+/* 901 -> "sm_90a"; "sm_?" for an unknown number. Static storage. */
+PTXGEN_API const char *ptxgen_arch_name(ptxgen_arch arch);
+
+/* ---- context ---------------------------------------------------------------------------------- */
+
+typedef struct ptxgen_config {
+    size_t size;
+    /* One allocator hook: realloc(user, NULL, 0, n) allocates, realloc(user, p, n, 0) frees and returns
+     * NULL. NULL: libc. Called from any thread. */
+    void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
+    /* Log lines without a newline. NULL: silent. Called from any thread. */
+    void (*log)(void *user, ptxgen_log_level level, const char *line);
+    void *user;
+    ptxgen_log_level log_level; /* lines above it are not made; 0: errors only */
+    const char *cache_dir;      /* NULL: by rule (PTXGEN_CACHE_DIR, XDG, ~/.cache/ptxgen); "": memory only */
+    ptxgen_device_kind device;
+    ptxgen_assembler assembler;
+    const char *toolkit_dir; /* a CUDA toolkit (bin/ptxas, lib64/libnvJitLink.so); NULL: search */
+} ptxgen_config;
+
+/* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
+PTXGEN_API ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_error *err);
+/* Unloads what was loaded, waits for background work. Kernels still referenced stay readable but can
+ * no longer be launched. NULL is allowed. */
+PTXGEN_API void ptxgen_destroy(ptxgen *ctx);
+/* "0.1.0" */
+PTXGEN_API const char *ptxgen_version(void);
+
+/* ---- families and kernels --------------------------------------------------------------------- */
+
+/* A kernel is named by its family and parameters, as text: "dtype=bf16 n=512 arch=sm_90". Parameters not
+ * named take their defaults; `ptxgen list -v` and ptxgen_family_param describe them. The canonical text,
+ * with every parameter in table order, is the kernel's identity. */
+
+typedef enum ptxgen_param_kind { PTXGEN_PARAM_CHOICE, PTXGEN_PARAM_INTEGER } ptxgen_param_kind;
+
+typedef struct ptxgen_param_info {
+    const char *name, *doc;
+    ptxgen_param_kind kind;
+    const char *const *choices; /* NULL-terminated words; for an integer: words it also accepts, or NULL */
+    int64_t min, max;           /* PTXGEN_PARAM_INTEGER */
+    const char *default_text;
+} ptxgen_param_info;
+
+PTXGEN_API size_t ptxgen_family_count(void);
+/* NULL when i is out of range. */
+PTXGEN_API const char *ptxgen_family_name(size_t i);
+PTXGEN_API const char *ptxgen_family_summary(size_t i);
+PTXGEN_API size_t ptxgen_family_param_count(size_t i);
+/* false when i or param is out of range. */
+PTXGEN_API bool ptxgen_family_param(size_t i, size_t param, ptxgen_param_info *out);
+
+/* Canonical text of `params` into out (NUL-terminated, cut to size). EINVAL names an unknown parameter or
+ * word and the nearest known one; EUNSUPPORTED says why no kernel exists for the combination. */
+PTXGEN_API ptxgen_status ptxgen_canonical(const char *family, const char *params, char *out, size_t size,
+                                          ptxgen_error *err);
+
+/* The kernel's PTX only: no toolkit, no driver, no cache. */
+PTXGEN_API ptxgen_status ptxgen_emit(ptxgen *ctx, const char *family, const char *params,
+                                     ptxgen_kernel **out, ptxgen_error *err);
+/* PTX and cubin, from memory, disk or an assembler. No driver needed unless the assembler is the driver. */
+PTXGEN_API ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params,
+                                        ptxgen_kernel **out, ptxgen_error *err);
+/* The same, and loaded on the device of the current context (the primary context of device 0 when none is
+ * current), so that nothing is left to do at the first launch. `arch` defaults to that device's.
+ * ECAPTURE when `stream` is being captured and the kernel is not ready; the capture stays intact. */
+PTXGEN_API ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char *params,
+                                    ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err);
+
+PTXGEN_API ptxgen_kernel *ptxgen_kernel_ref(ptxgen_kernel *kernel);
+PTXGEN_API void ptxgen_kernel_unref(ptxgen_kernel *kernel); /* NULL is allowed */
+
+typedef enum ptxgen_origin {
+    PTXGEN_ORIGIN_EMITTED,   /* no cubin: ptxgen_emit */
+    PTXGEN_ORIGIN_ASSEMBLED, /* assembled by this request */
+    PTXGEN_ORIGIN_MEMORY,
+    PTXGEN_ORIGIN_DISK
+} ptxgen_origin;
+
+typedef struct ptxgen_kernel_info {
+    size_t size; /* set by the caller */
+    const char *family, *params; /* canonical text */
+    const char *entry;           /* the .entry name in the PTX */
+    const char *key;             /* full cache key text; "" when only emitted */
+    ptxgen_arch arch;
+    ptxgen_origin origin;
+    const char *assembler; /* "ptxas 13.0.88 (build-id)"; "" when only emitted */
+    const char *log;       /* the assembler's, "" if it said nothing */
+    int registers, shared_bytes, local_bytes, spill_bytes; /* -1: unknown */
+    const char *ptx;
+    size_t ptx_size;
+    const void *cubin;
+    size_t cubin_size; /* 0 when only emitted */
+    double emit_us, assemble_us;
+} ptxgen_kernel_info;
+PTXGEN_API void ptxgen_kernel_describe(const ptxgen_kernel *kernel, ptxgen_kernel_info *info);
+
+/* ---- cache ------------------------------------------------------------------------------------ */
+
+typedef struct ptxgen_cache_info {
+    size_t size; /* set by the caller */
+    uint64_t memory_hits, disk_hits, misses; /* a miss is an assembly */
+    uint64_t entries;                        /* kernels held in memory */
+    uint64_t disk_errors, corrupt_entries, waits, wait_timeouts;
+    const char *dir; /* "" when memory only */
+} ptxgen_cache_info;
+PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
+/* Forgets every kernel in memory and, if `disk`, removes the entries of the cache folder. Kernels that are
+ * still referenced stay valid. */
+PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err);
+
+/* ---- device ----------------------------------------------------------------------------------- */
+
+typedef struct ptxgen_device_info {
+    size_t size; /* set by the caller */
+    ptxgen_device_kind kind;
+    char name[128];
+    ptxgen_arch arch; /* the most specific one: sm_90a on a Hopper */
+    int ordinal, sm_count, driver_version; /* driver_version as CUDA says it: 13000 */
+    size_t shared_bytes_per_block;
+} ptxgen_device_info;
+/* The device that a call from this thread would use now. EMISSING when there is none of the wanted kind. */
+PTXGEN_API ptxgen_status ptxgen_device_get_info(ptxgen *ctx, ptxgen_device_info *info, ptxgen_error *err);
+
+/* Device memory for tests, tools and first steps; a runtime passes its own pointers. Copies are
+ * synchronous with respect to the host. */
+PTXGEN_API ptxgen_status ptxgen_device_alloc(ptxgen *ctx, size_t bytes, void **out, ptxgen_error *err);
+PTXGEN_API void ptxgen_device_free(ptxgen *ctx, void *p);
+PTXGEN_API ptxgen_status ptxgen_device_upload(ptxgen *ctx, void *device, const void *host, size_t bytes,
+                                              ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_device_download(ptxgen *ctx, void *host, const void *device, size_t bytes,
+                                                ptxgen_error *err);
+/* Waits for all work of the stream. */
+PTXGEN_API ptxgen_status ptxgen_synchronize(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
+
+/* ---- parts found ------------------------------------------------------------------------------ */
+
+typedef struct ptxgen_part {
+    const char *name;    /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc" */
+    bool found;
+    const char *path;    /* where, "" if not found */
+    const char *version; /* "13.0.88", "" if unknown */
+    const char *note;    /* what it can and cannot do here, or why it was not found and the remedy */
+} ptxgen_part;
+/* Part i of what this context can use, false past the last. Borrowed from ctx. */
+PTXGEN_API bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out);
+
+/* ---- out[index[i], :] += src[i, :] ------------------------------------------------------------- */
+
+typedef enum ptxgen_schedule {
+    PTXGEN_SCHEDULE_AUTO, /* by measured rule */
+    PTXGEN_SCHEDULE_SEED, /* one warp per CTA, tensor-map loads, two stages */
+    PTXGEN_SCHEDULE_BULK  /* bulk loads of several rows, lanes reduce in parallel */
+} ptxgen_schedule;
+
+typedef enum ptxgen_oob {
+    PTXGEN_OOB_RECORD, /* skip the row, remember the first bad (position, value) */
+    PTXGEN_OOB_TRAP,   /* trap: the CUDA context is lost */
+    PTXGEN_OOB_UNCHECKED /* the caller guarantees 0 <= index[i] < out_rows */
+} ptxgen_oob;
+
+typedef struct ptxgen_scatter_add_args {
+    size_t size;
+    ptxgen_dtype dtype;           /* of out and src */
+    ptxgen_index_type index_type;
+    int64_t rows;     /* rows of src, length of index; 0: success, nothing happens */
+    int64_t out_rows; /* rows of out */
+    int64_t n;        /* elements in a row; n * element bytes must be a multiple of 16; 0: nothing happens */
+    void *out;        /* device, [out_rows, n], 16-byte aligned */
+    const void *src;  /* device, [rows, n], 16-byte aligned, no overlap with out */
+    const void *index; /* device, [rows], contiguous, aligned to its type */
+    int64_t out_stride, src_stride; /* elements from row to row, 0: n; bytes must be a multiple of 16 */
+    int64_t out_inner, src_inner, index_stride; /* elements; 0 and 1 are the only ones accepted */
+    ptxgen_schedule schedule;
+    ptxgen_oob oob;
+    bool dynamic_n; /* one cubin per dtype serves every n */
+} ptxgen_scatter_add_args;
+
+/* Adds in the element type, each add rounded to nearest even; the order among equal indices is not
+ * specified, so results with repeated indices may differ from run to run. f32 subnormals are flushed to
+ * zero by the reduction unit (PTX ISA, cp.reduce.async.bulk), f16 and bf16 ones are kept. Asynchronous in
+ * `stream`. Refusals (EINVAL, EUNSUPPORTED) leave out untouched. */
+PTXGEN_API ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *args,
+                                            ptxgen_stream stream, ptxgen_error *err);
+/* The same with a kernel from ptxgen_get(ctx, "scatter_add", ...): EINVAL when the kernel's parameters do
+ * not serve the arguments (schedule, oob and dynamic_n of args are ignored: the kernel decides). */
+PTXGEN_API ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *kernel,
+                                                   const ptxgen_scatter_add_args *args,
+                                                   ptxgen_stream stream, ptxgen_error *err);
+/* Waits for the stream; EINDEX with position and value when a scatter_add in PTXGEN_OOB_RECORD mode of this
+ * device met a bad index since the last check. The record is then empty again. */
+PTXGEN_API ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
+/* The plain C answer on host memory, every product summed in double in index order and rounded once.
+ * Ignores schedule; a bad index is EINDEX and nothing is written. */
+PTXGEN_API ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err);
+
+/* Host helpers, the reference schedule's numbers. */
+PTXGEN_API int64_t ptxgen_chunk_elems_for(ptxgen_dtype dtype, int64_t n); /* elements per 512-byte chunk */
+PTXGEN_API int64_t ptxgen_min_d_divisor_for(ptxgen_dtype dtype); /* n must be a multiple of this */
+PTXGEN_API bool ptxgen_row_shape_supported(ptxgen_dtype dtype, int64_t n);
+typedef struct ptxgen_grid {
+    int64_t grid_x, grid_y, chunks_per_cta;
+} ptxgen_grid;
+PTXGEN_API ptxgen_grid ptxgen_plan_grid(int64_t m, int64_t d, int64_t chunk_elems, int64_t sm_count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+/* The launch record: what a kernel family asks of a device. Plain data, filled on the caller's stack by a
+ * family's `launch` and carried out by a device (runtime: the CUDA driver; emulator). */
+#ifndef PG_LAUNCH_H
+#define PG_LAUNCH_H
+
+#include <stdint.h>
+
+enum { PG_LAUNCH_MAX_ARGS = 24, PG_TENSOR_MAX_RANK = 5 };
+
+/* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion, ...FloatOOBfill. */
+typedef enum pg_tensor_type {
+    PG_TENSOR_U8 = 0,
+    PG_TENSOR_U16 = 1,
+    PG_TENSOR_U32 = 2,
+    PG_TENSOR_S32 = 3,
+    PG_TENSOR_U64 = 4,
+    PG_TENSOR_S64 = 5,
+    PG_TENSOR_F16 = 6,
+    PG_TENSOR_F32 = 7,
+    PG_TENSOR_F64 = 8,
+    PG_TENSOR_BF16 = 9,
+    PG_TENSOR_F32_FTZ = 10,
+    PG_TENSOR_TF32 = 11,
+    PG_TENSOR_TF32_FTZ = 12,
+    PG_TENSOR_16U4_ALIGN8B = 13,
+    PG_TENSOR_16U4_ALIGN16B = 14,
+    PG_TENSOR_16U6_ALIGN16B = 15
+} pg_tensor_type;
+
+typedef enum pg_swizzle {
+    PG_SWIZZLE_NONE = 0,
+    PG_SWIZZLE_32B = 1,
+    PG_SWIZZLE_64B = 2,
+    PG_SWIZZLE_128B = 3
+} pg_swizzle;
+
+/* A tiled tensor map. dims and box are in elements, innermost first; strides are bytes of dims 1..rank-1. */
+typedef struct pg_tensor_spec {
+    pg_tensor_type type;
+    uint32_t rank;
+    void *address;
+    uint64_t dims[PG_TENSOR_MAX_RANK];
+    uint64_t strides[PG_TENSOR_MAX_RANK - 1];
+    uint32_t box[PG_TENSOR_MAX_RANK];
+    pg_swizzle swizzle;
+    uint32_t l2_promotion; /* 0 none, 1 64 B, 2 128 B, 3 256 B */
+    uint32_t nan_fill;     /* 0: out-of-bounds elements read as zero, 1: as NaN */
+} pg_tensor_spec;
+
+typedef enum pg_arg_kind { PG_ARG_U32, PG_ARG_U64, PG_ARG_TENSOR, PG_ARG_RECORD } pg_arg_kind;
+
+typedef struct pg_arg {
+    pg_arg_kind kind;
+    union {
+        uint32_t u32;
+        uint64_t u64;         /* also pointers */
+        pg_tensor_spec tensor; /* encoded by the device, passed as 128 bytes by value */
+    };
+    /* PG_ARG_RECORD: the device passes the address of its bad-index record (base/bad_index.h). */
+} pg_arg;
+
+typedef struct pg_launch {
+    uint32_t grid[3], block[3], cluster[3]; /* cluster all 0: none */
+    uint32_t shared_bytes;                  /* dynamic */
+    uint32_t nargs;
+    pg_arg args[PG_LAUNCH_MAX_ARGS];
+} pg_launch;
+
+#endif

@@ -1,0 +1,50 @@
+/* PTX -> cubin. One interface over the four assemblers; which one, its version and its build-id are part of
+ * every cache key, so the identity of each can be told without loading or running it.
+ *
+ * - An assembler error is EASSEMBLE with err->line = the PTX line (0 if unknown) and the first message.
+ * - Any C75xx line in a log is an error: the assembler changed the kernel (setmaxnreg dropped, wgmma
+ *   serialized).
+ * - nvJitLink and the driver run under a C locale and under a lock that fork() takes.
+ * All functions may be called from any thread. */
+#ifndef PG_ASSEMBLER_H
+#define PG_ASSEMBLER_H
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "ptxgen/ptxgen.h"
+
+typedef struct pg_toolkit pg_toolkit; /* the assemblers that were found */
+
+typedef struct pg_toolkit_config {
+    const char *toolkit_dir;      /* NULL: search */
+    const char *cuda_home, *path; /* values of CUDA_HOME and PATH or NULL; the caller reads the environment */
+    ptxgen_assembler wanted;      /* AUTO: in the order of the enum */
+} pg_toolkit_config;
+
+ptxgen_status pg_toolkit_create(const pg_alloc *, const pg_log *, const pg_toolkit_config *,
+                                pg_toolkit **out, ptxgen_error *);
+void pg_toolkit_destroy(pg_toolkit *);
+
+typedef struct pg_assembly_request {
+    const char *ptx; /* NUL-terminated */
+    size_t ptx_size; /* without the NUL */
+    ptxgen_arch arch;
+    bool whole_program; /* the kernel uses setmaxnreg: only assemblers that keep it */
+} pg_assembly_request;
+
+typedef struct pg_assembly {
+    pg_buf cubin, log;                                     /* initialised by the caller */
+    int registers, shared_bytes, local_bytes, spill_bytes; /* of the entry; -1: unknown */
+} pg_assembly;
+
+/* The assembler that would be used and its identity "ptxas 13.0.88 157d67e6..." (borrowed from the
+ * toolkit), for the key. EMISSING names what to install. */
+ptxgen_status pg_toolkit_choose(pg_toolkit *, bool whole_program, ptxgen_assembler *kind,
+                                const char **identity, ptxgen_error *);
+ptxgen_status pg_toolkit_assemble(pg_toolkit *, ptxgen_assembler kind, const pg_assembly_request *,
+                                  pg_assembly *out, ptxgen_error *);
+/* For `doctor`: part i (the assemblers, then nvrtc, driver), false past the last. */
+bool pg_toolkit_part(pg_toolkit *, size_t i, ptxgen_part *out);
+
+#endif
