@@ -1,0 +1,87 @@
+/* The arithmetic of wgmma.mma_async (and, with the same model, of mma.sync and tcgen05.mma): one m64nNk tile,
+ * D = A * B + D, on plain row-major operands; and the map between accumulator registers and (row, column).
+ *
+ * Two engines give D. `exact` follows the published model of the hardware: per output, all products of the
+ * instruction and the accumulator are aligned to the largest exponent, truncated to F fraction bits, summed
+ * exactly, and the sum is truncated to f32 (rounded to nearest for f16). F = 25 for f16, bf16 and tf32; fp8 on
+ * Hopper has F = 13 and keeps 13 fraction bits of the result. `fast` multiplies and adds floats. Integer and
+ * binary types are exact in both.
+ *
+ * The caller gathers operands from shared memory (matrix_descriptor.h) or registers. No allocation except in
+ * the caller's scratch; any thread. Source: PTX ISA 9.0, section 9.7.15.5; the model: arXiv 2512.07004 and
+ * the MMA-Sim project. */
+#ifndef PG_EMULATOR_WGMMA_H
+#define PG_EMULATOR_WGMMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum pg_mma_type {
+    PG_MMA_F16,
+    PG_MMA_BF16,
+    PG_MMA_TF32, /* 32-bit containers; the low 13 bits are ignored */
+    PG_MMA_E4M3,
+    PG_MMA_E5M2,
+    PG_MMA_S8,
+    PG_MMA_U8,
+    PG_MMA_B1, /* 8 bits a byte; D += popcount(a & b) */
+    PG_MMA_TYPE_COUNT
+} pg_mma_type;
+
+typedef enum pg_mma_result { PG_MMA_D_F32, PG_MMA_D_F16, PG_MMA_D_S32 } pg_mma_result;
+
+typedef struct pg_mma_type_info {
+    const char *name;
+    uint32_t bits;    /* of an element in registers and shared memory */
+    uint32_t wgmma_k; /* K of one wgmma */
+} pg_mma_type_info;
+
+extern const pg_mma_type_info pg_mma_types[PG_MMA_TYPE_COUNT];
+
+/* One tile. A is m x k with k contiguous; B is n x k with k contiguous (that is, B transposed); D is m x n with
+ * n contiguous: f32 or s32 words, or f16 half words, as `result` says. k counts elements (bits for b1). */
+typedef struct pg_mma_tile {
+    pg_mma_type a_type, b_type;
+    pg_mma_result result;
+    uint32_t m, n, k;
+    bool negate_a, negate_b; /* imm-scale -1 */
+    bool zero_d;             /* scale-d = 0: D is not read */
+    bool saturate;           /* .satfinite of the integer types: clamp the sum to s32 */
+    bool low_precision_fp8;  /* Hopper's wgmma fp8 (F = 13); false for mma.sync and Blackwell */
+    const void *a, *b;
+    void *d;
+} pg_mma_tile;
+
+enum {
+    PG_MMA_MAX_N = 256,
+    PG_MMA_MAX_M = 128,
+    PG_MMA_MAX_K = 256, /* elements of b1; 32 of every other type */
+    PG_MMA_SCRATCH_BYTES = 1 << 17
+};
+
+/* scratch: PG_MMA_SCRATCH_BYTES, 64-byte aligned, contents irrelevant. */
+void pg_mma_exact(const pg_mma_tile *tile, void *scratch);
+void pg_mma_fast(const pg_mma_tile *tile, void *scratch);
+
+/* Accumulator fragment of wgmma: register r of thread t (0..127) of the warpgroup. For f16 D each register
+ * holds two values (columns c and c + 1); for f32 and s32 one. */
+typedef struct pg_mma_place {
+    uint32_t row, col;
+} pg_mma_place;
+static inline pg_mma_place pg_wgmma_place_32(uint32_t t, uint32_t r)
+{
+    return (pg_mma_place){16 * (t / 32) + (t % 32) / 4 + 8 * (r >> 1 & 1),
+                          8 * (r / 4) + 2 * (t % 4) + (r & 1)};
+}
+static inline pg_mma_place pg_wgmma_place_f16x2(uint32_t t, uint32_t r)
+{
+    return pg_wgmma_place_32(t, 2 * r);
+}
+/* A in registers: register r (0..3) of thread t holds 32 bits that start at this row and this byte of K. */
+static inline pg_mma_place pg_wgmma_place_a(uint32_t t, uint32_t r)
+{
+    return (pg_mma_place){16 * (t / 32) + (t % 32) / 4 + 8 * (r & 1), 4 * (t % 4) + 16 * (r >> 1)};
+}
+
+#endif
