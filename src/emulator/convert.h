@@ -19,7 +19,8 @@ typedef struct pg_scalar {
 
 typedef struct pg_convert_mode {
     pg_round round;
-    bool to_integral; /* .rni .rzi .rmi .rpi: round to an integer, also when the result stays a float */
+    bool
+        to_integral; /* .rni .rzi .rmi .rpi: round to an integer, also when the result stays a float */
     bool ftz, sat;
     bool satfinite, relu; /* float destinations */
 } pg_convert_mode;

@@ -55,9 +55,9 @@ extern const pg_format pg_formats[PG_FMT_COUNT];
 /* How a value is put into a format. */
 typedef struct pg_encode_mode {
     pg_round round;
-    bool satfinite;       /* overflow and infinity give the largest finite value */
-    bool relu;            /* negative (and -0) gives +0; NaN stays NaN */
-    uint32_t random;      /* PG_ROUND_RS: random_bits bits, compared with the first discarded bits */
+    bool satfinite;  /* overflow and infinity give the largest finite value */
+    bool relu;       /* negative (and -0) gives +0; NaN stays NaN */
+    uint32_t random; /* PG_ROUND_RS: random_bits bits, compared with the first discarded bits */
     uint8_t random_bits;
 } pg_encode_mode;
 

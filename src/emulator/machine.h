@@ -35,17 +35,17 @@ typedef struct pg_reports pg_reports;
 
 enum {
     PG_LANES = 32,
-    PG_MAX_GROUPS = 32,         /* groups of a warp: at worst one lane each */
-    PG_NAMED_BARRIERS = 16,     /* bar 0..15 of a CTA */
-    PG_SHARED_BASE = 1024,      /* first shared offset a program sees; below is reserved, as on sm_90 */
+    PG_MAX_GROUPS = 32,     /* groups of a warp: at worst one lane each */
+    PG_NAMED_BARRIERS = 16, /* bar 0..15 of a CTA */
+    PG_SHARED_BASE = 1024,  /* first shared offset a program sees; below is reserved, as on sm_90 */
     PG_SHARED_LIMIT = 227 * 1024,
     PG_MAX_CTAS_IN_CLUSTER = 16,
     PG_MAX_WARPS_IN_CTA = 32,
     PG_MBARRIER_BYTES = 8
 };
-#define PG_ALL_LANES 0xffffffffu
-#define PG_SHARED_RANK_SHIFT 24
-#define PG_SHARED_OFFSET(address) ((uint32_t)(address) & 0xffffffu)
+#define PG_ALL_LANES              0xffffffffu
+#define PG_SHARED_RANK_SHIFT      24
+#define PG_SHARED_OFFSET(address) ((uint32_t)(address)&0xffffffu)
 
 /* Generic address windows. */
 #define PG_WINDOW_SHARED UINT64_C(0x0100000000000000)
@@ -66,8 +66,8 @@ typedef enum pg_space {
 
 /* What a handler tells the scheduler. */
 typedef enum pg_step {
-    PG_NEXT,  /* go on with the next instruction */
-    PG_JUMP,  /* go on at warp->jump */
+    PG_NEXT, /* go on with the next instruction */
+    PG_JUMP, /* go on at warp->jump */
     PG_AGAIN, /* the group waits (group->wait says for what); run this instruction again when woken */
     PG_WAIT,  /* the group waits; go on after this instruction when woken */
     PG_YIELD, /* go on with the next instruction, after others had a turn */
@@ -122,11 +122,11 @@ struct pg_warp {
     uint32_t polls;  /* polling instructions since the last rotation, for fairness */
     bool runnable;   /* some group waits for nothing */
     pg_group groups[PG_MAX_GROUPS];
-    char *local;          /* local memory, 32 lanes x launch->local_bytes */
-    uint32_t *frame;      /* per lane: local offset of the running function's frame */
-    pg_call_stack *calls; /* NULL until the first call */
+    char *local;                 /* local memory, 32 lanes x launch->local_bytes */
+    uint32_t *frame;             /* per lane: local offset of the running function's frame */
+    pg_call_stack *calls;        /* NULL until the first call */
     struct pg_warp_async *async; /* groups of asynchronous operations, NULL until the first */
-    uint64_t executed;    /* warp instructions */
+    uint64_t executed;           /* warp instructions */
 };
 
 /* One mbarrier object. Its 64-bit word in shared memory mirrors this state. */
@@ -154,18 +154,20 @@ typedef struct pg_named_barrier {
 
 struct pg_cta {
     pg_cluster *cluster;
-    uint32_t rank;        /* in the cluster */
-    uint32_t id[3];       /* ctaid */
+    uint32_t rank;  /* in the cluster */
+    uint32_t id[3]; /* ctaid */
     uint32_t warp_count;
     uint32_t live_warps;
     pg_warp *warps;
-    uint8_t *shared;      /* shared_bytes, indexed by shared offset (so PG_SHARED_BASE bytes are unused) */
+    uint8_t
+        *shared; /* shared_bytes, indexed by shared offset (so PG_SHARED_BASE bytes are unused) */
     uint32_t shared_bytes;
     uint16_t *mbarrier_slots; /* per 8 bytes of shared memory: index + 1 into mbarriers, 0 none */
     pg_mbarrier *mbarriers;
     uint32_t mbarrier_count, mbarrier_capacity;
     pg_named_barrier barriers[PG_NAMED_BARRIERS];
-    uint32_t cluster_arrived[PG_MAX_WARPS_IN_CTA]; /* lanes that arrived at the running cluster phase */
+    uint32_t
+        cluster_arrived[PG_MAX_WARPS_IN_CTA]; /* lanes that arrived at the running cluster phase */
 };
 
 struct pg_cluster {

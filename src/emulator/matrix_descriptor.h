@@ -38,7 +38,8 @@ typedef struct pg_matrix_shape {
 /* How to find an element, worked out once an instruction. Offsets in bytes before the swizzle:
  * row r: (r % row_inner) * row_step + (r / row_inner) * row_outer; depth likewise. */
 typedef struct pg_matrix_layout {
-    uint32_t start, xor_bias; /* xor_bias: base offset << 7, subtracted before the XOR is worked out */
+    uint32_t start,
+        xor_bias; /* xor_bias: base offset << 7, subtracted before the XOR is worked out */
     pg_swizzle swizzle;
     uint32_t elem_bytes;
     uint32_t row_inner, row_step, row_outer;
@@ -56,11 +57,12 @@ uint32_t pg_matrix_element_address(const pg_matrix_layout *layout, uint32_t row,
 typedef struct pg_matrix_extent {
     uint32_t first, end;
 } pg_matrix_extent;
-pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout, const pg_matrix_shape *shape);
+pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout,
+                                         const pg_matrix_shape *shape);
 
 /* Copies the operand to `out` as rows x depth elements, depth contiguous (row stride = depth * elem bytes).
  * `shared` is the host address of shared address 0; the caller has checked the extent. */
-void pg_matrix_gather(const pg_matrix_layout *layout, const pg_matrix_shape *shape, const uint8_t *shared,
-                      void *out);
+void pg_matrix_gather(const pg_matrix_layout *layout, const pg_matrix_shape *shape,
+                      const uint8_t *shared, void *out);
 
 #endif

@@ -11,8 +11,8 @@
 /* One shape with its types. Registers are per lane, 32-bit, except f64 (64-bit). */
 typedef struct pg_mma_sync_shape {
     uint32_t m, n, k;
-    uint32_t elem_bits;                   /* of A and B; 64 for f64 */
-    uint32_t a_regs, b_regs;              /* registers a lane */
+    uint32_t elem_bits;      /* of A and B; 64 for f64 */
+    uint32_t a_regs, b_regs; /* registers a lane */
     bool f64;
 } pg_mma_sync_shape;
 

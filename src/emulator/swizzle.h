@@ -22,8 +22,8 @@ typedef enum pg_swizzle {
 
 typedef struct pg_swizzle_info {
     const char *name;
-    uint32_t span;  /* bytes of one swizzled line; 0: none */
-    uint32_t chunk; /* bytes that stay together (8 with the flip); 0: everything */
+    uint32_t span;   /* bytes of one swizzled line; 0: none */
+    uint32_t chunk;  /* bytes that stay together (8 with the flip); 0: everything */
     uint32_t repeat; /* alignment at which the pattern starts */
 } pg_swizzle_info;
 
@@ -52,8 +52,10 @@ static inline uint32_t pg_swizzle_address(uint32_t a, pg_swizzle s)
 
 /* Copies n linear bytes to their swizzled places: `base` is the host address of shared address 0, `address`
  * the linear shared address of the first byte. The caller has checked that the whole span lies inside. */
-void pg_swizzle_store(uint8_t *base, uint32_t address, const uint8_t *linear, uint32_t n, pg_swizzle s);
+void pg_swizzle_store(uint8_t *base, uint32_t address, const uint8_t *linear, uint32_t n,
+                      pg_swizzle s);
 /* The reverse. */
-void pg_swizzle_load(const uint8_t *base, uint32_t address, uint8_t *linear, uint32_t n, pg_swizzle s);
+void pg_swizzle_load(const uint8_t *base, uint32_t address, uint8_t *linear, uint32_t n,
+                     pg_swizzle s);
 
 #endif

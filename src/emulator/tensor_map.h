@@ -81,18 +81,21 @@ uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
 
 /* One row of the box (or several adjacent ones, when they are adjacent in both memories). */
 typedef struct pg_tensor_row {
-    uint64_t global;     /* address of the first byte that exists; meaningless if valid == 0 */
-    uint32_t shared;     /* offset of the row in the linear (unswizzled) box */
-    uint32_t bytes;      /* of the row in shared memory */
-    uint32_t fill_before; /* shared bytes out of bounds before the valid part; a load fills, a store skips */
-    uint32_t valid;      /* shared bytes that exist in global memory; the rest after them is out of bounds */
+    uint64_t global; /* address of the first byte that exists; meaningless if valid == 0 */
+    uint32_t shared; /* offset of the row in the linear (unswizzled) box */
+    uint32_t bytes;  /* of the row in shared memory */
+    uint32_t
+        fill_before; /* shared bytes out of bounds before the valid part; a load fills, a store skips */
+    uint32_t
+        valid; /* shared bytes that exist in global memory; the rest after them is out of bounds */
 } pg_tensor_row;
 
 /* The walk. Fields are private. */
 typedef struct pg_tensor_walk {
     const pg_tensor_map *map;
     int64_t origin[PG_TENSOR_MAX_RANK]; /* coordinates of the box */
-    uint32_t count[PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded up) */
+    uint32_t count
+        [PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded up) */
     uint32_t at[PG_TENSOR_MAX_RANK];
     uint32_t next_shared, row_bytes, merge;
     bool done;
