@@ -64,7 +64,7 @@ typedef struct pg_tensor_type_info {
     const char *name;
     uint32_t bits;     /* of an element in global memory */
     bool is_float;     /* NaN fill allowed */
-    uint32_t fill_nan; /* the pattern, repeated over the element */
+    uint64_t fill_nan; /* 8 bytes of NaN elements */
 } pg_tensor_type_info;
 
 extern const pg_tensor_type_info pg_tensor_types[PG_TENSOR_TYPE_COUNT];
@@ -90,6 +90,10 @@ typedef struct pg_tensor_row {
         valid; /* shared bytes that exist in global memory; the rest after them is out of bounds */
 } pg_tensor_row;
 
+/* PTXGEN_EEMULATOR when coordinate 0 is not a multiple of what a sub-byte type needs. */
+ptxgen_status pg_tensor_check_coordinates(const pg_tensor_map *map, const int32_t *coords,
+                                          ptxgen_error *err);
+
 /* The walk. Fields are private. */
 typedef struct pg_tensor_walk {
     const pg_tensor_map *map;
@@ -97,8 +101,8 @@ typedef struct pg_tensor_walk {
     uint32_t count
         [PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded up) */
     uint32_t at[PG_TENSOR_MAX_RANK];
-    uint32_t next_shared, row_bytes, merge;
-    bool done;
+    uint32_t next_shared, row_bytes;
+    bool merge, done;
 } pg_tensor_walk;
 
 /* Starts at coords[0..rank-1] (elements, may be negative or past the end). */
