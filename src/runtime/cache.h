@@ -2,30 +2,55 @@
  * doubt about an entry is a miss, any I/O error a counter.
  *
  * One file per entry, v1/<2 hex>/<30 hex>, immutable once renamed into place; format in docs/cache.md.
- * Cross-process single flight by locks that the kernel releases when the holder dies. Any thread. */
+ * Cross-process single flight by locks that the kernel releases when the holder dies. Any thread.
+ *
+ * The engine's side of a miss, in order:
+ *     pg_cache_acquire      waits while another process works on this key
+ *     pg_cache_lookup       again: that process may have published it
+ *     pg_cache_take_slot    waits while the machine is busy with other compiles
+ *     ... assemble ...
+ *     pg_cache_store        the kernel, or the failure with its log
+ *     pg_cache_release */
 #ifndef PG_CACHE_H
 #define PG_CACHE_H
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "ptxgen/ptxgen.h"
 
 typedef struct pg_cache pg_cache;
 
+/* Who may own the files that are believed. */
+typedef enum pg_cache_trust {
+    PG_CACHE_TRUST_OWNER, /* this user or root, and nobody else may write to them */
+    PG_CACHE_TRUST_ANY    /* whoever can write to the folder is trusted */
+} pg_cache_trust;
+
+/* Zero means default in every field. */
 typedef struct pg_cache_config {
-    const char *dir;  /* absolute; NULL or "": no disk, every lookup misses */
-    uint32_t wait_ms; /* longest wait for another process's compile; 0: 30000 */
+    const char *dir;       /* absolute; NULL or "": no disk, every lookup misses */
+    uint32_t wait_ms;      /* longest wait for another process's compile; 0: 30000 */
+    uint32_t slots;        /* compiles at a time on this machine (per folder); 0: the number of CPUs */
+    bool no_sync;          /* do not wait for the disk before an entry becomes visible */
+    pg_cache_trust trust;
+    uint32_t failure_ttl;  /* seconds for which a stored failure is believed; 0: 600 */
+    const pg_files *files; /* NULL: the real ones */
 } pg_cache_config;
 
-/* What an entry holds besides its key. Texts are NUL-terminated, never NULL. */
+/* What an entry holds besides its key. Texts are NUL-terminated, never NULL on a lookup (NULL is "" to
+ * store). A failed compile is an entry too: its status, message and log instead of a cubin. */
 typedef struct pg_cache_entry {
+    ptxgen_status status; /* PTXGEN_OK: a kernel; else what the compile failed with */
+    int32_t error_line;   /* of the failure; 0: none */
+    const char *message;  /* of the failure */
     const char *family, *params, *entry_name, *assembler, *log;
     ptxgen_arch arch;
     int32_t registers, shared_bytes, local_bytes, spill_bytes;
     double emit_us, assemble_us;
-    int64_t created; /* seconds since 1970 */
-    const void *cubin;
+    int64_t created; /* seconds since 1970; store: 0 means now */
+    const void *cubin; /* aligned to 64 bytes on a lookup */
     size_t cubin_size;
     const char *ptx;
     size_t ptx_size;
@@ -33,21 +58,34 @@ typedef struct pg_cache_entry {
     size_t storage_size;
 } pg_cache_entry;
 
+typedef enum pg_cache_found {
+    PG_CACHE_MISS = 0,
+    PG_CACHE_HIT,   /* *out is a kernel */
+    PG_CACHE_FAILED /* *out is a failure not older than failure_ttl */
+} pg_cache_found;
+
 /* Never fails but for memory: a folder that cannot be used is logged once and means "no disk". */
 ptxgen_status pg_cache_create(const pg_alloc *, const pg_log *, const pg_cache_config *, pg_cache **out,
                               ptxgen_error *);
+/* NULL is allowed. */
 void pg_cache_destroy(pg_cache *);
 
-/* true and *out filled (release with pg_cache_entry_release) on a hit; false on a miss. */
-bool pg_cache_lookup(pg_cache *, const char *key, size_t key_size, pg_cache_entry *out);
+/* Fills *out (release with pg_cache_entry_release) unless it is a miss. */
+pg_cache_found pg_cache_lookup(pg_cache *, const char *key, size_t key_size, pg_cache_entry *out);
 void pg_cache_entry_release(pg_cache *, pg_cache_entry *);
-/* Publishes; failure is counted, not returned. */
+/* Publishes; trouble is counted, not returned. Store only failures that the key decides (the assembler
+ * refused the PTX), never those of the machine (no memory, no disk, a killed child). */
 void pg_cache_store(pg_cache *, const char *key, size_t key_size, const pg_cache_entry *);
+/* The driver refused an entry that pg_cache_lookup had returned (errors 200, 209, 218): takes it out of the
+ * folder, so that the next lookup misses. */
+void pg_cache_reject(pg_cache *, const char *key, size_t key_size);
 
 /* Cross-process single flight. Returns at once with *token = 0 when there is no disk. When another process
  * holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The caller looks up
- * again after acquiring. */
+ * again after acquiring. Different keys never wait for each other. */
 void pg_cache_acquire(pg_cache *, const char *key, size_t key_size, uint64_t *token);
+/* Waits, at most wait_ms, for one of the machine's compile slots; it is given back with the token. */
+void pg_cache_take_slot(pg_cache *, uint64_t token);
 void pg_cache_release(pg_cache *, uint64_t token);
 
 /* Fills the disk fields. */

@@ -1,0 +1,314 @@
+/* The POSIX and Linux calls behind the table. Locks are open-file-description locks: one byte each, freed
+ * by the kernel when the last copy of the descriptor is closed, also by SIGKILL. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+static int result(int r)
+{
+    return r < 0 ? -errno : r;
+}
+
+static int file_open(void *user, int folder, const char *name, int flags, unsigned mode)
+{
+    (void)user;
+    int fd;
+    do
+        fd = openat(folder, name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, (mode_t)mode);
+    while (fd < 0 && errno == EINTR);
+    return result(fd);
+}
+
+static int file_close(void *user, int fd)
+{
+    (void)user;
+    /* Not retried: after EINTR Linux has freed the number already. */
+    return result(close(fd));
+}
+
+static void fill_stat(const struct stat *s, pg_file_stat *out)
+{
+    *out = (pg_file_stat){
+        .type = S_ISREG(s->st_mode) ? PG_FILE_REGULAR : S_ISDIR(s->st_mode) ? PG_FILE_FOLDER : PG_FILE_OTHER,
+        .mode = s->st_mode & 07777,
+        .owner = s->st_uid,
+        .size = (uint64_t)s->st_size,
+        .device = s->st_dev,
+        .inode = s->st_ino,
+        .modified = s->st_mtim.tv_sec,
+    };
+}
+
+static int file_stat(void *user, int fd, pg_file_stat *out)
+{
+    (void)user;
+    struct stat s;
+    if (fstat(fd, &s) < 0)
+        return -errno;
+    fill_stat(&s, out);
+    return 0;
+}
+
+static int file_stat_at(void *user, int folder, const char *name, pg_file_stat *out)
+{
+    (void)user;
+    struct stat s;
+    if (fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    fill_stat(&s, out);
+    return 0;
+}
+
+static int64_t file_read_at(void *user, int fd, void *to, size_t n, uint64_t offset)
+{
+    (void)user;
+    ssize_t got;
+    do
+        got = pread(fd, to, n, (off_t)offset);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
+static int64_t file_write_at(void *user, int fd, const void *from, size_t n, uint64_t offset)
+{
+    (void)user;
+    ssize_t put;
+    do
+        put = pwrite(fd, from, n, (off_t)offset);
+    while (put < 0 && errno == EINTR);
+    return put < 0 ? -errno : put;
+}
+
+static int file_sync(void *user, int fd)
+{
+    (void)user;
+    int r;
+    do
+        r = fdatasync(fd);
+    while (r < 0 && errno == EINTR);
+    return result(r);
+}
+
+static int file_set_modified(void *user, int fd, int64_t seconds)
+{
+    (void)user;
+    const struct timespec t[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds}};
+    return result(futimens(fd, t));
+}
+
+static int file_set_mode(void *user, int folder, const char *name, unsigned mode)
+{
+    (void)user;
+    return result(fchmodat(folder, name, (mode_t)mode, 0));
+}
+
+static int file_rename(void *user, int from_folder, const char *from, int to_folder, const char *to)
+{
+    (void)user;
+    return result(renameat(from_folder, from, to_folder, to));
+}
+
+static int file_unlink(void *user, int folder, const char *name)
+{
+    (void)user;
+    return result(unlinkat(folder, name, 0));
+}
+
+static int file_make_folder(void *user, int folder, const char *name, unsigned mode)
+{
+    (void)user;
+    return result(mkdirat(folder, name, (mode_t)mode));
+}
+
+static int file_list(void *user, int folder, bool (*visit)(void *arg, const char *name), void *arg)
+{
+    (void)user;
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    DIR *d = fdopendir(fd);
+    if (!d) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    int r = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *e = readdir(d);
+        if (!e) {
+            r = -errno;
+            break;
+        }
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (!visit(arg, e->d_name))
+            break;
+    }
+    closedir(d);
+    return r;
+}
+
+static int file_space(void *user, int fd, pg_file_space *out)
+{
+    (void)user;
+    struct statvfs s;
+    if (fstatvfs(fd, &s) < 0)
+        return -errno;
+    out->free_bytes = s.f_blocks ? (uint64_t)s.f_bavail * s.f_frsize : UINT64_MAX;
+    out->free_files = s.f_files ? (uint64_t)s.f_favail : UINT64_MAX; /* btrfs says 0 of 0 */
+    return 0;
+}
+
+static int file_filesystem(void *user, int fd, uint64_t *magic)
+{
+    (void)user;
+    struct statfs s;
+    if (fstatfs(fd, &s) < 0)
+        return -errno;
+    *magic = (uint32_t)s.f_type;
+    return 0;
+}
+
+static int file_lock(void *user, int fd, uint64_t offset, pg_file_lock what)
+{
+    (void)user;
+    struct flock l = {
+        .l_type = what == PG_FILE_LOCK ? F_WRLCK : F_UNLCK,
+        .l_whence = SEEK_SET,
+        .l_start = (off_t)offset,
+        .l_len = 1,
+    };
+    int r;
+    do
+        r = fcntl(fd, F_OFD_SETLK, &l);
+    while (r < 0 && errno == EINTR);
+    return r < 0 && errno == EACCES ? -EAGAIN : result(r);
+}
+
+static int file_replace(void *user, int fd, int target)
+{
+    int r;
+    do
+        r = dup3(fd, target, O_CLOEXEC);
+    while (r < 0 && (errno == EINTR || errno == EBUSY));
+    r = result(r);
+    file_close(user, fd);
+    return r;
+}
+
+static int64_t file_now(void *user)
+{
+    (void)user;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec;
+}
+
+const pg_files pg_files_libc = {
+    .open = file_open,
+    .close = file_close,
+    .stat = file_stat,
+    .stat_at = file_stat_at,
+    .read_at = file_read_at,
+    .write_at = file_write_at,
+    .sync = file_sync,
+    .set_modified = file_set_modified,
+    .set_mode = file_set_mode,
+    .rename = file_rename,
+    .unlink = file_unlink,
+    .make_folder = file_make_folder,
+    .list = file_list,
+    .space = file_space,
+    .filesystem = file_filesystem,
+    .lock = file_lock,
+    .replace = file_replace,
+    .now = file_now,
+};
+
+int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        int64_t got = files->read_at(files->user, fd, (char *)to + done, n - done, offset + done);
+        if (got <= 0)
+            return got < 0 ? (int)got : -ENODATA;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        int64_t put = files->write_at(files->user, fd, (const char *)from + done, n - done, offset + done);
+        if (put <= 0)
+            return put < 0 ? (int)put : -EIO;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+int pg_file_open_or_create(const pg_files *files, int folder, const char *name)
+{
+    int fd = files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW, 0);
+    if (fd != -ENOENT)
+        return fd;
+    fd = files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL, 0600);
+    if (fd == -EEXIST)
+        return files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW, 0);
+    if (fd >= 0)
+        (void)files->set_mode(files->user, folder, name, 0600);
+    return fd;
+}
+
+int pg_file_make_path(const pg_files *files, const char *path)
+{
+    char part[4096];
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof part || path[0] != '/')
+        return -EINVAL;
+    int r = 0;
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && path[i] != '/')
+            continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        r = files->make_folder(files->user, AT_FDCWD, part, 0700);
+        /* A umask of 0777 would leave a folder that even its owner cannot enter. */
+        if (r == 0)
+            r = files->set_mode(files->user, AT_FDCWD, part, 0700);
+    }
+    return r == -EEXIST ? 0 : r;
+}
+
+void pg_file_unique_name(const char *prefix, char *out, size_t size)
+{
+    static _Atomic uint64_t counter;
+    struct {
+        uint64_t random, count;
+        struct timespec time;
+        const void *address;
+        pid_t pid;
+    } seed;
+    memset(&seed, 0, sizeof seed);
+    /* The rest stands in where the kernel has no randomness yet. */
+    if (getrandom(&seed.random, sizeof seed.random, GRND_NONBLOCK) < 0)
+        seed.random = 0;
+    seed.count = atomic_fetch_add(&counter, 1);
+    clock_gettime(CLOCK_REALTIME, &seed.time);
+    seed.address = &seed;
+    seed.pid = getpid();
+    snprintf(out, size, "%s%016llx", prefix, (unsigned long long)pg_hash64(&seed, sizeof seed));
+}

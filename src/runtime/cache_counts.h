@@ -1,0 +1,50 @@
+/* What the cache counts. One table: the names appear in statistics and never change their meaning. */
+#ifndef PG_CACHE_COUNTS_H
+#define PG_CACHE_COUNTS_H
+
+#include "base/log.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* X(id, name, explanation) */
+#define PG_COUNT_MAP(X)                                                                            \
+    X(HITS, "hits", "kernels read from the folder")                                                \
+    X(LAYER_HITS, "layer_hits", "kernels read from a read-only layer")                             \
+    X(FAILURE_HITS, "failure_hits", "failed compiles that were not repeated")                      \
+    X(MISSES, "misses", "results of compiles handed to the cache")                                 \
+    X(STORES, "stores", "entries written")                                                         \
+    X(SKIPPED, "stores_skipped", "not written: no room, pause after an error, too large")          \
+    X(CORRUPT, "corrupt", "entries whose bytes were damaged")                                      \
+    X(OTHER_KEY, "other_key", "entries that hold another key than their name says")                \
+    X(UNTRUSTED, "untrusted", "entries with a wrong owner, mode or type")                          \
+    X(REJECTED, "rejected", "entries that the driver refused")                                     \
+    X(QUARANTINED, "quarantined", "entries moved out of the way")                                  \
+    X(READ_ERRORS, "read_errors", "failed system calls of lookups")                                \
+    X(WRITE_ERRORS, "write_errors", "failed system calls of stores and upkeep")                    \
+    X(LOCK_WAITS, "lock_waits", "waits for another process's compile")                             \
+    X(LOCK_TIMEOUTS, "lock_timeouts", "such waits that ended without the lock")                    \
+    X(EVICTED, "evicted", "entries removed to stay within the limits")                             \
+    X(SWEPT, "swept", "leftover temporary files removed")
+
+typedef enum pg_count {
+#define PG_COUNT_ENUM(id, name, text) PG_COUNT_##id,
+    PG_COUNT_MAP(PG_COUNT_ENUM)
+#undef PG_COUNT_ENUM
+        PG_COUNT_TOTAL
+} pg_count;
+
+typedef struct pg_counts {
+    _Atomic uint64_t value[PG_COUNT_TOTAL];
+    _Atomic uint64_t logged; /* bit i: the first trouble of class i was logged */
+} pg_counts;
+
+const char *pg_count_name(pg_count id);
+const char *pg_count_text(pg_count id);
+void pg_count_add(pg_counts *counts, pg_count id, uint64_t n);
+uint64_t pg_count_get(const pg_counts *counts, pg_count id);
+/* Counts, and logs the line as a warning if it is the first of its class. */
+void pg_count_trouble(pg_counts *counts, const pg_log *log, pg_count id, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,222 @@
+/* Each taken lock has its own open file description, so that release is a close, two takers in one process
+ * exclude each other as two processes do, and death frees everything. Waiting is polling with a back-off
+ * from 0.2 to 20 ms: there is no way to wait for a byte lock with a deadline. */
+#include "runtime/cache_lock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Filesystems of one machine whose byte locks are sound, by statfs magic. Everything else (NFS, SMB, FUSE,
+ * Lustre, GPFS, unknown ones) is used without locks. */
+static const uint32_t local_filesystems[] = {
+    0xef53,     /* ext2, ext3, ext4 */
+    0x58465342, /* xfs */
+    0x9123683e, /* btrfs */
+    0x01021994, /* tmpfs */
+    0x858458f6, /* ramfs */
+    0x794c7630, /* overlayfs */
+    0xf2f52010, /* f2fs */
+    0x2fc12fc1, /* zfs */
+    0xca451a4e, /* bcachefs */
+    0x3153464a, /* jfs */
+    0x52654973, /* reiserfs */
+};
+
+/* All lock tables of the process, for fork. */
+static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pg_locks *all;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all_mutex);
+    for (pg_locks *l = all; l; l = l->next)
+        pthread_mutex_lock(&l->mutex);
+}
+
+static void after_fork_parent(void)
+{
+    for (pg_locks *l = all; l; l = l->next)
+        pthread_mutex_unlock(&l->mutex);
+    pthread_mutex_unlock(&all_mutex);
+}
+
+static void after_fork_child(void)
+{
+    for (pg_locks *l = all; l; l = l->next) {
+        for (size_t i = 0; i < PG_LOCKS_HELD_MAX; i++)
+            if (l->held[i] >= 0) {
+                l->files->close(l->files->user, l->held[i]);
+                l->held[i] = -1;
+            }
+        l->forks++;
+        pthread_mutex_unlock(&l->mutex);
+    }
+    pthread_mutex_unlock(&all_mutex);
+}
+
+static void install_fork_handlers(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static bool is_local(const pg_files *files, int folder)
+{
+    uint64_t magic;
+    if (files->filesystem(files->user, folder, &magic) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof local_filesystems / sizeof *local_filesystems; i++)
+        if (local_filesystems[i] == magic)
+            return true;
+    return false;
+}
+
+/* Called with the mutex held. */
+static void turn_off(pg_locks *locks, const char *why)
+{
+    locks->off = true;
+    if (!locks->warned)
+        pg_log_line(locks->log, PTXGEN_LOG_WARNING,
+                    "cache: no locks between processes (%s): a kernel may be compiled by several processes "
+                    "at once; a cache folder on a local disk avoids that",
+                    why);
+    locks->warned = true;
+}
+
+void pg_locks_init(pg_locks *locks, const pg_files *files, const pg_log *log, int folder)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_fork_handlers);
+    *locks = (pg_locks){.files = files, .log = log};
+    pthread_mutex_init(&locks->mutex, NULL);
+    for (size_t i = 0; i < PG_LOCKS_HELD_MAX; i++)
+        locks->held[i] = -1;
+    if (!is_local(files, folder))
+        turn_off(locks, "the cache folder is on a network or unknown filesystem");
+    pthread_mutex_lock(&all_mutex);
+    locks->next = all;
+    all = locks;
+    pthread_mutex_unlock(&all_mutex);
+}
+
+void pg_locks_fini(pg_locks *locks)
+{
+    pthread_mutex_lock(&all_mutex);
+    for (pg_locks **p = &all; *p; p = &(*p)->next)
+        if (*p == locks) {
+            *p = locks->next;
+            break;
+        }
+    pthread_mutex_unlock(&all_mutex);
+    pthread_mutex_destroy(&locks->mutex);
+}
+
+/* Opening and entering in the table is one step under the mutex: a fork in between would leave the child a
+ * descriptor that it does not know of. */
+static uint64_t open_lock_file(pg_locks *locks, int folder, int *out)
+{
+    uint64_t token = 0;
+    pthread_mutex_lock(&locks->mutex);
+    for (uint32_t i = 0; i < PG_LOCKS_HELD_MAX && !locks->off && !token; i++) {
+        if (locks->held[i] >= 0)
+            continue;
+        *out = pg_file_open_or_create(locks->files, folder, "lock");
+        if (*out < 0)
+            break;
+        locks->held[i] = *out;
+        token = (uint64_t)locks->forks << 32 | (i + 1);
+    }
+    pthread_mutex_unlock(&locks->mutex);
+    return token;
+}
+
+/* The descriptor of a token, -1 if it is of before a fork. */
+static int descriptor_of(pg_locks *locks, uint64_t token)
+{
+    uint32_t i = (uint32_t)token - 1;
+    int fd = -1;
+    pthread_mutex_lock(&locks->mutex);
+    if (i < PG_LOCKS_HELD_MAX && token >> 32 == locks->forks)
+        fd = locks->held[i];
+    pthread_mutex_unlock(&locks->mutex);
+    return fd;
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Sleeps before the next try; false when the deadline has passed. */
+static bool back_off(uint32_t *pause_us, int64_t deadline_us)
+{
+    int64_t left = deadline_us - now_us();
+    if (left <= 0)
+        return false;
+    uint32_t us = left < *pause_us ? (uint32_t)left : *pause_us;
+    nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
+    *pause_us = *pause_us * 3 / 2 < 20000 ? *pause_us * 3 / 2 : 20000;
+    return true;
+}
+
+/* Tries count bytes from offset on in turn until one is had: 0, -EAGAIN at the deadline, other errors. */
+static int poll_bytes(pg_locks *locks, int fd, uint64_t offset, uint32_t count, uint32_t wait_ms, bool *waited)
+{
+    int64_t deadline = now_us() + (int64_t)wait_ms * 1000;
+    for (uint32_t pause = 200;; *waited = true) {
+        int r = -EAGAIN;
+        for (uint32_t i = 0; i < count && r == -EAGAIN; i++)
+            r = locks->files->lock(locks->files->user, fd, offset + i, PG_FILE_LOCK);
+        if (r != -EAGAIN || !back_off(&pause, deadline))
+            return r;
+    }
+}
+
+pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint32_t wait_ms,
+                             uint64_t *token, bool *waited)
+{
+    int fd = -1;
+    *waited = false;
+    *token = open_lock_file(locks, folder, &fd);
+    if (!*token)
+        return PG_LOCK_NONE;
+    int r = poll_bytes(locks, fd, offset, 1, wait_ms, waited);
+    if (r == 0)
+        return PG_LOCK_TAKEN;
+    pg_locks_release(locks, *token);
+    *token = 0;
+    if (r == -EAGAIN)
+        return PG_LOCK_BUSY;
+    pthread_mutex_lock(&locks->mutex);
+    turn_off(locks, strerror(-r));
+    pthread_mutex_unlock(&locks->mutex);
+    return PG_LOCK_NONE;
+}
+
+bool pg_locks_take_slot(pg_locks *locks, uint64_t token, uint32_t count, uint32_t wait_ms)
+{
+    bool waited = false;
+    int fd = descriptor_of(locks, token);
+    if (count > PG_LOCK_SLOTS_MAX)
+        count = PG_LOCK_SLOTS_MAX;
+    return fd < 0 || poll_bytes(locks, fd, PG_LOCK_SLOTS, count, wait_ms, &waited) == 0;
+}
+
+void pg_locks_release(pg_locks *locks, uint64_t token)
+{
+    uint32_t i = (uint32_t)token - 1;
+    pthread_mutex_lock(&locks->mutex);
+    if (i < PG_LOCKS_HELD_MAX && token >> 32 == locks->forks && locks->held[i] >= 0) {
+        locks->files->close(locks->files->user, locks->held[i]);
+        locks->held[i] = -1;
+    }
+    pthread_mutex_unlock(&locks->mutex);
+}
+
+uint64_t pg_locks_key_offset(pg_hash128 key)
+{
+    return PG_LOCK_KEYS + (key.lo & (((uint64_t)1 << 62) - 1));
+}
