@@ -1,0 +1,152 @@
+# Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build ptxgen.
+# Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses come as pip wheels
+# into build/cuda, and only when no CUDA toolkit of release 13 or later is found. With everything in place
+# nothing is fetched. POSIX sh.
+#
+# In:  BUILD_PACKAGES  packages to add to the list (space-separated)
+#      PTXGEN_TOOLKIT, CUDA_HOME  where to look for a toolkit before PATH and /usr/local/cuda
+#      PTXGEN_NO_SYSTEM_CUDA=1  behave as if no toolkit were installed
+# Out: PTXGEN_TOOLKIT (exported) when a toolkit is there, else unset; setup_cmake_args for `cmake`
+
+say() {
+    printf -- '-- %s\n' "$*" >&2
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# Is the header there for the C compiler?
+have_header() {
+    have cc && printf '#include <stddef.h>\n#include <stdio.h>\n#include <%s>\n' "$1" |
+        cc -E -x c - >/dev/null 2>&1
+}
+
+# Prints the name of the package if the machine lacks what it brings.
+missing_package() {
+    case $1 in
+    gcc) have cc || echo "$1" ;;
+    libc6-dev) have_header stdlib.h || echo "$1" ;;
+    g++) have c++ || echo "$1" ;;
+    cmake) have cmake || echo "$1" ;;
+    ninja-build) have ninja || echo "$1" ;;
+    pkg-config) have pkg-config || echo "$1" ;;
+    binutils) have nm || echo "$1" ;;
+    bash) have bash || echo "$1" ;;
+    git) have git || echo "$1" ;;
+    libcmocka-dev)
+        printf '#include <setjmp.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include <cmocka.h>\n' |
+            cc -E -x c - >/dev/null 2>&1 || echo "$1"
+        ;;
+    libxxhash-dev) have_header xxhash.h || echo "$1" ;;
+    libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
+    python3-pip) { have python3 && python3 -m pip --version >/dev/null 2>&1; } || echo "$1" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# install_packages NAME...: installs those that are missing, or says what to do and fails.
+install_packages() {
+    lacking=
+    for package in "$@"; do
+        lacking="$lacking $(missing_package "$package")"
+    done
+    lacking=$(echo $lacking) # single spaces
+    [ -n "$lacking" ] || return 0
+    if ! have apt-get; then
+        say "missing: $lacking (Debian's names). This machine has no apt-get: install them and run again."
+        return 1
+    fi
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        if ! have sudo; then
+            say "missing: $lacking. Run as root: apt-get install -y $lacking"
+            return 1
+        fi
+        as_root=sudo
+    fi
+    say "installing: $lacking"
+    $as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the lists that are there"
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        $lacking >&2 || {
+        say "apt-get could not install: $lacking. See its message above."
+        return 1
+    }
+}
+
+# The major release of the ptxas in folder $1/bin, or nothing.
+toolkit_release() {
+    [ -x "$1/bin/ptxas" ] || return 0
+    "$1/bin/ptxas" --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p'
+}
+
+# Prints the folder of a toolkit of release 13 or later, or nothing.
+find_toolkit() {
+    [ "${PTXGEN_NO_SYSTEM_CUDA:-0}" = 1 ] && return 0
+    on_path=
+    if have ptxas; then
+        on_path=$(dirname "$(dirname "$(command -v ptxas)")")
+    fi
+    for folder in "${PTXGEN_TOOLKIT:-}" "${CUDA_HOME:-}" "$on_path" /usr/local/cuda; do
+        [ -n "$folder" ] || continue
+        release=$(toolkit_release "$folder")
+        if [ "${release:-0}" -ge 13 ]; then
+            echo "$folder"
+            return 0
+        fi
+    done
+}
+
+# fetch_toolkit FOLDER: the CUDA 13.0 parts as pip wheels, laid out like a toolkit. All or nothing.
+fetch_toolkit() {
+    install_packages python3-pip || return 1
+    say "fetching the CUDA 13.0 parts (ptxas, nvJitLink, NVRTC, PTX compiler library; 250 MB) into $1"
+    rm -rf "$1.partial"
+    PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-deps --target "$1.partial/wheels" \
+        'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvjitlink==13.0.*' 'nvidia-cuda-nvrtc==13.0.*' \
+        'nvidia-nvptxcompiler==13.0.*' >&2 || return 1
+    mkdir -p "$1.partial/bin" "$1.partial/lib64" || return 1
+    from=$1.partial/wheels/nvidia/cu13
+    mv "$from/bin/ptxas" "$1.partial/bin/" || return 1
+    for pattern in libnvJitLink.so.13 libnvrtc.so.13 'libnvrtc-builtins.so.13.*' libnvptxcompiler_static.a; do
+        # shellcheck disable=SC2086
+        mv "$from"/lib/$pattern "$1.partial/lib64/" || return 1
+    done
+    ln -s libnvJitLink.so.13 "$1.partial/lib64/libnvJitLink.so"
+    ln -s libnvrtc.so.13 "$1.partial/lib64/libnvrtc.so"
+    mv "$from/include" "$1.partial/include" || return 1
+    rm -rf "$1.partial/wheels" "$1"
+    mv "$1.partial" "$1"
+}
+
+# setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
+setup() {
+    # shellcheck disable=SC2086
+    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libcmocka-dev bash \
+        ${BUILD_PACKAGES:-} || return 1
+    cmake_version=$(cmake --version | sed -n '1s/cmake version //p')
+    case $cmake_version in
+    [0-2].* | 3.[0-9].* | 3.1[0-9].* | 3.2[0-4].*)
+        say "cmake is $cmake_version; 3.25 or later is needed (Debian 12 and Ubuntu 24.04 have it)"
+        return 1
+        ;;
+    esac
+    setup_cmake_args=
+    toolkit=$(find_toolkit)
+    if [ -z "$toolkit" ]; then
+        toolkit=$1/build/cuda
+        if [ -z "$(toolkit_release "$toolkit")" ] && ! fetch_toolkit "$toolkit"; then
+            rm -rf "$toolkit.partial"
+            say "no CUDA toolkit and none could be fetched: kernels are written and emulated, not assembled"
+            unset PTXGEN_TOOLKIT
+            return 0
+        fi
+    fi
+    if [ -f "$toolkit/lib64/libnvptxcompiler_static.a" ]; then
+        setup_cmake_args="-DNVPTXCOMPILER_STATIC=$toolkit/lib64/libnvptxcompiler_static.a"
+    fi
+    say "CUDA toolkit: $toolkit"
+    PTXGEN_TOOLKIT=$toolkit
+    export PTXGEN_TOOLKIT
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Sets a fresh machine up, builds ptxgen and runs its tests; under 10 minutes on two cores. CI runs this.
+#
+#   sh tools/test.sh           the quick tests under ASan and UBSan, then everything in the release build
+#   sh tools/test.sh --quick   the quick tests of the release build only
+#
+# Benchmarks do not run here (ctest -L bench); GPU tests skip themselves without a device.
+set -eu
+cd "$(dirname "$0")/.."
+. tools/setup.sh
+
+mode=${1:-all}
+case $mode in
+all | --quick) ;;
+*)
+    echo "usage: sh tools/test.sh [--quick]" >&2
+    exit 2
+    ;;
+esac
+
+BUILD_PACKAGES="g++ pkg-config binutils"
+setup "$PWD"
+
+# build PRESET [cmake arguments]: nothing is shown unless it fails, a long build log hides the tests.
+build() {
+    preset=$1
+    shift
+    say "building preset $preset"
+    mkdir -p build
+    log=build/$preset.log
+    if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
+        tail -n 60 "$log" >&2
+        say "the build of preset $preset failed (whole log: $log)"
+        exit 1
+    fi
+}
+
+# The tests bring their own cache folders; a user's settings must not change what they see.
+unset PTXGEN_CACHE_DIR PTXGEN_CACHE PTXGEN_ASSEMBLER PTXGEN_DEVICE PTXGEN_LOG || true
+jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+# shellcheck disable=SC2086
+build release ${setup_cmake_args:-}
+if [ "$mode" = all ]; then
+    build dev
+    say "quick tests under ASan and UBSan"
+    ctest --test-dir build/dev -LE 'slow|gpu|bench|package' -j "$jobs" --output-on-failure
+    say "all tests, release build"
+    exec ctest --test-dir build/release -LE bench -j "$jobs" --output-on-failure
+fi
+exec ctest --test-dir build/release -LE 'slow|bench' -j "$jobs" --output-on-failure
