@@ -66,13 +66,23 @@ install_packages() {
         as_root=sudo
     fi
     say "installing: $lacking"
-    $as_root apt-get update -qq >&2 || say "apt-get update failed; trying with the lists that are there"
+    quietly $as_root apt-get update -q || say "apt-get update failed; trying with the lists that are there"
     # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        $lacking >&2 || {
-        say "apt-get could not install: $lacking. See its message above."
+    quietly $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+        --no-install-recommends $lacking || {
+        say "apt-get could not install: $lacking. Its last words are above."
         return 1
     }
+}
+
+# Runs a command without its output, unless it fails.
+quietly() {
+    quiet_log=$(mktemp) || return 1
+    quiet_status=0
+    "$@" >"$quiet_log" 2>&1 || quiet_status=$?
+    [ "$quiet_status" = 0 ] || tail -n 30 "$quiet_log" >&2
+    rm -f "$quiet_log"
+    return "$quiet_status"
 }
 
 # The major release of the ptxas in folder $1/bin, or nothing.
@@ -103,9 +113,9 @@ fetch_toolkit() {
     install_packages python3-pip || return 1
     say "fetching the CUDA 13.0 parts (ptxas, nvJitLink, NVRTC, PTX compiler library; 250 MB) into $1"
     rm -rf "$1.partial"
-    PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-deps --target "$1.partial/wheels" \
-        'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvjitlink==13.0.*' 'nvidia-cuda-nvrtc==13.0.*' \
-        'nvidia-nvptxcompiler==13.0.*' >&2 || return 1
+    quietly env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --no-deps \
+        --target "$1.partial/wheels" 'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvjitlink==13.0.*' \
+        'nvidia-cuda-nvrtc==13.0.*' 'nvidia-nvptxcompiler==13.0.*' || return 1
     mkdir -p "$1.partial/bin" "$1.partial/lib64" || return 1
     from=$1.partial/wheels/nvidia/cu13
     mv "$from/bin/ptxas" "$1.partial/bin/" || return 1
