@@ -43,10 +43,12 @@ typedef enum ptxgen_status {
 } ptxgen_status;
 
 /* Filled by a failing call; untouched by a successful one. `file` and `line` name a source position
- * (a template line, a PTX line) when the fault has one, else "" and 0. */
+ * (a template line, a PTX line) when the fault has one, else "" and 0. `driver_error` is the CUDA driver's
+ * own error number when the driver refused, else 0. */
 typedef struct ptxgen_error {
     ptxgen_status status;
     int line;
+    int driver_error;
     char file[128];
     char message[768];
 } ptxgen_error;
