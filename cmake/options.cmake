@@ -22,13 +22,16 @@ if(PTXGEN_NVPTXCOMPILER)
         HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
     if(NVPTXCOMPILER_STATIC)
         set(PTXGEN_NVPTXCOMPILER_LIBRARY ${NVPTXCOMPILER_STATIC})
+        file(SHA256 ${NVPTXCOMPILER_STATIC} nvptxcompiler_hash) # the build-id of a static library
+        string(SUBSTRING ${nvptxcompiler_hash} 0 32 PTXGEN_NVPTXCOMPILER_BUILD)
     endif()
 endif()
 
 function(ptxgen_compile_options target)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     if(PTXGEN_NVPTXCOMPILER_LIBRARY)
-        target_compile_definitions(${target} PRIVATE PG_HAVE_NVPTXCOMPILER)
+        target_compile_definitions(${target} PRIVATE PG_HAVE_NVPTXCOMPILER
+            PG_NVPTXCOMPILER_BUILD="${PTXGEN_NVPTXCOMPILER_BUILD}")
     endif()
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes

@@ -1,0 +1,41 @@
+/* Runs a program and waits for it: no shell, no inherited descriptors, a fixed environment (LC_ALL=C and a
+ * plain PATH: nothing in the caller's can change what the tool writes), nothing on the caller's terminal.
+ * Works whatever the host program does with SIGCHLD, and from any thread. */
+#ifndef PG_CHILD_PROCESS_H
+#define PG_CHILD_PROCESS_H
+
+#include "base/buf.h"
+#include "ptxgen/status.h"
+
+#include <stdint.h>
+
+typedef struct pg_child {
+    const char *const *argv; /* [0]: absolute path; NULL-terminated */
+    int fd3, fd4;            /* the child's descriptors 3 and 4; -1: none */
+    uint32_t timeout_ms;
+} pg_child;
+
+typedef enum pg_child_end {
+    PG_CHILD_EXITED,  /* code: exit status */
+    PG_CHILD_KILLED,  /* code: signal */
+    PG_CHILD_TIMEOUT, /* was killed by us */
+    PG_CHILD_UNKNOWN  /* ended; the host program took its exit status */
+} pg_child_end;
+
+typedef struct pg_child_result {
+    pg_child_end end;
+    int code;
+} pg_child_result;
+
+/* stdout and stderr of the child are appended to `output`. EIO when it could not be started. */
+ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out, ptxgen_error *err);
+
+/* An anonymous file in memory (or an unlinked one in /tmp), close-on-exec, numbered 10 or higher so that it
+ * never collides with the child's 0..4. -1 when there is none to be had (errno). */
+int pg_anonymous_file(void);
+/* Appends the whole file to b. EIO on a read error. */
+ptxgen_status pg_read_file(int fd, pg_buf *b, ptxgen_error *err);
+/* Writes all of it from offset 0. EIO on a write error. */
+ptxgen_status pg_write_file(int fd, const void *bytes, size_t n, ptxgen_error *err);
+
+#endif

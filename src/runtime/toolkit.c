@@ -1,0 +1,208 @@
+/* The assemblers behind assembler.h: the table, the choice, and what every assembly has in common. */
+#include "runtime/toolkit.h"
+
+#include "base/error.h"
+#include "runtime/assembly_log.h"
+#include "runtime/fork_guard.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const pg_assembler_backend *const backends[] = {
+    [PTXGEN_ASSEMBLER_PTXAS] = &pg_backend_ptxas,
+    [PTXGEN_ASSEMBLER_NVPTXCOMPILER] = &pg_backend_nvptxcompiler,
+    [PTXGEN_ASSEMBLER_NVJITLINK] = &pg_backend_nvjitlink,
+    [PTXGEN_ASSEMBLER_DRIVER] = &pg_backend_driver,
+};
+
+static ptxgen_status copy_text(const pg_alloc *alloc, const char *text, char **out, ptxgen_error *err)
+{
+    if (!text || !text[0])
+        return PTXGEN_OK;
+    size_t size = strlen(text) + 1;
+    *out = pg_alloc_zero(alloc, size);
+    if (!*out)
+        return pg_fail_memory(err, size);
+    memcpy(*out, text, size);
+    return PTXGEN_OK;
+}
+
+static void free_text(const pg_alloc *alloc, char *text)
+{
+    if (text)
+        pg_free(alloc, text, strlen(text) + 1);
+}
+
+static ptxgen_status copy_config(pg_toolkit *t, const pg_toolkit_config *config, ptxgen_error *err)
+{
+    t->wanted = config->wanted;
+    t->timeout_ms = config->timeout_ms ? config->timeout_ms : 300000;
+    PG_TRY(copy_text(&t->alloc, config->toolkit_dir, &t->dir, err));
+    PG_TRY(copy_text(&t->alloc, config->cuda_home, &t->cuda_home, err));
+    PG_TRY(copy_text(&t->alloc, config->path, &t->path, err));
+    return copy_text(&t->alloc, config->driver_library, &t->driver_library, err);
+}
+
+ptxgen_status pg_toolkit_create(const pg_alloc *alloc, const pg_log *log, const pg_toolkit_config *config,
+                                pg_toolkit **out, ptxgen_error *err)
+{
+    *out = NULL;
+    if ((unsigned)config->wanted > PTXGEN_ASSEMBLER_DRIVER)
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; 0 (auto) to %d are known", (int)config->wanted,
+                       (int)PTXGEN_ASSEMBLER_DRIVER);
+    pg_toolkit *t = pg_alloc_zero(alloc, sizeof *t);
+    if (!t)
+        return pg_fail_memory(err, sizeof *t);
+    t->alloc = *alloc;
+    t->log = *log;
+    pthread_mutex_init(&t->lock, NULL);
+    ptxgen_status status = copy_config(t, config, err);
+    if (status == PTXGEN_OK)
+        *out = t;
+    else
+        pg_toolkit_destroy(t);
+    return status;
+}
+
+void pg_toolkit_destroy(pg_toolkit *t)
+{
+    if (!t)
+        return;
+    for (int kind = 1; kind <= PTXGEN_ASSEMBLER_DRIVER; kind++)
+        if (backends[kind]->close && t->opened[kind])
+            backends[kind]->close(t);
+    free_text(&t->alloc, t->dir);
+    free_text(&t->alloc, t->cuda_home);
+    free_text(&t->alloc, t->path);
+    free_text(&t->alloc, t->driver_library);
+    pthread_mutex_destroy(&t->lock);
+    pg_alloc alloc = t->alloc;
+    pg_free(&alloc, t, sizeof *t);
+}
+
+static void find_nvrtc(pg_toolkit *t, pg_tool *tool)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    pg_search_library(t, tool, &(pg_library_query){"nvrtc", names, "cuda_nvrtc"});
+    snprintf(tool->note, sizeof tool->note, "%s",
+             tool->found ? "compiles CUDA C++ parts of kernels"
+                         : "not found: only needed for kernels with CUDA C++ parts");
+}
+
+static pg_tool *find_tool(pg_toolkit *t, int kind)
+{
+    pg_tool *tool = &t->tools[kind];
+    if (atomic_load_explicit(&tool->searched, memory_order_acquire))
+        return tool;
+    pthread_mutex_lock(&t->lock);
+    if (!atomic_load(&tool->searched)) {
+        if (kind == PG_TOOL_NVRTC)
+            find_nvrtc(t, tool);
+        else
+            backends[kind]->find(t, tool);
+        if (tool->found && kind != PG_TOOL_NVRTC)
+            snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
+        pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s",
+                    kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name,
+                    tool->found ? tool->path : tool->note);
+        atomic_store_explicit(&tool->searched, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return tool;
+}
+
+static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
+{
+    const pg_assembler_backend *b = backends[t->wanted];
+    if (whole_program && !b->keeps_setmaxnreg)
+        return pg_fail(err, PTXGEN_EMISSING,
+                       "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip "
+                       "package nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
+                       b->name);
+    const pg_tool *tool = find_tool(t, t->wanted);
+    if (!tool->found)
+        return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s", b->name,
+                       tool->note);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assembler *kind,
+                                const char **identity, ptxgen_error *err)
+{
+    int found = 0;
+    if (t->wanted != PTXGEN_ASSEMBLER_AUTO) {
+        PG_TRY(choose_wanted(t, whole_program, err));
+        found = t->wanted;
+    }
+    for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !found; i++)
+        if ((backends[i]->keeps_setmaxnreg || !whole_program) && find_tool(t, i)->found)
+            found = i;
+    if (!found)
+        return pg_fail(err, PTXGEN_EMISSING,
+                       "no assembler %sin %s: install a CUDA toolkit 12.8 or newer, or the pip package "
+                       "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
+                       whole_program ? "that keeps setmaxnreg " : "",
+                       t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
+                       whole_program ? "" : " or nvidia-nvjitlink");
+    *kind = (ptxgen_assembler)found;
+    *identity = t->tools[found].identity;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b,
+                                 const pg_assembly_request *request, pg_assembly *out, bool *refused,
+                                 ptxgen_error *err)
+{
+    if (!b->in_process)
+        return b->assemble(t, request, out, refused, err);
+    /* nvJitLink reads decimal floats with the process's locale: 1234.5678 becomes 1234 in de_DE. */
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = (locale_t)0;
+    if (!c)
+        return pg_fail_memory(err, 0);
+    pg_compile_begin();
+    before = uselocale(c);
+    ptxgen_status status = b->assemble(t, request, out, refused, err);
+    uselocale(before);
+    pg_compile_end();
+    freelocale(c);
+    return status;
+}
+
+ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg_assembly_request *request,
+                                  pg_assembly *out, ptxgen_error *err)
+{
+    if (kind == PTXGEN_ASSEMBLER_AUTO || (unsigned)kind > PTXGEN_ASSEMBLER_DRIVER)
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose", (int)kind);
+    const pg_assembler_backend *b = backends[kind];
+    const pg_tool *tool = find_tool(t, kind);
+    bool refused = false;
+    if (!tool->found)
+        return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
+    PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
+    pg_buf_truncate(&out->cubin, 0);
+    pg_buf_truncate(&out->log, 0);
+    out->registers = out->shared_bytes = out->local_bytes = out->spill_bytes = -1;
+    PG_TRY(run_backend(t, b, request, out, &refused, err));
+    if (out->cubin.failed || out->log.failed)
+        return pg_fail_memory(err, 0);
+    PG_TRY(pg_judge_log(pg_buf_text(&out->log), refused, b->name, err));
+    if (out->cubin.len == 0)
+        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but wrote no cubin", tool->identity);
+    pg_read_log_numbers(pg_buf_text(&out->log), out);
+    return PTXGEN_OK;
+}
+
+bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)
+{
+    if (i + 1 >= PG_TOOL_END)
+        return false;
+    int kind = (int)i + 1;
+    const pg_tool *tool = find_tool(t, kind);
+    *out = (ptxgen_part){.name = kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name,
+                         .found = tool->found,
+                         .path = tool->path,
+                         .version = tool->version,
+                         .note = tool->note};
+    return true;
+}
