@@ -91,8 +91,8 @@ typedef struct ptxgen_config {
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
 PTXGEN_API ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_error *err);
-/* Unloads what was loaded, waits for background work. Kernels still referenced stay readable but can
- * no longer be launched. NULL is allowed. */
+/* Gives up the caller's context. Kernels that are still referenced keep working, and keep what they need of it
+ * alive; the rest is unloaded and freed now. NULL is allowed. */
 PTXGEN_API void ptxgen_destroy(ptxgen *ctx);
 /* "0.1.0" */
 PTXGEN_API const char *ptxgen_version(void);
@@ -129,6 +129,10 @@ PTXGEN_API ptxgen_status ptxgen_canonical(const char *family, const char *params
 /* The kernel's PTX only: no toolkit, no driver, no cache. */
 PTXGEN_API ptxgen_status ptxgen_emit(ptxgen *ctx, const char *family, const char *params,
                                      ptxgen_kernel **out, ptxgen_error *err);
+/* The template file and line that wrote line `ptx_line` (from 1) of the kernel's PTX; false when there is
+ * none or the PTX came from the disk. */
+PTXGEN_API bool ptxgen_kernel_line_origin(const ptxgen_kernel *kernel, int ptx_line, const char **file,
+                                          int *line);
 /* PTX and cubin, from memory, disk or an assembler. No driver needed unless the assembler is the driver. */
 PTXGEN_API ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params,
                                         ptxgen_kernel **out, ptxgen_error *err);
@@ -141,10 +145,10 @@ PTXGEN_API ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char 
 PTXGEN_API ptxgen_kernel *ptxgen_kernel_ref(ptxgen_kernel *kernel);
 PTXGEN_API void ptxgen_kernel_unref(ptxgen_kernel *kernel); /* NULL is allowed */
 
+/* How this process came by a kernel. */
 typedef enum ptxgen_origin {
-    PTXGEN_ORIGIN_EMITTED,   /* no cubin: ptxgen_emit */
-    PTXGEN_ORIGIN_ASSEMBLED, /* assembled by this request */
-    PTXGEN_ORIGIN_MEMORY,
+    PTXGEN_ORIGIN_EMITTED,   /* PTX only, no cubin: ptxgen_emit, or ptxgen_get for the emulator */
+    PTXGEN_ORIGIN_ASSEMBLED,
     PTXGEN_ORIGIN_DISK
 } ptxgen_origin;
 
@@ -221,7 +225,8 @@ PTXGEN_API bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out);
 typedef enum ptxgen_schedule {
     PTXGEN_SCHEDULE_AUTO, /* by measured rule */
     PTXGEN_SCHEDULE_SEED, /* one warp per CTA, tensor-map loads, two stages */
-    PTXGEN_SCHEDULE_BULK  /* bulk loads of several rows, lanes reduce in parallel */
+    PTXGEN_SCHEDULE_BULK, /* bulk loads of several rows, lanes reduce in parallel */
+    PTXGEN_SCHEDULE_VECTOR /* no staging: each thread adds 16 bytes with one reduction */
 } ptxgen_schedule;
 
 typedef enum ptxgen_oob {
@@ -261,8 +266,8 @@ PTXGEN_API ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *kernel,
 /* Waits for the stream; EINDEX with position and value when a scatter_add in PTXGEN_OOB_RECORD mode of this
  * device met a bad index since the last check. The record is then empty again. */
 PTXGEN_API ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
-/* The plain C answer on host memory, every product summed in double in index order and rounded once.
- * Ignores schedule; a bad index is EINDEX and nothing is written. */
+/* The plain C answer on host memory: out and its sources summed in double, rounded once to the element type.
+ * Ignores schedule; a bad index is EINDEX and nothing is written. Takes about 256 MiB of memory at most. */
 PTXGEN_API ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err);
 
 /* Host helpers, the reference schedule's numbers. */

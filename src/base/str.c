@@ -76,3 +76,21 @@ size_t pg_str_distance(pg_str a, pg_str b)
     }
     return row[b.n];
 }
+
+size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const char **nearest)
+{
+    const char *name;
+    for (size_t i = 0; (name = name_at(table, i)); i++)
+        if (pg_str_is(wanted, name))
+            return i;
+    size_t best = SIZE_MAX;
+    *nearest = "";
+    for (size_t i = 0; (name = name_at(table, i)); i++) {
+        const size_t d = pg_str_distance(wanted, pg_str_of(name));
+        if (d < best) {
+            best = d;
+            *nearest = name;
+        }
+    }
+    return SIZE_MAX;
+}

@@ -18,7 +18,13 @@ bool pg_str_is(pg_str a, const char *s);
 pg_str pg_str_word(pg_str *rest);
 /* The whole of s as a decimal integer, optional '-'; false if it is not one or does not fit. */
 bool pg_str_i64(pg_str s, int64_t *out);
-/* Levenshtein distance, for "did you mean"; strings over 63 bytes count as far apart. */
+/* Levenshtein distance; strings over 63 bytes count as far apart. */
 size_t pg_str_distance(pg_str a, pg_str b);
+
+/* Walks names for the one that is wanted: NAME(i) of a table, NULL past the last. */
+typedef const char *(*pg_name_at)(const void *table, size_t i);
+/* The place of `wanted`; SIZE_MAX when it is not there, and then *nearest is the least different name, for
+ * "did you mean". */
+size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const char **nearest);
 
 #endif

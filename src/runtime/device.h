@@ -33,7 +33,8 @@ typedef struct pg_device_ops {
     ptxgen_status (*info)(pg_device *, const ptxgen_device_info **out, ptxgen_error *);
     /* true when the stream is being captured: then nothing may be loaded, allocated or synchronized. */
     ptxgen_status (*capturing)(pg_device *, ptxgen_stream, bool *out, ptxgen_error *);
-    /* Loads for all contexts and resolves the function in the current one. */
+    /* *out NULL: loads for all contexts and resolves the function in the current one. Else: the same image,
+     * already loaded, is resolved in the current context too. One thread at a time per image. */
     ptxgen_status (*load)(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
     /* true when launch would not have to load or resolve anything in the current context. */
     bool (*ready)(pg_device *, const pg_loaded *);

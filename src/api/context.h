@@ -1,0 +1,111 @@
+/* The library's insides as its public functions see them: the context, kernels, the table of kernels in
+ * memory. */
+#ifndef PG_CONTEXT_H
+#define PG_CONTEXT_H
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "codegen/family.h"
+#include "runtime/assembler.h"
+#include "runtime/cache.h"
+#include "runtime/device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A kernel's identity in memory: what was asked for, resolved. */
+typedef struct pg_kernel_id {
+    const pg_family *family;
+    bool assembled; /* false: PTX only */
+    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)]; /* resolved; unused bytes are zero */
+} pg_kernel_id;
+
+struct ptxgen_kernel {
+    atomic_size_t refs;
+    pg_alloc alloc;
+    ptxgen *ctx; /* owns a reference: a kernel keeps its context's parts alive */
+    pg_kernel_id id;
+    uint64_t hash;
+    ptxgen_kernel *next; /* in its bucket of the table */
+    _Alignas(16) unsigned char plan[PG_PLAN_MAX_BYTES];
+
+    pg_buf params, key_text;   /* canonical parameters; cache key */
+    pg_emit emitted;           /* text and line map; empty when the entry came from the disk */
+    pg_assembly assembly;      /* cubin and log of an assembled kernel */
+    pg_cache_entry disk;       /* everything of a kernel that came from the disk */
+    char assembler[96];
+    ptxgen_origin origin;
+    double emit_us, assemble_us;
+
+    pthread_mutex_t load_lock;    /* one thread loads */
+    _Atomic(pg_loaded *) loaded;  /* on ctx's device */
+};
+
+/* ---- table of kernels in memory (kernel_table.c) ---- */
+
+typedef struct pg_kernel_table pg_kernel_table;
+typedef ptxgen_status (*pg_kernel_builder)(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                                           ptxgen_error *err);
+
+ptxgen_status pg_kernel_table_create(const pg_alloc *, pg_kernel_table **out, ptxgen_error *err);
+/* Gives up the table's reference to every kernel. */
+void pg_kernel_table_clear(pg_kernel_table *);
+void pg_kernel_table_destroy(pg_kernel_table *);
+/* The kernel of `id` with a reference for the caller. A missing one is built by exactly one of the threads
+ * that ask for it, outside all locks; the others wait for its result, failure included. */
+ptxgen_status pg_kernel_table_get(pg_kernel_table *, ptxgen *ctx, const pg_kernel_id *id,
+                                  pg_kernel_builder build, ptxgen_kernel **out, ptxgen_error *err);
+/* The kernel if it is there, with a reference; NULL otherwise. Never builds, never waits. */
+ptxgen_kernel *pg_kernel_table_find(pg_kernel_table *, const pg_kernel_id *id);
+void pg_kernel_table_counts(pg_kernel_table *, uint64_t *hits, uint64_t *entries);
+
+/* ---- context ---- */
+
+struct ptxgen {
+    atomic_size_t refs; /* the user's, and one per live kernel */
+    pg_alloc alloc;
+    pg_log log;
+    ptxgen_device_kind device_kind;
+    pg_toolkit *toolkit;
+    pg_cache *cache;
+    pg_kernel_table *kernels;
+    atomic_uint_fast64_t misses; /* assemblies */
+    pthread_mutex_t device_lock;
+    _Atomic(pg_device *) device; /* created at first need */
+    char cache_dir[4096];
+};
+
+void pg_context_unref(ptxgen *ctx);
+/* The context's device, created at first need. */
+ptxgen_status pg_context_device(ptxgen *ctx, pg_device **out, ptxgen_error *err);
+
+/* ---- pipeline (pipeline.c) ---- */
+
+/* Parses, defaults and resolves. `arch` 0: the family's default. */
+ptxgen_status pg_kernel_id_parse(const char *family, const char *params, ptxgen_arch arch,
+                                 pg_kernel_id *out, ptxgen_error *err);
+/* Resolves the key of `id` in place. */
+ptxgen_status pg_kernel_id_resolve(pg_kernel_id *id, ptxgen_error *err);
+/* A new kernel with its PTX; id->assembled must be false. */
+ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err);
+/* From the table, the disk or an assembler. */
+ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err);
+/* Makes the kernel ready on the device; ECAPTURE when that is needed and `stream` is being captured. */
+ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);
+/* pg_kernel_get and pg_kernel_load in one, for the kind of device: the emulator runs PTX, no cubin is made for
+ * it. Refuses during capture before anything is built. */
+ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *, pg_kernel_id *id, ptxgen_stream stream,
+                                   ptxgen_kernel **out, ptxgen_error *err);
+void pg_kernel_free(ptxgen_kernel *);
+const char *pg_kernel_ptx(const ptxgen_kernel *, size_t *size);
+const void *pg_kernel_cubin(const ptxgen_kernel *, size_t *size);
+
+/* ---- environment (environment.c): the only reader of it ---- */
+
+typedef struct pg_environment {
+    char cache_dir[4096]; /* "" when there is none */
+    const char *assembler, *device, *toolkit, *log_level, *cuda_home, *path; /* NULL when unset */
+} pg_environment;
+void pg_environment_read(pg_environment *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* PTX that several families share, as C functions that write it. Registers named in the comments must be
+ * declared by the caller. */
+#ifndef PG_TEMPLATES_COMMON_H
+#define PG_TEMPLATES_COMMON_H
+
+#include "codegen/arch.h"
+#include "codegen/emit.h"
+
+/* .version (the later of the target's first and `version`), .target, .address_size. */
+void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);
+
+/* Waits until the phase with `parity` of the mbarrier at shared address `barrier` has completed (PTX ISA
+ * 9.7.13.15.16). Both are operands: registers or address expressions. */
+void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
+
+#endif

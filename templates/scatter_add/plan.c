@@ -1,0 +1,199 @@
+/* Numbers of the scatter_add kernels: the reference schedule's host helpers, what each schedule accepts,
+ * tile shapes, and the rule behind schedule=auto. */
+#include "scatter_add/scatter_add.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MAX_CHUNK_BYTES = 512, /* seed: a longer row travels in chunks of this */
+    STAGE_ALIGNMENT = 128, /* tile-mode tensor loads want 128-byte aligned destinations */
+    REDUCE_ALIGNMENT = 16, /* addresses and sizes of bulk copies and reductions */
+    MAX_TILE_ROWS = 128,   /* bulk: four reductions per lane */
+    MAX_STATIC_SHARED = 48 << 10,
+};
+
+int64_t ptxgen_chunk_elems_for(ptxgen_dtype dtype, int64_t n)
+{
+    const pg_dtype *d = pg_dtype_find(dtype);
+    if (!d || n < 0)
+        return 0;
+    return n < MAX_CHUNK_BYTES / d->bytes ? n : MAX_CHUNK_BYTES / d->bytes;
+}
+
+int64_t ptxgen_min_d_divisor_for(ptxgen_dtype dtype)
+{
+    const pg_dtype *d = pg_dtype_find(dtype);
+    return d ? REDUCE_ALIGNMENT / d->bytes : 0;
+}
+
+bool ptxgen_row_shape_supported(ptxgen_dtype dtype, int64_t n)
+{
+    const pg_dtype *d = pg_dtype_find(dtype);
+    return d && n >= 0 && n % (REDUCE_ALIGNMENT / d->bytes) == 0;
+}
+
+ptxgen_grid ptxgen_plan_grid(int64_t m, int64_t d, int64_t chunk_elems, int64_t sm_count)
+{
+    ptxgen_grid g = {0, 0, 0};
+    if (m <= 0 || d <= 0 || chunk_elems <= 0 || sm_count <= 0)
+        return g;
+    const int64_t chunks = (d - 1) / chunk_elems + 1, target = sm_count * 32;
+    if (m >= target) {
+        g.grid_x = m < sm_count * 64 ? m : sm_count * 64;
+        g.grid_y = 1;
+        g.chunks_per_cta = chunks;
+        return g;
+    }
+    const int64_t wanted = target / m;
+    const int64_t split = wanted < chunks ? wanted : chunks;
+    g.grid_x = m;
+    g.chunks_per_cta = (chunks - 1) / split + 1;
+    g.grid_y = (chunks - 1) / g.chunks_per_cta + 1;
+    return g;
+}
+
+pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes)
+{
+    pg_tile_shape s = {1, 1, row_bytes};
+    if (row_bytes > tile_bytes) {
+        s.chunk_bytes = tile_bytes;
+        s.chunks = (row_bytes - 1) / tile_bytes + 1;
+    } else {
+        s.rows = tile_bytes / row_bytes < MAX_TILE_ROWS ? tile_bytes / row_bytes : MAX_TILE_ROWS;
+    }
+    return s;
+}
+
+/* The settings of one schedule for a range of row lengths. */
+typedef struct tuning {
+    int64_t max_row_bytes; /* the row applies up to here */
+    int64_t tile, stages, warps, ctas;
+} tuning;
+
+static const tuning bulk_tuning[] = {
+    {INT64_MAX, 2048, 4, 4, 8},
+};
+
+static const tuning vector_tuning[] = {
+    {INT64_MAX, 1, 1, 8, 8},
+};
+
+static void fill_auto(pg_scatter_add_key *k, const tuning *t, int64_t row_bytes)
+{
+    while (row_bytes > t->max_row_bytes)
+        t++;
+    if (!k->tile)
+        k->tile = t->tile;
+    if (!k->stages)
+        k->stages = t->stages;
+    if (!k->warps)
+        k->warps = t->warps;
+    if (!k->ctas)
+        k->ctas = t->ctas;
+}
+
+/* Tile settings mean nothing to a schedule without tiles: they are dropped, so that equal kernels have
+ * equal keys. */
+static void drop_tiles(pg_scatter_add_key *k)
+{
+    k->tile = 0;
+    k->stages = 0;
+}
+
+ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+{
+    pg_scatter_add_key *k = key;
+    const pg_dtype *d = pg_dtype_find((ptxgen_dtype)(k->dtype + 1));
+    const int64_t row_bytes = k->n * d->bytes;
+    if (arch->sm < 90)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "scatter_add needs sm_90 or later: %s has no bulk reduction",
+                       arch->name);
+    if (row_bytes % REDUCE_ALIGNMENT)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
+                       (long long)k->n, d->name, (long long)row_bytes, REDUCE_ALIGNMENT,
+                       (long long)(REDUCE_ALIGNMENT / d->bytes));
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO)
+        k->schedule = PTXGEN_SCHEDULE_BULK;
+    if (k->schedule == PTXGEN_SCHEDULE_SEED) {
+        drop_tiles(k);
+        k->warps = k->ctas = 0;
+        return PTXGEN_OK;
+    }
+    if (k->schedule == PTXGEN_SCHEDULE_VECTOR) {
+        drop_tiles(k);
+        fill_auto(k, vector_tuning, row_bytes);
+        drop_tiles(k);
+        return PTXGEN_OK;
+    }
+    fill_auto(k, bulk_tuning, row_bytes);
+    k->tile = k->tile / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT;
+    const int64_t shared = k->warps * k->stages * (k->tile + 8);
+    if (shared > MAX_STATIC_SHARED)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "warps=%lld x stages=%lld x tile=%lld need %lld bytes of shared memory, the limit is %d:"
+                       " lower one of them",
+                       (long long)k->warps, (long long)k->stages, (long long)k->tile, (long long)shared,
+                       MAX_STATIC_SHARED);
+    return PTXGEN_OK;
+}
+
+static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
+{
+    static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
+    char n[24] = "dynamic";
+    if (k->n)
+        snprintf(n, sizeof n, "n%lld", (long long)k->n);
+    snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s", schedules[k->schedule],
+             p->dtype->name, n);
+}
+
+static void plan_seed(pg_scatter_add_plan *p)
+{
+    const int64_t longest = MAX_CHUNK_BYTES / p->dtype->bytes;
+    p->chunk_elems = (int)(p->dynamic || p->n > longest ? longest : p->n);
+    p->chunk_bytes = p->chunk_elems * p->dtype->bytes;
+    p->stage_stride = (p->chunk_bytes + STAGE_ALIGNMENT - 1) / STAGE_ALIGNMENT * STAGE_ALIGNMENT;
+    p->chunks = p->dynamic ? 0 : (p->n - 1) / p->chunk_elems + 1;
+}
+
+static void plan_bulk(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
+{
+    p->stages = (int)k->stages;
+    p->tile_bytes = (int)k->tile;
+    p->tile_rows = MAX_TILE_ROWS;
+    if (!p->dynamic) {
+        const pg_tile_shape s = pg_scatter_add_tile_shape(p->row_bytes, k->tile);
+        p->tile_rows = (int)s.rows;
+        p->tile_chunks = s.chunks;
+        p->tile_bytes = (int)(s.rows * s.chunk_bytes);
+    }
+    p->rows_per_lane = (p->tile_rows - 1) / 32 + 1;
+}
+
+void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
+{
+    const pg_scatter_add_key *k = key;
+    pg_scatter_add_plan *p = plan;
+    memset(p, 0, sizeof *p);
+    p->schedule = (ptxgen_schedule)k->schedule;
+    p->oob = (ptxgen_oob)k->oob;
+    p->arch = arch;
+    p->dtype = pg_dtype_find((ptxgen_dtype)(k->dtype + 1));
+    p->index_type = k->index == PTXGEN_INDEX_I32 ? "s32" : "s64";
+    p->index_bytes = k->index == PTXGEN_INDEX_I32 ? 4 : 8;
+    p->dynamic = k->n == 0;
+    p->contig = k->contig != 0;
+    p->n = k->n;
+    p->row_bytes = k->n * p->dtype->bytes;
+    p->warps = (int)k->warps;
+    p->ctas_per_sm = (int)k->ctas;
+    name_entry(k, p);
+    if (p->schedule == PTXGEN_SCHEDULE_SEED)
+        plan_seed(p);
+    if (p->schedule == PTXGEN_SCHEDULE_BULK)
+        plan_bulk(k, p);
+}

@@ -1,0 +1,96 @@
+/* Parameter texts: what is read is what is printed, and a bad text is refused by name. */
+#include "test.h"
+
+#include "codegen/family.h"
+#include "ptxgen/ptxgen.h"
+
+static void canonical_text_is_a_fixed_point(void **state)
+{
+    (void)state;
+    const char *texts[] = {"", "n=512", "dtype=bf16 n=24 contig=no index=i32 oob=trap arch=sm_100a",
+                           "schedule=seed n=dynamic", "schedule=vector n=8", "tile=1024 stages=3 warps=2 n=100"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char once[512], twice[512];
+        ptxgen_error err;
+        assert_int_equal(ptxgen_canonical("scatter_add", texts[i], once, sizeof once, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", once, twice, sizeof twice, &err), PTXGEN_OK);
+        assert_string_equal(once, twice);
+        assert_null(strstr(once, "schedule=auto"));
+    }
+}
+
+static void every_parameter_changes_the_text(void **state)
+{
+    (void)state;
+    char base[512], other[512];
+    ptxgen_error err;
+    const char *changes[] = {"arch=sm_100", "dtype=f16", "n=504", "contig=no", "index=i32", "schedule=seed",
+                             "oob=trap", "tile=1024", "stages=3", "warps=2", "ctas=5"};
+    assert_int_equal(ptxgen_canonical("scatter_add", "n=512", base, sizeof base, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_family_param_count(0), sizeof changes / sizeof *changes);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s%s", strncmp(changes[i], "n=", 2) ? "n=512 " : "", changes[i]);
+        assert_int_equal(ptxgen_canonical("scatter_add", text, other, sizeof other, &err), PTXGEN_OK);
+        assert_string_not_equal(base, other);
+    }
+}
+
+static void bad_texts_are_refused_with_the_remedy(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *message;
+        ptxgen_status status;
+    } cases[] = {
+        {"dtype=bf17", "f32, f16, bf16", PTXGEN_EINVAL},
+        {"shedule=seed", "schedule", PTXGEN_EINVAL},
+        {"n", "name=value", PTXGEN_EINVAL},
+        {"n=", "dynamic", PTXGEN_EINVAL},
+        {"n=0", "1 to 2147483648", PTXGEN_EINVAL},
+        {"n=-4", "1 to 2147483648", PTXGEN_EINVAL},
+        {"n=4 n=4", "twice", PTXGEN_EINVAL},
+        {"n=99999999999999999999", "whole number", PTXGEN_EINVAL},
+        {"arch=sm_80", "sm_90", PTXGEN_EINVAL},
+        {"n=3", "multiple of 16", PTXGEN_EUNSUPPORTED},
+        {"dtype=bf16 n=12", "divisible by 8", PTXGEN_EUNSUPPORTED},
+        {"n=512 tile=16384 stages=16", "shared memory", PTXGEN_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[512] = "untouched";
+        ptxgen_error err = {0};
+        assert_int_equal(ptxgen_canonical("scatter_add", cases[i].text, out, sizeof out, &err),
+                         cases[i].status);
+        assert_non_null(strstr(err.message, cases[i].message));
+        assert_string_equal(out, "untouched");
+    }
+    ptxgen_error err = {0};
+    char out[8];
+    assert_int_equal(ptxgen_canonical("scater_add", "", out, sizeof out, &err), PTXGEN_EINVAL);
+    assert_non_null(strstr(err.message, "scatter_add"));
+}
+
+static void arch_names_and_numbers_agree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; pg_arch_at(i); i++) {
+        const pg_arch *a = pg_arch_at(i);
+        ptxgen_arch id;
+        assert_int_equal(ptxgen_arch_parse(a->name, &id, NULL), PTXGEN_OK);
+        assert_int_equal(id, a->id);
+        assert_int_equal(a->id, a->sm * 10 + (a->suffix == 'a' ? 1 : a->suffix == 'f' ? 2 : 0));
+        assert_string_equal(ptxgen_arch_name(id), a->name);
+    }
+    assert_string_equal(ptxgen_arch_name(5), "sm_?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_text_is_a_fixed_point),
+        cmocka_unit_test(every_parameter_changes_the_text),
+        cmocka_unit_test(bad_texts_are_refused_with_the_remedy),
+        cmocka_unit_test(arch_names_and_numbers_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
