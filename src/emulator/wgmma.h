@@ -1,15 +1,15 @@
-/* The arithmetic of wgmma.mma_async (and, with the same model, of mma.sync and tcgen05.mma): one m64nNk tile,
- * D = A * B + D, on plain row-major operands; and the map between accumulator registers and (row, column).
+/* The arithmetic of wgmma.mma_async and mma.sync: one tile D = A * B + C, with C and D where those instructions
+ * keep them, in the registers of a warp.
  *
  * Two engines give D. `exact` follows the published model of the hardware: per output, all products of the
- * instruction and the accumulator are aligned to the largest exponent, truncated to F fraction bits, summed
- * exactly, and the sum is truncated to f32 (rounded to nearest for f16). F = 25 for f16, bf16 and tf32; fp8 on
- * Hopper has F = 13 and keeps 13 fraction bits of the result. `fast` multiplies and adds floats. Integer and
+ * instruction and C are aligned to the largest exponent, truncated to F fraction bits, summed exactly, and the
+ * sum is truncated to f32 (rounded to nearest for f16). F = 25 for f16, bf16 and tf32; fp8 in Hopper's wgmma has
+ * F = 13 and keeps 13 fraction bits of the result. `fast` multiplies and adds floats, k ascending. Integer and
  * binary types are exact in both.
  *
- * The caller gathers operands from shared memory (matrix_descriptor.h) or registers. No allocation except in
- * the caller's scratch; any thread. Source: PTX ISA 9.0, section 9.7.15.5; the model: arXiv 2512.07004 and
- * the MMA-Sim project. */
+ * The caller gathers A and B into plain arrays, from shared memory (matrix_descriptor.h) or from registers
+ * (the place functions). No allocation; any thread with its own scratch. Source: PTX ISA 9.0, sections 9.7.14.5
+ * and 9.7.15.5; the model: arXiv 2512.07004 and the MMA-Sim project. */
 #ifndef PG_EMULATOR_WGMMA_H
 #define PG_EMULATOR_WGMMA_H
 
@@ -39,25 +39,31 @@ typedef struct pg_mma_type_info {
 
 extern const pg_mma_type_info pg_mma_types[PG_MMA_TYPE_COUNT];
 
-/* One tile. A is m x k with k contiguous; B is n x k with k contiguous (that is, B transposed); D is m x n with
- * n contiguous: f32 or s32 words, or f16 half words, as `result` says. k counts elements (bits for b1). */
+/* One tile. A is m x k with k contiguous; B is n x k with k contiguous (that is, B transposed). k counts elements
+ * (bits for b1); m and n are multiples of 8.
+ *
+ * C and D are rows of 32 words, one word a lane, as the register file has them. With g = row / 8, j = column / 8:
+ * f32 and s32: row pointer (g * n/8 + j) * 2 + p has, in lane t, element (8g + t/4, 8j + 2(t%4) + p);
+ * f16: row pointer g * n/8 + j has both p, p = 0 in the low half. c == d is allowed. */
 typedef struct pg_mma_tile {
     pg_mma_type a_type, b_type;
     pg_mma_result result;
     uint32_t m, n, k;
     bool negate_a, negate_b; /* imm-scale -1 */
-    bool zero_d;             /* scale-d = 0: D is not read */
+    bool zero_c;             /* scale-d = 0: C counts as zero and is not read */
     bool saturate;           /* .satfinite of the integer types: clamp the sum to s32 */
+    bool xor_popc;           /* b1: exclusive-or instead of and */
     bool low_precision_fp8;  /* Hopper's wgmma fp8 (F = 13); false for mma.sync and Blackwell */
     const void *a, *b;
-    void *d;
+    const uint32_t *const *c;
+    uint32_t *const *d;
 } pg_mma_tile;
 
 enum {
-    PG_MMA_MAX_N = 256,
     PG_MMA_MAX_M = 128,
-    PG_MMA_MAX_K = 256, /* elements of b1; 32 of every other type */
-    PG_MMA_SCRATCH_BYTES = 1 << 17
+    PG_MMA_MAX_N = 256,
+    PG_MMA_MAX_K = 32, /* of b1: 256 */
+    PG_MMA_SCRATCH_BYTES = 5 << 16
 };
 
 /* scratch: PG_MMA_SCRATCH_BYTES, 64-byte aligned, contents irrelevant. */
@@ -65,7 +71,8 @@ void pg_mma_exact(const pg_mma_tile *tile, void *scratch);
 void pg_mma_fast(const pg_mma_tile *tile, void *scratch);
 
 /* Accumulator fragment of wgmma: register r of thread t (0..127) of the warpgroup. For f16 D each register
- * holds two values (columns c and c + 1); for f32 and s32 one. */
+ * holds two values (columns c and c + 1); for f32 and s32 one. In a pg_mma_tile this is row pointer
+ * ((2w + h) * n/8 + j) * 2 + p for register 4j + 2h + p of warp w. */
 typedef struct pg_mma_place {
     uint32_t row, col;
 } pg_mma_place;

@@ -1,0 +1,112 @@
+/* Tiles of 8-bit integers and of bits. Sums are exact in 32 bits (32 products, or 256 bits); adding C wraps, or
+ * clamps with .satfinite. */
+#include "emulator/mma_model.h"
+
+static void widen(pg_mma_type type, const void *in, size_t count, uint32_t *out)
+{
+    if (type == PG_MMA_S8)
+        for (size_t i = 0; i < count; i++)
+            out[i] = (uint32_t)(int32_t)((const int8_t *)in)[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            out[i] = ((const uint8_t *)in)[i];
+}
+
+static uint32_t add_c(uint32_t c, int32_t sum, bool saturate)
+{
+    if (!saturate)
+        return c + (uint32_t)sum;
+    const int64_t exact = (int64_t)(int32_t)c + sum;
+    return exact > INT32_MAX   ? (uint32_t)INT32_MAX
+           : exact < INT32_MIN ? (uint32_t)INT32_MIN
+                               : (uint32_t)exact;
+}
+
+/* The sums of 8 consecutive lanes of one row of D. */
+static inline __attribute__((always_inline)) void dot(pg_s32x8 *result, const int32_t *a,
+                                                      const int32_t *b, uint32_t k)
+{
+    pg_s32x8 sum = {0};
+    for (uint32_t i = 0; i < k; i++) {
+        pg_s32x8 x, y;
+        memcpy(&x, a + 32 * i, sizeof x);
+        memcpy(&y, b + 16 * i, sizeof y);
+        sum += x * y;
+    }
+    *result = sum;
+}
+
+static inline __attribute__((always_inline)) void multiply_body(const pg_mma_tile *t,
+                                                                const int32_t *a, const int32_t *b)
+{
+    const uint32_t groups = t->n / 8;
+    for (uint32_t row = 0; row < t->m / 8 * groups * 2; row++) {
+        const uint32_t g = row / 2 / groups, j = row / 2 % groups, p = row & 1;
+        for (uint32_t v = 0; v < 4; v++) {
+            pg_s32x8 sum;
+            dot(&sum, a + g * t->k * 32 + 8 * v, b + j * t->k * 16 + 8 * p, t->k);
+            for (uint32_t i = 0; i < 8; i++)
+                t->d[row][8 * v + i] =
+                    add_c(t->zero_c ? 0 : t->c[row][8 * v + i], sum[i], t->saturate);
+        }
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void multiply_avx2(const pg_mma_tile *t, const int32_t *a,
+                                                          const int32_t *b)
+{
+    multiply_body(t, a, b);
+}
+#endif
+
+static void multiply(const pg_mma_tile *t, const int32_t *a, const int32_t *b)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        multiply_avx2(t, a, b);
+        return;
+    }
+#endif
+    multiply_body(t, a, b);
+}
+
+static int32_t count_bits(const uint8_t *a, const uint8_t *b, uint32_t bytes, bool exclusive)
+{
+    int32_t sum = 0;
+    for (uint32_t i = 0; i < bytes; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        sum += __builtin_popcountll(exclusive ? x ^ y : x & y);
+    }
+    return sum;
+}
+
+static void multiply_bits(const pg_mma_tile *t)
+{
+    const uint32_t bytes = t->k / 8, groups = t->n / 8;
+    for (uint32_t row = 0; row < t->m / 8 * groups * 2; row++) {
+        const uint32_t g = row / 2 / groups, j = row / 2 % groups, p = row & 1;
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            const uint8_t *a = (const uint8_t *)t->a + (8 * g + lane / 4) * bytes;
+            const uint8_t *b = (const uint8_t *)t->b + (8 * j + 2 * (lane % 4) + p) * bytes;
+            t->d[row][lane] =
+                add_c(t->zero_c ? 0 : t->c[row][lane], count_bits(a, b, bytes, t->xor_popc), false);
+        }
+    }
+}
+
+void pg_mma_integer(const pg_mma_tile *t, void *scratch)
+{
+    if (t->a_type == PG_MMA_B1) {
+        multiply_bits(t);
+        return;
+    }
+    uint32_t *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
+    widen(t->a_type, t->a, t->m * t->k, plain);
+    pg_mma_panel_a(plain, t->m, t->k, a);
+    widen(t->b_type, t->b, t->n * t->k, plain);
+    pg_mma_panel_b(plain, t->n, t->k, b);
+    multiply(t, (const int32_t *)a, (const int32_t *)b);
+}

@@ -1,0 +1,33 @@
+/* The element types of the tile engines, and the panels. */
+#include "emulator/mma_model.h"
+
+/* name, bits, K of wgmma */
+const pg_mma_type_info pg_mma_types[PG_MMA_TYPE_COUNT] = {
+    [PG_MMA_F16] = {"f16", 16, 16},  [PG_MMA_BF16] = {"bf16", 16, 16},
+    [PG_MMA_TF32] = {"tf32", 32, 8}, [PG_MMA_E4M3] = {"e4m3", 8, 32},
+    [PG_MMA_E5M2] = {"e5m2", 8, 32}, [PG_MMA_S8] = {"s8", 8, 32},
+    [PG_MMA_U8] = {"u8", 8, 32},     [PG_MMA_B1] = {"b1", 1, 256},
+};
+
+void pg_mma_panel_a(const uint32_t *plain, uint32_t m, uint32_t k, uint32_t *panel)
+{
+    for (uint32_t g = 0; g < m / 8; g++, plain += 8 * k)
+        for (uint32_t i = 0; i < k; i++, panel += 32)
+            for (uint32_t row = 0; row < 8; row++) {
+                const uint32_t word = plain[row * k + i];
+                for (uint32_t t = 0; t < 4; t++)
+                    panel[4 * row + t] = word;
+            }
+}
+
+void pg_mma_panel_b(const uint32_t *plain, uint32_t n, uint32_t k, uint32_t *panel)
+{
+    for (uint32_t j = 0; j < n / 8; j++, plain += 8 * k)
+        for (uint32_t i = 0; i < k; i++, panel += 16)
+            for (uint32_t column = 0; column < 8; column++) {
+                const uint32_t word = plain[column * k + i];
+                uint32_t *to = panel + 8 * (column & 1) + column / 2;
+                to[0] = word;
+                to[4] = word;
+            }
+}

@@ -1,0 +1,133 @@
+/* The fast tile engine: operands as float panels, one multiply and one add a product. A block of 8 x 8 outputs
+ * is eight vectors that stay in registers over k. */
+#include "emulator/mma_model.h"
+
+#include "emulator/formats.h"
+
+/* e4m3 moves into an f16 with the exponent off by 8, put right exactly; e5m2 is the top byte of an f16. */
+static float float_of_e4m3(uint8_t x)
+{
+    if ((x & 0x7f) == 0x7f)
+        return pg_f32_of(0x7fffffffu);
+    return pg_f32_of_f16((uint16_t)((x & 0x80) << 8 | (x & 0x7f) << 7)) * 256.0f;
+}
+
+static inline __attribute__((always_inline)) void widen_body(pg_mma_type type, const void *in,
+                                                             size_t count, float *out)
+{
+    switch (type) {
+    case PG_MMA_F16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = pg_f32_of_f16(((const uint16_t *)in)[i]);
+        return;
+    case PG_MMA_BF16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = pg_f32_of_bf16(((const uint16_t *)in)[i]);
+        return;
+    case PG_MMA_TF32:
+        for (size_t i = 0; i < count; i++)
+            out[i] = pg_f32_of(((const uint32_t *)in)[i] & 0xffffe000u);
+        return;
+    case PG_MMA_E4M3:
+        for (size_t i = 0; i < count; i++)
+            out[i] = float_of_e4m3(((const uint8_t *)in)[i]);
+        return;
+    default:
+        for (size_t i = 0; i < count; i++)
+            out[i] = pg_f32_of_f16((uint16_t)(((const uint8_t *)in)[i] << 8));
+    }
+}
+
+static void widen(pg_mma_type type, const void *in, size_t count, bool negate, float *out)
+{
+    widen_body(type, in, count, out);
+    for (size_t i = 0; negate && i < count; i++)
+        out[i] = -out[i];
+}
+
+typedef struct block {
+    pg_f32x8 lanes[2][4]; /* parity of the column, quarter of the warp */
+} block;
+
+static inline __attribute__((always_inline)) void multiply_block(block *d, const float *a,
+                                                                 const float *b, uint32_t k)
+{
+    block sum = *d;
+    for (uint32_t i = 0; i < k; i++) {
+        pg_f32x8 x[4], y[2];
+        memcpy(x, a + 32 * i, sizeof x);
+        memcpy(y, b + 16 * i, sizeof y);
+        for (int p = 0; p < 2; p++)
+            for (int v = 0; v < 4; v++)
+                sum.lanes[p][v] += x[v] * y[p];
+    }
+    *d = sum;
+}
+
+static void load_f16(block *d, const uint32_t *row)
+{
+    for (int lane = 0; lane < 32; lane++)
+        for (int p = 0; p < 2; p++)
+            d->lanes[p][lane / 8][lane % 8] = pg_f32_of_f16((uint16_t)(row[lane] >> 16 * p));
+}
+
+static void store_f16(const block *d, uint32_t *row)
+{
+    for (int lane = 0; lane < 32; lane++)
+        row[lane] = (uint32_t)pg_f16_of_f32(d->lanes[1][lane / 8][lane % 8]) << 16 |
+                    pg_f16_of_f32(d->lanes[0][lane / 8][lane % 8]);
+}
+
+static inline __attribute__((always_inline)) void multiply_body(const pg_mma_tile *t,
+                                                                const float *a, const float *b)
+{
+    const uint32_t groups = t->n / 8;
+    const bool half = t->result == PG_MMA_D_F16;
+    for (uint32_t g = 0; g < t->m / 8; g++)
+        for (uint32_t j = 0; j < groups; j++) {
+            const uint32_t at = g * groups + j;
+            block d = {0};
+            if (!t->zero_c && half)
+                load_f16(&d, t->c[at]);
+            for (int p = 0; !t->zero_c && !half && p < 2; p++)
+                memcpy(d.lanes[p], t->c[2 * at + (uint32_t)p], sizeof d.lanes[p]);
+            multiply_block(&d, a + g * t->k * 32, b + j * t->k * 16, t->k);
+            if (half)
+                store_f16(&d, t->d[at]);
+            for (int p = 0; !half && p < 2; p++)
+                memcpy(t->d[2 * at + (uint32_t)p], d.lanes[p], sizeof d.lanes[p]);
+        }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void multiply_avx2(const pg_mma_tile *t, const float *a,
+                                                          const float *b)
+{
+    multiply_body(t, a, b);
+}
+#endif
+
+static void multiply(const pg_mma_tile *t, const float *a, const float *b)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        multiply_avx2(t, a, b);
+        return;
+    }
+#endif
+    multiply_body(t, a, b);
+}
+
+void pg_mma_fast(const pg_mma_tile *t, void *scratch)
+{
+    if (pg_mma_is_integer(t->a_type)) {
+        pg_mma_integer(t, scratch);
+        return;
+    }
+    float *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
+    widen(t->a_type, t->a, t->m * t->k, t->negate_a != t->negate_b, plain);
+    pg_mma_panel_a((const uint32_t *)plain, t->m, t->k, (uint32_t *)a);
+    widen(t->b_type, t->b, t->n * t->k, false, plain);
+    pg_mma_panel_b((const uint32_t *)plain, t->n, t->k, (uint32_t *)b);
+    multiply(t, a, b);
+}
