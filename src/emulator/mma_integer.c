@@ -28,9 +28,8 @@ static inline __attribute__((always_inline)) void dot(pg_s32x8 *result, const in
 {
     pg_s32x8 sum = {0};
     for (uint32_t i = 0; i < k; i++) {
-        pg_s32x8 x, y;
-        memcpy(&x, a + 32 * i, sizeof x);
-        memcpy(&y, b + 16 * i, sizeof y);
+        const pg_s32x8 x = *(const pg_s32x8_in_memory *)(a + 32 * i);
+        const pg_s32x8 y = *(const pg_s32x8_in_memory *)(b + 16 * i);
         sum += x * y;
     }
     *result = sum;

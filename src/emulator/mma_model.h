@@ -12,6 +12,9 @@
 
 typedef float pg_f32x8 __attribute__((vector_size(32)));
 typedef int32_t pg_s32x8 __attribute__((vector_size(32)));
+/* The same in memory, at any alignment and of any type: one load or store each, where memcpy makes two. */
+typedef float pg_f32x8_in_memory __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t pg_s32x8_in_memory __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* Spreads plain m x k (n x k) 32-bit words into a panel. */
 void pg_mma_panel_a(const uint32_t *plain, uint32_t m, uint32_t k, uint32_t *panel);

@@ -182,9 +182,8 @@ largest_exponent(const int32_t *a, const int32_t *b, uint32_t k, pg_s32x8 *exp_m
 {
     pg_s32x8 max = *exp_max;
     for (uint32_t i = 0; i < k; i++) {
-        pg_s32x8 x, y;
-        memcpy(&x, a + 32 * i, sizeof x);
-        memcpy(&y, b + 16 * i, sizeof y);
+        const pg_s32x8 x = *(const pg_s32x8_in_memory *)(a + 32 * i);
+        const pg_s32x8 y = *(const pg_s32x8_in_memory *)(b + 16 * i);
         const pg_s32x8 e = x + y;
         const pg_s32x8 larger = e > max;
         max = (e & larger) | (max & ~larger);
@@ -203,11 +202,10 @@ add_products(block_panels p, uint32_t k, const pg_s32x8 *exp_max, pg_s32x8 *resu
     const pg_s32x8 limit = {31, 31, 31, 31, 31, 31, 31, 31}, max = *exp_max;
     pg_s32x8 sum = {0};
     for (uint32_t i = 0; i < k; i++) {
-        pg_s32x8 sa, sb, ea, eb;
-        memcpy(&sa, p.sig_a + 32 * i, sizeof sa);
-        memcpy(&sb, p.sig_b + 16 * i, sizeof sb);
-        memcpy(&ea, p.exp_a + 32 * i, sizeof ea);
-        memcpy(&eb, p.exp_b + 16 * i, sizeof eb);
+        const pg_s32x8 sa = *(const pg_s32x8_in_memory *)(p.sig_a + 32 * i);
+        const pg_s32x8 sb = *(const pg_s32x8_in_memory *)(p.sig_b + 16 * i);
+        const pg_s32x8 ea = *(const pg_s32x8_in_memory *)(p.exp_a + 32 * i);
+        const pg_s32x8 eb = *(const pg_s32x8_in_memory *)(p.exp_b + 16 * i);
         const pg_s32x8 distance = max - (ea + eb), far = distance > limit;
         const pg_s32x8 down = (limit & far) | (distance & ~far);
         const pg_s32x8 product = sa * sb;

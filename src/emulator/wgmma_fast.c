@@ -45,8 +45,9 @@ static void widen(pg_mma_type type, const void *in, size_t count, bool negate, f
         out[i] = -out[i];
 }
 
+/* An 8 x 8 block of D: by parity of the column, and quarter of the warp. */
 typedef struct block {
-    pg_f32x8 lanes[2][4]; /* parity of the column, quarter of the warp */
+    pg_f32x8 lanes[2][4];
 } block;
 
 static inline __attribute__((always_inline)) void multiply_block(block *d, const float *a,
@@ -54,12 +55,14 @@ static inline __attribute__((always_inline)) void multiply_block(block *d, const
 {
     block sum = *d;
     for (uint32_t i = 0; i < k; i++) {
-        pg_f32x8 x[4], y[2];
-        memcpy(x, a + 32 * i, sizeof x);
-        memcpy(y, b + 16 * i, sizeof y);
-        for (int p = 0; p < 2; p++)
-            for (int v = 0; v < 4; v++)
-                sum.lanes[p][v] += x[v] * y[p];
+        const pg_f32x8_in_memory *const x = (const pg_f32x8_in_memory *)(a + 32 * i);
+        const pg_f32x8_in_memory *const y = (const pg_f32x8_in_memory *)(b + 16 * i);
+        const pg_f32x8 even = y[0], odd = y[1];
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; v++) {
+            sum.lanes[0][v] += x[v] * even;
+            sum.lanes[1][v] += x[v] * odd;
+        }
     }
     *d = sum;
 }
@@ -78,25 +81,38 @@ static void store_f16(const block *d, uint32_t *row)
                     pg_f16_of_f32(d->lanes[0][lane / 8][lane % 8]);
 }
 
+static inline __attribute__((always_inline)) void load_f32(block *d, const uint32_t *const *rows)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        d->lanes[i / 4][i % 4] = ((const pg_f32x8_in_memory *)rows[i / 4])[i % 4];
+}
+
+static inline __attribute__((always_inline)) void store_f32(const block *d, uint32_t *const *rows)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        ((pg_f32x8_in_memory *)rows[i / 4])[i % 4] = d->lanes[i / 4][i % 4];
+}
+
 static inline __attribute__((always_inline)) void multiply_body(const pg_mma_tile *t,
                                                                 const float *a, const float *b)
 {
-    const uint32_t groups = t->n / 8;
+    const uint32_t blocks = t->m / 8 * (t->n / 8);
     const bool half = t->result == PG_MMA_D_F16;
-    for (uint32_t g = 0; g < t->m / 8; g++)
-        for (uint32_t j = 0; j < groups; j++) {
-            const uint32_t at = g * groups + j;
-            block d = {0};
-            if (!t->zero_c && half)
-                load_f16(&d, t->c[at]);
-            for (int p = 0; !t->zero_c && !half && p < 2; p++)
-                memcpy(d.lanes[p], t->c[2 * at + (uint32_t)p], sizeof d.lanes[p]);
-            multiply_block(&d, a + g * t->k * 32, b + j * t->k * 16, t->k);
-            if (half)
-                store_f16(&d, t->d[at]);
-            for (int p = 0; !half && p < 2; p++)
-                memcpy(t->d[2 * at + (uint32_t)p], d.lanes[p], sizeof d.lanes[p]);
-        }
+    for (uint32_t at = 0; at < blocks; at++) {
+        const uint32_t g = at / (t->n / 8), j = at % (t->n / 8);
+        block d = {0};
+        if (!t->zero_c && half)
+            load_f16(&d, t->c[at]);
+        else if (!t->zero_c)
+            load_f32(&d, t->c + 2 * at);
+        multiply_block(&d, a + g * t->k * 32, b + j * t->k * 16, t->k);
+        if (half)
+            store_f16(&d, t->d[at]);
+        else
+            store_f32(&d, t->d + 2 * at);
+    }
 }
 
 #if defined(__x86_64__)
