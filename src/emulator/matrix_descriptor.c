@@ -184,18 +184,35 @@ static void gather_k_major(const pg_matrix_layout *l, const pg_matrix_shape *sha
     }
 }
 
-/* MN-major: 16 bytes along MN lie together; each is spread over T rows of the output. */
-static void gather_mn_major(const pg_matrix_layout *l, const pg_matrix_shape *shape,
-                            const uint8_t *shared, uint8_t *out)
+static void spread_16(uint16_t *to, const uint8_t *chunk, uint32_t pitch)
 {
-    const uint32_t elem = l->elem_bytes, per_chunk = 16 / elem, pitch = shape->depth * elem;
-    for (uint32_t k = 0; k < shape->depth; k++) {
-        const uint32_t base = l->start + depth_offset(l, k);
-        for (uint32_t row = 0; row < shape->rows; row += per_chunk) {
-            const uint8_t *chunk = shared + place(l, base + row_offset(l, row));
-            uint8_t *to = out + (size_t)row * pitch + k * elem;
-            for (uint32_t i = 0; i < per_chunk && row + i < shape->rows; i++, to += pitch)
-                memcpy(to, chunk + i * elem, elem);
+    uint16_t elements[8];
+    memcpy(elements, chunk, sizeof elements);
+    for (uint32_t i = 0; i < 8; i++)
+        to[i * pitch] = elements[i];
+}
+
+static void spread_32(uint32_t *to, const uint8_t *chunk, uint32_t pitch)
+{
+    uint32_t elements[4];
+    memcpy(elements, chunk, sizeof elements);
+    for (uint32_t i = 0; i < 4; i++)
+        to[i * pitch] = elements[i];
+}
+
+/* MN-major: 16 bytes along MN lie together; each is spread over rows of the output. */
+static void gather_mn_major(const pg_matrix_layout *l, const pg_matrix_shape *shape,
+                            const uint8_t *shared, void *out)
+{
+    const uint32_t per_chunk = 16 / l->elem_bytes, pitch = shape->depth;
+    for (uint32_t row = 0; row < shape->rows; row += per_chunk) {
+        const uint32_t base = l->start + row_offset(l, row);
+        for (uint32_t k = 0; k < shape->depth; k++) {
+            const uint8_t *chunk = shared + place(l, base + depth_offset(l, k));
+            if (l->elem_bytes == 2)
+                spread_16((uint16_t *)out + row * pitch + k, chunk, pitch);
+            else
+                spread_32((uint32_t *)out + row * pitch + k, chunk, pitch);
         }
     }
 }

@@ -61,7 +61,8 @@ pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout,
                                          const pg_matrix_shape *shape);
 
 /* Copies the operand to `out` as rows x depth elements, depth contiguous (row stride = depth * elem bytes).
- * `shared` is the host address of shared address 0; the caller has checked the extent. */
+ * `shared` is the host address of shared address 0; the caller has checked the extent. MN-major needs rows to
+ * be a multiple of 16 bytes of elements. */
 void pg_matrix_gather(const pg_matrix_layout *layout, const pg_matrix_shape *shape,
                       const uint8_t *shared, void *out);
 
