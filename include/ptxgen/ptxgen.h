@@ -177,7 +177,8 @@ typedef struct ptxgen_cache_info {
     uint64_t memory_hits, disk_hits, misses; /* a miss is an assembly */
     uint64_t entries;                        /* kernels held in memory */
     uint64_t disk_errors, corrupt_entries, waits, wait_timeouts;
-    const char *dir; /* "" when memory only */
+    const char *dir; /* the folder; "" when none is wanted */
+    bool on_disk;    /* false: there is no folder, or it cannot be used (owner, mode, ...) */
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
 /* Forgets every kernel in memory and, if `disk`, removes the entries of the cache folder. Kernels that are

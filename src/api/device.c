@@ -62,8 +62,10 @@ bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out)
 
 void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
 {
-    ptxgen_cache_info i = {.size = info->size, .dir = ctx->cache_dir};
+    ptxgen_cache_info i = {.size = info->size};
     pg_cache_fill_info(ctx->cache, &i);
+    i.on_disk = i.dir[0] != 0;
+    i.dir = ctx->cache_dir;
     pg_kernel_table_counts(ctx->kernels, &i.memory_hits, &i.entries);
     i.misses = atomic_load(&ctx->misses);
     memcpy(info, &i, info->size < sizeof i ? info->size : sizeof i);
