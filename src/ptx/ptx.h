@@ -102,7 +102,7 @@ typedef enum pg_ptx_space {
     PG_SPACE_SHARED
 } pg_ptx_space;
 
-enum { PG_PTX_MAX_TYPES = 5, PG_PTX_NO_REG = -1 };
+enum { PG_PTX_MAX_TYPES = 4, PG_PTX_NO_REG = -1 };
 
 /* A spelling such as "add.rn.ftz.f32", matched to its row. Shared by all instructions that are written so. */
 typedef struct pg_ptx_opcode {
@@ -310,20 +310,6 @@ typedef struct pg_ptx_alias {
     uint32_t alias, target; /* functions */
 } pg_ptx_alias;
 
-/* What stands at module scope, in text order: the printer writes it in this order, so everything is declared
- * before it is used. A declaration that its definition follows later has an item for each. */
-typedef enum pg_ptx_item_kind {
-    PG_ITEM_VAR,      /* index: vars */
-    PG_ITEM_FUNCTION, /* index: functions */
-    PG_ITEM_ALIAS     /* index: aliases */
-} pg_ptx_item_kind;
-
-typedef struct pg_ptx_item {
-    pg_ptx_item_kind kind;
-    uint32_t index;
-    bool is_declaration; /* the definition follows as a later item */
-} pg_ptx_item;
-
 typedef struct pg_ptx_module {
     uint32_t version;   /* 10 * major + minor: 88 */
     const char *target; /* "sm_90a" */
@@ -331,8 +317,6 @@ typedef struct pg_ptx_module {
     uint32_t arch;      /* 90 */
     char arch_suffix;   /* 'a', 'f' or 0 */
     uint32_t address_size; /* 64 (32 is refused by the verifier) */
-    const pg_ptx_item *items;
-    uint32_t n_items;
     const pg_ptx_var *vars;
     uint32_t n_vars;
     const pg_ptx_function *functions; /* a declaration and its definition are one */
@@ -376,15 +360,15 @@ typedef struct pg_ptx_diagnostics {
 /* Zero in a field: the default in brackets. Passing a limit is PTXGEN_EBUDGET with a diagnostic. */
 typedef struct pg_ptx_options {
     const char *file_name;      /* for messages ["<ptx>"] */
-    size_t max_bytes;           /* of text [64 MiB] */
-    uint32_t max_registers;     /* per function [1 Mi]; per module 16 times that */
+    size_t max_bytes;           /* of text [256 MiB] */
+    size_t max_memory;          /* of the parse, arena and scratch [4 GiB] */
+    uint32_t max_registers;     /* per function [1 Mi] */
     uint32_t max_nesting;       /* scopes [256] */
     uint32_t max_diagnostics;   /* [64] */
     bool no_verify;             /* skip pg_ptx_verify */
 } pg_ptx_options;
 
-/* Parses and, unless options say otherwise, verifies `len` bytes of text. Memory is at most a few hundred times
- * `len`; a budget on the arena bounds it further.
+/* Parses and, unless options say otherwise, verifies `len` bytes of text.
  * PTXGEN_OK: *out is a module without errors (there may be warnings). PTXGEN_EPARSE: errors in *diagnostics, *out
  * is NULL. PTXGEN_ENOMEM, PTXGEN_EBUDGET likewise. `options` may be NULL, `diagnostics` may not.
  * Everything lives in `arena`. Thread-safe for different arenas. */

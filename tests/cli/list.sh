@@ -1,0 +1,14 @@
+# list: families, parameters, JSON.
+. tests/support/cli.sh
+
+ok list
+expect_out '^scatter_add +out\[index\[i\], :\] \+= src\[i, :\]$'
+ok list -v
+expect_out '^  dtype=f32\|f16\|bf16$'
+expect_out '\(default f32\)$'
+ok list --json
+expect_out '"name":.*"scatter_add"'
+expect_out '"default":.*"f32"'
+refuse 2 "no family is named 'scatter'; did you mean 'scatter_add'\?" list scatter
+refuse 2 "no family is named 'zzz'; .ptxgen list. shows all" list zzz
+refuse 2 'at most one family' list scatter_add b

@@ -1,0 +1,74 @@
+# run scatter_add: every file it must refuse, with a sentence that says what to do, and nothing written.
+. tests/support/cli.sh
+export PTXGEN_DEVICE=emulator
+
+for a in "zeros:10x8 out" "index:20/10 index" "random:20x8 src"; do
+    set -- $a
+    ok array "$1" -o "$2.npy"
+done
+# Changes bytes of a file without changing its length.
+mangle() { LC_ALL=C sed "$1" "$2" >"$3"; }
+run() { # run CODE PATTERN [out index src] name=value...
+    c=$1 p=$2
+    shift 2
+    refuse "$c" "$p" run scatter_add "$@" -o result.npy
+}
+
+run 2 'out=FILE.npy is missing' index=index.npy src=src.npy
+run 2 'out= is given twice' out=out.npy out=out.npy index=index.npy src=src.npy
+run 2 'only one of out, index and src can be standard input' out=- index=- src=src.npy
+run 5 'absent.npy cannot be read: No such file' out=absent.npy index=index.npy src=src.npy
+run 5 'cannot be read: Is a directory' out=/ index=index.npy src=src.npy
+
+mangle "s/'<f4'/'>f4'/" src.npy big.npy
+run 2 "big.npy: the array is big-endian .*save a.astype\('<f4'\)" out=out.npy index=index.npy src=big.npy
+mangle 's/False/True /' out.npy fortran.npy
+run 2 'fortran.npy: the array is in Fortran order; save numpy.ascontiguousarray' out=fortran.npy index=index.npy src=src.npy
+mangle "s/'<f4'/'<f8'/" out.npy double.npy
+run 2 "double.npy: the elements are '<f8'.*astype" out=double.npy index=index.npy src=src.npy
+mangle 's/NUMPY/NUMPX/' out.npy magic.npy
+run 2 'magic.npy: this is no .npy file' out=magic.npy index=index.npy src=src.npy
+mangle 's/fortran_order/fortran_xrder/' out.npy key.npy
+run 2 'key.npy: the .npy header is damaged' out=key.npy index=index.npy src=src.npy
+head -c 300 src.npy >short.npy
+run 2 'short.npy: the file is cut short: \(20, 8\) of .<f4. needs 640 bytes of data, 172 are there' out=out.npy index=index.npy src=short.npy
+head -c 50 src.npy >header.npy
+run 2 'header.npy: the file ends inside its header' out=out.npy index=index.npy src=header.npy
+: >nothing.npy
+run 2 'nothing.npy: this is no .npy file' out=nothing.npy index=index.npy src=src.npy
+{ cat src.npy; echo; } >long.npy
+run 2 'long.npy: 1 bytes follow the array' out=out.npy index=index.npy src=long.npy
+
+ok array zeros:80 -o flat.npy
+run 2 'flat.npy: out has shape \(80,\); it must have 2 dimensions \(rows, elements\)' out=flat.npy index=index.npy src=src.npy
+ok array zeros:2x5x8 -o cube.npy
+run 2 'cube.npy: out has shape \(2, 5, 8\)' out=cube.npy index=index.npy src=src.npy
+run 2 'out.npy: index has shape \(10, 8\); it must have 1 dimension' out=out.npy index=out.npy src=src.npy
+ok array zeros:20 -o findex.npy
+run 2 "findex.npy: index holds '<f4'; it must be int64 or int32" out=out.npy index=findex.npy src=src.npy
+ok array index:160/5 -o isrc.npy
+mangle "s/(160,)/(20,8)/" isrc.npy isrc2.npy
+run 2 "isrc2.npy: src holds integers \('<i8'\)" out=out.npy index=index.npy src=isrc2.npy
+ok array random:20x8 dtype=f16 -o half.npy
+run 2 "out holds '<f4' and src '<f2'; they must be the same type" out=out.npy index=index.npy src=half.npy
+ok array random:19x8 -o rows.npy
+run 2 'src has 19 rows and index 20 elements' out=out.npy index=index.npy src=rows.npy
+ok array random:20x12 -o wide.npy
+run 2 'a row of src has 12 elements and a row of out 8' out=out.npy index=index.npy src=wide.npy
+ok array zeros:20x0 -o empty.npy
+ok array zeros:10x0 -o emptyout.npy
+run 2 'src has 20 rows of no elements \(n = 0\)' out=emptyout.npy index=index.npy src=empty.npy
+ok array zeros:10x3 -o out3.npy
+ok array random:20x3 -o src3.npy
+run 3 'a row has 3 elements of 4 bytes.*pad rows to a multiple of 4 elements' out=out3.npy index=index.npy src=src3.npy
+
+mangle "s/'<f2'/'|V2'/" half.npy raw.npy
+ok array zeros:10x8 dtype=f16 -o halfout.npy
+mangle "s/'<f2'/'<u2'/" halfout.npy rawout.npy
+run 2 "rawout.npy: the elements are bare 16-bit words \('<u2'\); say what they are: dtype=bf16" out=rawout.npy index=index.npy src=raw.npy
+run 2 "dtype=f16, but out.npy holds f32" out=out.npy index=index.npy src=src.npy dtype=f16
+run 2 "n=16, but a row of src has 8 elements" out=out.npy index=index.npy src=src.npy n=16
+run 2 '"shedule".*did you mean schedule' out=out.npy index=index.npy src=src.npy shedule=seed
+run 2 "'hello' is no parameter" out=out.npy index=index.npy src=src.npy hello
+refuse 2 "cannot run 'scater_add'; did you mean 'scatter_add'\?" run scater_add out=out.npy
+refuse 2 'run what\?' run

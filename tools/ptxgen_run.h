@@ -1,0 +1,9 @@
+/* The two things `ptxgen run` can run: a family's kernel on .npy files, and any PTX on the emulator. */
+#ifndef PTXGEN_RUN_H
+#define PTXGEN_RUN_H
+
+#include "ptxgen_command.h"
+
+int cli_run_scatter_add(const cli_args *);
+
+#endif
