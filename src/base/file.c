@@ -273,6 +273,30 @@ int pg_file_open_or_create(const pg_files *files, int folder, const char *name)
     return fd;
 }
 
+static int write_new(const pg_files *files, int folder, const pg_file_temporary *what, const char *name)
+{
+    int fd = files->open(files->user, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return fd;
+    int r = files->set_mode(files->user, folder, name, 0600);
+    if (r == 0)
+        r = pg_file_write_all(files, fd, what->bytes, what->n, 0);
+    if (r == 0 && what->sync)
+        r = files->sync(files->user, fd);
+    int closed = files->close(files->user, fd); /* network filesystems report here */
+    if (r == 0)
+        r = closed;
+    if (r < 0)
+        files->unlink(files->user, folder, name);
+    return r;
+}
+
+int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what, char *name, size_t size)
+{
+    pg_file_unique_name(".tmp-", name, size);
+    return write_new(files, folder, what, name);
+}
+
 int pg_file_make_path(const pg_files *files, const char *path)
 {
     char part[4096];

@@ -54,6 +54,12 @@ typedef struct pg_files {
     int64_t (*now)(void *user); /* seconds since 1970, as files are dated */
 } pg_files;
 
+typedef struct pg_file_temporary {
+    const void *bytes;
+    size_t n;
+    bool sync;
+} pg_file_temporary;
+
 /* The real ones. */
 extern const pg_files pg_files_libc;
 
@@ -63,6 +69,9 @@ int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n,
 /* Opens a file for reading and writing, without following a link; creates it with mode 0600 whatever the
  * umask. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
+/* Writes a new file ".tmp-<16 hex>" in the folder, mode 0600 whatever the umask, synced if wanted;
+ * its name goes into name[size]. Nothing is left behind on failure. */
+int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what, char *name, size_t size);
 /* Creates an absolute folder path and what is missing above it, mode 0700 whatever the umask. */
 int pg_file_make_path(const pg_files *files, const char *path);
 /* A name that no other process or thread will choose: prefix and 16 hex digits, into out[size]. */
