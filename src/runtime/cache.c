@@ -2,15 +2,20 @@
 #include "runtime/cache.h"
 
 #include "base/error.h"
+#include "runtime/cache_layers.h"
+#include "runtime/cache_space.h"
 #include "runtime/cache_state.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { DEFAULT_WAIT_MS = 30000, DEFAULT_FAILURE_TTL = 600 };
+enum { CLEAR_WAIT_MS = 10000 };
+enum { DEFAULT_WAIT_MS = 30000, DEFAULT_FAILURE_TTL = 600, DEFAULT_MIN_AGE = 3600, DEFAULT_ENTRIES = 100000 };
+static const uint64_t default_bytes = (uint64_t)2 << 30;
 
 /* A program that runs with rights its caller does not have must not believe the caller's files. */
 static bool runs_with_raised_rights(void)
@@ -27,33 +32,49 @@ static void fill_defaults(pg_cache_config *config)
         config->failure_ttl = DEFAULT_FAILURE_TTL;
     if (config->slots == 0)
         config->slots = cpus > 0 ? (uint32_t)cpus : 1;
+    if (config->max_bytes == 0)
+        config->max_bytes = default_bytes;
+    if (config->max_entries == 0)
+        config->max_entries = DEFAULT_ENTRIES;
+    if (config->min_age_s == 0)
+        config->min_age_s = DEFAULT_MIN_AGE;
     if (config->files == NULL)
         config->files = &pg_files_libc;
 }
 
-static void open_folder(pg_cache *cache)
+static void forget_parents_counts(void *arg)
 {
-    if (runs_with_raised_rights()) {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
-                    "cache: not used: this process runs with raised rights (setuid or setgid)");
-        return;
-    }
-    if (cache->dir[0] != '/') {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: not used: the folder '%s' is not an absolute path",
-                    cache->dir);
-        return;
-    }
+    uint64_t added[PG_COUNT_TOTAL];
+    pg_counts_take_unflushed(&((pg_cache *)arg)->counts, added);
+}
+
+static bool stay_off(pg_cache *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool stay_off(pg_cache *cache, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cache->off_reason, sizeof cache->off_reason, format, args);
+    va_end(args);
+    pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: not used: %s; kernels stay in memory only",
+                cache->off_reason);
+    return false;
+}
+
+static bool open_folder(pg_cache *cache)
+{
+    if (cache->dir[0] != '/')
+        return stay_off(cache, "the folder '%s' is not an absolute path", cache->dir);
     int fault_errno = 0;
-    pg_folder_fault fault = pg_folder_open(&cache->folder, true, &fault_errno);
-    if (fault != PG_FOLDER_OK) {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
-                    "cache: not used: the folder '%s' %s%s%s; kernels stay in memory only", cache->dir,
-                    pg_folder_fault_text(fault), fault == PG_FOLDER_IO ? ": " : "",
-                    fault == PG_FOLDER_IO ? strerror(fault_errno) : "");
-        return;
-    }
-    pg_locks_init(&cache->locks, cache->files, &cache->log, cache->folder.root);
-    cache->on = true;
+    pg_folder_fault fault = pg_folder_open(&cache->folder, !cache->config.must_exist, &fault_errno);
+    if (fault == PG_FOLDER_IO)
+        return stay_off(cache, "the folder '%s' cannot be opened: %s", cache->dir, strerror(fault_errno));
+    if (fault != PG_FOLDER_OK)
+        return stay_off(cache, "the folder '%s' %s", cache->dir, pg_folder_fault_text(fault));
+    cache->locks = (pg_locks){
+        .files = cache->files, .log = &cache->log, .in_child = forget_parents_counts, .in_child_arg = cache};
+    pg_locks_init(&cache->locks, cache->folder.root);
+    atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + 60000);
+    return true;
 }
 
 ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log, const pg_cache_config *config,
@@ -71,15 +92,20 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log, const pg
     const char *dir = config->dir ? config->dir : "";
     cache->dir_size = strlen(dir) + 1;
     cache->dir = pg_alloc_zero(alloc, cache->dir_size);
-    if (!cache->dir) {
-        pg_free(alloc, cache, sizeof *cache);
-        return pg_fail_memory(err, strlen(dir) + 1);
+    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, -1, -1};
+    bool raised = runs_with_raised_rights();
+    size_t layers = raised ? 0 : config->layer_count;
+    ptxgen_status status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
+                                      : pg_fail_memory(err, cache->dir_size);
+    if (status != PTXGEN_OK) {
+        pg_cache_destroy(cache);
+        return status;
     }
     memcpy(cache->dir, dir, cache->dir_size);
-    cache->config.dir = cache->dir;
-    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, -1, -1};
-    if (*dir)
-        open_folder(cache);
+    if (raised && (*dir || config->layer_count))
+        stay_off(cache, "this process runs with raised rights (setuid or setgid)");
+    else if (*dir)
+        cache->on = open_folder(cache);
     *out = cache;
     return PTXGEN_OK;
 }
@@ -89,8 +115,11 @@ void pg_cache_destroy(pg_cache *cache)
     if (!cache)
         return;
     pg_alloc alloc = cache->alloc;
+    if (cache->on && !cache->config.observer)
+        pg_cache_flush_counts(cache);
     if (cache->on)
         pg_locks_fini(&cache->locks);
+    pg_layers_close(cache);
     pg_folder_close(&cache->folder);
     pg_free(&alloc, cache->dir, cache->dir_size);
     pg_free(&alloc, cache, sizeof *cache);
@@ -99,11 +128,14 @@ void pg_cache_destroy(pg_cache *cache)
 pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size, pg_cache_entry *out)
 {
     *out = (pg_cache_entry){0};
-    if (!cache->on)
-        return PG_CACHE_MISS;
-    pg_cache_found found = pg_cache_read(cache, &cache->folder, true, (pg_str){key, key_size}, out);
-    if (found != PG_CACHE_MISS)
+    const pg_str k = {key, key_size};
+    pg_cache_found found = cache->on ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
+    if (found != PG_CACHE_MISS) {
         pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS, 1);
+    } else if (pg_layers_find(cache, k, out)) {
+        pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
+        found = PG_CACHE_HIT;
+    }
     return found;
 }
 
@@ -167,59 +199,17 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->dir = cache->on ? cache->dir : "";
 }
 
-typedef struct clearing {
-    const pg_files *files;
-    int folder; /* being listed */
-    int first_error;
-    char first_name[64];
-} clearing;
-
-static bool clear_file(void *arg, const char *name)
-{
-    clearing *c = arg;
-    /* Temporary files belong to a store that is under way. */
-    int r = name[0] == '.' ? 0 : c->files->unlink(c->files->user, c->folder, name);
-    if (r < 0 && r != -ENOENT && c->first_error == 0) {
-        c->first_error = -r;
-        snprintf(c->first_name, sizeof c->first_name, "%s", name);
-    }
-    return true;
-}
-
-static void clear_folder(clearing *c, int at, const char *name)
-{
-    int fd = c->files->open(c->files->user, at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (fd < 0)
-        return;
-    int outer = c->folder;
-    c->folder = fd;
-    int r = c->files->list(c->files->user, fd, clear_file, c);
-    c->folder = outer;
-    c->files->close(c->files->user, fd);
-    if (r < 0 && c->first_error == 0) {
-        c->first_error = -r;
-        snprintf(c->first_name, sizeof c->first_name, "%s", name);
-    }
-}
-
-static bool clear_shard(void *arg, const char *name)
-{
-    clearing *c = arg;
-    clear_folder(c, c->folder, name);
-    return true;
-}
-
 ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)
 {
     if (!cache->on)
         return PTXGEN_OK;
-    clearing c = {.files = cache->files, .folder = cache->folder.entries};
-    int r = cache->files->list(cache->files->user, c.folder, clear_shard, &c);
-    clear_folder(&c, cache->folder.root, "quarantine");
-    if (r < 0 && c.first_error == 0)
-        c.first_error = -r;
-    if (c.first_error == 0)
+    const pg_prune_rule everything = {0, 0, -1, -1};
+    pg_prune_result result;
+    pg_cache_empty_quarantine(cache);
+    int r = pg_space_prune(cache, &everything, CLEAR_WAIT_MS, &result);
+    if (r == 0 && result.first_error == 0)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EIO, "cannot remove '%s' from the cache folder '%s': %s", c.first_name, cache->dir,
-                   strerror(c.first_error));
+    return pg_fail(err, PTXGEN_EIO, "cannot remove '%s' from the cache folder '%s': %s",
+                   result.first_error ? result.first_name : "v1", cache->dir,
+                   strerror(result.first_error ? result.first_error : -r));
 }

@@ -36,6 +36,13 @@ typedef struct pg_cache_config {
     bool no_sync;          /* do not wait for the disk before an entry becomes visible */
     pg_cache_trust trust;
     uint32_t failure_ttl;  /* seconds for which a stored failure is believed; 0: 600 */
+    uint64_t max_bytes;    /* of all entries; 0: 2 GiB */
+    uint64_t max_entries;  /* 0: 100000 */
+    int64_t min_age_s;     /* entries used within these seconds are not evicted; 0: 3600, negative: none */
+    const char *const *layers; /* folders and packs to look in after `dir`; read only */
+    size_t layer_count;
+    bool must_exist; /* do not make the folder */
+    bool observer;   /* for tools: looking dates, moves and counts nothing */
     const pg_files *files; /* NULL: the real ones */
 } pg_cache_config;
 

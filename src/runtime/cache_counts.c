@@ -36,6 +36,15 @@ uint64_t pg_count_get(const pg_counts *counts, pg_count id)
     return atomic_load_explicit(&counts->value[id], memory_order_relaxed);
 }
 
+void pg_counts_take_unflushed(pg_counts *counts, uint64_t added[PG_COUNT_TOTAL])
+{
+    for (size_t i = 0; i < PG_COUNT_TOTAL; i++) {
+        uint64_t old = atomic_load(&counts->flushed[i]), now = atomic_load(&counts->value[i]);
+        /* Lost to another thread: then that one has taken them. */
+        added[i] = atomic_compare_exchange_strong(&counts->flushed[i], &old, now) ? now - old : 0;
+    }
+}
+
 void pg_count_trouble(pg_counts *counts, const pg_log *log, pg_count id, const char *format, ...)
 {
     pg_count_add(counts, id, 1);

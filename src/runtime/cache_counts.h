@@ -36,6 +36,7 @@ typedef enum pg_count {
 
 typedef struct pg_counts {
     _Atomic uint64_t value[PG_COUNT_TOTAL];
+    _Atomic uint64_t flushed[PG_COUNT_TOTAL]; /* the part of value that is in the statistics file */
     _Atomic uint64_t logged; /* bit i: the first trouble of class i was logged */
 } pg_counts;
 
@@ -43,6 +44,8 @@ const char *pg_count_name(pg_count id);
 const char *pg_count_text(pg_count id);
 void pg_count_add(pg_counts *counts, pg_count id, uint64_t n);
 uint64_t pg_count_get(const pg_counts *counts, pg_count id);
+/* What was counted since the last call, into added. */
+void pg_counts_take_unflushed(pg_counts *counts, uint64_t added[PG_COUNT_TOTAL]);
 /* Counts, and logs the line as a warning if it is the first of its class. */
 void pg_count_trouble(pg_counts *counts, const pg_log *log, pg_count id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -12,6 +12,8 @@
  * All little-endian. Metadata is a sequence of fields: id u16, kind u16, size u32, value. */
 #include "runtime/cache_entry.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 #define MAGIC "ptxgen\r\n"
@@ -59,17 +61,8 @@ const char *pg_entry_fault_text(pg_entry_fault fault)
 static void put(pg_buf *b, uint64_t v, size_t n)
 {
     unsigned char bytes[8];
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)(v >> (8 * i));
+    pg_put_le(bytes, v, n);
     pg_buf_append(b, bytes, n);
-}
-
-static uint64_t get(const unsigned char *p, size_t n)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i < n; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
 }
 
 static void put_zeros(pg_buf *b, size_t n)
@@ -133,10 +126,8 @@ static void put_field(pg_buf *b, const struct field *f, const pg_cache_entry *en
 static void put_checksum(unsigned char *file, size_t n)
 {
     pg_hash128 h = pg_hash(file + CHECKED_FROM, n - CHECKED_FROM);
-    for (int i = 0; i < 8; i++) {
-        file[16 + i] = (unsigned char)(h.lo >> (8 * i));
-        file[24 + i] = (unsigned char)(h.hi >> (8 * i));
-    }
+    pg_put_le(file + 16, h.lo, 8);
+    pg_put_le(file + 24, h.hi, 8);
 }
 
 static void put_header(pg_buf *b, const sizes *s)
@@ -162,7 +153,7 @@ bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry)
         put_field(&meta, &fields[i], entry);
     const char *log = text_of(entry->log);
     size_t log_size = strlen(log), start = out->len;
-    bool fits = key.n <= PG_ENTRY_KEY_MAX && meta.len <= PG_ENTRY_FILE_MAX &&
+    bool fits = key.n <= PG_ENTRY_KEY_MAX && !(key.n && memchr(key.p, 0, key.n)) && meta.len <= PG_ENTRY_FILE_MAX &&
                 log_size <= PG_ENTRY_FILE_MAX && !meta.failed;
     sizes s = {
         .kind = entry->status == PTXGEN_OK ? KIND_KERNEL : KIND_FAILURE,
@@ -191,9 +182,9 @@ bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry)
 uint64_t pg_entry_claimed_size(const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
-    if (n < PG_ENTRY_HEADER_SIZE || memcmp(p, MAGIC, 8) != 0 || get(p + 8, 4) != FORMAT)
+    if (n < PG_ENTRY_HEADER_SIZE || memcmp(p, MAGIC, 8) != 0 || pg_get_le(p + 8, 4) != FORMAT)
         return 0;
-    return get(p + 32, 8);
+    return pg_get_le(p + 32, 8);
 }
 
 static bool read_field(const struct field *f, const unsigned char *value, size_t n, pg_cache_entry *entry)
@@ -205,11 +196,11 @@ static bool read_field(const struct field *f, const unsigned char *value, size_t
         const char *text = (const char *)value;
         memcpy(member, &text, sizeof text);
     } else if (f->kind == VALUE_I32) {
-        uint32_t v = n == 4 ? (uint32_t)get(value, 4) : 0;
+        uint32_t v = n == 4 ? (uint32_t)pg_get_le(value, 4) : 0;
         memcpy(member, &v, sizeof v);
         return n == 4;
     } else {
-        uint64_t v = n == 8 ? get(value, 8) : 0;
+        uint64_t v = n == 8 ? pg_get_le(value, 8) : 0;
         memcpy(member, &v, sizeof v);
         return n == 8;
     }
@@ -221,7 +212,7 @@ static bool read_metadata(const unsigned char *p, size_t n, pg_cache_entry *entr
     while (n) {
         if (n < 8)
             return false;
-        uint64_t id = get(p, 2), kind = get(p + 2, 2), size = get(p + 4, 4);
+        uint64_t id = pg_get_le(p, 2), kind = pg_get_le(p + 2, 2), size = pg_get_le(p + 4, 4);
         if (size > n - 8)
             return false;
         for (size_t i = 0; i < FIELD_COUNT; i++)
@@ -245,7 +236,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 static bool checksum_matches(const unsigned char *p, size_t n)
 {
     pg_hash128 h = pg_hash(p + CHECKED_FROM, n - CHECKED_FROM);
-    return h.lo == get(p + 16, 8) && h.hi == get(p + 24, 8);
+    return h.lo == pg_get_le(p + 16, 8) && h.hi == pg_get_le(p + 24, 8);
 }
 
 /* The sections of a file whose checksum is right. A checksum proves no intent: all is still bounded. */
@@ -253,7 +244,7 @@ static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry
 {
     size_t key_end = PG_ENTRY_HEADER_SIZE + (size_t)s->key, meta_end = key_end + 1 + s->meta;
     size_t cubin = cubin_offset(s), ptx = cubin + s->cubin, log = ptx + s->ptx + 1;
-    if (p[key_end] != 0 || p[log - 1] != 0 || p[log + s->log] != 0 ||
+    if (p[key_end] != 0 || p[log - 1] != 0 || p[log + s->log] != 0 || memchr(p + PG_ENTRY_HEADER_SIZE, 0, s->key) ||
         !all_zero(p + meta_end, cubin - meta_end) || memchr(p + log, 0, s->log))
         return false;
     *key = (pg_str){(const char *)p + PG_ENTRY_HEADER_SIZE, s->key};
@@ -283,12 +274,12 @@ pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entr
     if (!checksum_matches(p, n))
         return PG_ENTRY_CHECKSUM;
     sizes s = {
-        .kind = (uint32_t)get(p + 40, 4),
-        .key = (uint32_t)get(p + 44, 4),
-        .meta = (uint32_t)get(p + 48, 4),
-        .log = (uint32_t)get(p + 52, 4),
-        .cubin = get(p + 56, 8),
-        .ptx = get(p + 64, 8),
+        .kind = (uint32_t)pg_get_le(p + 40, 4),
+        .key = (uint32_t)pg_get_le(p + 44, 4),
+        .meta = (uint32_t)pg_get_le(p + 48, 4),
+        .log = (uint32_t)pg_get_le(p + 52, 4),
+        .cubin = pg_get_le(p + 56, 8),
+        .ptx = pg_get_le(p + 64, 8),
     };
     if (!sizes_allowed(&s) || file_size(&s) != n || !all_zero(p + RESERVED_FROM, 56))
         return PG_ENTRY_CONTENT;

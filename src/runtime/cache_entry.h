@@ -25,7 +25,7 @@ typedef enum pg_entry_fault {
 /* "truncated", ... */
 const char *pg_entry_fault_text(pg_entry_fault fault);
 
-/* Appends the entry's file. False when a size is beyond the limits or memory is out. */
+/* Appends the entry's file. False when a size is beyond the limits, the key has a NUL, or memory is out. */
 bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry);
 /* The size that the header at `bytes` claims for its file, 0 if there is no header. For scanning a pack. */
 uint64_t pg_entry_claimed_size(const void *bytes, size_t n);

@@ -51,6 +51,8 @@ static void after_fork_child(void)
                 l->held[i] = -1;
             }
         l->forks++;
+        if (l->in_child)
+            l->in_child(l->in_child_arg);
         pthread_mutex_unlock(&l->mutex);
     }
     pthread_mutex_unlock(&all_mutex);
@@ -84,15 +86,14 @@ static void turn_off(pg_locks *locks, const char *why)
     locks->warned = true;
 }
 
-void pg_locks_init(pg_locks *locks, const pg_files *files, const pg_log *log, int folder)
+void pg_locks_init(pg_locks *locks, int folder)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install_fork_handlers);
-    *locks = (pg_locks){.files = files, .log = log};
     pthread_mutex_init(&locks->mutex, NULL);
     for (size_t i = 0; i < PG_LOCKS_HELD_MAX; i++)
         locks->held[i] = -1;
-    if (!is_local(files, folder))
+    if (!is_local(locks->files, folder))
         turn_off(locks, "the cache folder is on a network or unknown filesystem");
     pthread_mutex_lock(&all_mutex);
     locks->next = all;

@@ -22,6 +22,8 @@ typedef struct pg_locks {
     int held[PG_LOCKS_HELD_MAX]; /* descriptors of the lock file, -1: free */
     uint32_t forks;              /* tokens of before a fork mean nothing in the child */
     bool off, warned;
+    void (*in_child)(void *arg); /* called in a forked child; NULL: nothing */
+    void *in_child_arg;
     struct pg_locks *next; /* list of all, for fork */
 } pg_locks;
 
@@ -31,8 +33,8 @@ typedef enum pg_lock_result {
     PG_LOCK_NONE  /* no locks here */
 } pg_lock_result;
 
-/* `folder` only tells what filesystem it is on. */
-void pg_locks_init(pg_locks *locks, const pg_files *files, const pg_log *log, int folder);
+/* The caller has set files, log, in_child and in_child_arg. `folder` only tells what filesystem it is on. */
+void pg_locks_init(pg_locks *locks, int folder);
 /* No token may be in use. */
 void pg_locks_fini(pg_locks *locks);
 

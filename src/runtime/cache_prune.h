@@ -1,0 +1,10 @@
+/* Counting the folder's entries and removing the longest unused ones. The caller holds the space lock. */
+#ifndef PG_CACHE_PRUNE_H
+#define PG_CACHE_PRUNE_H
+
+#include "runtime/cache_space.h"
+
+/* 0, or -ENOMEM or the errno of a folder that could not be listed; nothing is removed then. */
+int pg_prune_folder(pg_cache *cache, const pg_prune_rule *rule, pg_prune_result *result);
+
+#endif
