@@ -54,6 +54,10 @@ struct pg_device {
     const pg_device_ops *ops;
 };
 
+/* true when `load` failed because the driver did not like the image's bytes (CUDA errors 200, 209, 218): a
+ * fresh one may be better. Out of memory and captures are no such thing. */
+bool pg_is_bad_image(const ptxgen_error *err);
+
 /* Opens libcuda and finds a device. EMISSING with the remedy when there is no driver or no device. */
 ptxgen_status pg_cuda_device_create(const pg_alloc *, const pg_log *, pg_device **out, ptxgen_error *);
 

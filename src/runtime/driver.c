@@ -24,13 +24,11 @@ typedef int get_proc_address(const char *name, void **out, int version, uint64_t
 
 static void *find_function(void *library, get_proc_address *get, size_t i)
 {
+    if (!get)
+        return dlsym(library, functions[i].symbol);
     void *p = NULL;
-    if (get) {
-        int status = 0;
-        if (get(functions[i].name, &p, functions[i].since, 0, &status) == 0 && p)
-            return p;
-    }
-    return dlsym(library, functions[i].symbol);
+    int status = 0;
+    return get(functions[i].name, &p, functions[i].since, 0, &status) == 0 ? p : NULL;
 }
 
 static ptxgen_status find_functions(pg_driver *d, ptxgen_error *err)

@@ -1,5 +1,6 @@
 /* What a driver error means for our user: the status it becomes and the remedy. */
 #include "base/error.h"
+#include "runtime/device.h"
 #include "runtime/driver.h"
 
 static const struct {
@@ -72,4 +73,11 @@ ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *
                    "the CUDA driver supports CUDA %d.%d, %s needs %d.%d: update the NVIDIA driver",
                    driver->version / 1000, driver->version % 1000 / 10, what, since / 1000,
                    since % 1000 / 10);
+}
+
+bool pg_is_bad_image(const ptxgen_error *err)
+{
+    return err->driver_error == PG_CU_ERROR_INVALID_IMAGE ||
+           err->driver_error == PG_CU_ERROR_NO_BINARY_FOR_GPU ||
+           err->driver_error == PG_CU_ERROR_INVALID_PTX;
 }
