@@ -2,6 +2,7 @@
  * through anonymous files with the same names in every run (/proc/self/fd/3 and 4), since ptxas writes its
  * command line into the cubin. */
 #include "base/error.h"
+#include "ptxgen/inspect.h"
 #include "runtime/arch_match.h"
 #include "runtime/child_process.h"
 #include "runtime/toolkit.h"
@@ -20,23 +21,11 @@ static void find(pg_toolkit *t, pg_tool *tool)
                  t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
 }
 
-/* Starts right and is as long as its header says: what an assembler that was cut off does not leave. */
-static bool is_whole_elf(const pg_buf *b)
-{
-    uint64_t sections_at;
-    uint16_t entry_size, count;
-    if (b->len < 64 || memcmp(b->data, "\177ELF", 4) != 0)
-        return false;
-    memcpy(&sections_at, b->data + 40, 8);
-    memcpy(&entry_size, b->data + 58, 2);
-    memcpy(&count, b->data + 60, 2);
-    return sections_at <= b->len && (uint64_t)entry_size * count <= b->len - sections_at;
-}
-
 static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, const pg_buf *cubin, bool *refused,
                            ptxgen_error *err)
 {
     const char *path = t->tools[PTXGEN_ASSEMBLER_PTXAS].path;
+    ptxgen_cubin_info info = {.size = sizeof info};
     switch (r->end) {
     case PG_CHILD_TIMEOUT:
         return pg_fail(err, PTXGEN_EASSEMBLE, "%s ran longer than %u s and was stopped", path,
@@ -45,8 +34,8 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, const 
         return pg_fail(err, PTXGEN_EASSEMBLE,
                        "%s was killed by signal %d (%s): it ran out of memory, or the PTX crashes it", path,
                        r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
-    case PG_CHILD_UNKNOWN:
-        *refused = !is_whole_elf(cubin);
+    case PG_CHILD_UNKNOWN: /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
+        *refused = ptxgen_cubin_inspect(cubin->data, cubin->len, &info, NULL) != PTXGEN_OK;
         return PTXGEN_OK;
     case PG_CHILD_EXITED:
         break;

@@ -37,7 +37,7 @@ typedef struct pg_assembly_request {
 
 typedef struct pg_assembly {
     pg_buf cubin, log;                                     /* initialised by the caller */
-    int registers, shared_bytes, local_bytes, spill_bytes; /* of the entry; -1: unknown */
+    int registers, shared_bytes, local_bytes, spill_bytes; /* largest of any kernel; -1: unknown */
 } pg_assembly;
 
 /* The assembler that would be used and its identity "ptxas 13.0.88 157d67e6..." (borrowed from the

@@ -100,20 +100,16 @@ static int number_before(pg_str line, const char *unit)
     return start == p ? -1 : number_at(start);
 }
 
-static void keep_largest(int *to, int value)
-{
-    if (value > *to)
-        *to = value;
-}
-
-void pg_read_log_numbers(const char *log, pg_assembly *out)
+int pg_spill_bytes(const char *log)
 {
     pg_str line;
+    int most = -1;
     while (next_line(&log, &line)) {
-        keep_largest(&out->registers, number_before(line, " registers"));
-        keep_largest(&out->local_bytes, number_before(line, " bytes stack frame"));
         int stores = number_before(line, " bytes spill stores");
         int loads = number_before(line, " bytes spill loads");
-        keep_largest(&out->spill_bytes, stores > loads ? stores : loads);
+        int larger = stores > loads ? stores : loads;
+        if (larger > most)
+            most = larger;
     }
+    return most;
 }

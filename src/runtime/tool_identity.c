@@ -149,3 +149,14 @@ ptxgen_status pg_identify_file(const pg_alloc *alloc, const char *path, pg_tool_
     close(f.fd);
     return f.chunk ? PTXGEN_OK : pg_fail_memory(err, CHUNK);
 }
+
+void pg_identify_text(const char *answer, pg_tool_identity *id)
+{
+    char hex[33], both[sizeof id->build + 40];
+    size_t n = strlen(answer);
+    take_version((const uint8_t *)answer, n, id);
+    pg_hash_hex(pg_hash(answer, n), hex);
+    int length = snprintf(both, sizeof both, "%s %s", id->build, hex);
+    pg_hash_hex(pg_hash(both, (size_t)length), hex);
+    snprintf(id->build, sizeof id->build, "%s", hex);
+}

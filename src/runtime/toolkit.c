@@ -2,6 +2,7 @@
 #include "runtime/toolkit.h"
 
 #include "base/error.h"
+#include "ptxgen/inspect.h"
 #include "runtime/assembly_log.h"
 #include "runtime/fork_guard.h"
 
@@ -150,6 +151,11 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assemb
     return PTXGEN_OK;
 }
 
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b,
                                  const pg_assembly_request *request, pg_assembly *out, bool *refused,
                                  ptxgen_error *err)
@@ -167,6 +173,25 @@ static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b,
     pg_compile_end();
     freelocale(c);
     return status;
+}
+
+/* What the kernels of the cubin use; only the log knows about spills. */
+static ptxgen_status read_numbers(pg_assembly *out, const char *identity, ptxgen_error *err)
+{
+    ptxgen_error wrong;
+    ptxgen_cubin_info info = {.size = sizeof info};
+    ptxgen_cubin_kernel k = {.size = sizeof k};
+    const void *cubin = out->cubin.data;
+    if (ptxgen_cubin_inspect(cubin, out->cubin.len, &info, &wrong) != PTXGEN_OK)
+        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but what it wrote is %s", identity,
+                       wrong.message);
+    for (size_t i = 0; ptxgen_cubin_kernel_at(cubin, out->cubin.len, i, &k); i++) {
+        out->registers = larger(out->registers, k.registers);
+        out->shared_bytes = larger(out->shared_bytes, k.shared_bytes);
+        out->local_bytes = larger(out->local_bytes, k.local_bytes);
+    }
+    out->spill_bytes = pg_spill_bytes(pg_buf_text(&out->log));
+    return PTXGEN_OK;
 }
 
 ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg_assembly_request *request,
@@ -187,10 +212,7 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg
     if (out->cubin.failed || out->log.failed)
         return pg_fail_memory(err, 0);
     PG_TRY(pg_judge_log(pg_buf_text(&out->log), refused, b->name, err));
-    if (out->cubin.len == 0)
-        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but wrote no cubin", tool->identity);
-    pg_read_log_numbers(pg_buf_text(&out->log), out);
-    return PTXGEN_OK;
+    return read_numbers(out, tool->identity, err);
 }
 
 bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)

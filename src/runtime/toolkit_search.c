@@ -4,6 +4,7 @@
 #include "runtime/toolkit.h"
 
 #include "base/error.h"
+#include "runtime/child_process.h"
 #include "runtime/tool_identity.h"
 
 #include <dirent.h>
@@ -84,6 +85,19 @@ static bool search_path_variable(const pg_toolkit *t, pg_tool *tool, const char 
     return false;
 }
 
+/* A wrapper script may run any program, today this one and tomorrow that: its answer to --version counts. */
+static void add_answer(pg_toolkit *t, const char *path, pg_tool_identity *id)
+{
+    const char *const argv[] = {path, "--version", NULL};
+    const pg_child child = {.argv = argv, .fd3 = -1, .fd4 = -1, .timeout_ms = 10000};
+    pg_child_result result;
+    pg_buf answer;
+    pg_buf_init(&answer, &t->alloc);
+    if (pg_child_run(&child, &answer, &result, NULL) == PTXGEN_OK)
+        pg_identify_text(pg_buf_text(&answer), id);
+    pg_buf_fini(&answer);
+}
+
 void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
 {
     static const char *const folders[] = {"bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin",
@@ -141,6 +155,8 @@ void pg_identify_tool(pg_toolkit *t, pg_tool *tool, const char *name)
         snprintf(tool->note, sizeof tool->note, "%.300s", err.message);
         tool->found = false;
     }
+    if (tool->found && !id.is_elf)
+        add_answer(t, tool->path, &id);
     if (!tool->found) {
         tool->path[0] = 0;
         return;

@@ -6,3 +6,6 @@ target_include_directories(stub_libcuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJ
 ptxgen_compile_options(stub_libcuda)
 ptxgen_link_options(stub_libcuda)
 target_compile_options(stub_libcuda PRIVATE -Wno-cast-function-type)
+
+# 300 forks of a process with a 99 MB library: half a minute.
+set_tests_properties(unit/test_assembler_concurrency PROPERTIES LABELS "unit;slow")

@@ -40,7 +40,7 @@ static void check_right_kernel(pg_toolkit *t, ptxgen_assembler kind)
     assembly_fini(&again);
 }
 
-static void test_right_kernel(void **state)
+static void right_kernel_gives_one_cubin_and_its_numbers(void **state)
 {
     (void)state;
     for_each_assembler(check_right_kernel);
@@ -59,7 +59,7 @@ static void check_wrong_kernel(pg_toolkit *t, ptxgen_assembler kind)
     assembly_fini(&a);
 }
 
-static void test_wrong_kernel(void **state)
+static void wrong_kernel_is_reported_with_its_line(void **state)
 {
     (void)state;
     for_each_assembler(check_wrong_kernel);
@@ -82,7 +82,7 @@ static void check_too_new(pg_toolkit *t, ptxgen_assembler kind)
     assembly_fini(&a);
 }
 
-static void test_too_new(void **state)
+static void too_new_text_and_unknown_targets_are_named(void **state)
 {
     (void)state;
     for_each_assembler(check_too_new);
@@ -107,7 +107,7 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
     assembly_fini(&a);
 }
 
-static void test_setmaxnreg(void **state)
+static void dropped_setmaxnreg_is_an_error(void **state)
 {
     (void)state;
     for_each_assembler(check_setmaxnreg);
@@ -125,7 +125,7 @@ static void check_crashing(pg_toolkit *t, ptxgen_assembler kind)
     assembly_fini(&a);
 }
 
-static void test_crashing(void **state)
+static void crashing_text_never_reaches_the_assembler(void **state)
 {
     (void)state;
     for_each_assembler(check_crashing);
@@ -134,9 +134,11 @@ static void test_crashing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_kernel), cmocka_unit_test(test_wrong_kernel),
-        cmocka_unit_test(test_too_new),      cmocka_unit_test(test_setmaxnreg),
-        cmocka_unit_test(test_crashing),
+        cmocka_unit_test(right_kernel_gives_one_cubin_and_its_numbers),
+        cmocka_unit_test(wrong_kernel_is_reported_with_its_line),
+        cmocka_unit_test(too_new_text_and_unknown_targets_are_named),
+        cmocka_unit_test(dropped_setmaxnreg_is_an_error),
+        cmocka_unit_test(crashing_text_never_reaches_the_assembler),
     };
     return cmocka_run_group_tests_name("assembler_backends", tests, NULL, NULL);
 }
