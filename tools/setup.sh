@@ -1,12 +1,13 @@
 # Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build ptxgen.
 # Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses come as pip wheels
-# into build/cuda, and only when no CUDA toolkit of release 13 or later is found. With everything in place
-# nothing is fetched. POSIX sh.
+# into build/cuda, and only when no CUDA toolkit of release 13 or later is found; for a toolkit that lacks the
+# static PTX compiler library, that part alone. With everything in place nothing is fetched. POSIX sh.
 #
 # In:  BUILD_PACKAGES  packages to add to the list (space-separated)
 #      PTXGEN_TOOLKIT, CUDA_HOME  where to look for a toolkit before PATH and /usr/local/cuda
 #      PTXGEN_NO_SYSTEM_CUDA=1  behave as if no toolkit were installed
-# Out: PTXGEN_TOOLKIT (exported) when a toolkit is there, else unset; setup_cmake_args for `cmake`
+# Out: PTXGEN_TOOLKIT (exported) when a toolkit is there, else unset;
+#      ptx_compiler, the path of libnvptxcompiler_static.a or nothing
 
 say() {
     printf -- '-- %s\n' "$*" >&2
@@ -108,26 +109,56 @@ find_toolkit() {
     done
 }
 
+# fetch_wheels FOLDER WHEEL...: pip packages of CUDA 13.0 into FOLDER.
+fetch_wheels() {
+    into=$1
+    shift
+    install_packages python3-pip || return 1
+    for wheel in "$@"; do
+        set -- "$@" "$wheel==13.0.*"
+        shift
+    done
+    quietly env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --no-deps --target "$into" "$@"
+}
+
 # fetch_toolkit FOLDER: the CUDA 13.0 parts as pip wheels, laid out like a toolkit. All or nothing.
 fetch_toolkit() {
-    install_packages python3-pip || return 1
     say "fetching the CUDA 13.0 parts (ptxas, nvJitLink, NVRTC, PTX compiler library; 250 MB) into $1"
     rm -rf "$1.partial"
-    quietly env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --no-deps \
-        --target "$1.partial/wheels" 'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvjitlink==13.0.*' \
-        'nvidia-cuda-nvrtc==13.0.*' 'nvidia-nvptxcompiler==13.0.*' || return 1
-    mkdir -p "$1.partial/bin" "$1.partial/lib64" || return 1
+    fetch_wheels "$1.partial/wheels" nvidia-cuda-nvcc nvidia-nvjitlink nvidia-cuda-nvrtc \
+        nvidia-nvptxcompiler || return 1
     from=$1.partial/wheels/nvidia/cu13
+    mkdir -p "$1.partial/bin" "$1.partial/lib64" || return 1
     mv "$from/bin/ptxas" "$1.partial/bin/" || return 1
     for pattern in libnvJitLink.so.13 libnvrtc.so.13 'libnvrtc-builtins.so.13.*' libnvptxcompiler_static.a; do
         # shellcheck disable=SC2086
         mv "$from"/lib/$pattern "$1.partial/lib64/" || return 1
     done
-    ln -s libnvJitLink.so.13 "$1.partial/lib64/libnvJitLink.so"
-    ln -s libnvrtc.so.13 "$1.partial/lib64/libnvrtc.so"
     mv "$from/include" "$1.partial/include" || return 1
     rm -rf "$1.partial/wheels" "$1"
     mv "$1.partial" "$1"
+}
+
+# find_ptx_compiler TOOLKIT BUILD_FOLDER: prints the path of the static PTX compiler library: the toolkit's, or
+# fetched for a toolkit without one. Nothing when there is none: that one assembler is then not built in.
+find_ptx_compiler() {
+    for folder in "$1/lib64" "$1/targets/x86_64-linux/lib" "$1/targets/sbsa-linux/lib" "$2/nvptxcompiler/nvidia/cu13/lib"; do
+        if [ -f "$folder/libnvptxcompiler_static.a" ]; then
+            echo "$folder/libnvptxcompiler_static.a"
+            return 0
+        fi
+    done
+    have python3 && python3 -m pip --version >/dev/null 2>&1 || return 0
+    say "fetching the PTX compiler library (22 MB), which this toolkit lacks, into $2/nvptxcompiler"
+    rm -rf "$2/nvptxcompiler.partial"
+    if fetch_wheels "$2/nvptxcompiler.partial" nvidia-nvptxcompiler; then
+        rm -rf "$2/nvptxcompiler"
+        mv "$2/nvptxcompiler.partial" "$2/nvptxcompiler"
+        echo "$2/nvptxcompiler/nvidia/cu13/lib/libnvptxcompiler_static.a"
+    else
+        rm -rf "$2/nvptxcompiler.partial"
+        say "not to be had; ptxgen is built without it"
+    fi
 }
 
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
@@ -142,7 +173,7 @@ setup() {
         return 1
         ;;
     esac
-    setup_cmake_args=
+    ptx_compiler=
     toolkit=$(find_toolkit)
     if [ -z "$toolkit" ]; then
         toolkit=$1/build/cuda
@@ -153,10 +184,22 @@ setup() {
             return 0
         fi
     fi
-    if [ -f "$toolkit/lib64/libnvptxcompiler_static.a" ]; then
-        setup_cmake_args="-DNVPTXCOMPILER_STATIC=$toolkit/lib64/libnvptxcompiler_static.a"
-    fi
     say "CUDA toolkit: $toolkit"
+    ptx_compiler=$(find_ptx_compiler "$toolkit" "$1/build")
     PTXGEN_TOOLKIT=$toolkit
     export PTXGEN_TOOLKIT
+}
+
+# build PRESET: configures and builds it. The log is shown only when it fails.
+build() {
+    say "building preset $1"
+    mkdir -p build
+    if ! {
+        cmake --preset "$1" ${ptx_compiler:+"-DNVPTXCOMPILER_STATIC=$ptx_compiler"} &&
+            cmake --build --preset "$1"
+    } >"build/$1.log" 2>&1; then
+        tail -n 60 "build/$1.log" >&2
+        say "the build of preset $1 failed; its whole log is build/$1.log"
+        exit 1
+    fi
 }

@@ -21,26 +21,11 @@ esac
 BUILD_PACKAGES="g++ pkg-config binutils"
 setup "$PWD"
 
-# build PRESET [cmake arguments]: nothing is shown unless it fails, a long build log hides the tests.
-build() {
-    preset=$1
-    shift
-    say "building preset $preset"
-    mkdir -p build
-    log=build/$preset.log
-    if ! { cmake --preset "$preset" "$@" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
-        tail -n 60 "$log" >&2
-        say "the build of preset $preset failed (whole log: $log)"
-        exit 1
-    fi
-}
-
-# The tests bring their own cache folders; a user's settings must not change what they see.
+# The tests bring their own settings; a user's must not change what they see.
 unset PTXGEN_CACHE_DIR PTXGEN_CACHE PTXGEN_ASSEMBLER PTXGEN_DEVICE PTXGEN_LOG || true
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-# shellcheck disable=SC2086
-build release ${setup_cmake_args:-}
+build release
 if [ "$mode" = all ]; then
     build dev
     say "quick tests under ASan and UBSan"
