@@ -193,7 +193,7 @@ typedef struct ptxgen_device_info {
     char name[128];
     ptxgen_arch arch; /* the most specific one: sm_90a on a Hopper */
     int ordinal, sm_count, driver_version; /* driver_version as CUDA says it: 13000 */
-    size_t shared_bytes_per_block;
+    size_t shared_bytes_per_block, l2_bytes;
 } ptxgen_device_info;
 /* The device that a call from this thread would use now. EMISSING when there is none of the wanted kind. */
 PTXGEN_API ptxgen_status ptxgen_device_get_info(ptxgen *ctx, ptxgen_device_info *info, ptxgen_error *err);

@@ -169,14 +169,14 @@ static ptxgen_status check_seed_limits(const problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-static ptxgen_status launch(ptxgen_kernel *k, pg_device *device, const problem *p, int sm_count,
-                            ptxgen_stream stream, ptxgen_error *err)
+static ptxgen_status launch(ptxgen_kernel *k, pg_device *device, const problem *p,
+                            const ptxgen_device_info *info, ptxgen_stream stream, ptxgen_error *err)
 {
     pg_launch l;
     const pg_scatter_add_plan *plan = (const pg_scatter_add_plan *)k->plan;
     if (plan->schedule == PTXGEN_SCHEDULE_SEED)
         PG_TRY(check_seed_limits(p, err));
-    pg_scatter_add_launch(plan, &p->a, sm_count, &l);
+    pg_scatter_add_launch(plan, &p->a, info, &l);
     return device->ops->launch(device, atomic_load_explicit(&k->loaded, memory_order_acquire), &l, stream,
                                err);
 }
@@ -197,7 +197,7 @@ ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *arg
     PG_TRY(device->ops->info(device, &info, err));
     PG_TRY(id_of(&p, info->arch, &id, err));
     PG_TRY(pg_kernel_make_ready(ctx, device, &id, stream, &k, err));
-    const ptxgen_status status = launch(k, device, &p, info->sm_count, stream, err);
+    const ptxgen_status status = launch(k, device, &p, info, stream, err);
     ptxgen_kernel_unref(k);
     return status;
 }
@@ -231,7 +231,7 @@ ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *k, const ptxgen_scatter_a
     PG_TRY(pg_context_device(k->ctx, &device, err));
     PG_TRY(device->ops->info(device, &info, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
-    return launch(k, device, &p, info->sm_count, stream, err);
+    return launch(k, device, &p, info, stream, err);
 }
 
 ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err)

@@ -33,7 +33,7 @@ typedef struct pg_family {
     void (*plan)(const void *key, const pg_arch *, void *plan);
     void (*emit)(pg_emit *E, const void *plan);
     /* args: the family's public argument struct, checked before. */
-    void (*launch)(const void *plan, const void *args, int sm_count, pg_launch *);
+    void (*launch)(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
 } pg_family;
 
 /* Row i of templates/families.def, NULL past the last. */

@@ -59,13 +59,14 @@ void pg_cuda_contexts_fini(pg_cuda_contexts *c)
 static ptxgen_status describe_device(const pg_driver *d, int device, ptxgen_device_info *out,
                                      ptxgen_error *err)
 {
-    int major = 0, minor = 0, shared = 0, sms = 0;
+    int major = 0, minor = 0, shared = 0, sms = 0, l2 = 0;
     const struct {
         int *value, attribute;
     } wanted[] = {{&major, PG_CU_DEVICE_CC_MAJOR},
                   {&minor, PG_CU_DEVICE_CC_MINOR},
                   {&shared, PG_CU_DEVICE_SHARED_BYTES_OPTIN},
-                  {&sms, PG_CU_DEVICE_SM_COUNT}};
+                  {&sms, PG_CU_DEVICE_SM_COUNT},
+                  {&l2, PG_CU_DEVICE_L2_BYTES}};
     *out = (ptxgen_device_info){.size = sizeof *out, .kind = PTXGEN_DEVICE_CUDA, .ordinal = device};
     PG_TRY(pg_driver_check(d, d->cuDeviceGetName(out->name, sizeof out->name, device),
                            "read the device's name", err));
@@ -76,6 +77,7 @@ static ptxgen_status describe_device(const pg_driver *d, int device, ptxgen_devi
     out->arch = pg_arch_of_device(major, minor);
     out->sm_count = sms;
     out->shared_bytes_per_block = (size_t)shared;
+    out->l2_bytes = (size_t)l2;
     out->driver_version = d->version;
     return PTXGEN_OK;
 }

@@ -25,6 +25,11 @@ static const pg_param params[] = {
     {"stages", PG_PARAM_INTEGER, FIELD(stages), NULL, {"auto"}, 2, 16, 0, "bulk: stages per warp"},
     {"warps", PG_PARAM_INTEGER, FIELD(warps), NULL, {"auto"}, 1, 16, 0, "bulk, vector: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), NULL, {"auto"}, 1, 32, 0, "bulk, vector: CTAs per SM"},
+    {"pieces", PG_PARAM_INTEGER, FIELD(pieces), NULL, {"auto"}, 1, 8, 0, "vector: rows per thread"},
+    {"combine", PG_PARAM_CHOICE, FIELD(combine), yes_no, .def = 1, .doc = "vector: sum equal rows first"},
+    {"hints", PG_PARAM_INTEGER, FIELD(hints), NULL, {"none"}, 1, 2, 0, "vector: cache hints"},
+    {"panel", PG_PARAM_INTEGER, FIELD(panel), NULL, {"auto"}, 16, 1 << 30, 0, "vector: panel bytes"},
+    {"order", PG_PARAM_INTEGER, FIELD(order), NULL, {"auto"}, 1, 2, 0, "vector: near far"},
 };
 
 const pg_family pg_family_scatter_add = {

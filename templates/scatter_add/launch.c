@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { PIECE_BYTES = 16 };
+
 static void add_u64(pg_launch *l, uint64_t v)
 {
     l->args[l->nargs].kind = PG_ARG_U64;
@@ -30,11 +32,11 @@ static int64_t at_most(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void launch_seed(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int sm_count,
-                        pg_launch *l)
+static void launch_seed(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
+                        const ptxgen_device_info *device, pg_launch *l)
 {
     const int64_t bytes = p->dtype->bytes;
-    const ptxgen_grid g = ptxgen_plan_grid(a->rows, a->n, p->chunk_elems, sm_count);
+    const ptxgen_grid g = ptxgen_plan_grid(a->rows, a->n, p->chunk_elems, device->sm_count);
     l->grid[0] = (uint32_t)g.grid_x;
     l->grid[1] = (uint32_t)g.grid_y;
     l->block[0] = 32;
@@ -75,30 +77,60 @@ static void add_common(const pg_scatter_add_plan *p, const ptxgen_scatter_add_ar
     l->grid[1] = 1;
 }
 
-static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int sm_count,
-                        pg_launch *l)
+static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
+                        const ptxgen_device_info *device, pg_launch *l)
 {
     const pg_tile_shape s = pg_scatter_add_tile_shape(a->n * p->dtype->bytes, p->tile_bytes);
     const int64_t tiles = ((a->rows - 1) / s.rows + 1) * s.chunks;
-    l->grid[0] = (uint32_t)at_most((tiles - 1) / p->warps + 1, (int64_t)sm_count * p->ctas_per_sm);
+    l->grid[0] = (uint32_t)at_most((tiles - 1) / p->warps + 1, (int64_t)device->sm_count * p->ctas_per_sm);
     add_common(p, a, l);
     add_u32(l, s.rows);
     add_u32(l, s.chunk_bytes);
     add_u32(l, s.chunks);
 }
 
-static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int sm_count,
-                          pg_launch *l)
+/* The width of a panel in pieces: the whole row where out fits in a half of L2 or panels would not pay. */
+static int64_t panel_pieces(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int64_t l2_bytes)
 {
-    const int64_t row_pieces = a->n * p->dtype->bytes / 16;
-    const int64_t rows_per_cta = 32 * p->warps / row_pieces;
-    const int64_t most = (int64_t)sm_count * p->ctas_per_sm;
-    /* Rows longer than a CTA: every CTA is useful; else no more CTAs than rows need. */
-    l->grid[0] = (uint32_t)(rows_per_cta ? at_most((a->rows - 1) / rows_per_cta + 1, most) : most);
-    add_common(p, a, l);
+    const int64_t row_pieces = a->n * p->dtype->bytes / PIECE_BYTES;
+    if (p->panel)
+        return at_most(p->panel / PIECE_BYTES, row_pieces);
+    int64_t width = l2_bytes / 2 / PIECE_BYTES / a->out_rows, panel = 1;
+    if (width >= row_pieces)
+        return row_pieces;
+    while (panel * 2 <= width)
+        panel *= 2;
+    const bool pays = panel * PIECE_BYTES >= 512 || (panel * PIECE_BYTES >= 64 && a->rows >= 2 * a->out_rows);
+    return pays ? panel : row_pieces;
 }
 
-void pg_scatter_add_launch(const void *plan, const void *args, int sm_count, pg_launch *l)
+static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
+                          const ptxgen_device_info *device, pg_launch *l)
+{
+    const int64_t row_pieces = a->n * p->dtype->bytes / PIECE_BYTES;
+    const int64_t width = panel_pieces(p, a, (int64_t)device->l2_bytes);
+    const int64_t panels = (row_pieces - 1) / width + 1;
+    const int64_t groups = (a->rows - 1) / p->pieces + 1;
+    const int64_t cta_threads = 32 * p->warps;
+    const int64_t most = (int64_t)device->sm_count * p->ctas_per_sm;
+    int64_t ctas = most; /* no more CTAs than there is work for */
+    if (groups <= most * cta_threads)
+        ctas = at_most((groups * width * panels - 1) / cta_threads + 1, most);
+    const int64_t threads = ctas * cta_threads, step_groups = threads / width;
+    l->grid[0] = (uint32_t)ctas;
+    add_common(p, a, l);
+    add_u64(l, (uint64_t)groups);
+    const bool adjacent = p->order != 2;
+    add_u64(l, adjacent ? (uint64_t)p->pieces : 1);
+    add_u64(l, adjacent ? 1 : (uint64_t)groups);
+    add_u64(l, (uint64_t)(step_groups / groups));
+    add_u64(l, (uint64_t)(step_groups % groups));
+    add_u32(l, threads % width);
+    add_u32(l, width);
+}
+
+void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *device,
+                           pg_launch *l)
 {
     const pg_scatter_add_plan *p = plan;
     l->nargs = 0;
@@ -106,9 +138,9 @@ void pg_scatter_add_launch(const void *plan, const void *args, int sm_count, pg_
     l->grid[2] = l->block[1] = l->block[2] = 1;
     memset(l->cluster, 0, sizeof l->cluster);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
-        launch_seed(p, args, sm_count, l);
+        launch_seed(p, args, device, l);
     else if (p->schedule == PTXGEN_SCHEDULE_VECTOR)
-        launch_vector(p, args, sm_count, l);
+        launch_vector(p, args, device, l);
     else
-        launch_bulk(p, args, sm_count, l);
+        launch_bulk(p, args, device, l);
 }

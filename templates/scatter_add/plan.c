@@ -70,15 +70,15 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes)
 /* The settings of one schedule for a range of row lengths. */
 typedef struct tuning {
     int64_t max_row_bytes; /* the row applies up to here */
-    int64_t tile, stages, warps, ctas;
+    int64_t tile, stages, warps, ctas, pieces;
 } tuning;
 
 static const tuning bulk_tuning[] = {
-    {INT64_MAX, 2048, 4, 4, 8},
+    {INT64_MAX, 2048, 4, 4, 8, 1},
 };
 
 static const tuning vector_tuning[] = {
-    {INT64_MAX, 1, 1, 8, 8},
+    {INT64_MAX, 1, 1, 8, 8, 4},
 };
 
 static void fill_auto(pg_scatter_add_key *k, const tuning *t, int64_t row_bytes)
@@ -93,6 +93,8 @@ static void fill_auto(pg_scatter_add_key *k, const tuning *t, int64_t row_bytes)
         k->warps = t->warps;
     if (!k->ctas)
         k->ctas = t->ctas;
+    if (!k->pieces)
+        k->pieces = t->pieces;
 }
 
 /* Tile settings mean nothing to a schedule without tiles: they are dropped, so that equal kernels have
@@ -120,7 +122,7 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
         k->schedule = PTXGEN_SCHEDULE_BULK;
     if (k->schedule == PTXGEN_SCHEDULE_SEED) {
         drop_tiles(k);
-        k->warps = k->ctas = 0;
+        k->warps = k->ctas = k->pieces = k->combine = k->hints = k->panel = k->order = 0;
         return PTXGEN_OK;
     }
     if (k->schedule == PTXGEN_SCHEDULE_VECTOR) {
@@ -130,6 +132,7 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
         return PTXGEN_OK;
     }
     fill_auto(k, bulk_tuning, row_bytes);
+    k->pieces = k->combine = k->hints = k->panel = k->order = 0;
     k->tile = k->tile / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT;
     const int64_t shared = k->warps * k->stages * (k->tile + 8);
     if (shared > MAX_STATIC_SHARED)
@@ -191,6 +194,11 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->row_bytes = k->n * p->dtype->bytes;
     p->warps = (int)k->warps;
     p->ctas_per_sm = (int)k->ctas;
+    p->pieces = (int)k->pieces;
+    p->combine = k->combine;
+    p->hints = (int)k->hints;
+    p->panel = k->panel;
+    p->order = k->order;
     name_entry(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         plan_seed(p);

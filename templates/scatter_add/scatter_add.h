@@ -5,8 +5,8 @@
  *           each reduce waited for. The reference that everything faster is measured against.
  * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D bulk loads;
  *           lanes reduce one row each.
- * - vector: no shared memory: each thread loads 16 bytes and adds them with one vector reduction. For rows so
- *           short that a bulk reduction per row costs more than the bytes. */
+ * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector reductions,
+ *           in an order that keeps the part of out at work in the L2 cache. */
 #ifndef PG_SCATTER_ADD_H
 #define PG_SCATTER_ADD_H
 
@@ -26,6 +26,11 @@ typedef struct pg_scatter_add_key {
     int64_t stages;   /* bulk: stages per warp */
     int64_t warps;    /* bulk, vector: warps per CTA */
     int64_t ctas;     /* bulk, vector: CTAs per SM */
+    int64_t pieces;   /* vector: 16-byte pieces, each of another row, that a thread has in flight */
+    int64_t combine;  /* vector: sum pieces of equal index first */
+    int64_t hints;
+    int64_t panel;
+    int64_t order;
 } pg_scatter_add_key;
 
 /* A number of the plan as PTX operand: an immediate when n is fixed, a register when it is not. */
@@ -53,6 +58,12 @@ typedef struct pg_scatter_add_plan {
     int tile_rows;         /* rows in one tile; the most there can be when dynamic */
     int64_t tile_chunks;   /* tiles in one row, 1 when whole rows fit; 0 when dynamic */
     int rows_per_lane;     /* reductions a lane issues per tile at most */
+
+    /* vector */
+    int pieces;
+    bool combine;
+    int hints;
+    int64_t panel, order;
 } pg_scatter_add_plan;
 
 extern const pg_family pg_family_scatter_add;
@@ -65,7 +76,7 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_scatter_add_launch(const void *plan, const void *args, int sm_count, pg_launch *);
+void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
 
 /* Emitters: the whole module, then one per schedule. */
 void pg_scatter_add_emit(pg_emit *E, const void *plan);

@@ -157,16 +157,18 @@ def copy_bandwidth():
 
 
 def sweep_settings(p):
-    for tile, stages, warps, ctas in itertools.product((512, 1024, 2048, 4096, 8192), (2, 3, 4, 6, 8),
-                                                       (1, 2, 4, 8), (1, 2, 4, 8, 16, 32)):
+    for tile, stages, warps, ctas in itertools.product((1024, 2048, 4096, 8192), (2, 4, 8), (1, 4), (4, 8, 16)):
         shared = warps * stages * tile
-        if shared > 47 << 10 or shared * ctas > 220 << 10 or warps * ctas > 64 or shared * ctas < 32 << 10:
+        if shared <= 47 << 10 and 32 << 10 <= shared * ctas <= 220 << 10 and warps * ctas <= 64:
+            yield dict(schedule="bulk", tile=tile, stages=stages, warps=warps, ctas=ctas)
+    row = p.n * p.bytes
+    panels = [w for w in (32, 64, 128, 256, 1024, 4096, 65536) if w < row] + [row]
+    for panel, pieces, combine, hints, order, (warps, ctas) in itertools.product(
+            panels, (2, 4, 8), ("yes", "no"), ("none", 1, 2), (1, 2), ((8, 8), (8, 4))):
+        if panel > row or (combine == "no" and hints == 2):
             continue
-        yield dict(schedule="bulk", tile=tile, stages=stages, warps=warps, ctas=ctas)
-    if p.n * p.bytes <= 4096:
-        for warps, ctas in itertools.product((4, 8, 16), (2, 4, 8, 16)):
-            if warps * ctas <= 64:
-                yield dict(schedule="vector", warps=warps, ctas=ctas)
+        yield dict(schedule="vector", panel=panel, pieces=pieces, combine=combine, hints=hints, order=order,
+                   warps=warps, ctas=ctas)
 
 
 def sweep(lib, p, stream, writer):
@@ -177,12 +179,11 @@ def sweep(lib, p, stream, writer):
     for s, k in zip(settings, kernels):
         if k is None:
             continue
-        ms = milliseconds(lambda: lib.launch(k, p.args, stream), budget_ms=6.0, most=12)
+        ms = milliseconds(lambda: lib.launch(k, p.args, stream), budget_ms=3.0, most=9)
         results.append((ms, s))
         lib.lib.ptxgen_kernel_unref(k)
         if writer:
-            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype, s["schedule"], s.get("tile", 0),
-                             s.get("stages", 0), s["warps"], s["ctas"], f"{ms:.5f}"])
+            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype, f"{ms:.5f}", s])
     results.sort(key=lambda r: r[0])
     for ms, s in results[:4] + [r for r in results if r[1]["schedule"] == "vector"][:1]:
         print(f"    {ms:8.4f}  {s}", flush=True)

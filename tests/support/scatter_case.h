@@ -1,7 +1,7 @@
 /* One scatter_add problem, run on a context's device and compared with the oracle, byte for byte.
  *
  * Integer values are so small that every partial sum is exact in the element type, in whatever order the adds
- * happen: the result must equal the oracle's bits, duplicates or not. Normal values need an index without
+ * happen: the result must equal the oracle's bits, duplicates or not. Rough values need an index without
  * duplicates for that. out lies between guard zones, rows between padding when not contiguous; everything is
  * compared, so a byte written where it should not be is a failure. */
 #ifndef PG_SCATTER_CASE_H
@@ -24,7 +24,7 @@ typedef struct scatter_case {
     ptxgen_schedule schedule;
     ptxgen_oob oob;
     int64_t rows, out_rows, n;
-    bool contig, dynamic_n, normal_values;
+    bool contig, dynamic_n, rough_values;
     distribution indices;
     uint64_t seed;
     /* Planted bad index: at bad_position if has_bad; the row must be skipped and reported. */
