@@ -18,18 +18,16 @@ static const pg_param params[] = {
      .doc = "yes: rows of out and src follow each other without a gap"},
     {"index", PG_PARAM_CHOICE, FIELD(index), index_words, .doc = "type of index"},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
-     .doc = "seed: tensor-map loads, two stages; bulk: several rows at once; vector: 16-byte reductions"},
+     .doc = "seed: tensor-map loads, two stages; bulk: several rows at once; vector: 16-byte reductions, panels"},
     {"oob", PG_PARAM_CHOICE, FIELD(oob), oob_words,
      .doc = "a bad index: record (skip the row, report it), trap (lose the context), unchecked"},
     {"tile", PG_PARAM_INTEGER, FIELD(tile), NULL, {"auto"}, 256, 16384, 0, "bulk: bytes in one stage"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), NULL, {"auto"}, 2, 16, 0, "bulk: stages per warp"},
     {"warps", PG_PARAM_INTEGER, FIELD(warps), NULL, {"auto"}, 1, 16, 0, "bulk, vector: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), NULL, {"auto"}, 1, 32, 0, "bulk, vector: CTAs per SM"},
-    {"pieces", PG_PARAM_INTEGER, FIELD(pieces), NULL, {"auto"}, 1, 8, 0, "vector: rows per thread"},
-    {"combine", PG_PARAM_CHOICE, FIELD(combine), yes_no, .def = 1, .doc = "vector: sum equal rows first"},
-    {"hints", PG_PARAM_INTEGER, FIELD(hints), NULL, {"none"}, 1, 2, 0, "vector: cache hints"},
-    {"panel", PG_PARAM_INTEGER, FIELD(panel), NULL, {"auto"}, 16, 1 << 30, 0, "vector: panel bytes"},
-    {"order", PG_PARAM_INTEGER, FIELD(order), NULL, {"auto"}, 1, 2, 0, "vector: near far"},
+    {"pieces", PG_PARAM_INTEGER, FIELD(pieces), NULL, {"auto"}, 1, 8, 0, "vector: rows that a thread has in flight"},
+    {"panel", PG_PARAM_INTEGER, FIELD(panel), NULL, {"auto"}, 16, INT64_C(1) << 33, 0,
+     "vector: bytes of a row that are finished for all rows before the next ones; auto: by the size of out"},
 };
 
 const pg_family pg_family_scatter_add = {

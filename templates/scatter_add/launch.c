@@ -89,19 +89,22 @@ static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_a
     add_u32(l, s.chunks);
 }
 
-/* The width of a panel in pieces: the whole row where out fits in a half of L2 or panels would not pay. */
+/* The width of a panel in pieces. Panels pay where out does not fit in L2 and a panel of it does. 256 bytes
+ * cost nothing even without repeated indices; 128 bytes read src less well, so they must save many trips of out;
+ * less never pays. Measured: docs/benchmarks.md, sweep. */
 static int64_t panel_pieces(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int64_t l2_bytes)
 {
-    const int64_t row_pieces = a->n * p->dtype->bytes / PIECE_BYTES;
+    enum { WIDE = 256, NARROW = 128 };
+    const int64_t row_bytes = a->n * p->dtype->bytes;
     if (p->panel)
-        return at_most(p->panel / PIECE_BYTES, row_pieces);
-    int64_t width = l2_bytes / 2 / PIECE_BYTES / a->out_rows, panel = 1;
-    if (width >= row_pieces)
-        return row_pieces;
-    while (panel * 2 <= width)
-        panel *= 2;
-    const bool pays = panel * PIECE_BYTES >= 512 || (panel * PIECE_BYTES >= 64 && a->rows >= 2 * a->out_rows);
-    return pays ? panel : row_pieces;
+        return at_most(p->panel, row_bytes) / PIECE_BYTES;
+    const int64_t rows_in_l2 = l2_bytes / row_bytes;
+    if (a->out_rows > rows_in_l2 / 2 && row_bytes > WIDE && a->out_rows <= l2_bytes / 2 / WIDE)
+        return WIDE / PIECE_BYTES;
+    if (a->out_rows > rows_in_l2 / 2 && row_bytes > NARROW && a->out_rows <= l2_bytes * 3 / 5 / NARROW &&
+        a->rows >= 2 * a->out_rows)
+        return NARROW / PIECE_BYTES;
+    return row_bytes / PIECE_BYTES;
 }
 
 static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
@@ -120,13 +123,11 @@ static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add
     l->grid[0] = (uint32_t)ctas;
     add_common(p, a, l);
     add_u64(l, (uint64_t)groups);
-    const bool adjacent = p->order != 2;
-    add_u64(l, adjacent ? (uint64_t)p->pieces : 1);
-    add_u64(l, adjacent ? 1 : (uint64_t)groups);
     add_u64(l, (uint64_t)(step_groups / groups));
     add_u64(l, (uint64_t)(step_groups % groups));
     add_u32(l, threads % width);
     add_u32(l, width);
+    add_u32(l, panels > 1);
 }
 
 void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *device,

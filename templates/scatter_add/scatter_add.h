@@ -27,10 +27,7 @@ typedef struct pg_scatter_add_key {
     int64_t warps;    /* bulk, vector: warps per CTA */
     int64_t ctas;     /* bulk, vector: CTAs per SM */
     int64_t pieces;   /* vector: 16-byte pieces, each of another row, that a thread has in flight */
-    int64_t combine;  /* vector: sum pieces of equal index first */
-    int64_t hints;
-    int64_t panel;
-    int64_t order;
+    int64_t panel;    /* vector: bytes of a panel */
 } pg_scatter_add_key;
 
 /* A number of the plan as PTX operand: an immediate when n is fixed, a register when it is not. */
@@ -61,9 +58,7 @@ typedef struct pg_scatter_add_plan {
 
     /* vector */
     int pieces;
-    bool combine;
-    int hints;
-    int64_t panel, order;
+    int64_t panel; /* bytes; 0: the launch decides */
 } pg_scatter_add_plan;
 
 extern const pg_family pg_family_scatter_add;

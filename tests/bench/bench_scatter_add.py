@@ -163,12 +163,8 @@ def sweep_settings(p):
             yield dict(schedule="bulk", tile=tile, stages=stages, warps=warps, ctas=ctas)
     row = p.n * p.bytes
     panels = [w for w in (32, 64, 128, 256, 1024, 4096, 65536) if w < row] + [row]
-    for panel, pieces, combine, hints, order, (warps, ctas) in itertools.product(
-            panels, (2, 4, 8), ("yes", "no"), ("none", 1, 2), (1, 2), ((8, 8), (8, 4))):
-        if panel > row or (combine == "no" and hints == 2):
-            continue
-        yield dict(schedule="vector", panel=panel, pieces=pieces, combine=combine, hints=hints, order=order,
-                   warps=warps, ctas=ctas)
+    for panel, pieces, (warps, ctas) in itertools.product(panels, (2, 4, 8), ((8, 8), (8, 4))):
+        yield dict(schedule="vector", panel=panel, pieces=pieces, warps=warps, ctas=ctas)
 
 
 def sweep(lib, p, stream, writer):

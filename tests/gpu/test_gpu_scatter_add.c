@@ -80,9 +80,7 @@ static void size_case(scatter_case *c, size_t i)
     if (c->dynamic_n)
         c->n = dynamic_lengths[i / LENGTHS % 5];
     c->rows = c->n > 10000 ? 7 : c->n > 1000 ? 67 : c->n > 50 ? 515 : 4099;
-    c->out_rows = c->rows + 61;
-    if (c->out_rows < 130)
-        c->out_rows = 130;
+    c->out_rows = c->rows + 5;
     c->seed = i + 1;
 }
 

@@ -8,7 +8,7 @@ static void canonical_text_is_a_fixed_point(void **state)
 {
     (void)state;
     const char *texts[] = {"", "n=512", "dtype=bf16 n=24 contig=no index=i32 oob=trap arch=sm_100a",
-                           "schedule=seed n=dynamic", "schedule=vector n=8", "tile=1024 stages=3 warps=2 n=100"};
+                           "schedule=seed n=dynamic", "schedule=vector n=8", "tile=1024 schedule=bulk stages=3 warps=2 n=100"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char once[512], twice[512];
         ptxgen_error err;
@@ -24,15 +24,37 @@ static void every_parameter_changes_the_text(void **state)
     (void)state;
     char base[512], other[512];
     ptxgen_error err;
-    const char *changes[] = {"arch=sm_100", "dtype=f16", "n=504", "contig=no", "index=i32", "schedule=seed",
-                             "oob=trap", "tile=1024", "stages=3", "warps=2", "ctas=5"};
-    assert_int_equal(ptxgen_canonical("scatter_add", "n=512", base, sizeof base, &err), PTXGEN_OK);
-    assert_int_equal(ptxgen_family_param_count(0), sizeof changes / sizeof *changes);
+    const struct {
+        const char *schedule, *change;
+    } changes[] = {
+        {"bulk", "arch=sm_100"}, {"bulk", "dtype=f16"}, {"bulk", "n=504"},    {"bulk", "contig=no"},
+        {"bulk", "index=i32"},   {"bulk", "oob=trap"},  {"bulk", "tile=1024"}, {"bulk", "stages=3"},
+        {"bulk", "warps=2"},     {"bulk", "ctas=5"},    {"vector", "pieces=2"}, {"vector", "panel=512"},
+    };
+    assert_int_equal(ptxgen_family_param_count(0), sizeof changes / sizeof *changes + 1 /* schedule */);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "%s%s", strncmp(changes[i], "n=", 2) ? "n=512 " : "", changes[i]);
+        char text[96];
+        snprintf(text, sizeof text, "schedule=%s", changes[i].schedule);
+        assert_int_equal(ptxgen_canonical("scatter_add", text, base, sizeof base, &err), PTXGEN_OK);
+        snprintf(text, sizeof text, "schedule=%s %s", changes[i].schedule, changes[i].change);
         assert_int_equal(ptxgen_canonical("scatter_add", text, other, sizeof other, &err), PTXGEN_OK);
         assert_string_not_equal(base, other);
+    }
+}
+
+/* A setting that a schedule does not have cannot make two keys of one kernel. */
+static void settings_of_other_schedules_are_dropped(void **state)
+{
+    (void)state;
+    char base[512], other[512];
+    ptxgen_error err;
+    const char *pairs[][2] = {{"schedule=seed", "schedule=seed tile=512 warps=3 ctas=2 pieces=8 panel=64"},
+                              {"schedule=bulk", "schedule=bulk pieces=8 panel=64"},
+                              {"schedule=vector", "schedule=auto tile=512 stages=7"}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][0], base, sizeof base, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][1], other, sizeof other, &err), PTXGEN_OK);
+        assert_string_equal(base, other);
     }
 }
 
@@ -54,7 +76,7 @@ static void bad_texts_are_refused_with_the_remedy(void **state)
         {"arch=sm_80", "sm_90", PTXGEN_EINVAL},
         {"n=3", "multiple of 16", PTXGEN_EUNSUPPORTED},
         {"dtype=bf16 n=12", "divisible by 8", PTXGEN_EUNSUPPORTED},
-        {"n=512 tile=16384 stages=16", "shared memory", PTXGEN_EUNSUPPORTED},
+        {"n=512 schedule=bulk tile=16384 stages=16", "shared memory", PTXGEN_EUNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[512] = "untouched";
@@ -89,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(canonical_text_is_a_fixed_point),
         cmocka_unit_test(every_parameter_changes_the_text),
+        cmocka_unit_test(settings_of_other_schedules_are_dropped),
         cmocka_unit_test(bad_texts_are_refused_with_the_remedy),
         cmocka_unit_test(arch_names_and_numbers_agree),
     };
