@@ -7,10 +7,13 @@
 struct pg_decoder;
 struct pg_op;
 
-void pg_decode_cvt(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_small(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_pack2(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_pack4(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_int(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_float_to_int(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_int_to_float(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_float(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_tf32(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_pack_float(struct pg_decoder *d, struct pg_op *op);
+void pg_decode_cvt_unpack_float(struct pg_decoder *d, struct pg_op *op);
 void pg_decode_cvt_pack(struct pg_decoder *d, struct pg_op *op);
 
 void pg_decode_mma(struct pg_decoder *d, struct pg_op *op);
