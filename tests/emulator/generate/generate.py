@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Writes tests/emulator/cases/*.ptx: inputs and expected outputs of every instruction form. The expected data come
+from the models in this folder, never from running the emulator. Needs nothing but Python 3.9."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import convert  # noqa: E402
+import floating  # noqa: E402
+import integer  # noqa: E402
+
+
+def main():
+    for family in (convert, floating, integer):
+        family.generate()
+
+
+if __name__ == "__main__":
+    main()
