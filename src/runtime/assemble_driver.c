@@ -56,8 +56,8 @@ static void find(pg_toolkit *t, pg_tool *tool)
     t->opened[PTXGEN_ASSEMBLER_DRIVER] = l;
     snprintf(tool->path, sizeof tool->path, "%s", pg_driver_path(l->driver));
     tool->found = true;
-    pg_identify_tool(t, tool, "driver");
     take_driver_version(l->driver, tool);
+    pg_identify_tool(t, tool, "driver");
 }
 
 static void fill_job(link_job *j, ptxgen_arch arch)

@@ -62,7 +62,7 @@ typedef struct pg_library_query {
     const char *wheel;
 } pg_library_query;
 void pg_search_library(pg_toolkit *, pg_tool *, const pg_library_query *);
-/* Takes version and build from the file at tool->path. */
+/* Takes build and, unless it is set already, version from the file at tool->path. */
 void pg_identify_tool(pg_toolkit *, pg_tool *, const char *name);
 
 #endif

@@ -161,7 +161,8 @@ void pg_identify_tool(pg_toolkit *t, pg_tool *tool, const char *name)
         tool->path[0] = 0;
         return;
     }
-    snprintf(tool->version, sizeof tool->version, "%s", id.version);
-    snprintf(tool->identity, sizeof tool->identity, "%s %s%s%s", name, id.version,
-             id.version[0] ? " " : "", id.build);
+    if (!tool->version[0])
+        snprintf(tool->version, sizeof tool->version, "%s", id.version);
+    snprintf(tool->identity, sizeof tool->identity, "%s %s%s%s", name, tool->version,
+             tool->version[0] ? " " : "", id.build);
 }

@@ -101,12 +101,19 @@ static void nvptxcompiler_ignores_the_locale(void **state)
     check_assembler(PTXGEN_ASSEMBLER_NVPTXCOMPILER);
 }
 
+static void driver_ignores_the_locale(void **state)
+{
+    (void)state;
+    check_assembler(PTXGEN_ASSEMBLER_DRIVER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nvjitlink_ignores_the_locale),
         cmocka_unit_test(ptxas_ignores_the_locale),
         cmocka_unit_test(nvptxcompiler_ignores_the_locale),
+        cmocka_unit_test(driver_ignores_the_locale),
     };
     return cmocka_run_group_tests_name("assembler_locale", tests, make_locales, NULL);
 }

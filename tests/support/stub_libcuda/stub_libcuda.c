@@ -403,13 +403,22 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, co
     });
 }
 
+static void write_log(int option, const char *text, unsigned count, const int *options, void **values)
+{
+    for (unsigned i = 0; i < count && text; i++)
+        if (options[i] == option)
+            strcpy(values[i], text);
+}
+
 int cuLinkCreate_v2(unsigned count, const int *options, void **values, pg_cu_link *state)
 {
-    (void)count;
-    (void)options;
-    (void)values;
     CALL(cuLinkCreate, {
         s.live_links++;
+        for (unsigned i = 0; i < count; i++)
+            if (options[i] == PG_CU_JIT_TARGET)
+                s.link_target = (int)(uintptr_t)values[i];
+        write_log(PG_CU_JIT_INFO_LOG, s.info_log, count, options, values);
+        write_log(PG_CU_JIT_ERROR_LOG, s.error_log, count, options, values);
         *state = (pg_cu_link)(uintptr_t)0x714c;
     });
 }
@@ -418,23 +427,22 @@ int cuLinkAddData_v2(pg_cu_link state, int type, const void *data, size_t size, 
                      unsigned count, const int *options, void **values)
 {
     (void)state;
-    (void)type;
-    (void)data;
-    (void)size;
     (void)name;
     (void)count;
     (void)options;
     (void)values;
-    CALL(cuLinkAddData, );
+    int result = enter("cuLinkAddData");
+    if (!result && (type != PG_CU_JIT_INPUT_PTX || ((const char *)data)[size - 1] != 0))
+        result = 1; /* PTX must end with a NUL */
+    return leave(result ? result : s.error_log ? PG_CU_ERROR_INVALID_PTX : 0);
 }
 
 int cuLinkComplete(pg_cu_link state, void **cubin, size_t *size)
 {
-    static char image[] = "\177ELF stub cubin";
     (void)state;
     CALL(cuLinkComplete, {
-        *cubin = image;
-        *size = sizeof image;
+        *cubin = (void *)s.cubin;
+        *size = s.cubin_size;
     });
 }
 

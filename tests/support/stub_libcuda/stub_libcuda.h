@@ -29,10 +29,14 @@ typedef struct stub {
     const char *fail_name;   /* the call of this name fails, or NULL */
     int capture_status, capture_result; /* what cuStreamIsCapturing answers */
     int argument_count; /* how many arguments to look at in a launch */
+    const void *cubin; /* what cuLinkComplete gives */
+    size_t cubin_size;
+    const char *info_log, *error_log; /* what a link writes; an error log makes cuLinkAddData fail with 218 */
     /* filled by the stub */
     int calls;
     int retains, releases, pushes, pops, loads, module_loads, resolves, launches, function_loads;
     int live_libraries, live_modules, live_memory, live_links, live_streams;
+    int link_target;     /* of the last cuLinkCreate */
     int attribute_value; /* of the last cuFuncSetAttribute */
     stub_launch last;
     unsigned long long next_id;
