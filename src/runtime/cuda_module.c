@@ -6,6 +6,7 @@
 #include "runtime/cuda_device.h"
 
 #include "base/error.h"
+#include "ptxgen/inspect.h"
 #include "runtime/arch_match.h"
 #include "runtime/fork_guard.h"
 
@@ -154,6 +155,17 @@ static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image
     return status;
 }
 
+/* Before the driver sees the bytes: it answers a wrong architecture with error 209 at best, and bytes that are
+ * no whole cubin may take it down (or, under MPS, everyone's server). The cubin's own word counts as well. */
+static ptxgen_status check_image(const pg_loaded *loaded, const pg_image *image,
+                                 const pg_cuda_context *context, ptxgen_error *err)
+{
+    ptxgen_cubin_info info = {.size = sizeof info};
+    PG_TRY(check_fits(loaded, context, err));
+    PG_TRY(ptxgen_cubin_inspect(image->cubin, image->cubin_size, &info, err));
+    return pg_arch_check(info.arch, context->info.arch, err);
+}
+
 static ptxgen_status load_in(pg_cuda *cuda, const pg_cuda_scope *scope, const pg_image *image,
                              pg_loaded **out, ptxgen_error *err)
 {
@@ -165,8 +177,7 @@ static ptxgen_status load_in(pg_cuda *cuda, const pg_cuda_scope *scope, const pg
     loaded->shared_bytes = image->shared_bytes;
     pthread_mutex_init(&loaded->lock, NULL);
     memcpy(loaded->entry, image->entry, strlen(image->entry) + 1);
-    /* Before the driver sees the bytes: its own answer to a wrong architecture is error 209 at best. */
-    ptxgen_status status = check_fits(loaded, scope->context, err);
+    ptxgen_status status = check_image(loaded, image, scope->context, err);
     if (status == PTXGEN_OK)
         status = load_image(cuda, loaded, image, err);
     pg_cuda_function *f;

@@ -54,8 +54,8 @@ struct pg_device {
     const pg_device_ops *ops;
 };
 
-/* true when `load` failed because the driver did not like the image's bytes (CUDA errors 200, 209, 218): a
- * fresh one may be better. Out of memory and captures are no such thing. */
+/* true when `load` failed because of the image's bytes: they are no whole cubin (EPARSE), or the driver did
+ * not like them (CUDA errors 200, 209, 218). A fresh image may be better then; with any other failure not. */
 bool pg_is_bad_image(const ptxgen_error *err);
 
 /* Opens libcuda and finds a device. EMISSING with the remedy when there is no driver or no device. */

@@ -77,7 +77,7 @@ ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *
 
 bool pg_is_bad_image(const ptxgen_error *err)
 {
-    return err->driver_error == PG_CU_ERROR_INVALID_IMAGE ||
+    return err->status == PTXGEN_EPARSE || err->driver_error == PG_CU_ERROR_INVALID_IMAGE ||
            err->driver_error == PG_CU_ERROR_NO_BINARY_FOR_GPU ||
            err->driver_error == PG_CU_ERROR_INVALID_PTX;
 }

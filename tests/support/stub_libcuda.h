@@ -14,6 +14,11 @@ stub *stub_state(void);
 stub *stub_open(void);
 /* The same, and a device. */
 pg_device *stub_device(const pg_alloc *alloc);
+/* A small cubin for an SM, without kernels: whole, and so good enough for the stub. */
+typedef struct stub_cubin {
+    char bytes[320];
+} stub_cubin;
+stub_cubin stub_make_cubin(int sm);
 void stub_make_current(stub_context *context);
 stub_context *stub_current(void);
 

@@ -10,8 +10,13 @@ static const pg_log silent;
 
 static pg_image image_for(ptxgen_arch arch)
 {
-    return (pg_image){
-        .entry = "kernel", .cubin = "\177ELF", .cubin_size = 4, .arch = arch, .shared_bytes = 65536};
+    static stub_cubin cubin;
+    cubin = stub_make_cubin((int)(arch / 10));
+    return (pg_image){.entry = "kernel",
+                      .cubin = cubin.bytes,
+                      .cubin_size = sizeof cubin.bytes,
+                      .arch = arch,
+                      .shared_bytes = 65536};
 }
 
 static pg_loaded *load(pg_device *device)
@@ -206,6 +211,27 @@ static void wrong_architecture_is_refused_before_the_driver_sees_it(void **state
     assert_says(&err, "sm_100a");
     assert_says(&err, "sm_90a");
     assert_says(&err, "arch=");
+    assert_int_equal(stub_state()->loads, 0);
+    device->ops->destroy(device);
+}
+
+static void damaged_images_never_reach_the_driver(void **state)
+{
+    (void)state;
+    pg_device *device = stub_device(&pg_alloc_libc);
+    pg_loaded *loaded;
+    ptxgen_error err = {0};
+    pg_image image = image_for(900);
+    image.cubin_size--;
+    assert_int_equal(device->ops->load(device, &image, &loaded, &err), PTXGEN_EPARSE);
+    assert_says(&err, "cut off");
+    assert_true(pg_is_bad_image(&err));
+    image = image_for(1200); /* which claims to be */
+    image.arch = 900;
+    assert_int_equal(device->ops->load(device, &image, &loaded, &err), PTXGEN_EUNSUPPORTED);
+    assert_says(&err, "sm_120");
+    image.cubin_size = 0;
+    assert_int_equal(device->ops->load(device, &image, &loaded, &err), PTXGEN_EINVAL);
     assert_int_equal(stub_state()->loads, 0);
     device->ops->destroy(device);
 }
@@ -478,6 +504,7 @@ int main(void)
         cmocka_unit_test(capture_guard_comes_before_any_load),
         cmocka_unit_test(loading_relaxes_capture_and_restores_it),
         cmocka_unit_test(wrong_architecture_is_refused_before_the_driver_sees_it),
+        cmocka_unit_test(damaged_images_never_reach_the_driver),
         cmocka_unit_test(architectures_match_by_the_rules),
         cmocka_unit_test(too_much_shared_memory_is_refused_before_the_driver_sees_it),
         cmocka_unit_test(re_created_context_is_resolved_again),

@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 static const pg_log silent;
-static const pg_image image = {
-    .entry = "kernel", .cubin = "\177ELF", .cubin_size = 4, .arch = 900, .shared_bytes = 65536};
+static stub_cubin cubin;
+static const pg_image image = {.entry = "kernel",
+                               .cubin = cubin.bytes,
+                               .cubin_size = sizeof cubin.bytes,
+                               .arch = 900,
+                               .shared_bytes = 65536};
 static const pg_launch plain = {
     .grid = {1, 1, 1}, .block = {32, 1, 1}, .nargs = 1, .args = {{.kind = PG_ARG_RECORD}}};
 
@@ -212,5 +216,6 @@ int main(void)
         cmocka_unit_test(forked_child_gets_an_error),
         cmocka_unit_test(threads_share_a_device_and_a_kernel),
     };
+    cubin = stub_make_cubin(90);
     return cmocka_run_group_tests_name("runtime_failures", tests, NULL, NULL);
 }
