@@ -102,7 +102,7 @@ typedef enum pg_ptx_space {
     PG_SPACE_SHARED
 } pg_ptx_space;
 
-enum { PG_PTX_MAX_TYPES = 4, PG_PTX_NO_REG = -1 };
+enum { PG_PTX_MAX_TYPES = 5, PG_PTX_NO_REG = -1 };
 
 /* A spelling such as "add.rn.ftz.f32", matched to its row. Shared by all instructions that are written so. */
 typedef struct pg_ptx_opcode {
@@ -225,7 +225,8 @@ typedef struct pg_ptx_reg_decl {
     uint8_t type;   /* pg_ptx_type */
     uint8_t vector; /* 1; .v2 and .v4 registers take that many numbers each */
     bool is_range;
-    uint32_t count; /* 1 unless is_range */
+    bool is_parameter; /* declared by a .reg parameter of the function */
+    uint32_t count;    /* 1 unless is_range */
     uint32_t first; /* number of its first register */
 } pg_ptx_reg_decl;
 
@@ -265,10 +266,11 @@ typedef struct pg_ptx_directives {
     bool explicitcluster, blocksareclusters, noreturn;
 } pg_ptx_directives;
 
+/* In text order. */
 typedef struct pg_ptx_pragma {
     const char *text;
     uint32_t function; /* UINT32_MAX: module scope */
-    uint32_t insn;     /* stands before this instruction; UINT32_MAX: before the body */
+    uint32_t insn;     /* stands before this instruction of the function */
 } pg_ptx_pragma;
 
 typedef struct pg_ptx_function {
@@ -310,6 +312,20 @@ typedef struct pg_ptx_alias {
     uint32_t alias, target; /* functions */
 } pg_ptx_alias;
 
+/* What stands at module scope, in text order: the printer writes it in this order, so everything is declared
+ * before it is used. A declaration that its definition follows later has an item for each. */
+typedef enum pg_ptx_item_kind {
+    PG_ITEM_VAR,      /* index: vars */
+    PG_ITEM_FUNCTION, /* index: functions */
+    PG_ITEM_ALIAS     /* index: aliases */
+} pg_ptx_item_kind;
+
+typedef struct pg_ptx_item {
+    pg_ptx_item_kind kind;
+    uint32_t index;
+    bool is_declaration; /* the definition follows as a later item */
+} pg_ptx_item;
+
 typedef struct pg_ptx_module {
     uint32_t version;   /* 10 * major + minor: 88 */
     const char *target; /* "sm_90a" */
@@ -317,6 +333,8 @@ typedef struct pg_ptx_module {
     uint32_t arch;      /* 90 */
     char arch_suffix;   /* 'a', 'f' or 0 */
     uint32_t address_size; /* 64 (32 is refused by the verifier) */
+    const pg_ptx_item *items;
+    uint32_t n_items;
     const pg_ptx_var *vars;
     uint32_t n_vars;
     const pg_ptx_function *functions; /* a declaration and its definition are one */
@@ -337,6 +355,8 @@ typedef struct pg_ptx_module {
 uint32_t pg_ptx_find_function(const pg_ptx_module *module, const char *name);
 /* Index of the module-scope variable of this name, or UINT32_MAX. */
 uint32_t pg_ptx_find_var(const pg_ptx_module *module, const char *name);
+/* The declaration that a register comes from, by binary search; NULL if there is no such register. */
+const pg_ptx_reg_decl *pg_ptx_find_reg_decl(const pg_ptx_function *function, uint32_t reg);
 /* Name of a register ("%r12") into buf, always terminated; returns buf. */
 const char *pg_ptx_reg_name(const pg_ptx_function *function, uint32_t reg, char *buf, size_t size);
 
@@ -360,15 +380,15 @@ typedef struct pg_ptx_diagnostics {
 /* Zero in a field: the default in brackets. Passing a limit is PTXGEN_EBUDGET with a diagnostic. */
 typedef struct pg_ptx_options {
     const char *file_name;      /* for messages ["<ptx>"] */
-    size_t max_bytes;           /* of text [256 MiB] */
-    size_t max_memory;          /* of the parse, arena and scratch [4 GiB] */
-    uint32_t max_registers;     /* per function [1 Mi] */
+    size_t max_bytes;           /* of text [64 MiB] */
+    uint32_t max_registers;     /* per function [1 Mi]; per module 16 times that */
     uint32_t max_nesting;       /* scopes [256] */
     uint32_t max_diagnostics;   /* [64] */
     bool no_verify;             /* skip pg_ptx_verify */
 } pg_ptx_options;
 
-/* Parses and, unless options say otherwise, verifies `len` bytes of text.
+/* Parses and, unless options say otherwise, verifies `len` bytes of text. Memory is at most a few hundred times
+ * `len`; a budget on the arena bounds it further.
  * PTXGEN_OK: *out is a module without errors (there may be warnings). PTXGEN_EPARSE: errors in *diagnostics, *out
  * is NULL. PTXGEN_ENOMEM, PTXGEN_EBUDGET likewise. `options` may be NULL, `diagnostics` may not.
  * Everything lives in `arena`. Thread-safe for different arenas. */
