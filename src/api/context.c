@@ -68,6 +68,7 @@ static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, const pg_
     const pg_cache_config cache = {.dir = c->cache_dir};
     snprintf(ctx->cache_dir, sizeof ctx->cache_dir, "%s", c->cache_dir);
     PG_TRY(pg_kernel_table_create(&ctx->alloc, &ctx->kernels, err));
+    PG_TRY(pg_text_memo_create(&ctx->alloc, &ctx->texts, err));
     PG_TRY(pg_toolkit_create(&ctx->alloc, &ctx->log, &toolkit, &ctx->toolkit, err));
     return pg_cache_create(&ctx->alloc, &ctx->log, &cache, &ctx->cache, err);
 }
@@ -110,6 +111,8 @@ void pg_context_unref(ptxgen *ctx)
 {
     if (atomic_fetch_sub(&ctx->refs, 1) != 1)
         return;
+    if (ctx->texts)
+        pg_text_memo_destroy(ctx->texts);
     if (ctx->kernels)
         pg_kernel_table_destroy(ctx->kernels);
     pg_device *device = atomic_load(&ctx->device);
@@ -128,6 +131,8 @@ void ptxgen_destroy(ptxgen *ctx)
 {
     if (!ctx)
         return;
+    if (ctx->texts)
+        pg_text_memo_clear(ctx->texts);
     if (ctx->kernels)
         pg_kernel_table_clear(ctx->kernels);
     pg_context_unref(ctx);

@@ -4,6 +4,7 @@
 #define PG_CONTEXT_H
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "codegen/family.h"
 #include "runtime/assembler.h"
@@ -59,6 +60,19 @@ ptxgen_status pg_kernel_table_get(pg_kernel_table *, ptxgen *ctx, const pg_kerne
 ptxgen_kernel *pg_kernel_table_find(pg_kernel_table *, const pg_kernel_id *id);
 void pg_kernel_table_counts(pg_kernel_table *, uint64_t *hits, uint64_t *entries);
 
+/* ---- recently used texts (text_memo.c) ---- */
+
+typedef struct pg_text_memo pg_text_memo;
+ptxgen_status pg_text_memo_create(const pg_alloc *, pg_text_memo **out, ptxgen_error *err);
+void pg_text_memo_clear(pg_text_memo *);
+void pg_text_memo_destroy(pg_text_memo *);
+/* `scope` is what else decides the kernel besides the text: the default architecture, 0 for none. The kernel
+ * with a reference, or NULL. */
+ptxgen_kernel *pg_text_memo_recall(pg_text_memo *, int64_t scope, const char *family, const char *params);
+void pg_text_memo_remember(pg_text_memo *, int64_t scope, const char *family, const char *params,
+                           ptxgen_kernel *k);
+uint64_t pg_text_memo_hits(pg_text_memo *);
+
 /* ---- context ---- */
 
 struct ptxgen {
@@ -69,6 +83,7 @@ struct ptxgen {
     pg_toolkit *toolkit;
     pg_cache *cache;
     pg_kernel_table *kernels;
+    pg_text_memo *texts;
     atomic_uint_fast64_t misses; /* assemblies */
     pthread_mutex_t device_lock;
     _Atomic(pg_device *) device; /* created at first need */
@@ -92,6 +107,9 @@ ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel 
 ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err);
 /* Makes the kernel ready on the device; ECAPTURE when that is needed and `stream` is being captured. */
 ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);
+/* The same; on failure the caller's reference is given up and *k is NULL. */
+ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *, ptxgen_stream stream,
+                                     ptxgen_error *err);
 /* pg_kernel_get and pg_kernel_load in one, for the kind of device: the emulator runs PTX, no cubin is made for
  * it. Refuses during capture before anything is built. */
 ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *, pg_kernel_id *id, ptxgen_stream stream,

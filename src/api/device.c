@@ -67,12 +67,14 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     i.on_disk = i.dir[0] != 0;
     i.dir = ctx->cache_dir;
     pg_kernel_table_counts(ctx->kernels, &i.memory_hits, &i.entries);
+    i.memory_hits += pg_text_memo_hits(ctx->texts);
     i.misses = atomic_load(&ctx->misses);
     memcpy(info, &i, info->size < sizeof i ? info->size : sizeof i);
 }
 
 ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
 {
+    pg_text_memo_clear(ctx->texts);
     pg_kernel_table_clear(ctx->kernels);
     return disk ? pg_cache_clear(ctx->cache, err) : PTXGEN_OK;
 }

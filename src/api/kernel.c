@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SCOPE_COMPILE = 0 }; /* ptxgen_get's scope is the device's architecture */
+
 ptxgen_kernel *ptxgen_kernel_ref(ptxgen_kernel *k)
 {
     atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
@@ -48,10 +50,16 @@ ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params
                              ptxgen_error *err)
 {
     pg_kernel_id id;
-    *out = NULL;
+    family = family ? family : "";
+    params = params ? params : "";
+    *out = pg_text_memo_recall(ctx->texts, SCOPE_COMPILE, family, params);
+    if (*out)
+        return PTXGEN_OK;
     PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
     id.assembled = true;
-    return pg_kernel_get(ctx, &id, out, err);
+    PG_TRY(pg_kernel_get(ctx, &id, out, err));
+    pg_text_memo_remember(ctx->texts, SCOPE_COMPILE, family, params, *out);
+    return PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char *params, ptxgen_stream stream,
@@ -61,12 +69,19 @@ ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char *params, pt
     const pg_family *f;
     pg_device *device;
     const ptxgen_device_info *info;
+    family = family ? family : "";
+    params = params ? params : "";
     *out = NULL;
     PG_TRY(pg_family_find(family, &f, err));
     PG_TRY(pg_context_device(ctx, &device, err));
     PG_TRY(device->ops->info(device, &info, err));
+    *out = pg_text_memo_recall(ctx->texts, info->arch, family, params);
+    if (*out)
+        return pg_kernel_load_or_drop(out, device, stream, err);
     PG_TRY(pg_kernel_id_parse(family, params, pg_family_arch_on(f, info->arch), &id, err));
-    return pg_kernel_make_ready(ctx, device, &id, stream, out, err);
+    PG_TRY(pg_kernel_make_ready(ctx, device, &id, stream, out, err));
+    pg_text_memo_remember(ctx->texts, info->arch, family, params, *out);
+    return PTXGEN_OK;
 }
 
 static const char *text_of(const pg_buf *b)

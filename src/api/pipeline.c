@@ -298,6 +298,17 @@ ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream 
     return status;
 }
 
+ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *device, ptxgen_stream stream,
+                                     ptxgen_error *err)
+{
+    const ptxgen_status status = pg_kernel_load(*k, device, stream, err);
+    if (status != PTXGEN_OK) {
+        ptxgen_kernel_unref(*k);
+        *k = NULL;
+    }
+    return status;
+}
+
 ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id, ptxgen_stream stream,
                                    ptxgen_kernel **out, ptxgen_error *err)
 {
@@ -310,10 +321,5 @@ ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id 
             return refuse_capture(id, err);
         PG_TRY(pg_kernel_get(ctx, id, out, err));
     }
-    const ptxgen_status status = pg_kernel_load(*out, device, stream, err);
-    if (status != PTXGEN_OK) {
-        ptxgen_kernel_unref(*out);
-        *out = NULL;
-    }
-    return status;
+    return pg_kernel_load_or_drop(out, device, stream, err);
 }

@@ -15,7 +15,10 @@ bool pg_str_eq(pg_str a, pg_str b)
 
 bool pg_str_is(pg_str a, const char *s)
 {
-    return pg_str_eq(a, pg_str_of(s));
+    for (size_t i = 0; i < a.n; i++)
+        if (s[i] != a.p[i] || !s[i])
+            return false;
+    return s[a.n] == 0;
 }
 
 static bool is_space(char c)

@@ -14,7 +14,7 @@
 
 enum {
     BLOCK = 4096,
-    BLOCKS = 64,
+    BLOCKS = 8,
     CHUNK = BLOCK * BLOCKS,
     MOST_SECTIONS = 128,
     MOST_SCANNED = 64 << 20, /* of read-only data */
@@ -24,11 +24,11 @@ enum {
 typedef struct file_view {
     int fd;
     uint64_t size;
-    uint8_t *chunk; /* CHUNK bytes */
+    uint8_t chunk[CHUNK]; /* on the stack: running out of memory must not hide a tool */
 } file_view;
 
 /* As many of n bytes at `offset` as the file has. */
-static size_t read_at(const file_view *f, void *to, size_t n, uint64_t offset)
+static size_t read_at(file_view *f, void *to, size_t n, uint64_t offset)
 {
     size_t got = 0;
     while (got < n && offset + got < f->size) {
@@ -60,7 +60,7 @@ static bool take_version(const uint8_t *bytes, size_t n, pg_tool_identity *out)
     return length > 0;
 }
 
-static void scan_for_version(const file_view *f, const Elf64_Shdr *rodata, pg_tool_identity *out)
+static void scan_for_version(file_view *f, const Elf64_Shdr *rodata, pg_tool_identity *out)
 {
     uint64_t end = rodata->sh_size < MOST_SCANNED ? rodata->sh_size : MOST_SCANNED;
     for (uint64_t at = 0; at < end; at += CHUNK - OVERLAP) {
@@ -70,7 +70,7 @@ static void scan_for_version(const file_view *f, const Elf64_Shdr *rodata, pg_to
     }
 }
 
-static void take_build_id(const file_view *f, const Elf64_Shdr *note, pg_tool_identity *out)
+static void take_build_id(file_view *f, const Elf64_Shdr *note, pg_tool_identity *out)
 {
     uint8_t bytes[64];
     Elf64_Nhdr head;
@@ -86,7 +86,7 @@ static void take_build_id(const file_view *f, const Elf64_Shdr *note, pg_tool_id
         snprintf(out->build + 2 * i, 3, "%02x", bytes[id + i]);
 }
 
-static void read_sections(const file_view *f, pg_tool_identity *out)
+static void read_sections(file_view *f, pg_tool_identity *out)
 {
     Elf64_Ehdr e;
     Elf64_Shdr sections[MOST_SECTIONS];
@@ -109,7 +109,7 @@ static void read_sections(const file_view *f, pg_tool_identity *out)
     }
 }
 
-static void hash_content(const file_view *f, pg_tool_identity *out)
+static void hash_content(file_view *f, pg_tool_identity *out)
 {
     size_t n = 0;
     if (f->size <= CHUNK) {
@@ -125,12 +125,12 @@ static void hash_content(const file_view *f, pg_tool_identity *out)
     snprintf(out->build, sizeof out->build, "%s", hex);
 }
 
-ptxgen_status pg_identify_file(const pg_alloc *alloc, const char *path, pg_tool_identity *out,
-                               ptxgen_error *err)
+ptxgen_status pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err)
 {
     struct stat st;
     memset(out, 0, sizeof *out);
-    file_view f = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    file_view f;
+    f.fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f.fd < 0 || fstat(f.fd, &st) != 0) {
         int number = errno;
         if (f.fd >= 0)
@@ -139,15 +139,11 @@ ptxgen_status pg_identify_file(const pg_alloc *alloc, const char *path, pg_tool_
                        strerrordesc_np(number));
     }
     f.size = (uint64_t)st.st_size;
-    f.chunk = pg_alloc_zero(alloc, CHUNK);
-    if (f.chunk) {
-        read_sections(&f, out);
-        if (!out->build[0])
-            hash_content(&f, out);
-        pg_free(alloc, f.chunk, CHUNK);
-    }
+    read_sections(&f, out);
+    if (!out->build[0])
+        hash_content(&f, out);
     close(f.fd);
-    return f.chunk ? PTXGEN_OK : pg_fail_memory(err, CHUNK);
+    return PTXGEN_OK;
 }
 
 void pg_identify_text(const char *answer, pg_tool_identity *id)

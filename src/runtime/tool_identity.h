@@ -20,8 +20,7 @@ typedef struct pg_tool_identity {
 } pg_tool_identity;
 
 /* EIO when the file cannot be read. */
-ptxgen_status pg_identify_file(const pg_alloc *alloc, const char *path, pg_tool_identity *out,
-                               ptxgen_error *err);
+ptxgen_status pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err);
 
 /* Adds what a tool answered to --version: the version, and the text to the build. */
 void pg_identify_text(const char *answer, pg_tool_identity *id);

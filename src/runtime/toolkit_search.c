@@ -151,7 +151,7 @@ void pg_identify_tool(pg_toolkit *t, pg_tool *tool, const char *name)
 {
     pg_tool_identity id;
     ptxgen_error err;
-    if (tool->found && pg_identify_file(&t->alloc, tool->path, &id, &err) != PTXGEN_OK) {
+    if (tool->found && pg_identify_file(tool->path, &id, &err) != PTXGEN_OK) {
         snprintf(tool->note, sizeof tool->note, "%.300s", err.message);
         tool->found = false;
     }

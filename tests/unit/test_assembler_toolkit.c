@@ -177,7 +177,7 @@ static void automatic_choice_follows_the_order_and_the_need(void **state)
 static void identify(const char *path, pg_tool_identity *out)
 {
     ptxgen_error err = {0};
-    if (pg_identify_file(&pg_alloc_libc, path, out, &err) != PTXGEN_OK)
+    if (pg_identify_file(path, out, &err) != PTXGEN_OK)
         fail_msg("%s", err.message);
 }
 

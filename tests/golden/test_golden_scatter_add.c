@@ -1,0 +1,107 @@
+/* Golden PTX: a few kernels of scatter_add, byte for byte, so that a change of the emitted text shows up in
+ * review. PTXGEN_UPDATE_GOLDEN=1 rewrites the files. */
+#include "test.h"
+
+#include "ptxgen/ptxgen.h"
+
+static const char *const cases[][2] = {
+    {"scatter_add_seed_f32_n500.ptx", "schedule=seed dtype=f32 n=500"},
+    {"scatter_add_seed_bf16_dynamic.ptx", "schedule=seed dtype=bf16 contig=no index=i32 oob=trap"},
+    {"scatter_add_bulk_f16_n24.ptx", "schedule=bulk dtype=f16 n=24 stages=2"},
+    {"scatter_add_bulk_f32_n1000.ptx", "schedule=bulk dtype=f32 n=1000 contig=no stages=2 oob=unchecked"},
+    {"scatter_add_bulk_bf16_dynamic.ptx", "schedule=bulk dtype=bf16 stages=2 arch=sm_100a"},
+    {"scatter_add_vector_f32_n128.ptx", "schedule=vector dtype=f32 n=128"},
+    {"scatter_add_vector_f16_dynamic.ptx", "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
+};
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail_msg("%s is missing: run with PTXGEN_UPDATE_GOLDEN=1 to make it", path);
+    char *text = malloc(1 << 20);
+    *size = fread(text, 1, 1 << 20, f);
+    fclose(f);
+    return text;
+}
+
+static void compare(const char *path, const char *got, size_t got_size)
+{
+    size_t size;
+    char *want = read_file(path, &size);
+    int line = 1;
+    for (size_t i = 0; i < size && i < got_size && want[i] == got[i]; i++)
+        line += want[i] == '\n';
+    if (size != got_size || memcmp(want, got, size) != 0)
+        fail_msg("%s: the emitted text differs from line %d on", path, line);
+    free(want);
+}
+
+static void emitted_text_is_the_golden_one(void **state)
+{
+    const bool update = getenv("PTXGEN_UPDATE_GOLDEN") != NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ptxgen_kernel *k;
+        ptxgen_kernel_info info = {.size = sizeof info};
+        ptxgen_error err;
+        char path[512];
+        snprintf(path, sizeof path, PTXGEN_SOURCE_DIR "/tests/golden/%s", cases[i][0]);
+        if (ptxgen_emit(*state, "scatter_add", cases[i][1], &k, &err) != PTXGEN_OK)
+            fail_msg("%s", err.message);
+        ptxgen_kernel_describe(k, &info);
+        if (update) {
+            FILE *f = fopen(path, "wb");
+            assert_non_null(f);
+            assert_int_equal(fwrite(info.ptx, 1, info.ptx_size, f), info.ptx_size);
+            fclose(f);
+        }
+        compare(path, info.ptx, info.ptx_size);
+        ptxgen_kernel_unref(k);
+    }
+}
+
+static void every_ptx_line_knows_its_template_line(void **state)
+{
+    ptxgen_kernel *k;
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_error err;
+    assert_int_equal(ptxgen_emit(*state, "scatter_add", "n=64", &k, &err), PTXGEN_OK);
+    ptxgen_kernel_describe(k, &info);
+    int lines = 0;
+    for (size_t i = 0; i < info.ptx_size; i++) {
+        if (info.ptx[i] == '\n') {
+            const char *file;
+            int line;
+            assert_true(ptxgen_kernel_line_origin(k, ++lines, &file, &line));
+            assert_non_null(strstr(file, ".ptxc"));
+            assert_true(line > 0);
+        }
+    }
+    const char *file;
+    int line;
+    assert_true(lines > 50);
+    assert_false(ptxgen_kernel_line_origin(k, lines + 1, &file, &line));
+    assert_false(ptxgen_kernel_line_origin(k, 0, &file, &line));
+    ptxgen_kernel_unref(k);
+}
+
+static int create(void **state)
+{
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    return ptxgen_create(&config, (ptxgen **)state, NULL);
+}
+
+static int destroy(void **state)
+{
+    ptxgen_destroy(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(emitted_text_is_the_golden_one),
+        cmocka_unit_test(every_ptx_line_knows_its_template_line),
+    };
+    return cmocka_run_group_tests(tests, create, destroy);
+}
