@@ -126,19 +126,35 @@ ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel 
 /* ---- assembling ---- */
 
 /* The key: everything that decides the cubin, a line each. */
-static ptxgen_status write_key(ptxgen_kernel *k, ptxgen_error *err)
+static ptxgen_status write_key(const pg_kernel_id *id, const char *assembler, pg_buf *b, ptxgen_error *err)
 {
-    const pg_family *f = k->id.family;
-    pg_buf *b = &k->key_text;
+    const pg_family *f = id->family;
     pg_buf_printf(b, "format=%d\nfamily=%s\n", KEY_FORMAT, f->name);
     for (size_t i = 0; i < f->params.count; i++) {
         const pg_param *p = &f->params.rows[i];
         pg_buf_printf(b, "%s=", p->name);
-        pg_param_print_value(p, k->id.key[p->offset / sizeof(int64_t)], b);
+        pg_param_print_value(p, id->key[p->offset / sizeof(int64_t)], b);
         pg_buf_putc(b, '\n');
     }
-    pg_buf_printf(b, "assembler=%s\ngenerator=%s\n", k->assembler, PG_GENERATOR_FINGERPRINT);
+    pg_buf_printf(b, "assembler=%s\ngenerator=%s\n", assembler, PG_GENERATOR_FINGERPRINT);
     return b->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out, size_t size,
+                         ptxgen_error *err)
+{
+    pg_kernel_id id;
+    ptxgen_assembler kind;
+    const char *identity;
+    PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
+    PG_TRY(pg_toolkit_choose(ctx->toolkit, id.family->whole_program, &kind, &identity, err));
+    pg_buf text;
+    pg_buf_init(&text, &ctx->alloc);
+    ptxgen_status status = write_key(&id, identity, &text, err);
+    if (status == PTXGEN_OK && size > 0)
+        snprintf(out, size, "%s", pg_buf_text(&text));
+    pg_buf_fini(&text);
+    return status;
 }
 
 /* An assembler speaks of PTX lines; the reader wants the template's. */
@@ -214,7 +230,7 @@ static ptxgen_status fill(ptxgen_kernel *k, ptxgen_error *err)
     const char *identity;
     PG_TRY(pg_toolkit_choose(k->ctx->toolkit, k->id.family->whole_program, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
-    PG_TRY(write_key(k, err));
+    PG_TRY(write_key(&k->id, k->assembler, &k->key_text, err));
     if (load_from_disk(k))
         return PTXGEN_OK;
     uint64_t token;
