@@ -24,12 +24,13 @@ enum cli_exit {
 
 /* Every option means the same in every subcommand, so one struct holds them all. */
 typedef struct cli_settings {
-    bool help, json, dry_run, verbose, yes;
+    bool help, json, dry_run, verbose;
     const char *output;   /* -o: NULL is standard output */
     const char *cache_dir, *toolkit; /* NULL: the library's rule */
     int64_t assembler, device, log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
-    bool line_map;
-    const char *manifest;
+    bool line_map, ptx, cubin, recompile;
+    const char *arch;
+    int64_t jobs;
     bool check;
     int64_t repeat;
     int64_t seed;
@@ -54,7 +55,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit, cli_inspect,
-    cli_list, cli_run;
+    cli_list, cli_prewarm, cli_run;
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 

@@ -30,9 +30,14 @@ void cli_progress_step(cli_progress *p, const char *what)
         draw(p, what);
 }
 
-void cli_progress_end(cli_progress *p)
+void cli_progress_clear(const cli_progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
+}
+
+void cli_progress_end(cli_progress *p)
+{
+    cli_progress_clear(p);
     p->shown = false;
 }
