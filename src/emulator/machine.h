@@ -52,16 +52,16 @@ enum {
 #define PG_WINDOW_LOCAL  UINT64_C(0x0200000000000000)
 #define PG_WINDOW_MASK   UINT64_C(0xff00000000000000)
 
-/* PG_SPACE_SHARED is the own CTA only (shared::cta), PG_SPACE_CLUSTER any CTA of the cluster. */
+/* PG_MEM_SHARED is the own CTA only (shared::cta), PG_MEM_CLUSTER any CTA of the cluster. */
 typedef enum pg_space {
-    PG_SPACE_GENERIC,
-    PG_SPACE_GLOBAL,
-    PG_SPACE_SHARED,
-    PG_SPACE_CLUSTER,
-    PG_SPACE_LOCAL,
-    PG_SPACE_CONST,
-    PG_SPACE_PARAM,
-    PG_SPACE_COUNT
+    PG_MEM_GENERIC,
+    PG_MEM_GLOBAL,
+    PG_MEM_SHARED,
+    PG_MEM_CLUSTER,
+    PG_MEM_LOCAL,
+    PG_MEM_CONST,
+    PG_MEM_PARAM,
+    PG_MEM_COUNT
 } pg_space;
 
 /* What a handler tells the scheduler. */
@@ -119,14 +119,15 @@ struct pg_warp {
     uint32_t active;   /* lanes of the running group, whatever the guard says */
     uint32_t group_count;
     uint32_t chosen; /* index of the running group */
-    uint32_t polls;  /* polling instructions since the last rotation, for fairness */
-    bool runnable;   /* some group waits for nothing */
+    uint32_t polls;  /* vain polls of barriers while cluster->progress was polls_progress */
+    uint64_t polls_progress;
+    uint32_t carry; /* the CC flag of add.cc and relatives, one bit a lane */
+    bool runnable;  /* some group waits for nothing */
     pg_group groups[PG_MAX_GROUPS];
     char *local;                 /* local memory, 32 lanes x launch->local_bytes */
     uint32_t *frame;             /* per lane: local offset of the running function's frame */
     pg_call_stack *calls;        /* NULL until the first call */
     struct pg_warp_async *async; /* groups of asynchronous operations, NULL until the first */
-    uint64_t executed;           /* warp instructions */
 };
 
 /* One mbarrier object. Its 64-bit word in shared memory mirrors this state. */
@@ -159,9 +160,9 @@ struct pg_cta {
     uint32_t warp_count;
     uint32_t live_warps;
     pg_warp *warps;
-    uint8_t
-        *shared; /* shared_bytes, indexed by shared offset (so PG_SHARED_BASE bytes are unused) */
-    uint32_t shared_bytes;
+    uint8_t *shared; /* indexed by shared offset (so the first PG_SHARED_BASE bytes are unused) */
+    uint32_t shared_bytes;    /* end offset */
+    uint32_t shared_address;  /* rank << PG_SHARED_RANK_SHIFT */
     uint16_t *mbarrier_slots; /* per 8 bytes of shared memory: index + 1 into mbarriers, 0 none */
     pg_mbarrier *mbarriers;
     uint32_t mbarrier_count, mbarrier_capacity;
@@ -179,7 +180,9 @@ struct pg_cluster {
     uint32_t live_ctas;
     uint64_t cluster_phase; /* completed phases of barrier.cluster */
     uint64_t progress;      /* counts everything that could let another warp go on */
-    uint32_t idle_rounds;
+    uint64_t executed;      /* warp instructions */
+    char *memory;           /* one block: everything of the cluster; see cluster.c */
+    size_t memory_bytes;
     pg_async *pending_first, *pending_last; /* asynchronous operations in issue order */
     uint32_t pending_count;
     void *check;
@@ -191,8 +194,9 @@ typedef struct pg_buffer {
     uint64_t bytes;
     const char *name;
     bool writable;
-    bool dependent;  /* written by the grid that this one depends on (griddepcontrol) */
-    uint8_t *shadow; /* checking mode: per byte state */
+    bool uninitialized; /* content undefined at the start of the launch */
+    bool dependent;     /* written by the grid that this one depends on (griddepcontrol) */
+    uint8_t *shadow;    /* checking mode: per byte state */
 } pg_buffer;
 
 #endif

@@ -1,0 +1,234 @@
+/* The emulator: runs PTX for NVIDIA GPUs up to Hopper on the CPU, with the asynchronous machinery (mbarriers,
+ * bulk and tensor copies, wgmma, clusters), and finds races, deadlocks and misuse of it. It needs no GPU, no
+ * driver and no toolkit. Host memory is device memory: a pointer argument is an ordinary host pointer.
+ *
+ *     ptxgen_emulator *emu;
+ *     ptxgen_emulator_module *module;
+ *     ptxgen_emulator_entry *entry;
+ *     ptxgen_emulator_create(NULL, &emu, &err);
+ *     ptxgen_emulator_load(emu, text, strlen(text), "kernel.ptx", &module, &err);
+ *     ptxgen_emulator_find(module, "scale", &entry, &err);
+ *     ptxgen_emulator_add_buffer(emu, "x", x, n * sizeof *x, PTXGEN_EMULATOR_WRITABLE, &err);
+ *     float factor = 2;
+ *     void *args[] = {&x, &n, &factor};
+ *     ptxgen_emulator_launch launch = {.size = sizeof launch, .grid = {blocks, 1, 1}, .block = {256, 1, 1},
+ *                                      .args = args, .arg_count = 3};
+ *     ptxgen_emulator_run(entry, &launch, &err);
+ *
+ * What a kernel may touch is what was added with ptxgen_emulator_add_buffer (and its own variables); anything
+ * else is an error that names the PTX line, the thread and the nearest buffer. `trust_pointers` switches that
+ * off: then a bad pointer of the kernel is a bad pointer of this process.
+ *
+ * Results are those of the hardware where the ISA defines them: rounding, NaN bits, .ftz, and with
+ * PTXGEN_EMULATOR_EXACT the tensor cores bit for bit. Approximate instructions (ex2.approx, ...) are rounded
+ * correctly, so their last bits may differ from a GPU's. A program without races gives the same bits whatever
+ * `threads`, `order` and `seed` are, except for the order of floating-point atomics; with `threads` = 1 or
+ * order=isa a run is repeatable to the last bit.
+ *
+ * Conventions are those of ptxgen.h: structs begin with `size`, zero means default, getters lend. Every call may
+ * come from any thread; launches of one emulator may overlap. Objects must not be destroyed while in use.
+ * Source of the semantics: PTX ISA 9.0. */
+#ifndef PTXGEN_EMULATOR_H
+#define PTXGEN_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptxgen/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ptxgen_emulator ptxgen_emulator;
+typedef struct ptxgen_emulator_module ptxgen_emulator_module; /* parsed PTX and its variables */
+typedef struct ptxgen_emulator_entry ptxgen_emulator_entry;   /* a kernel, ready to run */
+
+typedef enum ptxgen_emulator_order {
+    PTXGEN_EMULATOR_ORDER_HW, /* copies complete in order, soon: for results */
+    PTXGEN_EMULATOR_ORDER_ISA /* whatever the ISA does not order is drawn from `seed`: for finding races */
+} ptxgen_emulator_order;
+
+typedef enum ptxgen_emulator_arithmetic {
+    PTXGEN_EMULATOR_EXACT, /* tensor cores bit for bit */
+    PTXGEN_EMULATOR_FAST /* tensor cores in float arithmetic: several times faster, last bits differ */
+} ptxgen_emulator_arithmetic;
+
+typedef struct ptxgen_emulator_config {
+    size_t size;
+    /* Host threads that run clusters; 0: one per processor. order=isa and `check` always use one. */
+    unsigned threads;
+    ptxgen_emulator_order order;
+    uint64_t seed; /* order=isa */
+    /* Find races, missing fences and barrier mistakes; see ptxgen_emulator_report. Slower. */
+    bool check;
+    ptxgen_emulator_arithmetic arithmetic;
+    /* Limits that end a launch with PTXGEN_EBUDGET. Warp instructions of one launch; 0: no limit. */
+    uint64_t instruction_budget;
+    /* Bytes of registers, shared and local memory of running clusters; 0: 8 GiB. */
+    uint64_t memory_budget;
+    /* Clusters that a host thread interleaves when they run long (persistent kernels that wait for each
+     * other need all of theirs); 0: 132. */
+    unsigned resident_clusters;
+    bool trust_pointers;
+    /* As in ptxgen_config. printf of a kernel and deadlock reports arrive here. */
+    void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
+    void (*log)(void *user, ptxgen_log_level level, const char *line);
+    void *user;
+    ptxgen_log_level log_level;
+} ptxgen_emulator_config;
+
+/* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM. */
+PTXGEN_API ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config,
+                                                ptxgen_emulator **out, ptxgen_error *err);
+/* Modules and entries must be gone. NULL is allowed. */
+PTXGEN_API void ptxgen_emulator_destroy(ptxgen_emulator *emu);
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+/* Parses and checks `length` bytes of PTX (a terminating NUL may be counted or not) and gives module variables
+ * their memory. EPARSE: err has the first fault with line and column, the log hook all of them. The text may
+ * come from anyone: it cannot crash the process. `file_name` is for messages; NULL: "<ptx>". */
+PTXGEN_API ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
+                                              const char *file_name, ptxgen_emulator_module **out,
+                                              ptxgen_error *err);
+/* Entries found in it go with it. NULL is allowed. */
+PTXGEN_API void ptxgen_emulator_unload(ptxgen_emulator_module *module);
+/* Names of the entries; NULL past the end. */
+PTXGEN_API const char *ptxgen_emulator_entry_name(const ptxgen_emulator_module *module, size_t i);
+/* Decodes an entry (once). name NULL: the only one. EINVAL: no such entry; EUNSUPPORTED: an instruction that
+ * the emulator does not execute, with its line. */
+PTXGEN_API ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *module, const char *name,
+                                              ptxgen_emulator_entry **out, ptxgen_error *err);
+
+typedef struct ptxgen_emulator_param {
+    const char *name;
+    size_t offset, bytes; /* in the parameter block */
+    bool is_array;        /* a byte array; 128 bytes: a tensor map */
+} ptxgen_emulator_param;
+/* false past the end. */
+PTXGEN_API bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *entry, size_t i,
+                                            ptxgen_emulator_param *out);
+
+/* The host address and size of a .global or .const variable; false when there is none of this name. */
+PTXGEN_API bool ptxgen_emulator_variable(const ptxgen_emulator_module *module, const char *name,
+                                         void **address, size_t *bytes);
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+enum {
+    PTXGEN_EMULATOR_WRITABLE = 1,
+    /* Written by the grid that the next launch depends on: reading it before griddepcontrol.wait is reported
+     * in checking mode. */
+    PTXGEN_EMULATOR_DEPENDENT = 2,
+    /* Its content is undefined: reading a byte before it was written is reported in checking mode. */
+    PTXGEN_EMULATOR_UNINITIALIZED = 4
+};
+/* Lets kernels use [address, address + bytes). The name (copied) appears in reports. EINVAL when the range is
+ * empty or overlaps another buffer. */
+PTXGEN_API ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const char *name,
+                                                    void *address, size_t bytes, unsigned flags,
+                                                    ptxgen_error *err);
+/* Takes back the buffer that begins at `address`; false when there is none. */
+PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address);
+
+/* What cuTensorMapEncodeTiled takes, with the driver's numbers. The result works on the emulator only. */
+typedef struct ptxgen_emulator_tensor_map {
+    size_t size;
+    int data_type; /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16 */
+    uint32_t rank; /* 1..5 */
+    void *address;
+    uint64_t dims[5];            /* elements, innermost first */
+    uint64_t strides[4];         /* bytes, of dimensions 1.. */
+    uint32_t box[5];             /* elements */
+    uint32_t element_strides[5]; /* 0 is taken as 1 */
+    int interleave, swizzle, l2_promotion, oob_fill;
+} ptxgen_emulator_tensor_map;
+/* Writes 128 bytes. EINVAL with the rule that a value breaks (the driver's rules). */
+PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,
+                                                           void *out, ptxgen_error *err);
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+typedef struct ptxgen_emulator_launch {
+    size_t size;
+    uint32_t grid[3], block[3]; /* 0 is taken as 1 */
+    uint32_t cluster[3];        /* CTAs; 0: what the entry requires, else 1 */
+    size_t dynamic_shared;      /* bytes */
+    /* One pointer per parameter to a value of the parameter's size, as for cuLaunchKernel. */
+    void *const *args;
+    size_t arg_count;
+} ptxgen_emulator_launch;
+
+/* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry. EEMULATOR: the
+ * program did something undefined (out of bounds, trap, deadlock, ...); err says what and at which PTX line.
+ * EBUDGET: a limit of the config. Buffers then hold whatever had been written. */
+PTXGEN_API ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
+                                             const ptxgen_emulator_launch *launch,
+                                             ptxgen_error *err);
+
+/* ---- what happened ---------------------------------------------------------------------------- */
+
+typedef struct ptxgen_emulator_stats {
+    uint64_t launches;
+    uint64_t warp_instructions;
+    uint64_t global_read, global_written, shared_read, shared_written, local_read,
+        local_written; /* bytes */
+} ptxgen_emulator_stats;
+/* Totals since the emulator was created or reset. */
+PTXGEN_API void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats *out);
+PTXGEN_API void ptxgen_emulator_reset_stats(ptxgen_emulator *emu);
+/* Warp instructions per row of the opcode table, i = 0, 1, ...; false past the end. The name is static. */
+PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i,
+                                             const char **name, uint64_t *count);
+
+/* X(name, text): kinds of reports of checking mode. */
+#define PTXGEN_EMULATOR_REPORT_MAP(X)                                                              \
+    X(RACE_SHARED, "race on shared memory")                                                        \
+    X(RACE_GLOBAL, "race on global memory")                                                        \
+    X(MISSING_PROXY_FENCE, "missing proxy fence")                                                  \
+    X(MISSING_INIT_FENCE, "mbarrier used before its initialisation is visible")                    \
+    X(READ_BEFORE_ARRIVAL, "read before the copy has arrived")                                     \
+    X(REUSE_BEFORE_RELEASE, "memory reused before its reader is done")                             \
+    X(UNINITIALIZED, "read of memory that nothing has written")                                    \
+    X(STALE_PHASE, "wait satisfied by an older phase")                                             \
+    X(BARRIER_MISUSE, "barrier misused")                                                           \
+    X(BYTE_COUNT, "byte count of an mbarrier does not add up")                                     \
+    X(FOREIGN_BULK_GROUP, "bulk group waited for by a thread that did not issue it")               \
+    X(EXIT_IN_FLIGHT, "exit with work in flight")                                                  \
+    X(MISSING_GRID_WAIT, "dependent grid's data read before griddepcontrol.wait")                  \
+    X(ACCUMULATOR_IN_FLIGHT, "wgmma registers used before wait_group")                             \
+    X(UNNEEDED_FENCE, "fence that was not needed in this run")
+
+typedef enum ptxgen_emulator_report_kind {
+#define PTXGEN_EMULATOR_REPORT_ENUM(name, text) PTXGEN_EMULATOR_REPORT_##name,
+    PTXGEN_EMULATOR_REPORT_MAP(PTXGEN_EMULATOR_REPORT_ENUM)
+#undef PTXGEN_EMULATOR_REPORT_ENUM
+        PTXGEN_EMULATOR_REPORT_KINDS
+} ptxgen_emulator_report_kind;
+
+/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads that met it. */
+typedef struct ptxgen_emulator_report {
+    ptxgen_emulator_report_kind kind;
+    int line;       /* of the PTX text: the access or instruction that is wrong */
+    int other_line; /* the one it conflicts with; 0: none */
+    uint32_t cta[3], warp, lane;
+    const char *where; /* "buffer + offset" or "shared offset n"; "" when no memory is involved */
+    const char *text;  /* one or two sentences */
+    uint64_t count;    /* times it was met */
+} ptxgen_emulator_report;
+
+/* Reports of checking mode since the last clear, in order of discovery; false past the end. UNNEEDED_FENCE ones
+ * are advice, not defects. */
+PTXGEN_API bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i,
+                                           ptxgen_emulator_report *out);
+PTXGEN_API void ptxgen_emulator_clear_reports(ptxgen_emulator *emu);
+/* "missing proxy fence"; "?" for a number that is none. */
+PTXGEN_API const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

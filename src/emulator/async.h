@@ -1,0 +1,147 @@
+/* Asynchronous operations: a queue per cluster of what has been issued and not completed. Issuing resolves
+ * and checks addresses (a fault names the issuing instruction); completing moves the data and signals the
+ * barrier. With order=hw everything pending completes, in order, after each scheduling round; with order=isa
+ * the seed decides, within what the ISA promises: operations of one warp's wgmma queue and an arrival that
+ * follows cp.async keep their order, nothing else does. */
+#ifndef PG_EMULATOR_ASYNC_H
+#define PG_EMULATOR_ASYNC_H
+
+#include "emulator/barrier.h"
+#include "emulator/tensor_map.h"
+
+typedef enum pg_async_kind {
+    PG_ASYNC_BULK_LOAD,   /* bytes into shared memory; signals mbarriers */
+    PG_ASYNC_BULK_STORE,  /* bytes from shared to global memory; bulk group */
+    PG_ASYNC_BULK_REDUCE, /* the same, combining */
+    PG_ASYNC_TENSOR_LOAD,
+    PG_ASYNC_TENSOR_STORE,
+    PG_ASYNC_TENSOR_REDUCE,
+    PG_ASYNC_COPY,   /* cp.async: up to 16 bytes a lane; cp.async group */
+    PG_ASYNC_ARRIVE, /* cp.async.mbarrier.arrive */
+    PG_ASYNC_REMOTE, /* st.async, red.async */
+    PG_ASYNC_MMA     /* wgmma.mma_async; wgmma group */
+} pg_async_kind;
+
+typedef struct pg_async_bulk {
+    const uint8_t *source;
+    uint8_t *target;
+    uint64_t source_address, target_address; /* for the checker: global, or cluster address */
+    uint32_t bytes;
+    pg_cta *target_cta; /* of shared targets */
+    uint16_t cta_mask;  /* multicast: CTAs that receive a copy; 0: target_cta alone */
+    pg_mbarrier_signal signal;
+    pg_reduce_op reduce;
+    pg_tensor_type type;
+    bool to_shared;
+} pg_async_bulk;
+
+typedef struct pg_async_tensor {
+    pg_tensor_map map;
+    int32_t coords[PG_TENSOR_MAX_RANK];
+    uint32_t box_address; /* shared offset */
+    pg_cta *target_cta;
+    uint16_t cta_mask;
+    pg_mbarrier_signal signal;
+    pg_reduce_op reduce;
+} pg_async_tensor;
+
+typedef struct pg_async_copy {
+    uint32_t lanes, bytes;
+    uint8_t *target[PG_LANES];
+    const uint8_t *source[PG_LANES];
+    uint8_t source_bytes[PG_LANES]; /* the rest up to `bytes` is zero */
+    uint64_t target_address[PG_LANES], source_address[PG_LANES];
+    uint32_t group[PG_LANES];
+} pg_async_copy;
+
+typedef struct pg_async_remote {
+    uint8_t *target;
+    uint64_t target_address;
+    uint8_t data[16];
+    uint32_t bytes;
+    pg_reduce_op reduce;
+    pg_tensor_type type;
+    bool is_reduction;
+    pg_mbarrier_signal signal;
+} pg_async_remote;
+
+/* What an issued wgmma has read from registers. */
+typedef struct pg_async_mma {
+    uint64_t a, b; /* descriptors */
+    bool zero_d;
+} pg_async_mma;
+
+struct pg_async {
+    pg_async *previous, *next;
+    pg_async_kind kind;
+    pg_warp *warp; /* issuer */
+    const pg_op *op;
+    uint32_t lane;
+    uint32_t group;    /* number of the bulk or wgmma group that it belongs to */
+    uint32_t check_id; /* what the checker knows it by */
+    bool read_done;    /* the source may be overwritten; order=isa: the target is not yet written */
+    bool lazy;         /* order=isa: completes when nothing else can run */
+    uint8_t *staging;  /* order=isa: data between reading and writing */
+    union {
+        pg_async_bulk bulk;
+        pg_async_tensor tensor;
+        pg_async_copy copy;
+        pg_async_remote remote;
+        pg_mbarrier_signal arrive;
+        pg_async_mma mma;
+    } u;
+};
+
+/* Group counters of a warp. A group's number is the count of commits before it. */
+typedef struct pg_warp_async {
+    uint32_t bulk_commits[PG_LANES];
+    uint32_t copy_commits[PG_LANES];
+    uint32_t mma_commits;
+} pg_warp_async;
+
+/* A zeroed operation, not yet queued; NULL: out of memory, the launch is stopped. */
+pg_async *pg_async_new(pg_warp *w, const pg_op *op, pg_async_kind kind, uint32_t lane);
+/* Queues it. */
+void pg_async_issue(pg_async *a);
+/* The warp's counters, created on first use; NULL: out of memory, the launch is stopped. */
+pg_warp_async *pg_async_counters(pg_warp *w);
+/* Frees what is still queued (a stopped launch). */
+void pg_async_drop_all(pg_cluster *c);
+void pg_async_free(pg_cluster *c, pg_async *a);
+
+/* Moves the data of one operation and signals; false: the launch has been stopped (async_complete.c). */
+bool pg_async_complete(pg_async *a);
+/* order=isa: only the reading half of a copy out of shared memory. */
+bool pg_async_read(pg_async *a);
+
+/* Handlers. */
+pg_step pg_op_bulk_load(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_bulk_store(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_bulk_reduce_cluster(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_tensor_load(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_tensor_store(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_bulk_commit(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_bulk_wait(pg_warp *w, const pg_op *op,
+                        uint32_t lanes); /* imm: groups; mode: 1 .read */
+pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_cp_async_commit(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_cp_async_wait(pg_warp *w, const pg_op *op,
+                            uint32_t lanes); /* imm: groups; UINT64_MAX: all */
+pg_step pg_op_cp_async_arrive(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_remote_async(pg_warp *w, const pg_op *op, uint32_t lanes);
+
+/* Operands of the copies beyond the first address: see pg_bulk_operands in bulk.c. */
+typedef struct pg_bulk_operands {
+    pg_op source, barrier; /* address operands, in the form that pg_addresses takes */
+    bool has_barrier;
+    pg_row bytes;     /* u32 */
+    pg_row multicast; /* u16 rows */
+    bool has_multicast;
+    pg_row coords[PG_TENSOR_MAX_RANK];
+    uint32_t rank;
+    pg_reduce_op reduce;
+    pg_tensor_type type;
+    bool is_reduction;
+} pg_bulk_operands;
+
+#endif

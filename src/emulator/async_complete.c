@@ -1,0 +1,192 @@
+/* What asynchronous operations do when they complete: move bytes between shared and global memory, combine,
+ * walk the box of a tensor map, and signal the mbarrier. */
+#include "emulator/async.h"
+#include "emulator/check.h"
+#include "emulator/memory.h"
+#include "emulator/report.h"
+
+/* The checker must know before any thread can be told. */
+static void note_arrival(pg_async *a)
+{
+    if (a->warp->launch->checker)
+        pg_check_async_arriving(a);
+}
+
+static bool unsupported_reduction(pg_async *a)
+{
+    pg_stop(a->warp, a->op, PTXGEN_EEMULATOR,
+            "this combination of reduction and type does not exist");
+    return false;
+}
+
+/* The CTAs that receive a load, and what happens at each. */
+static bool each_target(pg_async *a, uint16_t mask, pg_cta *single,
+                        bool (*deliver)(pg_async *, pg_cta *))
+{
+    if (!mask)
+        return deliver(a, single);
+    pg_cluster *c = a->warp->cta->cluster;
+    for (uint32_t rank = 0; rank < c->cta_count; rank++)
+        if ((mask >> rank & 1) && !deliver(a, &c->ctas[rank]))
+            return false;
+    return true;
+}
+
+static bool signal_in(pg_async *a, const pg_mbarrier_signal *signal, pg_cta *cta)
+{
+    pg_mbarrier_signal s = *signal;
+    s.cta = cta;
+    return pg_mbarrier_signal_completion(a->warp, a->op, &s);
+}
+
+static bool deliver_bulk(pg_async *a, pg_cta *cta)
+{
+    pg_async_bulk *b = &a->u.bulk;
+    uint8_t *target = b->cta_mask ? cta->shared + PG_SHARED_OFFSET(b->target_address) : b->target;
+    memmove(target, b->source, b->bytes);
+    return signal_in(a, &b->signal, b->cta_mask ? cta : b->signal.cta);
+}
+
+static bool complete_bulk_load(pg_async *a)
+{
+    note_arrival(a);
+    return each_target(a, a->u.bulk.cta_mask, a->u.bulk.target_cta, deliver_bulk);
+}
+
+bool pg_async_read(pg_async *a)
+{
+    pg_async_bulk *b = &a->u.bulk;
+    a->staging = pg_alloc_zero(a->warp->launch->alloc, b->bytes);
+    if (!a->staging) {
+        pg_stop_memory(a->warp->launch, b->bytes);
+        return false;
+    }
+    memcpy(a->staging, b->source, b->bytes);
+    return true;
+}
+
+static bool complete_bulk_store(pg_async *a)
+{
+    const pg_async_bulk *b = &a->u.bulk;
+    memcpy(b->target, a->staging ? a->staging : b->source, b->bytes);
+    return true;
+}
+
+static bool complete_bulk_reduce(pg_async *a)
+{
+    const pg_async_bulk *b = &a->u.bulk;
+    if (!pg_reduce_bytes(b->reduce, b->type, b->target, a->staging ? a->staging : b->source,
+                         b->bytes))
+        return unsupported_reduction(a);
+    note_arrival(a);
+    return !b->to_shared || pg_mbarrier_signal_completion(a->warp, a->op, &b->signal);
+}
+
+/* The host address of a row's valid part; false: reported. */
+static bool row_memory(pg_async *a, const pg_tensor_row *row, bool write, uint8_t **global)
+{
+    const pg_async_tensor *t = &a->u.tensor;
+    *global = NULL;
+    if (!row->valid)
+        return true;
+    const uint32_t bytes = pg_tensor_row_global_bytes(&t->map, row);
+    *global = pg_global_at(a->warp->cta->cluster->worker, row->global, bytes, write);
+    if (*global)
+        return true;
+    pg_stop_fault(a->warp, a->op,
+                  &(pg_fault){.lane = a->lane,
+                              .space = PG_MEM_GLOBAL,
+                              .address = row->global,
+                              .bytes = bytes,
+                              .write = write,
+                              .what = "(a row of the tensor map's box) is out of bounds"});
+    return false;
+}
+
+static bool deliver_tensor(pg_async *a, pg_cta *cta)
+{
+    const pg_async_tensor *t = &a->u.tensor;
+    const pg_tensor_copy copy = {&t->map, cta->shared, t->box_address};
+    pg_tensor_walk walk;
+    pg_tensor_row row;
+    pg_tensor_walk_start(&walk, &t->map, t->coords);
+    while (pg_tensor_walk_next(&walk, &row)) {
+        uint8_t *global;
+        if (!row_memory(a, &row, false, &global))
+            return false;
+        pg_tensor_load_row(&copy, &row, global);
+    }
+    return signal_in(a, &t->signal, t->cta_mask ? cta : t->signal.cta);
+}
+
+static bool complete_tensor_load(pg_async *a)
+{
+    note_arrival(a);
+    return each_target(a, a->u.tensor.cta_mask, a->u.tensor.target_cta, deliver_tensor);
+}
+
+static bool complete_tensor_store(pg_async *a)
+{
+    const pg_async_tensor *t = &a->u.tensor;
+    const pg_tensor_copy copy = {&t->map, a->warp->cta->shared, t->box_address};
+    pg_tensor_walk walk;
+    pg_tensor_row row;
+    pg_tensor_walk_start(&walk, &t->map, t->coords);
+    while (pg_tensor_walk_next(&walk, &row)) {
+        uint8_t *global;
+        if (!row.valid)
+            continue;
+        if (!row_memory(a, &row, true, &global))
+            return false;
+        if (a->kind == PG_ASYNC_TENSOR_STORE)
+            pg_tensor_store_row(&copy, &row, global);
+        else if (!pg_tensor_reduce_row(&copy, t->reduce, &row, global))
+            return unsupported_reduction(a);
+    }
+    return true;
+}
+
+static bool complete_copy(pg_async *a)
+{
+    const pg_async_copy *c = &a->u.copy;
+    for (uint32_t left = c->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        memset(c->target[l], 0, c->bytes);
+        if (c->source_bytes[l])
+            memcpy(c->target[l], c->source[l], c->source_bytes[l]);
+    }
+    return true;
+}
+
+static bool complete_arrive(pg_async *a)
+{
+    note_arrival(a);
+    return pg_mbarrier_signal_completion(a->warp, a->op, &a->u.arrive);
+}
+
+static bool complete_remote(pg_async *a)
+{
+    const pg_async_remote *r = &a->u.remote;
+    if (!r->is_reduction)
+        memcpy(r->target, r->data, r->bytes);
+    else if (!pg_reduce_bytes(r->reduce, r->type, r->target, r->data, r->bytes))
+        return unsupported_reduction(a);
+    note_arrival(a);
+    return pg_mbarrier_signal_completion(a->warp, a->op, &r->signal);
+}
+
+bool pg_async_complete(pg_async *a)
+{
+    static bool (*const complete[])(pg_async *) = {
+        [PG_ASYNC_BULK_LOAD] = complete_bulk_load,
+        [PG_ASYNC_BULK_STORE] = complete_bulk_store,
+        [PG_ASYNC_BULK_REDUCE] = complete_bulk_reduce,
+        [PG_ASYNC_TENSOR_LOAD] = complete_tensor_load,
+        [PG_ASYNC_TENSOR_STORE] = complete_tensor_store,
+        [PG_ASYNC_TENSOR_REDUCE] = complete_tensor_store,
+        [PG_ASYNC_COPY] = complete_copy,
+        [PG_ASYNC_ARRIVE] = complete_arrive,
+        [PG_ASYNC_REMOTE] = complete_remote,
+    };
+    return complete[a->kind](a);
+}

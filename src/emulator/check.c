@@ -1,0 +1,298 @@
+/* Checking mode: the life of its state, plain accesses, fences and barriers. Copies and mbarriers are in
+ * check_async.c; the model is explained in check_state.h. */
+#include "emulator/check_state.h"
+
+#include "emulator/report.h"
+
+/* ---- life ---- */
+
+pg_checker *pg_checker_new(pg_launch *launch)
+{
+    pg_checker *k = pg_alloc_zero(launch->alloc, sizeof *k);
+    if (!k)
+        return NULL;
+    k->launch = launch;
+    k->fence_use = pg_alloc_zero(launch->alloc, launch->program->op_count + 1);
+    if (k->fence_use)
+        return k;
+    pg_free(launch->alloc, k, sizeof *k);
+    return NULL;
+}
+
+void pg_checker_free(pg_checker *k)
+{
+    if (!k)
+        return;
+    const pg_launch *launch = k->launch;
+    for (uint32_t i = 0; i < launch->program->op_count; i++) {
+        if (k->fence_use[i] != 1)
+            continue;
+        const ptxgen_emulator_report r = {
+            .kind = PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE,
+            .where = "",
+            .line = (int)launch->program->ops[i].line,
+            .text = "no asynchronous access of this run relied on this fence"};
+        pg_reports_add(launch->reports, &r);
+    }
+    pg_shadow_free(k);
+    pg_free(launch->alloc, k->fence_use, launch->program->op_count + 1);
+    pg_free(launch->alloc, k, sizeof *k);
+}
+
+static size_t state_bytes(const pg_launch *y)
+{
+    return sizeof(pg_cluster_check) +
+           y->ctas_per_cluster * (sizeof(pg_cta_check) + y->warps_per_cta * sizeof(pg_warp_check) +
+                                  (y->shared_bytes / PG_GRANULE + 1) * sizeof(pg_granule));
+}
+
+bool pg_check_cluster_start(pg_cluster *c)
+{
+    const pg_launch *y = c->launch;
+    const size_t bytes = state_bytes(y);
+    char *block = pg_alloc_zero(y->alloc, bytes);
+    if (!block)
+        return false;
+    pg_cluster_check *k = (pg_cluster_check *)block;
+    k->bytes = bytes;
+    k->ctas = (pg_cta_check *)(k + 1);
+    char *rest = (char *)(k->ctas + y->ctas_per_cluster);
+    for (uint32_t i = 0; i < y->ctas_per_cluster; i++) {
+        k->ctas[i].warps = (pg_warp_check *)rest;
+        rest += y->warps_per_cta * sizeof(pg_warp_check);
+        for (uint32_t w = 0; w < y->warps_per_cta; w++)
+            k->ctas[i].warps[w].now = 1;
+    }
+    for (uint32_t i = 0; i < y->ctas_per_cluster; i++) {
+        k->ctas[i].shared = (pg_granule *)rest;
+        rest += (y->shared_bytes / PG_GRANULE + 1) * sizeof(pg_granule);
+    }
+    k->threads = y->ctas_per_cluster * y->warps_per_cta * PG_LANES;
+    k->agents = k->threads + PG_DYNAMIC_AGENTS;
+    k->next_agent = k->threads;
+    c->check = k;
+    return true;
+}
+
+static void drop_all(pg_cluster *c)
+{
+    pg_cluster_check *k = c->check;
+    for (uint32_t i = 0; i < c->cta_count; i++) {
+        for (uint32_t w = 0; w < c->ctas[i].warp_count; w++)
+            for (int l = 0; l < PG_LANES; l++)
+                pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
+        for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
+            pg_knowledge_drop(c, &k->ctas[i].barrier[b]);
+        for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++) {
+            pg_mbarrier_check *m = c->ctas[i].mbarriers[b].check;
+            if (!m)
+                continue;
+            pg_knowledge_drop(c, &m->current);
+            pg_knowledge_drop(c, &m->done);
+            pg_free(c->launch->alloc, m, sizeof *m);
+            c->ctas[i].mbarriers[b].check = NULL;
+        }
+    }
+    for (uint32_t i = 0; i < k->word_slots; i++)
+        if (k->words[i].key)
+            pg_knowledge_drop(c, &k->words[i].knowledge);
+    if (k->words)
+        pg_free(c->launch->alloc, k->words, k->word_slots * sizeof *k->words);
+    pg_knowledge_drop(c, &k->arriving);
+    pg_knowledge_drop(c, &k->completed);
+}
+
+void pg_check_cluster_free(pg_cluster *c)
+{
+    pg_cluster_check *k = c->check;
+    if (!k)
+        return;
+    drop_all(c);
+    pg_free(c->launch->alloc, k, k->bytes);
+    c->check = NULL;
+}
+
+/* ---- words through which threads synchronise ---- */
+
+static uint32_t word_slot(const pg_cluster_check *k, uint64_t key)
+{
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (k->word_slots - 1);
+    while (k->words[at].key && k->words[at].key != key)
+        at = (at + 1) & (k->word_slots - 1);
+    return at;
+}
+
+static pg_sync_word *sync_word(pg_cluster *c, uint64_t key)
+{
+    pg_cluster_check *k = c->check;
+    if (2 * (k->word_count + 1) > k->word_slots) {
+        const uint32_t old_slots = k->word_slots, slots = old_slots ? 2 * old_slots : 64;
+        pg_sync_word *old = k->words,
+                     *words = pg_alloc_zero(c->launch->alloc, slots * sizeof *words);
+        if (!words)
+            return NULL;
+        k->words = words;
+        k->word_slots = slots;
+        for (uint32_t i = 0; i < old_slots; i++)
+            if (old[i].key)
+                k->words[word_slot(k, old[i].key)] = old[i];
+        if (old)
+            pg_free(c->launch->alloc, old, old_slots * sizeof *old);
+    }
+    pg_sync_word *w = &k->words[word_slot(k, key)];
+    if (!w->key) {
+        w->key = key;
+        k->word_count++;
+    }
+    return w;
+}
+
+/* Ordered and atomic accesses order threads as release and acquire of what they touch, whatever their own
+ * semantics: a fence may stand before or after. Through global memory this may be another cluster. */
+static void synchronise(pg_warp *w, uint32_t lane, uint64_t key, bool global, pg_access_kind kind)
+{
+    pg_sync_word *word = sync_word(w->cta->cluster, key);
+    if (!word)
+        return;
+    if (kind & PG_ACCESS_READ)
+        pg_check_acquire(w, 1u << lane, &word->knowledge);
+    if (kind & PG_ACCESS_WRITE)
+        pg_check_release(w, 1u << lane, &word->knowledge);
+    if (global && (kind & PG_ACCESS_READ))
+        pg_warp_check_of(w)->foreign |= 1u << lane;
+}
+
+/* ---- plain accesses ---- */
+
+/* The dependent buffer rule of griddepcontrol. */
+static void check_dependent(const pg_touch *t)
+{
+    const pg_memory *m = &t->warp->launch->memory;
+    if (pg_warp_check_of(t->warp)->grid_waited >> t->lane & 1)
+        return;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (m->buffers[i].dependent && t->address - m->buffers[i].address < m->buffers[i].bytes)
+            pg_check_report(
+                t, PTXGEN_EMULATOR_REPORT_MISSING_GRID_WAIT, NULL,
+                "the grid that writes this buffer may still run: griddepcontrol.wait comes first");
+}
+
+static void check_barrier_memory(const pg_touch *t)
+{
+    const pg_cta *cta = t->cta;
+    for (uint64_t at = t->address / 8 * 8; at < t->address + t->bytes; at += 8)
+        if (pg_mbarrier_find(cta, (uint32_t)at))
+            pg_check_report(t, PTXGEN_EMULATOR_REPORT_BARRIER_MISUSE, NULL,
+                            "an mbarrier lives here: it must be invalidated before the memory is "
+                            "used otherwise");
+}
+
+static void check_lane(pg_warp *w, const pg_op *op, const pg_checked_access *a, uint32_t lane)
+{
+    uint64_t address = a->address[lane];
+    pg_space space = (pg_space)op->space;
+    if (space == PG_MEM_GENERIC)
+        space = pg_generic_space(address, &address);
+    if (space == PG_MEM_LOCAL || space == PG_MEM_PARAM || space == PG_MEM_CONST)
+        return;
+    const bool shared = space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
+    pg_touch t = {.warp = w,
+                  .op = op,
+                  .lane = lane,
+                  .address = address,
+                  .bytes = a->bytes,
+                  .write = (a->kind & PG_ACCESS_WRITE) != 0,
+                  .strong = (op->flags & PG_ACCESS_STRONG) != 0};
+    if (shared) {
+        t.cta = &w->cta->cluster->ctas[address >> PG_SHARED_RANK_SHIFT & 0xff];
+        t.address = PG_SHARED_OFFSET(address);
+        check_barrier_memory(&t);
+    } else {
+        check_dependent(&t);
+    }
+    if (t.strong)
+        synchronise(w, lane, address + 1, !shared, a->kind);
+    pg_shadow_touch(&t);
+}
+
+void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access)
+{
+    for (uint32_t left = access->lanes; left; left &= left - 1)
+        check_lane(w, op, access, (uint32_t)__builtin_ctz(left));
+}
+
+/* ---- fences ---- */
+
+void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)w, (void)op, (void)lanes;
+}
+
+void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    pg_cluster *c = w->cta->cluster;
+    pg_warp_check *k = pg_warp_check_of(w);
+    w->launch->checker->fence_use[pg_pc_of(w, op)] |= 1;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        pg_knowledge *mine = &k->lane[l];
+        const pg_knowledge seen_as_fenced = {NULL, mine->seen};
+        pg_knowledge_join(c, mine, &seen_as_fenced);
+        pg_knowledge_raise(c, &mine->fenced, (uint16_t)(pg_warp_agent(w) + l), k->now);
+        k->last_fence[l] = op;
+    }
+    k->now++;
+    pg_check_init_fence(w, op, lanes);
+}
+
+void pg_check_grid_wait(pg_warp *w, uint32_t lanes)
+{
+    pg_warp_check_of(w)->grid_waited |= lanes;
+}
+
+/* ---- barriers ---- */
+
+void pg_check_warp_barrier(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)op;
+    pg_knowledge all = {NULL, NULL};
+    pg_check_release(w, lanes, &all);
+    pg_check_acquire(w, lanes, &all);
+    pg_knowledge_drop(w->cta->cluster, &all);
+}
+
+void pg_check_barrier(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id)
+{
+    (void)op;
+    pg_check_release(w, lanes, &pg_cta_check_of(w->cta)->barrier[id]);
+}
+
+void pg_check_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id)
+{
+    pg_check_acquire(w, lanes, &pg_cta_check_of(w->cta)->barrier[id]);
+}
+
+void pg_check_barrier_done(pg_cta *cta, uint32_t id)
+{
+    pg_knowledge_drop(cta->cluster, &pg_cta_check_of(cta)->barrier[id]);
+}
+
+void pg_check_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    if (!op->mode)
+        pg_check_release(w, lanes, &pg_cluster_check_of(w)->arriving);
+}
+
+void pg_check_cluster_done(pg_cluster *c)
+{
+    pg_cluster_check *k = c->check;
+    pg_knowledge_drop(c, &k->completed);
+    k->completed = k->arriving;
+    k->arriving = (pg_knowledge){NULL, NULL};
+}
+
+void pg_check_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)op;
+    pg_check_acquire(w, lanes, &pg_cluster_check_of(w)->completed);
+}

@@ -1,0 +1,144 @@
+/* Vector clocks with sharing; see check_state.h. */
+#include "emulator/check_state.h"
+
+static size_t vector_bytes(const pg_cluster *c)
+{
+    return sizeof(pg_vector) + ((pg_cluster_check *)c->check)->agents * sizeof(uint32_t);
+}
+
+static pg_vector *new_vector(pg_cluster *c, const pg_vector *copy)
+{
+    pg_vector *v = pg_alloc_zero(c->launch->alloc, vector_bytes(c));
+    if (!v)
+        return NULL; /* knowledge is lost: reports may follow, the launch goes on */
+    if (copy)
+        memcpy(v, copy, vector_bytes(c));
+    v->references = 1;
+    return v;
+}
+
+static void drop(pg_cluster *c, pg_vector *v)
+{
+    if (v && --v->references == 0)
+        pg_free(c->launch->alloc, v, vector_bytes(c));
+}
+
+static pg_vector *share(pg_vector *v)
+{
+    if (v)
+        v->references++;
+    return v;
+}
+
+/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. */
+static int compare(const pg_cluster *c, const pg_vector *a, const pg_vector *b)
+{
+    const uint32_t n = ((pg_cluster_check *)c->check)->agents;
+    uint32_t less = 0, more = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        less |= a->clock[i] < b->clock[i];
+        more |= a->clock[i] > b->clock[i];
+    }
+    return (less ? 0 : 1) | (more ? 0 : 2);
+}
+
+static void join_vector(pg_cluster *c, pg_vector **to, pg_vector *from)
+{
+    if (!from || *to == from)
+        return;
+    const int order = *to ? compare(c, *to, from) : 2;
+    if (order & 1)
+        return;
+    if (order == 2) {
+        drop(c, *to);
+        *to = share(from);
+        return;
+    }
+    pg_vector *both = (*to)->references == 1 ? share(*to) : new_vector(c, *to);
+    if (!both)
+        return;
+    const uint32_t n = ((pg_cluster_check *)c->check)->agents;
+    for (uint32_t i = 0; i < n; i++)
+        if (both->clock[i] < from->clock[i])
+            both->clock[i] = from->clock[i];
+    drop(c, *to);
+    *to = both;
+}
+
+void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from)
+{
+    join_vector(c, &to->seen, from->seen);
+    join_vector(c, &to->fenced, from->fenced);
+}
+
+void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k)
+{
+    drop(c, k->seen);
+    drop(c, k->fenced);
+    *k = (pg_knowledge){NULL, NULL};
+}
+
+void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock)
+{
+    if (pg_vector_at(*v, agent) >= clock)
+        return;
+    if (!*v || (*v)->references > 1) {
+        pg_vector *own = new_vector(c, *v);
+        if (!own)
+            return;
+        drop(c, *v);
+        *v = own;
+    }
+    (*v)->clock[agent] = clock;
+}
+
+void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
+{
+    pg_cluster *c = w->cta->cluster;
+    pg_warp_check *k = pg_warp_check_of(w);
+    const uint16_t base = pg_warp_agent(w);
+    const pg_knowledge *last = NULL;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const pg_knowledge *mine = &k->lane[l];
+        if (!last || last->seen != mine->seen || last->fenced != mine->fenced)
+            pg_knowledge_join(c, to, mine);
+        last = mine;
+    }
+    for (uint32_t left = lanes; left; left &= left - 1)
+        pg_knowledge_raise(c, &to->seen, (uint16_t)(base + __builtin_ctz(left)), k->now);
+    k->now++;
+}
+
+void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from)
+{
+    pg_cluster *c = w->cta->cluster;
+    pg_warp_check *k = pg_warp_check_of(w);
+    pg_knowledge before = {NULL, NULL};
+    const pg_knowledge *after = NULL;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        pg_knowledge *mine = &k->lane[__builtin_ctz(left)];
+        /* Lanes that knew the same before know the same after: one join for all of them. */
+        if (after && mine->seen == before.seen && mine->fenced == before.fenced) {
+            pg_knowledge shared = {share(after->seen), share(after->fenced)};
+            pg_knowledge_drop(c, mine);
+            *mine = shared;
+            continue;
+        }
+        pg_knowledge_drop(c, &before);
+        before = (pg_knowledge){share(mine->seen), share(mine->fenced)};
+        pg_knowledge_join(c, mine, from);
+        after = mine;
+    }
+    pg_knowledge_drop(c, &before);
+}
+
+uint16_t pg_new_agent(pg_cluster *c, uint16_t count)
+{
+    pg_cluster_check *k = c->check;
+    if (k->next_agent + count > k->agents)
+        return (uint16_t)(k->agents - count);
+    const uint16_t agent = (uint16_t)k->next_agent;
+    k->next_agent += count;
+    return agent;
+}

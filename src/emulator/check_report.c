@@ -1,0 +1,61 @@
+/* Reports of checking mode in words. */
+#include "emulator/check_state.h"
+
+#include "emulator/report.h"
+#include "ptx/ptx.h"
+
+static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *report, const char *text)
+{
+    const pg_launch *launch = w->launch;
+    ptxgen_emulator_report r = *report;
+    r.line = (int)op->line;
+    memcpy(r.cta, w->cta->id, sizeof r.cta);
+    r.warp = w->index;
+    r.text = text;
+    if (pg_reports_add(launch->reports, &r))
+        pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r.line,
+                    ptxgen_emulator_report_name(r.kind), text, *r.where ? ", at " : "", r.where);
+}
+
+/* "line 12 (ld)" of an earlier access. */
+static void describe_record(const pg_launch *launch, const pg_record *other, pg_buf *out)
+{
+    const pg_op *op = &launch->program->ops[other->op];
+    pg_buf_printf(out, "; the other access: line %u (%s)", op->line,
+                  pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
+    if (!(other->flags & PG_RECORD_ASYNC))
+        pg_buf_printf(out, ", thread agent %u",
+                      other->base + (unsigned)__builtin_ctz(other->lanes));
+}
+
+void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
+                     const char *text)
+{
+    const pg_launch *launch = t->warp->launch;
+    pg_buf where, words;
+    pg_buf_init(&where, launch->alloc);
+    pg_buf_init(&words, launch->alloc);
+    if (t->cta)
+        pg_describe_address(launch, PG_MEM_CLUSTER,
+                            t->address | (uint64_t)t->cta->rank << PG_SHARED_RANK_SHIFT, &where);
+    else
+        pg_describe_address(launch, PG_MEM_GLOBAL, t->address, &where);
+    pg_buf_puts(&words, text);
+    if (other)
+        describe_record(launch, other, &words);
+    const ptxgen_emulator_report r = {.kind = kind,
+                                      .lane = t->lane,
+                                      .where = pg_buf_text(&where),
+                                      .other_line =
+                                          other ? (int)launch->program->ops[other->op].line : 0};
+    add(t->warp, t->op, &r, pg_buf_text(&words));
+    pg_buf_fini(&where);
+    pg_buf_fini(&words);
+}
+
+void pg_check_complain(pg_warp *w, const pg_op *op, uint32_t lane, ptxgen_emulator_report_kind kind,
+                       const char *text)
+{
+    const ptxgen_emulator_report r = {.kind = kind, .lane = lane, .where = ""};
+    add(w, op, &r, text);
+}

@@ -1,0 +1,177 @@
+/* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every source of
+ * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent; an access is an
+ * agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. A second vector
+ * per lane says what the async proxy may rely on: a proxy fence raises it to the first.
+ *
+ * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
+ * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
+ *
+ * Every 4 bytes of shared memory, and of global memory that was touched, hold the last write and the last few
+ * reads. When more reads come than fit, the least useful one is dropped: a defect may then be missed, but
+ * nothing sound is ever reported. */
+#ifndef PG_EMULATOR_CHECK_STATE_H
+#define PG_EMULATOR_CHECK_STATE_H
+
+#include "emulator/check.h"
+#include "emulator/reports.h"
+
+enum {
+    PG_GRANULE = 4, /* bytes that share one shadow entry */
+    PG_SHADOW_READS = 3,
+    PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
+    PG_SHADOW_PAGE = 4096    /* bytes of global memory per page of shadow */
+};
+#define PG_IN_FLIGHT UINT32_MAX
+
+/* ---- vectors (check_clock.c) ---- */
+
+typedef struct pg_vector {
+    uint32_t references;
+    uint32_t clock[]; /* by agent */
+} pg_vector;
+
+/* A lane's or a barrier's knowledge: what it has seen, what is visible to the async proxy. */
+typedef struct pg_knowledge {
+    pg_vector *seen, *fenced; /* NULL: nothing */
+} pg_knowledge;
+
+typedef struct pg_warp_check {
+    pg_knowledge lane[PG_LANES];
+    uint32_t now;                   /* the clock of its lanes' accesses; from 1 */
+    uint32_t grid_waited;           /* lanes that have executed griddepcontrol.wait */
+    uint32_t foreign;               /* lanes that have synchronised through global memory */
+    uint32_t bulk_issued[PG_LANES]; /* groups + 1 that hold an operation */
+    uint32_t bulk_waited[PG_LANES]; /* groups whose reads were waited for */
+    uint16_t bulk_agent[PG_LANES];  /* agent of the reads, + 1 of the writes; 0: none yet */
+    uint16_t copy_agent[PG_LANES];
+    uint16_t mma_agent;
+    const pg_op *last_fence[PG_LANES];
+} pg_warp_check;
+
+/* ---- shadow (check_shadow.c) ---- */
+
+enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2 };
+
+typedef struct pg_record {
+    uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
+    uint32_t clock;
+    uint32_t cluster; /* index in the grid */
+    uint32_t op;      /* index */
+    uint16_t base;    /* first agent */
+    uint8_t bytes;    /* mask in the granule */
+    uint8_t flags;    /* PG_RECORD_... */
+} pg_record;
+
+typedef struct pg_granule {
+    pg_record write;
+    pg_record reads[PG_SHADOW_READS];
+    uint8_t written; /* bytes that something has written */
+} pg_granule;
+
+/* ---- synchronising objects ---- */
+
+typedef struct pg_mbarrier_check {
+    pg_knowledge current, done; /* arrivals of this phase; all completed phases */
+    uint16_t agent;
+    uint16_t init_thread;
+    uint32_t init_clock, fence_clock;       /* 0: not fenced */
+    uint32_t in_flight;                     /* operations that will complete on it */
+    uint64_t last_async_phase, last_waited; /* phases + 1 */
+    uint64_t observed
+        [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
+} pg_mbarrier_check;
+
+/* A word of memory through which threads synchronise. */
+typedef struct pg_sync_word {
+    uint64_t key; /* 0: free */
+    pg_knowledge knowledge;
+    uint32_t cluster;
+} pg_sync_word;
+
+typedef struct pg_cta_check {
+    pg_granule *shared; /* shared_bytes / PG_GRANULE */
+    pg_knowledge barrier[PG_NAMED_BARRIERS];
+    pg_warp_check *warps;
+} pg_cta_check;
+
+typedef struct pg_cluster_check {
+    pg_cta_check *ctas;
+    pg_knowledge arriving, completed; /* barrier.cluster */
+    uint32_t threads, agents, next_agent;
+    pg_sync_word *words;
+    uint32_t word_slots, word_count;
+    size_t bytes; /* of the block that holds all this */
+} pg_cluster_check;
+
+typedef struct pg_shadow_page {
+    uint64_t page; /* address / PG_SHADOW_PAGE + 1; 0: free */
+    pg_granule *granules;
+} pg_shadow_page;
+
+struct pg_checker {
+    pg_launch *launch;
+    pg_shadow_page *pages;
+    uint32_t page_slots, page_count;
+    uint8_t *fence_use; /* by op: 1 executed, 2 needed */
+};
+
+static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)
+{
+    return w->cta->cluster->check;
+}
+static inline pg_cta_check *pg_cta_check_of(const pg_cta *cta)
+{
+    return &((pg_cluster_check *)cta->cluster->check)->ctas[cta->rank];
+}
+static inline pg_warp_check *pg_warp_check_of(const pg_warp *w)
+{
+    return &pg_cta_check_of(w->cta)->warps[w->index];
+}
+/* Agent of a lane. */
+static inline uint16_t pg_warp_agent(const pg_warp *w)
+{
+    return (uint16_t)((w->cta->rank * w->cta->warp_count + w->index) * PG_LANES);
+}
+
+/* ---- check_clock.c ---- */
+/* *to = join(*to, from), sharing where one contains the other. */
+void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k);
+/* Raises one component. */
+void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock);
+static inline uint32_t pg_vector_at(const pg_vector *v, uint16_t agent)
+{
+    return v ? v->clock[agent] : 0;
+}
+/* The lanes publish all they know, and their own accesses up to now, into `to`. */
+void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
+void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
+uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
+
+/* ---- check_shadow.c ---- */
+/* One access to memory by a lane or by an asynchronous operation that a lane has issued. */
+typedef struct pg_touch {
+    pg_warp *warp;
+    const pg_op *op;
+    uint32_t lane;
+    pg_cta *cta;      /* shared memory of; NULL: global memory */
+    uint64_t address; /* offset, or global address */
+    uint32_t bytes;
+    bool write, async, strong;
+    bool detached;  /* of an agent of its own, though in the generic proxy (cp.async) */
+    uint16_t agent; /* of an asynchronous operation */
+    uint32_t clock;
+} pg_touch;
+void pg_shadow_touch(const pg_touch *t);
+/* Sets the clock of the write records that an operation left in flight. */
+void pg_shadow_settle(const pg_touch *t);
+void pg_shadow_free(pg_checker *checker);
+
+/* ---- check_report.c ---- */
+void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
+                     const char *text);
+/* A report that names no memory. */
+void pg_check_complain(pg_warp *w, const pg_op *op, uint32_t lane, ptxgen_emulator_report_kind kind,
+                       const char *text);
+
+#endif

@@ -1,0 +1,67 @@
+/* Instruction tests: a PTX file whose comments say how to launch its only entry, what goes in and what must come out.
+ * The same files run on the emulator and, through the CUDA driver, on a GPU.
+ *
+ *     //: launch grid=1,1,1 block=64,1,1     also cluster=2,1,1 and shared=BYTES (dynamic)
+ *     //: in a 4                             a buffer of 4-byte words that the kernel reads
+ *     //= 00000000 80000000                  its words, hexadecimal
+ *     //: out d 4                            a buffer that the kernel writes (0xcd bytes before the launch)
+ *     //= 00000001                           what it must hold afterwards
+ *     //: inout x 4                          first what goes in, then after a line "//: expect" what comes out
+ *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
+ *     //: exact                              matrix arithmetic is compared bit for bit
+ *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
+ *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
+ *
+ * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each. */
+#ifndef PTX_CASE_H
+#define PTX_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PTX_CASE_MAX_PARAMS = 64, PTX_CASE_NAME = 64 };
+
+/* A parameter: a buffer, or a tensor map over one. */
+typedef struct ptx_case_param {
+    char name[PTX_CASE_NAME];
+    unsigned word;     /* bytes of a word */
+    uint8_t *bytes;    /* what the buffer holds before the launch, and after an emulated one */
+    uint8_t *expected; /* what it must hold afterwards; NULL: not compared */
+    size_t size;
+    bool is_map;
+    char over[PTX_CASE_NAME];
+    int type, swizzle; /* the driver's numbers */
+    bool fill_nan;
+    uint32_t rank, box[5], element_strides[5];
+    uint64_t dims[5], strides[4];
+} ptx_case_param;
+
+typedef struct ptx_case {
+    char *text; /* the file, NUL-terminated */
+    size_t length;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t shared;
+    ptx_case_param params[PTX_CASE_MAX_PARAMS];
+    size_t param_count;
+    char fails[128];
+    bool exact, emulator_only;
+    char error[200]; /* of reading, "" when fine */
+} ptx_case;
+
+/* Reads a file; false with case->error. Free in any case. */
+bool ptx_case_read(const char *path, ptx_case *c);
+void ptx_case_free(ptx_case *c);
+/* The buffer of this name, or NULL. */
+ptx_case_param *ptx_case_buffer(ptx_case *c, const char *name);
+/* Compares all buffers with what is expected; false with a message that names the first difference. */
+bool ptx_case_check(const ptx_case *c, char *message, size_t size);
+
+/* How to run a case on the emulator. */
+typedef struct ptx_case_mode {
+    uint64_t isa_seed; /* 0: order=hw */
+    bool check;        /* checking mode: a report fails the case */
+} ptx_case_mode;
+bool ptx_case_emulate(ptx_case *c, ptx_case_mode mode, char *message, size_t size);
+
+#endif
