@@ -49,8 +49,8 @@ typedef struct ptxgen_cache_record {
     const char *path;    /* the entry's file; of a pack: the pack's */
     const char *fault;   /* "" when sound; else why it is not, and all below but used and file_bytes is empty */
     const char *key;     /* lines "name=value\n" */
-    ptxgen_status status; /* PTXGEN_OK: a kernel. Else a failed compile: message, error_line, log */
-    const char *message;
+    ptxgen_status status; /* PTXGEN_OK: a kernel. Else a failed compile: message, error_file, error_line, log */
+    const char *message, *error_file;
     int error_line;
     const char *family, *params, *entry, *assembler, *log;
     ptxgen_arch arch;
@@ -150,8 +150,8 @@ PTXGEN_API ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *pa
 /* ---- why a lookup misses ---------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_difference {
-    char name[64];   /* of the key's line; "params.n" for one word of a line that holds several */
-    char wanted[160]; /* "" when the wanted key has no such field */
+    char name[64];
+    char wanted[160]; /* "" when the wanted key has no such line */
     char found[160];
 } ptxgen_cache_difference;
 
@@ -159,11 +159,11 @@ enum { PTXGEN_CACHE_DIFFERENCES_MAX = 32 };
 
 typedef struct ptxgen_cache_nearest_result {
     char hash[33];    /* of the nearest entry */
-    size_t different; /* fields that differ; 0: the entry is there */
+    size_t different; /* lines that differ; 0: the entry is there */
     size_t listed;    /* of these, in `difference` */
     ptxgen_cache_difference difference[PTXGEN_CACHE_DIFFERENCES_MAX];
 } ptxgen_cache_nearest_result;
-/* The kernel whose key differs in the fewest fields from `key`, the most recently used of several. EMISSING
+/* The kernel whose key differs in the fewest lines from `key`, the most recently used of several. EMISSING
  * when the cache has none. */
 PTXGEN_API ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key,
                                               ptxgen_cache_nearest_result *result, ptxgen_error *err);

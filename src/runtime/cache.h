@@ -50,8 +50,8 @@ typedef struct pg_cache_config {
  * store). A failed compile is an entry too: its status, message and log instead of a cubin. */
 typedef struct pg_cache_entry {
     ptxgen_status status; /* PTXGEN_OK: a kernel; else what the compile failed with */
-    int32_t error_line;   /* of the failure; 0: none */
-    const char *message;  /* of the failure */
+    const char *message, *error_file; /* of the failure, as in ptxgen_error */
+    int32_t error_line;
     const char *family, *params, *entry_name, *assembler, *log;
     ptxgen_arch arch;
     int32_t registers, shared_bytes, local_bytes, spill_bytes;

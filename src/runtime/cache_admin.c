@@ -162,6 +162,7 @@ static void describe(ptxgen_cache_record *r, const pg_cache_entry *e, pg_str key
     r->key = key.p;
     r->status = e->status;
     r->message = e->message;
+    r->error_file = e->error_file;
     r->error_line = e->error_line;
     r->family = e->family;
     r->params = e->params;
@@ -257,7 +258,7 @@ static bool load_item(ptxgen_cache *cache, pg_hash128 hash, pg_admin_entry *out)
 bool pg_admin_load(ptxgen_cache *cache, const char *hex, pg_admin_entry *out)
 {
     pg_hash128 hash;
-    *out = (pg_admin_entry){.record = {.size = sizeof out->record, .path = "", .fault = "", .key = "", .message = "",
+    *out = (pg_admin_entry){.record = {.size = sizeof out->record, .path = "", .fault = "", .key = "", .message = "", .error_file = "",
                                        .family = "", .params = "", .entry = "", .assembler = "", .log = "", .ptx = ""}};
     pg_buf_init(&out->path, &cache->alloc);
     if (!parse_hex(hex, &hash))

@@ -35,7 +35,7 @@ static const struct field {
     FIELD(9, VALUE_I32, spill_bytes),   FIELD(10, VALUE_F64, emit_us),
     FIELD(11, VALUE_F64, assemble_us),  FIELD(12, VALUE_I64, created),
     FIELD(13, VALUE_I32, status),       FIELD(14, VALUE_I32, error_line),
-    FIELD(15, VALUE_TEXT, message),
+    FIELD(15, VALUE_TEXT, message),     FIELD(16, VALUE_TEXT, error_file),
 #undef FIELD
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -261,7 +261,7 @@ static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry
 pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entry, pg_str *key)
 {
     const unsigned char *p = bytes;
-    *entry = (pg_cache_entry){.message = "", .family = "", .params = "", .entry_name = "", .assembler = "",
+    *entry = (pg_cache_entry){.message = "", .error_file = "", .family = "", .params = "", .entry_name = "", .assembler = "",
                               .log = "", .ptx = ""};
     *key = (pg_str){"", 0};
     if (n < PG_ENTRY_HEADER_SIZE)

@@ -1,6 +1,7 @@
 /* Each taken lock has its own open file description, so that release is a close, two takers in one process
  * exclude each other as two processes do, and death frees everything. Waiting is polling with a back-off
- * from 0.2 to 20 ms: there is no way to wait for a byte lock with a deadline. */
+ * from 0.2 to 20 ms (1 ms for what is held for microseconds): there is no way to wait for a byte lock with a
+ * deadline. */
 #include "runtime/cache_lock.h"
 
 #include <errno.h>
@@ -151,27 +152,38 @@ static int64_t now_us(void)
     return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Sleeps before the next try; false when the deadline has passed. */
-static bool back_off(uint32_t *pause_us, int64_t deadline_us)
+typedef struct polling {
+    int64_t deadline_us;
+    uint32_t pause_us, longest_us;
+} polling;
+
+static polling start_polling(uint64_t offset, uint32_t wait_ms)
 {
-    int64_t left = deadline_us - now_us();
+    bool brief = offset == PG_LOCK_SPACE || offset == PG_LOCK_STATS;
+    return (polling){now_us() + (int64_t)wait_ms * 1000, 200, brief ? 1000 : 20000};
+}
+
+/* Sleeps before the next try; false when the deadline has passed. */
+static bool back_off(polling *p)
+{
+    int64_t left = p->deadline_us - now_us();
     if (left <= 0)
         return false;
-    uint32_t us = left < *pause_us ? (uint32_t)left : *pause_us;
+    uint32_t us = left < p->pause_us ? (uint32_t)left : p->pause_us, next = p->pause_us * 3 / 2;
     nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
-    *pause_us = *pause_us * 3 / 2 < 20000 ? *pause_us * 3 / 2 : 20000;
+    p->pause_us = next < p->longest_us ? next : p->longest_us;
     return true;
 }
 
 /* Tries count bytes from offset on in turn until one is had: 0, -EAGAIN at the deadline, other errors. */
 static int poll_bytes(pg_locks *locks, int fd, uint64_t offset, uint32_t count, uint32_t wait_ms, bool *waited)
 {
-    int64_t deadline = now_us() + (int64_t)wait_ms * 1000;
-    for (uint32_t pause = 200;; *waited = true) {
+    polling p = start_polling(offset, wait_ms);
+    for (;; *waited = true) {
         int r = -EAGAIN;
         for (uint32_t i = 0; i < count && r == -EAGAIN; i++)
             r = locks->files->lock(locks->files->user, fd, offset + i, PG_FILE_LOCK);
-        if (r != -EAGAIN || !back_off(&pause, deadline))
+        if (r != -EAGAIN || !back_off(&p))
             return r;
     }
 }

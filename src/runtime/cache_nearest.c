@@ -1,6 +1,4 @@
-/* Which entry is nearest to a key, and what differs: the answer to "why was this compiled again?".
- *
- * A key is lines "name=value". A line whose value is words "a=1 b=2" counts as one field per word. */
+/* Which entry is nearest to a key, and what differs: the answer to "why was this compiled again?". A key is lines "name=value". */
 #include "runtime/cache_admin.h"
 
 #include <stdio.h>
@@ -9,7 +7,7 @@
 enum { FIELDS_MAX = 128 };
 
 typedef struct field {
-    pg_str line, word, value; /* word is empty for a line that is one field */
+    pg_str name, value;
 } field;
 
 typedef struct fields {
@@ -27,42 +25,19 @@ static pg_str cut(pg_str *rest, char at)
     return head;
 }
 
-/* More than one word, each with a '='. */
-static bool is_word_list(pg_str value)
-{
-    size_t words = 0;
-    for (pg_str w; (w = pg_str_word(&value)).n; words++)
-        if (!memchr(w.p, '=', w.n))
-            return false;
-    return words > 1;
-}
-
-static void add_field(fields *out, field f)
-{
-    if (out->count < FIELDS_MAX)
-        out->at[out->count++] = f;
-}
-
 static void split(const char *key, fields *out)
 {
     out->count = 0;
-    for (pg_str rest = pg_str_of(key); rest.n;) {
+    for (pg_str rest = pg_str_of(key); rest.n && out->count < FIELDS_MAX;) {
         pg_str value = cut(&rest, '\n'), name = cut(&value, '=');
-        if (!is_word_list(value)) {
-            add_field(out, (field){name, {"", 0}, value});
-            continue;
-        }
-        for (pg_str w; (w = pg_str_word(&value)).n;) {
-            pg_str word = cut(&w, '=');
-            add_field(out, (field){name, word, w});
-        }
+        out->at[out->count++] = (field){name, value};
     }
 }
 
 static const field *find_field(const fields *in, const field *like)
 {
     for (size_t i = 0; i < in->count; i++)
-        if (pg_str_eq(in->at[i].line, like->line) && pg_str_eq(in->at[i].word, like->word))
+        if (pg_str_eq(in->at[i].name, like->name))
             return &in->at[i];
     return NULL;
 }
@@ -73,8 +48,7 @@ static void list_difference(ptxgen_cache_nearest_result *r, const field *named, 
     if (r->listed == PTXGEN_CACHE_DIFFERENCES_MAX)
         return;
     ptxgen_cache_difference *d = &r->difference[r->listed++];
-    snprintf(d->name, sizeof d->name, "%.*s%s%.*s", (int)named->line.n, named->line.p, named->word.n ? "." : "",
-             (int)named->word.n, named->word.p);
+    snprintf(d->name, sizeof d->name, "%.*s", (int)named->name.n, named->name.p);
     snprintf(d->wanted, sizeof d->wanted, "%.*s", wanted ? (int)wanted->value.n : 0, wanted ? wanted->value.p : "");
     snprintf(d->found, sizeof d->found, "%.*s", found ? (int)found->value.n : 0, found ? found->value.p : "");
 }

@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         cubin[i] = (unsigned char)(i * i >> 3);
     memset(ptx, 'x', sizeof ptx);
     test_folder folder;
-    test_folder_make(&folder);
+    test_folder_make_in(&folder, "/tmp"); /* a disk, where there is one */
     job j = {.dir = folder.path,
              .entries = 100,
              .entry = {.family = "scatter_add", .params = "n=1", .entry_name = "k", .cubin = cubin,

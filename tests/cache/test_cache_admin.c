@@ -276,7 +276,7 @@ static void counters_outlive_their_process(void **state)
     test_folder_remove(&folder);
 }
 
-static const char base_key[] = "schema=1\nfamily=scatter_add\nparams=dtype=bf16 n=512 index=i64\narch=sm_90a\n"
+static const char base_key[] = "schema=1\nfamily=scatter_add\ndtype=bf16\nn=512\nindex=i64\narch=sm_90a\n"
                                "assembler=ptxas 13.0.88\n";
 
 static void nearest_says_what_differs(void **state)
@@ -287,8 +287,8 @@ static void nearest_says_what_differs(void **state)
     pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     const char *keys[] = {
         base_key,
-        "schema=1\nfamily=scatter_add\nparams=dtype=f32 n=512 index=i32\narch=sm_100a\nassembler=ptxas 13.0.88\n",
-        "schema=1\nfamily=matmul\nparams=m=1 n=2\narch=sm_100a\nassembler=ptxas 13.0.88\n",
+        "schema=1\nfamily=scatter_add\ndtype=f32\nn=512\nindex=i32\narch=sm_100a\nassembler=ptxas 13.0.88\n",
+        "schema=1\nfamily=matmul\nm=1\nn=2\narch=sm_100a\nassembler=ptxas 13.0.88\n",
     };
     ptxgen_cache *admin = open_admin(folder.path);
     ptxgen_cache_nearest_result r;
@@ -298,12 +298,12 @@ static void nearest_says_what_differs(void **state)
     assert_int_equal(ptxgen_cache_nearest(admin, base_key, &r, &err), PTXGEN_OK);
     assert_int_equal(r.different, 0);
     assert_int_equal(ptxgen_cache_nearest(admin,
-                                          "schema=1\nfamily=scatter_add\nparams=dtype=bf16 n=516 index=i64\n"
+                                          "schema=1\nfamily=scatter_add\ndtype=bf16\nn=516\nindex=i64\n"
                                           "arch=sm_90a\nassembler=ptxas 13.1.1\nextra=7\n",
                                           &r, &err),
                      PTXGEN_OK);
     assert_true(r.different == 3 && r.listed == 3);
-    const char *want[][3] = {{"params.n", "516", "512"}, {"assembler", "ptxas 13.1.1", "ptxas 13.0.88"}, {"extra", "7", ""}};
+    const char *want[][3] = {{"n", "516", "512"}, {"assembler", "ptxas 13.1.1", "ptxas 13.0.88"}, {"extra", "7", ""}};
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(r.difference[i].name, want[i][0]);
         assert_string_equal(r.difference[i].wanted, want[i][1]);

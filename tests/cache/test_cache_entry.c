@@ -36,7 +36,7 @@ static void what_is_written_comes_back(void **state)
 static void a_failure_comes_back(void **state)
 {
     (void)state;
-    pg_cache_entry f = {.status = PTXGEN_EASSEMBLE, .error_line = 41, .message = "unknown opcode",
+    pg_cache_entry f = {.status = PTXGEN_EASSEMBLE, .error_line = 41, .message = "unknown opcode", .error_file = "main.ptxc",
                         .log = "ptxas: line 41", .family = "made_up", .created = 99};
     pg_buf b;
     pg_buf_init(&b, &pg_alloc_libc);
@@ -47,6 +47,7 @@ static void a_failure_comes_back(void **state)
     assert_int_equal(e.status, PTXGEN_EASSEMBLE);
     assert_int_equal(e.error_line, 41);
     assert_string_equal(e.message, "unknown opcode");
+    assert_string_equal(e.error_file, "main.ptxc");
     assert_string_equal(e.log, "ptxas: line 41");
     assert_string_equal(e.params, "");
     assert_int_equal(e.cubin_size, 0);

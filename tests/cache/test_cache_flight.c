@@ -274,7 +274,7 @@ static void locks_that_fail_turn_off_once(void **state)
     test_log_init(&log);
     faulty_files f;
     faulty_files_init(&f);
-    f.only = "lock", f.fail_from = 1, f.fail_count = 1, f.error = 37 /* ENOLCK */;
+    faulty_files_set(&f, "lock", 37 /* ENOLCK */, 1, 1);
     pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
     for (int round = 0; round < 3; round++) {
         uint64_t token = 1;

@@ -241,19 +241,18 @@ static void export_failures_leave_nothing(void **state)
     ptxgen_cache_close(admin);
     faulty_files f;
     faulty_files_init(&f);
-    f.fail_count = 1, f.error = 28 /* ENOSPC */;
-    for (f.fail_from = 1;; f.fail_from++) {
+    for (uint64_t n = 1;; n++) {
         char path[700];
         snprintf(path, sizeof path, "%s.new", p.pack);
         pg_pack_writer w;
-        f.calls = 0;
+        faulty_files_set(&f, NULL, 28 /* ENOSPC */, n, 1);
         ptxgen_status status = pg_pack_begin(&w, &pg_alloc_libc, &f.files, path, &err);
         if (status == PTXGEN_OK) {
             pg_pack_add(&w, (pg_hash128){1, 2}, "bytes", 5);
             status = pg_pack_finish(&w, &err);
         }
         assert_int_equal(access(path, F_OK) == 0, status == PTXGEN_OK);
-        if (f.calls < f.fail_from)
+        if (f.calls < n)
             break;
         assert_int_equal(status, PTXGEN_EIO);
     }

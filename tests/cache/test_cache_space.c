@@ -5,28 +5,9 @@
 #include "runtime/cache_state.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Entries and bytes by counting, and what the usage file says, must agree. */
-static pg_usage exact_usage(pg_cache *limited)
-{
-    pg_space_ticket t;
-    pg_cache *cache = test_cache_open(
-        &(pg_cache_config){.dir = limited->dir, .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX}, NULL);
-    assert_int_equal(pg_space_enter(cache, 0, &t), 0);
-    pg_usage booked = t.usage;
-    pg_space_leave(cache, &t, 0, 0);
-    pg_prune_result r;
-    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
-    assert_int_equal(booked.entries, r.entries);
-    assert_int_equal(booked.bytes, r.bytes);
-    pg_cache_destroy(cache);
-    return booked;
-}
 
 static void date_entry(const char *dir, uint64_t i, int64_t seconds_ago)
 {
@@ -49,12 +30,12 @@ static void the_longest_unused_go_first(void **state)
         test_store(cache, i);
         date_entry(folder.path, i, 10000 + 100 * (int64_t)((i * 37) % 100));
     }
-    exact_usage(cache);
+    test_exact_usage(folder.path);
     /* A hit dates the entry: number 73 (37 * 73 % 100 = 1) was nearly the newest; take the oldest, 27. */
     assert_int_equal((27 * 37) % 100, 99);
     assert_int_equal(test_lookup(cache, 27), PG_CACHE_HIT);
     test_store(cache, 100);
-    pg_usage u = exact_usage(cache);
+    pg_usage u = test_exact_usage(folder.path);
     assert_in_range(u.entries, 80, 100);
     for (uint64_t i = 0; i < 100; i++) {
         bool oldest = (i * 37) % 100 >= u.entries - 1 && i != 27;
@@ -86,7 +67,7 @@ static void young_entries_are_never_evicted(void **state)
     assert_int_equal(test_counter(cache, "stores_skipped"), 20);
     assert_int_equal(test_counter(cache, "evicted"), 0);
     assert_int_equal(log.warnings, 1);
-    assert_int_equal(exact_usage(cache).entries, 10);
+    assert_int_equal(test_exact_usage(folder.path).entries, 10);
     pg_cache_destroy(cache);
     test_folder_remove(&folder);
 }
@@ -106,7 +87,7 @@ static void bytes_are_limited_whatever_the_dates(void **state)
             if (test_lookup(cache, i) == PG_CACHE_HIT)
                 date_entry(folder.path, i, ages[a]);
         }
-        pg_usage u = exact_usage(cache);
+        pg_usage u = test_exact_usage(folder.path);
         assert_in_range(u.bytes, 50000, 100000);
         assert_int_equal(test_counter(cache, "stores"), 200);
         assert_int_equal(test_counter(cache, "write_errors"), 0);
@@ -123,7 +104,7 @@ static void an_entry_larger_than_the_limit_is_not_stored(void **state)
     pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .max_bytes = 1000}, NULL);
     test_store(cache, 9);
     assert_int_equal(test_lookup(cache, 9), PG_CACHE_MISS);
-    assert_int_equal(exact_usage(cache).entries, 0);
+    assert_int_equal(test_exact_usage(folder.path).entries, 0);
     pg_cache_destroy(cache);
     test_folder_remove(&folder);
 }
@@ -142,12 +123,12 @@ static void replacing_and_losing_entries_is_booked(void **state)
         k.entry.cubin_size = 1;
         pg_cache_store(cache, k.key, k.key_size, &k.entry);
     }
-    assert_int_equal(exact_usage(cache).entries, 20);
+    assert_int_equal(test_exact_usage(folder.path).entries, 20);
     test_kernel_make(&k, 3);
     pg_cache_reject(cache, k.key, k.key_size);
-    assert_int_equal(exact_usage(cache).entries, 19);
+    assert_int_equal(test_exact_usage(folder.path).entries, 19);
     assert_int_equal(pg_cache_clear(cache, NULL), PTXGEN_OK);
-    pg_usage u = exact_usage(cache);
+    pg_usage u = test_exact_usage(folder.path);
     assert_true(u.entries == 0 && u.bytes == 0);
     pg_cache_destroy(cache);
     test_folder_remove(&folder);
@@ -221,54 +202,7 @@ static void a_torn_usage_file_is_counted_again(void **state)
         test_write_file(path, "PTXUSAGE garbage that is as long as a real one but has no checksum", i * 13);
     }
     test_store(cache, 5);
-    assert_int_equal(exact_usage(cache).entries, 6);
-    pg_cache_destroy(cache);
-    test_folder_remove(&folder);
-}
-
-/* Writers and readers against a small limit, in processes; a watcher checks the limit all the while. */
-static void a_storm_keeps_the_limit(void **state)
-{
-    (void)state;
-    enum { WRITERS = 8, READERS = 8, KEYS = 400, LIMIT = 1000000 };
-    const char *seconds_text = getenv("PTXGEN_STORM_SECONDS");
-    const time_t seconds = seconds_text ? atoi(seconds_text) : 4;
-    test_folder folder;
-    test_folder_make(&folder);
-    pg_cache_config config = {.dir = folder.path, .no_sync = true, .max_bytes = LIMIT, .min_age_s = -1};
-    pg_cache *cache = test_cache_open(&config, NULL);
-    time_t end = time(NULL) + seconds;
-    pid_t pids[WRITERS + READERS];
-    for (int p = 0; p < WRITERS + READERS; p++) {
-        pids[p] = fork();
-        if (pids[p])
-            continue;
-        pg_cache *mine = test_cache_open(&config, NULL);
-        uint64_t x = (uint64_t)p;
-        while (time(NULL) < end) {
-            x = x * 6364136223846793005u + 1442695040888963407u;
-            if (p < WRITERS)
-                test_store(mine, (x >> 33) % KEYS);
-            else
-                test_lookup(mine, (x >> 33) % KEYS);
-        }
-        bool ok = test_counter(mine, "write_errors") == 0 && test_counter(mine, "read_errors") == 0 &&
-                  test_counter(mine, "corrupt") == 0 && test_counter(mine, "other_key") == 0;
-        pg_cache_destroy(mine);
-        _exit(ok ? 0 : 1);
-    }
-    while (time(NULL) < end) {
-        pg_prune_result r;
-        if (pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r) == 0)
-            assert_true(r.bytes <= LIMIT);
-        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    }
-    for (int p = 0; p < WRITERS + READERS; p++) {
-        int status;
-        waitpid(pids[p], &status, 0);
-        assert_int_equal(status, 0);
-    }
-    assert_true(exact_usage(cache).bytes <= LIMIT);
+    assert_int_equal(test_exact_usage(folder.path).entries, 6);
     pg_cache_destroy(cache);
     test_folder_remove(&folder);
 }
@@ -284,7 +218,6 @@ int main(void)
         cmocka_unit_test(a_nearly_full_disk_is_left_alone),
         cmocka_unit_test(leftovers_are_swept_and_strangers_kept),
         cmocka_unit_test(a_torn_usage_file_is_counted_again),
-        cmocka_unit_test(a_storm_keeps_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

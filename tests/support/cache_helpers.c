@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static void keep_line(void *user, ptxgen_log_level level, const char *line)
@@ -23,11 +24,26 @@ void test_log_init(test_log *t)
     t->log = (pg_log){keep_line, t, PTXGEN_LOG_DEBUG};
 }
 
+/* The cache keeps away from a disk with less than 64 MiB left, which is all that a container's /dev/shm has. */
+static const char *default_parent(void)
+{
+    struct statvfs s;
+    const char *tmp = getenv("TMPDIR");
+    if (tmp)
+        return tmp;
+    bool roomy = statvfs("/dev/shm", &s) == 0 && (uint64_t)s.f_bavail * s.f_frsize > (uint64_t)512 << 20;
+    return roomy && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+void test_folder_make_in(test_folder *folder, const char *parent)
+{
+    snprintf(folder->path, sizeof folder->path, "%s/ptxgen-test-XXXXXX", parent ? parent : default_parent());
+    assert_non_null(mkdtemp(folder->path));
+}
+
 void test_folder_make(test_folder *folder)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(folder->path, sizeof folder->path, "%s/ptxgen-test-XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(folder->path));
+    test_folder_make_in(folder, NULL);
 }
 
 static void remove_tree(const char *path)
@@ -101,7 +117,7 @@ void test_kernel_make(test_kernel *k, uint64_t i)
     for (size_t b = 0; b < ptx_size; b++)
         k->ptx[b] = (char)('a' + (b + i) % 26);
     k->entry = (pg_cache_entry){
-        .message = "", .family = "made_up", .params = k->params, .entry_name = "k",
+        .message = "", .error_file = "", .family = "made_up", .params = k->params, .entry_name = "k",
         .assembler = "none 1.0", .log = i % 2 ? "a line\nanother" : "", .arch = 901,
         .registers = (int32_t)(i % 256), .shared_bytes = 1024, .local_bytes = -1, .spill_bytes = -1,
         .emit_us = 12.5, .assemble_us = 1e4 + (double)i, .created = 1700000000 + (int64_t)i % 1000,
@@ -133,25 +149,23 @@ pg_cache *test_cache_open(const pg_cache_config *config, const pg_log *log)
 
 pg_cache_found test_lookup(pg_cache *cache, uint64_t i)
 {
-    test_kernel *k = malloc(sizeof *k);
+    test_kernel k;
     pg_cache_entry e;
-    test_kernel_make(k, i);
-    pg_cache_found found = pg_cache_lookup(cache, k->key, k->key_size, &e);
-    if (found == PG_CACHE_HIT && !test_kernel_equal(k, &e)) {
+    test_kernel_make(&k, i);
+    pg_cache_found found = pg_cache_lookup(cache, k.key, k.key_size, &e);
+    if (found == PG_CACHE_HIT && !test_kernel_equal(&k, &e)) {
         fprintf(stderr, "a wrong kernel was returned for number %llu\n", (unsigned long long)i);
         abort(); /* also from a thread or child process */
     }
     pg_cache_entry_release(cache, &e);
-    free(k);
     return found;
 }
 
 void test_store(pg_cache *cache, uint64_t i)
 {
-    test_kernel *k = malloc(sizeof *k);
-    test_kernel_make(k, i);
-    pg_cache_store(cache, k->key, k->key_size, &k->entry);
-    free(k);
+    test_kernel k;
+    test_kernel_make(&k, i);
+    pg_cache_store(cache, k.key, k.key_size, &k.entry);
 }
 
 uint64_t test_counter(pg_cache *cache, const char *name)
@@ -161,4 +175,19 @@ uint64_t test_counter(pg_cache *cache, const char *name)
             return pg_count_get(&cache->counts, id);
     fail_msg("no counter '%s'", name);
     return 0;
+}
+
+pg_usage test_exact_usage(const char *dir)
+{
+    pg_space_ticket t;
+    pg_prune_result r;
+    pg_cache *cache = test_cache_open(
+        &(pg_cache_config){.dir = dir, .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX}, NULL);
+    assert_int_equal(pg_space_enter(cache, 0, &t), 0);
+    pg_space_leave(cache, &t, 0, 0);
+    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
+    assert_int_equal(t.usage.entries, r.entries);
+    assert_int_equal(t.usage.bytes, r.bytes);
+    pg_cache_destroy(cache);
+    return t.usage;
 }

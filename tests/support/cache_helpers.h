@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "runtime/cache.h"
+#include "runtime/cache_space.h"
 
 typedef struct test_log {
     pg_log log;
@@ -15,10 +16,12 @@ typedef struct test_log {
 } test_log;
 void test_log_init(test_log *t);
 
-/* A new empty folder below TMPDIR or /tmp; removed with all it holds by test_folder_remove. */
+/* A new empty folder below `parent`; NULL: TMPDIR, a roomy /dev/shm or /tmp. Removed with all it holds by
+ * test_folder_remove. */
 typedef struct test_folder {
     char path[512];
 } test_folder;
+void test_folder_make_in(test_folder *folder, const char *parent);
 void test_folder_make(test_folder *folder);
 void test_folder_remove(test_folder *folder);
 
@@ -47,18 +50,24 @@ pg_cache_found test_lookup(pg_cache *cache, uint64_t i);
 void test_store(pg_cache *cache, uint64_t i);
 uint64_t test_counter(pg_cache *cache, const char *name);
 
+/* The folder's sums, after checking that what is booked is what counting finds. */
+pg_usage test_exact_usage(const char *dir);
+
 /* The real files, with faults. All fields may be changed between calls; zero: no fault. */
 typedef struct faulty_files {
     pg_files files;        /* pass this */
     _Atomic uint64_t calls; /* made so far */
     uint64_t fail_from, fail_count; /* the calls number fail_from .. + fail_count - 1 (from 1) fail ... */
     int error;                      /* ... with this errno */
-    const char *only;      /* only calls of this name count and fail; NULL: all */
+    const char *only;      /* only calls of this name count and fail; NULL: all. "create": an open to write */
+    bool kill;             /* instead of failing, the process dies of SIGKILL in that call */
     uint32_t owner;        /* files and folders look like this user's, when not 0 */
     uint64_t filesystem;   /* statfs magic, when not 0 */
     uint64_t free_bytes, free_files; /* when not 0 */
     int64_t clock_offset;  /* added to now */
 } faulty_files;
 void faulty_files_init(faulty_files *f);
+/* From now on the calls number `from` to from + count - 1 fail; `only` as above. */
+void faulty_files_set(faulty_files *f, const char *only, int error, uint64_t from, uint64_t count);
 
 #endif
