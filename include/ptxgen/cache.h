@@ -1,16 +1,17 @@
 /* Administration of a kernel cache folder: look inside, check, prune, pack, explain a miss.
  *
- * For tools and operators (the command `ptxgen cache` is built on it); a program that only wants kernels needs
- * none of this. Works on a folder that other processes are using, and read-only on a pack (a file made by
- * ptxgen_cache_export). Looking never changes anything: no entry is dated, moved or counted by it.
+ * For tools and operators (the command `ptxgen cache` is built on it); a program that only wants
+ * kernels needs none of this. Works on a folder that other processes are using, and read-only on a
+ * pack (a file made by ptxgen_cache_export). Looking never changes anything: no entry is dated,
+ * moved or counted by it.
  *
  *     ptxgen_cache *cache;
  *     if (ptxgen_cache_open("/home/u/.cache/ptxgen", NULL, &cache, &err) != PTXGEN_OK) ...
  *     ptxgen_cache_each(cache, print_record, NULL, &err);
  *     ptxgen_cache_close(cache);
  *
- * The conventions of ptxgen.h hold. A ptxgen_cache may be used by any number of threads at once. The format of
- * folder, entries and packs is described in docs/cache.md. */
+ * The conventions of ptxgen.h hold. A ptxgen_cache may be used by any number of threads at once.
+ * The format of folder, entries and packs is described in docs/cache.md. */
 #ifndef PTXGEN_CACHE_H
 #define PTXGEN_CACHE_H
 
@@ -24,7 +25,8 @@ typedef struct ptxgen_cache ptxgen_cache;
 
 typedef struct ptxgen_cache_options {
     size_t size;
-    void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size); /* as in ptxgen_config */
+    void *(*realloc)(void *user, void *p, size_t old_size,
+                     size_t new_size); /* as in ptxgen_config */
     void (*log)(void *user, ptxgen_log_level level, const char *line);
     void *user;
     ptxgen_log_level log_level;
@@ -32,32 +34,35 @@ typedef struct ptxgen_cache_options {
     bool trust_any; /* also a folder that other users own or may write to */
 } ptxgen_cache_options;
 
-/* `path`: an absolute path of a cache folder, or any path of a pack. EMISSING when it does not exist, EIO when it
- * cannot be used (the message says why: owner, mode, link, I/O), EPARSE when it is a file but no pack. */
+/* `path`: an absolute path of a cache folder, or any path of a pack. EMISSING when it does not
+ * exist, EIO when it cannot be used (the message says why: owner, mode, link, I/O), EPARSE when it
+ * is a file but no pack. */
 PTXGEN_API ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *options,
                                            ptxgen_cache **out, ptxgen_error *err);
 PTXGEN_API void ptxgen_cache_close(ptxgen_cache *cache); /* NULL is allowed */
 PTXGEN_API const char *ptxgen_cache_path(const ptxgen_cache *cache);
 PTXGEN_API bool ptxgen_cache_is_pack(const ptxgen_cache *cache);
 
-/* ---- entries ---------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* One entry. Borrowed during the callback that receives it. Texts are never NULL. */
 typedef struct ptxgen_cache_record {
-    size_t size;         /* set by the library */
-    char hash[33];       /* of the key; the entry's name */
-    const char *path;    /* the entry's file; of a pack: the pack's */
-    const char *fault;   /* "" when sound; else why it is not, and all below but used and file_bytes is empty */
-    const char *key;     /* lines "name=value\n" */
-    ptxgen_status status; /* PTXGEN_OK: a kernel. Else a failed compile: message, error_file, error_line, log */
+    size_t size;      /* set by the library */
+    char hash[33];    /* of the key; the entry's name */
+    const char *path; /* the entry's file; of a pack: the pack's */
+    /* "" when sound; else why it is not, and all below but used and file_bytes is empty. */
+    const char *fault;
+    const char *key; /* lines "name=value\n" */
+    /* PTXGEN_OK: a kernel. Else a failed compile, with its log and what was in its ptxgen_error. */
+    ptxgen_status status;
     const char *message, *error_file;
     int error_line;
     const char *family, *params, *entry, *assembler, *log;
     ptxgen_arch arch;
     int registers, shared_bytes, local_bytes, spill_bytes; /* -1: unknown */
     double emit_us, assemble_us;
-    int64_t created;     /* seconds since 1970 */
-    int64_t used;        /* last use, to the hour; of a pack: when the pack was made */
+    int64_t created; /* seconds since 1970 */
+    int64_t used;    /* last use, to the hour; of a pack: when the pack was made */
     uint64_t file_bytes;
     const char *ptx;
     size_t ptx_size;
@@ -69,17 +74,19 @@ typedef struct ptxgen_cache_record {
 typedef bool (*ptxgen_cache_visit)(void *user, const ptxgen_cache_record *record);
 
 /* Every entry, in no order, damaged ones too. */
-PTXGEN_API ptxgen_status ptxgen_cache_each(ptxgen_cache *cache, ptxgen_cache_visit visit, void *user,
-                                           ptxgen_error *err);
-/* The entry that `text` names: the first hex digits of its hash (at least 4), or its whole key. EINVAL when none
- * or several match. */
-PTXGEN_API ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text, ptxgen_cache_visit visit,
+PTXGEN_API ptxgen_status ptxgen_cache_each(ptxgen_cache *cache, ptxgen_cache_visit visit,
                                            void *user, ptxgen_error *err);
+/* The entry that `text` names: the first hex digits of its hash (at least 4), or its whole key.
+ * EINVAL when none or several match. */
+PTXGEN_API ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text,
+                                           ptxgen_cache_visit visit, void *user, ptxgen_error *err);
 
-/* ---- checking --------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
-/* Compares an entry with a fresh build of its own: true when they are equal, else a sentence into why. */
-typedef bool (*ptxgen_cache_compare)(void *user, const ptxgen_cache_record *record, char *why, size_t why_size);
+/* Compares an entry with a fresh build of its own: true when they are equal, else a sentence into
+ * why. */
+typedef bool (*ptxgen_cache_compare)(void *user, const ptxgen_cache_record *record, char *why,
+                                     size_t why_size);
 
 typedef struct ptxgen_cache_check {
     size_t size;
@@ -94,11 +101,13 @@ typedef struct ptxgen_cache_check_result {
     uint64_t checked, damaged, different, bytes;
 } ptxgen_cache_check_result;
 
-/* `text` as in ptxgen_cache_find, or NULL for all. OK also when something was found: see the result. */
-PTXGEN_API ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text, const ptxgen_cache_check *check,
+/* `text` as in ptxgen_cache_find, or NULL for all. OK also when something was found: see the
+ * result. */
+PTXGEN_API ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
+                                             const ptxgen_cache_check *check,
                                              ptxgen_cache_check_result *result, ptxgen_error *err);
 
-/* ---- size ------------------------------------------------------------------------------------- */
+/* ---- size ------------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_usage {
     uint64_t entries, bytes; /* files of entries and their sizes, failed compiles included */
@@ -106,7 +115,8 @@ typedef struct ptxgen_cache_usage {
     uint64_t quarantined, quarantined_bytes;
     uint64_t temporary, temporary_bytes; /* stores under way, or leftovers of killed processes */
 } ptxgen_cache_usage;
-PTXGEN_API ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage,
+                                              ptxgen_error *err);
 
 typedef struct ptxgen_cache_prune_rule {
     size_t size;
@@ -118,21 +128,22 @@ typedef struct ptxgen_cache_prune_rule {
 
 typedef struct ptxgen_cache_prune_result {
     uint64_t removed, removed_bytes, entries, bytes; /* the latter two: what stays */
-    uint64_t leftovers;                              /* temporary files of killed processes, removed as well */
+    uint64_t leftovers; /* temporary files of killed processes, removed as well */
 } ptxgen_cache_prune_result;
-PTXGEN_API ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
+PTXGEN_API ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache,
+                                            const ptxgen_cache_prune_rule *rule,
                                             ptxgen_cache_prune_result *result, ptxgen_error *err);
 
-/* ---- statistics ------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_counter {
     const char *name, *text; /* static storage */
-    uint64_t value;          /* of all processes that have closed this cache; at most a minute behind */
+    uint64_t value; /* of all processes that have closed this cache; at most a minute behind */
 } ptxgen_cache_counter;
 /* Counter i of the folder, false past the last. */
 PTXGEN_API bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter *out);
 
-/* ---- packs ------------------------------------------------------------------------------------ */
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_transfer {
     uint64_t copied, bytes;
@@ -140,14 +151,16 @@ typedef struct ptxgen_cache_transfer {
     uint64_t damaged; /* left out */
     uint64_t refused; /* export: by the filter; import: no room */
 } ptxgen_cache_transfer;
-/* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed compiles stay out. */
-PTXGEN_API ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
-                                             void *user, ptxgen_cache_transfer *result, ptxgen_error *err);
+/* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed compiles
+ * stay out. */
+PTXGEN_API ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack,
+                                             ptxgen_cache_visit filter, void *user,
+                                             ptxgen_cache_transfer *result, ptxgen_error *err);
 /* Copies a pack's sound entries into the folder. */
-PTXGEN_API ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *pack, ptxgen_cache_transfer *result,
-                                             ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *pack,
+                                             ptxgen_cache_transfer *result, ptxgen_error *err);
 
-/* ---- why a lookup misses ---------------------------------------------------------------------- */
+/* ---- why a lookup misses --------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_difference {
     char name[64];
@@ -163,10 +176,11 @@ typedef struct ptxgen_cache_nearest_result {
     size_t listed;    /* of these, in `difference` */
     ptxgen_cache_difference difference[PTXGEN_CACHE_DIFFERENCES_MAX];
 } ptxgen_cache_nearest_result;
-/* The kernel whose key differs in the fewest lines from `key`, the most recently used of several. EMISSING
- * when the cache has none. */
+/* The kernel whose key differs in the fewest lines from `key`, the most recently used of several.
+ * EMISSING when the cache has none. */
 PTXGEN_API ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key,
-                                              ptxgen_cache_nearest_result *result, ptxgen_error *err);
+                                              ptxgen_cache_nearest_result *result,
+                                              ptxgen_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* The POSIX and Linux calls behind the table. Locks are open-file-description locks: one byte each, freed
- * by the kernel when the last copy of the descriptor is closed, also by SIGKILL. */
+/* The POSIX and Linux calls behind the table. Locks are open-file-description locks: one byte
+ * each, freed by the kernel when the last copy of the descriptor is closed, also by SIGKILL. */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -41,7 +41,9 @@ static int file_close(void *user, int fd)
 static void fill_stat(const struct stat *s, pg_file_stat *out)
 {
     *out = (pg_file_stat){
-        .type = S_ISREG(s->st_mode) ? PG_FILE_REGULAR : S_ISDIR(s->st_mode) ? PG_FILE_FOLDER : PG_FILE_OTHER,
+        .type = S_ISREG(s->st_mode)   ? PG_FILE_REGULAR
+                : S_ISDIR(s->st_mode) ? PG_FILE_FOLDER
+                                      : PG_FILE_OTHER,
         .mode = s->st_mode & 07777,
         .owner = s->st_uid,
         .size = (uint64_t)s->st_size,
@@ -252,7 +254,8 @@ int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64
 int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset)
 {
     for (size_t done = 0; done < n;) {
-        int64_t put = files->write_at(files->user, fd, (const char *)from + done, n - done, offset + done);
+        int64_t put =
+            files->write_at(files->user, fd, (const char *)from + done, n - done, offset + done);
         if (put <= 0)
             return put < 0 ? (int)put : -EIO;
         done += (size_t)put;
@@ -273,7 +276,8 @@ int pg_file_open_or_create(const pg_files *files, int folder, const char *name)
     return fd;
 }
 
-static int write_new(const pg_files *files, int folder, const pg_file_temporary *what, const char *name)
+static int write_new(const pg_files *files, int folder, const pg_file_temporary *what,
+                     const char *name)
 {
     int fd = files->open(files->user, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -291,7 +295,8 @@ static int write_new(const pg_files *files, int folder, const pg_file_temporary 
     return r;
 }
 
-int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what, char *name, size_t size)
+int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what,
+                            char *name, size_t size)
 {
     pg_file_unique_name(".tmp-", name, size);
     return write_new(files, folder, what, name);

@@ -1,8 +1,9 @@
-/* File access of the library: one table of calls, so that a test can fail, fake or count each of them.
+/* File access of the library: one table of calls, so that a test can fail, fake or count each of
+ * them.
  *
- * Every call returns a negative errno value on failure and never touches errno for the caller; interrupted
- * calls are retried inside. Names are relative to an open folder wherever possible, so that a folder that was
- * checked once cannot be exchanged underneath. */
+ * Every call returns a negative errno value on failure and never touches errno for the caller;
+ * interrupted calls are retried inside. Names are relative to an open folder wherever possible, so
+ * that a folder that was checked once cannot be exchanged underneath. */
 #ifndef PG_FILE_H
 #define PG_FILE_H
 
@@ -22,21 +23,24 @@ typedef struct pg_file_stat {
 } pg_file_stat;
 
 typedef struct pg_file_space {
-    uint64_t free_bytes, free_files; /* for this user; UINT64_MAX where the filesystem does not say */
+    uint64_t free_bytes,
+        free_files; /* for this user; UINT64_MAX where the filesystem does not say */
 } pg_file_space;
 
 typedef enum pg_file_lock { PG_FILE_UNLOCK, PG_FILE_LOCK } pg_file_lock;
 
 typedef struct pg_files {
     void *user;
-    /* open, create: O_* flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. `folder` may be AT_FDCWD. */
+    /* open, create: O_* flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. `folder` may be
+     * AT_FDCWD. */
     int (*open)(void *user, int folder, const char *name, int flags, unsigned mode);
     int (*close)(void *user, int fd);
     int (*stat)(void *user, int fd, pg_file_stat *out);
-    int (*stat_at)(void *user, int folder, const char *name, pg_file_stat *out); /* of a link itself */
+    int (*stat_at)(void *user, int folder, const char *name,
+                   pg_file_stat *out); /* of a link itself */
     int64_t (*read_at)(void *user, int fd, void *to, size_t n, uint64_t offset);
     int64_t (*write_at)(void *user, int fd, const void *from, size_t n, uint64_t offset);
-    int (*sync)(void *user, int fd);                   /* data only */
+    int (*sync)(void *user, int fd); /* data only */
     int (*set_modified)(void *user, int fd, int64_t seconds);
     int (*set_mode)(void *user, int folder, const char *name, unsigned mode);
     int (*rename)(void *user, int from_folder, const char *from, int to_folder, const char *to);
@@ -46,8 +50,8 @@ typedef struct pg_files {
     int (*list)(void *user, int folder, bool (*visit)(void *arg, const char *name), void *arg);
     int (*space)(void *user, int fd, pg_file_space *out);
     int (*filesystem)(void *user, int fd, uint64_t *magic); /* statfs f_type */
-    /* Exclusive lock of one byte that belongs to the open file (not to the process or thread) and dies with
-     * it. Never waits: -EAGAIN when another open file holds it. */
+    /* Exclusive lock of one byte that belongs to the open file (not to the process or thread) and
+     * dies with it. Never waits: -EAGAIN when another open file holds it. */
     int (*lock)(void *user, int fd, uint64_t offset, pg_file_lock what);
     /* Makes the number `target` mean what `fd` means, in one step, and closes `fd`. */
     int (*replace)(void *user, int fd, int target);
@@ -66,12 +70,13 @@ extern const pg_files pg_files_libc;
 /* All n bytes, or a negative errno; -ENODATA when the file ends early. */
 int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset);
 int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset);
-/* Opens a file for reading and writing, without following a link; creates it with mode 0600 whatever the
- * umask. */
+/* Opens a file for reading and writing, without following a link; creates it with mode 0600
+ * whatever the umask. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
 /* Writes a new file ".tmp-<16 hex>" in the folder, mode 0600 whatever the umask, synced if wanted;
  * its name goes into name[size]. Nothing is left behind on failure. */
-int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what, char *name, size_t size);
+int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what,
+                            char *name, size_t size);
 /* Creates an absolute folder path and what is missing above it, mode 0700 whatever the umask. */
 int pg_file_make_path(const pg_files *files, const char *path);
 /* A name that no other process or thread will choose: prefix and 16 hex digits, into out[size]. */

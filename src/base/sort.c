@@ -1,4 +1,5 @@
-/* Heap sort: the largest element is at the root; it is swapped to the end and the rest is repaired. */
+/* Heap sort: the largest element is at the root; it is swapped to the end and the rest is repaired.
+ */
 #include "base/sort.h"
 
 #include <string.h>

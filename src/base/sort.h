@@ -1,4 +1,5 @@
-/* Sorting in place without memory of its own (libc's qsort may allocate behind the allocator hook). */
+/* Sorting in place without memory of its own (libc's qsort may allocate behind the allocator hook).
+ */
 #ifndef PG_SORT_H
 #define PG_SORT_H
 

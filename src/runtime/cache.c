@@ -14,7 +14,12 @@
 #include <unistd.h>
 
 enum { CLEAR_WAIT_MS = 10000 };
-enum { DEFAULT_WAIT_MS = 30000, DEFAULT_FAILURE_TTL = 600, DEFAULT_MIN_AGE = 3600, DEFAULT_ENTRIES = 100000 };
+enum {
+    DEFAULT_WAIT_MS = 30000,
+    DEFAULT_FAILURE_TTL = 600,
+    DEFAULT_MIN_AGE = 3600,
+    DEFAULT_ENTRIES = 100000
+};
 static const uint64_t default_bytes = (uint64_t)2 << 30;
 
 /* A program that runs with rights its caller does not have must not believe the caller's files. */
@@ -67,18 +72,21 @@ static bool open_folder(pg_cache *cache)
     int fault_errno = 0;
     pg_folder_fault fault = pg_folder_open(&cache->folder, !cache->config.must_exist, &fault_errno);
     if (fault == PG_FOLDER_IO)
-        return stay_off(cache, "the folder '%s' cannot be opened: %s", cache->dir, strerror(fault_errno));
+        return stay_off(cache, "the folder '%s' cannot be opened: %s", cache->dir,
+                        strerror(fault_errno));
     if (fault != PG_FOLDER_OK)
         return stay_off(cache, "the folder '%s' %s", cache->dir, pg_folder_fault_text(fault));
-    cache->locks = (pg_locks){
-        .files = cache->files, .log = &cache->log, .in_child = forget_parents_counts, .in_child_arg = cache};
+    cache->locks = (pg_locks){.files = cache->files,
+                              .log = &cache->log,
+                              .in_child = forget_parents_counts,
+                              .in_child_arg = cache};
     pg_locks_init(&cache->locks, cache->folder.root);
     atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + 60000);
     return true;
 }
 
-ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log, const pg_cache_config *config,
-                              pg_cache **out, ptxgen_error *err)
+ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
+                              const pg_cache_config *config, pg_cache **out, ptxgen_error *err)
 {
     pg_cache *cache = pg_alloc_zero(alloc, sizeof *cache);
     if (!cache)
@@ -125,13 +133,16 @@ void pg_cache_destroy(pg_cache *cache)
     pg_free(&alloc, cache, sizeof *cache);
 }
 
-pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size, pg_cache_entry *out)
+pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size,
+                               pg_cache_entry *out)
 {
     *out = (pg_cache_entry){0};
     const pg_str k = {key, key_size};
-    pg_cache_found found = cache->on ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
+    pg_cache_found found =
+        cache->on ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
     if (found != PG_CACHE_MISS) {
-        pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS, 1);
+        pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
+                     1);
     } else if (pg_layers_find(cache, k, out)) {
         pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
         found = PG_CACHE_HIT;
@@ -166,12 +177,14 @@ void pg_cache_acquire(pg_cache *cache, const char *key, size_t key_size, uint64_
         return;
     bool waited = false;
     uint64_t offset = pg_locks_key_offset(pg_hash(key, key_size));
-    pg_lock_result r = pg_locks_take(&cache->locks, cache->folder.root, offset, cache->config.wait_ms, token, &waited);
+    pg_lock_result r = pg_locks_take(&cache->locks, cache->folder.root, offset,
+                                     cache->config.wait_ms, token, &waited);
     if (waited)
         pg_count_add(&cache->counts, PG_COUNT_LOCK_WAITS, 1);
     if (r == PG_LOCK_BUSY)
         pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_LOCK_TIMEOUTS,
-                         "another process has been compiling the same kernel for over %u ms; compiling it here too",
+                         "another process has been compiling the same kernel for over %u ms; "
+                         "compiling it here too",
                          cache->config.wait_ms);
 }
 
@@ -191,8 +204,10 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
 {
     const pg_counts *c = &cache->counts;
     info->disk_hits = pg_count_get(c, PG_COUNT_HITS) + pg_count_get(c, PG_COUNT_LAYER_HITS);
-    info->disk_errors = pg_count_get(c, PG_COUNT_READ_ERRORS) + pg_count_get(c, PG_COUNT_WRITE_ERRORS);
-    info->corrupt_entries = pg_count_get(c, PG_COUNT_CORRUPT) + pg_count_get(c, PG_COUNT_OTHER_KEY) +
+    info->disk_errors =
+        pg_count_get(c, PG_COUNT_READ_ERRORS) + pg_count_get(c, PG_COUNT_WRITE_ERRORS);
+    info->corrupt_entries = pg_count_get(c, PG_COUNT_CORRUPT) +
+                            pg_count_get(c, PG_COUNT_OTHER_KEY) +
                             pg_count_get(c, PG_COUNT_UNTRUSTED);
     info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);

@@ -1,8 +1,9 @@
-/* The disk cache: key text -> entry. It can make things faster, never wrong, and never fails a call: any
- * doubt about an entry is a miss, any I/O error a counter.
+/* The disk cache: key text -> entry. It can make things faster, never wrong, and never fails a
+ * call: any doubt about an entry is a miss, any I/O error a counter.
  *
- * One file per entry, v1/<2 hex>/<30 hex>, immutable once renamed into place; format in docs/cache.md.
- * Cross-process single flight by locks that the kernel releases when the holder dies. Any thread.
+ * One file per entry, v1/<2 hex>/<30 hex>, immutable once renamed into place; format in
+ * docs/cache.md. Cross-process single flight by locks that the kernel releases when the holder
+ * dies. Any thread.
  *
  * The engine's side of a miss, in order:
  *     pg_cache_acquire      waits while another process works on this key
@@ -30,33 +31,33 @@ typedef enum pg_cache_trust {
 
 /* Zero means default in every field. */
 typedef struct pg_cache_config {
-    const char *dir;       /* absolute; NULL or "": no disk, every lookup misses */
-    uint32_t wait_ms;      /* longest wait for another process's compile; 0: 30000 */
-    uint32_t slots;        /* compiles at a time on this machine (per folder); 0: the number of CPUs */
-    bool no_sync;          /* do not wait for the disk before an entry becomes visible */
+    const char *dir;  /* absolute; NULL or "": no disk, every lookup misses */
+    uint32_t wait_ms; /* longest wait for another process's compile; 0: 30000 */
+    uint32_t slots;   /* compiles at a time on this machine (per folder); 0: the number of CPUs */
+    bool no_sync;     /* do not wait for the disk before an entry becomes visible */
     pg_cache_trust trust;
-    uint32_t failure_ttl;  /* seconds for which a stored failure is believed; 0: 600 */
-    uint64_t max_bytes;    /* of all entries; 0: 2 GiB */
-    uint64_t max_entries;  /* 0: 100000 */
-    int64_t min_age_s;     /* entries used within these seconds are not evicted; 0: 3600, negative: none */
+    uint32_t failure_ttl; /* seconds for which a stored failure is believed; 0: 600 */
+    uint64_t max_bytes;   /* of all entries; 0: 2 GiB */
+    uint64_t max_entries; /* 0: 100000 */
+    int64_t min_age_s; /* entries used so recently are not evicted; 0: 3600, negative: no limit */
     const char *const *layers; /* folders and packs to look in after `dir`; read only */
     size_t layer_count;
-    bool must_exist; /* do not make the folder */
-    bool observer;   /* for tools: looking dates, moves and counts nothing */
+    bool must_exist;       /* do not make the folder */
+    bool observer;         /* for tools: looking dates, moves and counts nothing */
     const pg_files *files; /* NULL: the real ones */
 } pg_cache_config;
 
-/* What an entry holds besides its key. Texts are NUL-terminated, never NULL on a lookup (NULL is "" to
- * store). A failed compile is an entry too: its status, message and log instead of a cubin. */
+/* What an entry holds besides its key. Texts are NUL-terminated, never NULL on a lookup (NULL is
+ * "" to store). A failed compile is an entry too: its message and log, no cubin. */
 typedef struct pg_cache_entry {
-    ptxgen_status status; /* PTXGEN_OK: a kernel; else what the compile failed with */
+    ptxgen_status status;             /* PTXGEN_OK: a kernel; else what the compile failed with */
     const char *message, *error_file; /* of the failure, as in ptxgen_error */
     int32_t error_line;
     const char *family, *params, *entry_name, *assembler, *log;
     ptxgen_arch arch;
     int32_t registers, shared_bytes, local_bytes, spill_bytes;
     double emit_us, assemble_us;
-    int64_t created; /* seconds since 1970; store: 0 means now */
+    int64_t created;   /* seconds since 1970; store: 0 means now */
     const void *cubin; /* aligned to 64 bytes on a lookup */
     size_t cubin_size;
     const char *ptx;
@@ -72,26 +73,26 @@ typedef enum pg_cache_found {
 } pg_cache_found;
 
 /* Never fails but for memory: a folder that cannot be used is logged once and means "no disk". */
-ptxgen_status pg_cache_create(const pg_alloc *, const pg_log *, const pg_cache_config *, pg_cache **out,
-                              ptxgen_error *);
+ptxgen_status pg_cache_create(const pg_alloc *, const pg_log *, const pg_cache_config *,
+                              pg_cache **out, ptxgen_error *);
 /* NULL is allowed. */
 void pg_cache_destroy(pg_cache *);
 
 /* Fills *out (release with pg_cache_entry_release) unless it is a miss. */
 pg_cache_found pg_cache_lookup(pg_cache *, const char *key, size_t key_size, pg_cache_entry *out);
 void pg_cache_entry_release(pg_cache *, pg_cache_entry *);
-/* Publishes; trouble is counted, not returned. Store only failures that the key decides (the assembler
- * refused the PTX), never those of the machine (no memory, no disk, a killed child). */
+/* Publishes; trouble is counted, not returned. Store only failures that the key decides (the
+ * assembler refused the PTX), never those of the machine (no memory, no disk, a killed child). */
 void pg_cache_store(pg_cache *, const char *key, size_t key_size, const pg_cache_entry *);
-/* The driver refused an entry that pg_cache_lookup had returned (errors 200, 209, 218): takes it out of the
- * folder, so that the next lookup misses. */
+/* The driver refused an entry that pg_cache_lookup had returned (errors 200, 209, 218): takes it
+ * out of the folder, so that the next lookup misses. */
 void pg_cache_reject(pg_cache *, const char *key, size_t key_size);
 
-/* Cross-process single flight. Returns at once with *token = 0 when there is no disk. When another process
- * holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The caller looks up
- * again after acquiring. Different keys never wait for each other. */
+/* Cross-process single flight. Returns at once with *token = 0 when there is no disk. When another
+ * process holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The
+ * caller looks up again after acquiring. Different keys never wait for each other. */
 void pg_cache_acquire(pg_cache *, const char *key, size_t key_size, uint64_t *token);
-/* Waits, at most wait_ms, for one of the machine's compile slots; it is given back with the token. */
+/* Waits at most wait_ms for one of the machine's compile slots; the token gives it back. */
 void pg_cache_take_slot(pg_cache *, uint64_t token);
 void pg_cache_release(pg_cache *, uint64_t token);
 

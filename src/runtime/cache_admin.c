@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log, const ptxgen_cache_options *o,
-                                         ptxgen_error *err)
+static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log,
+                                         const ptxgen_cache_options *o, ptxgen_error *err)
 {
     pg_file_stat st;
     pg_cache_trust trust = o->trust_any ? PG_CACHE_TRUST_ANY : PG_CACHE_TRUST_OWNER;
@@ -29,14 +29,23 @@ static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log, con
     return pg_fail(err, PTXGEN_EIO, "the cache cannot be used: %s", c->cache->off_reason);
 }
 
-ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *options, ptxgen_cache **out,
-                                ptxgen_error *err)
+void pg_admin_copy(void *to, size_t size, const void *from)
 {
-    ptxgen_cache_options o = {0};
+    size_t theirs = 0;
+    memset(to, 0, size);
+    if (from)
+        memcpy(&theirs, from, sizeof theirs);
+    if (theirs)
+        memcpy(to, from, theirs < size ? theirs : size);
+}
+
+ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *options,
+                                ptxgen_cache **out, ptxgen_error *err)
+{
+    ptxgen_cache_options o;
     if (!path || !*path || !out)
         return pg_fail(err, PTXGEN_EINVAL, "a path of a cache folder or pack is needed");
-    if (options)
-        memcpy(&o, options, options->size && options->size < sizeof o ? options->size : sizeof o);
+    pg_admin_copy(&o, sizeof o, options);
     const pg_alloc alloc = o.realloc ? (pg_alloc){o.realloc, o.user} : pg_alloc_libc;
     const pg_log log = {o.log, o.user, o.log_level};
     ptxgen_cache *c = pg_alloc_zero(&alloc, sizeof *c);
@@ -49,7 +58,8 @@ ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *op
     c->path = pg_alloc_zero(&alloc, c->path_size);
     if (c->path)
         memcpy(c->path, path, c->path_size);
-    ptxgen_status status = c->path ? open_pack_or_folder(c, &log, &o, err) : pg_fail_memory(err, c->path_size);
+    ptxgen_status status =
+        c->path ? open_pack_or_folder(c, &log, &o, err) : pg_fail_memory(err, c->path_size);
     if (status == PTXGEN_OK)
         *out = c;
     else
@@ -82,7 +92,8 @@ ptxgen_status pg_admin_need_folder(const ptxgen_cache *cache, const char *what, 
 {
     if (!cache->is_pack)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EINVAL, "'%s' is a pack, which is read only: %s needs a cache folder", cache->path,
+    return pg_fail(err, PTXGEN_EINVAL,
+                   "'%s' is a pack, which is read only: %s needs a cache folder", cache->path,
                    what);
 }
 
@@ -136,8 +147,9 @@ static bool name_shard(void *arg, const char *shard)
     return r == 0 && !n->stopped;
 }
 
-ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix, bool (*visit)(void *user, const char *hex),
-                             void *user, ptxgen_error *err)
+ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix,
+                             bool (*visit)(void *user, const char *hex), void *user,
+                             ptxgen_error *err)
 {
     naming n = {.cache = cache, .prefix = prefix, .visit = visit, .user = user};
     if (cache->is_pack) {
@@ -152,7 +164,8 @@ ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix, bool (*vis
     if (r == 0)
         r = n.error;
     return r == 0 ? PTXGEN_OK
-                  : pg_fail(err, PTXGEN_EIO, "cannot list the cache folder '%s': %s", cache->path, strerror(-r));
+                  : pg_fail(err, PTXGEN_EIO, "cannot list the cache folder '%s': %s", cache->path,
+                            strerror(-r));
 }
 
 /* ---- loading ---- */
@@ -189,10 +202,12 @@ static const char *read_file(ptxgen_cache *cache, const pg_opened *file, pg_admi
     pg_cache_entry entry;
     pg_str key;
     char hex[33];
-    pg_folder_fault trust = pg_folder_judge(&file->stat, PG_FILE_REGULAR, cache->cache->folder.trust);
+    pg_folder_fault trust =
+        pg_folder_judge(&file->stat, PG_FILE_REGULAR, cache->cache->folder.trust);
     if (trust != PG_FOLDER_OK)
         return pg_folder_fault_text(trust);
-    int r = pg_block_read(&out->block, &cache->alloc, cache->cache->files, file->fd, 0, file->stat.size);
+    int r = pg_block_read(&out->block, &cache->alloc, cache->cache->files, file->fd, 0,
+                          file->stat.size);
     out->unreadable = r < 0 && r != -ENODATA && r != -EFBIG;
     if (r < 0)
         return out->unreadable ? "cannot be read" : pg_entry_fault_text(PG_ENTRY_SHORT);
@@ -232,7 +247,8 @@ static bool parse_hex(const char *hex, pg_hash128 *out)
     if (!is_hex(hex, 32))
         return false;
     for (int i = 0; i < 32; i++)
-        half[i / 16] = half[i / 16] << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+        half[i / 16] =
+            half[i / 16] << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
     *out = (pg_hash128){.hi = half[0], .lo = half[1]};
     return true;
 }
@@ -258,8 +274,18 @@ static bool load_item(ptxgen_cache *cache, pg_hash128 hash, pg_admin_entry *out)
 bool pg_admin_load(ptxgen_cache *cache, const char *hex, pg_admin_entry *out)
 {
     pg_hash128 hash;
-    *out = (pg_admin_entry){.record = {.size = sizeof out->record, .path = "", .fault = "", .key = "", .message = "", .error_file = "",
-                                       .family = "", .params = "", .entry = "", .assembler = "", .log = "", .ptx = ""}};
+    *out = (pg_admin_entry){.record = {.size = sizeof out->record,
+                                       .path = "",
+                                       .fault = "",
+                                       .key = "",
+                                       .message = "",
+                                       .error_file = "",
+                                       .family = "",
+                                       .params = "",
+                                       .entry = "",
+                                       .assembler = "",
+                                       .log = "",
+                                       .ptx = ""}};
     pg_buf_init(&out->path, &cache->alloc);
     if (!parse_hex(hex, &hash))
         return false;
@@ -293,13 +319,15 @@ static bool note_match(void *user, const char *hex)
     return true;
 }
 
-ptxgen_status pg_admin_resolve(ptxgen_cache *cache, const char *text, pg_admin_entry *out, ptxgen_error *err)
+ptxgen_status pg_admin_resolve(ptxgen_cache *cache, const char *text, pg_admin_entry *out,
+                               ptxgen_error *err)
 {
     char prefix[33];
     size_t n = strlen(text);
     bool is_key = strchr(text, '=') != NULL;
     if (!is_key && (n < 4 || n > 32 || strspn(text, "0123456789abcdef") != n))
-        return pg_fail(err, PTXGEN_EINVAL, "'%.64s' names no entry: give 4 to 32 hex digits of its hash, or its key",
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "'%.64s' names no entry: give 4 to 32 hex digits of its hash, or its key",
                        text);
     if (is_key)
         pg_hash_hex(pg_hash(text, n), prefix);
@@ -308,9 +336,11 @@ ptxgen_status pg_admin_resolve(ptxgen_cache *cache, const char *text, pg_admin_e
     matches m = {0};
     PG_TRY(pg_admin_names(cache, prefix, note_match, &m, err));
     if (m.count > 1)
-        return pg_fail(err, PTXGEN_EINVAL, "%zu entries begin with '%s': give more digits", m.count, prefix);
+        return pg_fail(err, PTXGEN_EINVAL, "%zu entries begin with '%s': give more digits", m.count,
+                       prefix);
     if (m.count == 0 || !pg_admin_load(cache, m.hex, out))
-        return pg_fail(err, PTXGEN_EINVAL, "no entry in '%s' has the hash '%s'", cache->path, prefix);
+        return pg_fail(err, PTXGEN_EINVAL, "no entry in '%s' has the hash '%s'", cache->path,
+                       prefix);
     return PTXGEN_OK;
 }
 
@@ -331,14 +361,15 @@ static bool load_and_visit(void *user, const char *hex)
     return go_on;
 }
 
-ptxgen_status ptxgen_cache_each(ptxgen_cache *cache, ptxgen_cache_visit visit, void *user, ptxgen_error *err)
+ptxgen_status ptxgen_cache_each(ptxgen_cache *cache, ptxgen_cache_visit visit, void *user,
+                                ptxgen_error *err)
 {
     visiting v = {cache, visit, user};
     return pg_admin_names(cache, "", load_and_visit, &v, err);
 }
 
-ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text, ptxgen_cache_visit visit, void *user,
-                                ptxgen_error *err)
+ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text, ptxgen_cache_visit visit,
+                                void *user, ptxgen_error *err)
 {
     pg_admin_entry entry;
     PG_TRY(pg_admin_resolve(cache, text, &entry, err));

@@ -1,5 +1,5 @@
-/* What the parts of the administration calls (ptxgen/cache.h) share: naming, loading and describing entries of a
- * folder or pack. */
+/* What the parts of the administration calls (ptxgen/cache.h) share: naming, loading and
+ * describing entries of a folder or pack. */
 #ifndef PG_CACHE_ADMIN_H
 #define PG_CACHE_ADMIN_H
 
@@ -26,14 +26,21 @@ typedef struct pg_admin_entry {
     bool unreadable; /* an I/O error or no memory: nothing is known about its bytes */
 } pg_admin_entry;
 
-/* Calls visit with the hash (32 hex digits) of each entry whose hash begins with `prefix`, without reading it. */
-ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix, bool (*visit)(void *user, const char *hex),
-                             void *user, ptxgen_error *err);
-/* Loads one; false when it is gone by now. A damaged or unreadable one is loaded with record.fault set. */
+/* Copies a public struct that begins with its size, as far as the caller's version of it goes; the
+ * rest is zero. `from` may be NULL. */
+void pg_admin_copy(void *to, size_t size, const void *from);
+/* Calls visit with the hash (32 hex digits) of each entry whose hash begins with `prefix`, without
+ * reading it. */
+ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix,
+                             bool (*visit)(void *user, const char *hex), void *user,
+                             ptxgen_error *err);
+/* Loads one; false when it is gone by now. A damaged or unreadable one is loaded with record.fault
+ * set. */
 bool pg_admin_load(ptxgen_cache *cache, const char *hex, pg_admin_entry *out);
 void pg_admin_unload(ptxgen_cache *cache, pg_admin_entry *entry);
 /* Loads the one that `text` names (see ptxgen_cache_find). EINVAL when none or several do. */
-ptxgen_status pg_admin_resolve(ptxgen_cache *cache, const char *text, pg_admin_entry *out, ptxgen_error *err);
+ptxgen_status pg_admin_resolve(ptxgen_cache *cache, const char *text, pg_admin_entry *out,
+                               ptxgen_error *err);
 /* EINVAL for a pack, which is read only. */
 ptxgen_status pg_admin_need_folder(const ptxgen_cache *cache, const char *what, ptxgen_error *err);
 

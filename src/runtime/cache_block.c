@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, int fd, uint64_t offset, uint64_t n)
+int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, int fd,
+                  uint64_t offset, uint64_t n)
 {
     *block = (pg_block){0};
     if (n > PG_ENTRY_FILE_MAX)
@@ -12,7 +13,8 @@ int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files,
     unsigned char *raw = alloc->realloc(alloc->user, NULL, 0, size);
     if (!raw)
         return -ENOMEM;
-    unsigned char *bytes = raw + (PG_ENTRY_ALIGN - (uintptr_t)raw % PG_ENTRY_ALIGN) % PG_ENTRY_ALIGN;
+    unsigned char *bytes =
+        raw + (PG_ENTRY_ALIGN - (uintptr_t)raw % PG_ENTRY_ALIGN) % PG_ENTRY_ALIGN;
     *block = (pg_block){bytes, n, raw, size};
     int r = pg_file_read_exact(files, fd, bytes, n, offset);
     if (r < 0)

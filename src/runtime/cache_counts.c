@@ -56,5 +56,6 @@ void pg_count_trouble(pg_counts *counts, const pg_log *log, pg_count id, const c
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    pg_log_line(log, PTXGEN_LOG_WARNING, "cache: %s (said once; counted as %s)", line, pg_count_name(id));
+    pg_log_line(log, PTXGEN_LOG_WARNING, "cache: %s (said once; counted as %s)", line,
+                pg_count_name(id));
 }

@@ -1,4 +1,5 @@
-/* What the cache counts. One table: the names appear in statistics and never change their meaning. */
+/* What the cache counts, in one table. The names appear in statistics and never change meaning;
+ * the order is that of the file "stats": new ones go to the end. */
 #ifndef PG_CACHE_COUNTS_H
 #define PG_CACHE_COUNTS_H
 
@@ -37,7 +38,7 @@ typedef enum pg_count {
 typedef struct pg_counts {
     _Atomic uint64_t value[PG_COUNT_TOTAL];
     _Atomic uint64_t flushed[PG_COUNT_TOTAL]; /* the part of value that is in the statistics file */
-    _Atomic uint64_t logged; /* bit i: the first trouble of class i was logged */
+    _Atomic uint64_t logged;                  /* bit i: the first trouble of class i was logged */
 } pg_counts;
 
 const char *pg_count_name(pg_count id);

@@ -1,5 +1,6 @@
-/* Layout: header (128), key NUL, metadata, zeros up to a multiple of 64, cubin, ptx NUL, log NUL. Sections
- * have sizes only; where they begin follows from the sizes, so that no offset can point elsewhere.
+/* Layout: header (128), key NUL, metadata, zeros up to a multiple of 64, cubin, ptx NUL, log NUL.
+ * Sections have sizes only; where they begin follows from the sizes, so that no offset can point
+ * elsewhere.
  *
  *    0  8  "ptxgen\r\n": catches text-mode copies      32  8  file size
  *    8  4  format, 1                                   40  4  kind: 0 kernel, 1 failed compile
@@ -28,14 +29,14 @@ static const struct field {
     size_t offset;
 } fields[] = {
 #define FIELD(id, kind, member) {id, kind, offsetof(pg_cache_entry, member)}
-    FIELD(1, VALUE_TEXT, family),       FIELD(2, VALUE_TEXT, params),
-    FIELD(3, VALUE_TEXT, entry_name),   FIELD(4, VALUE_TEXT, assembler),
-    FIELD(5, VALUE_I64, arch),          FIELD(6, VALUE_I32, registers),
-    FIELD(7, VALUE_I32, shared_bytes),  FIELD(8, VALUE_I32, local_bytes),
-    FIELD(9, VALUE_I32, spill_bytes),   FIELD(10, VALUE_F64, emit_us),
-    FIELD(11, VALUE_F64, assemble_us),  FIELD(12, VALUE_I64, created),
-    FIELD(13, VALUE_I32, status),       FIELD(14, VALUE_I32, error_line),
-    FIELD(15, VALUE_TEXT, message),     FIELD(16, VALUE_TEXT, error_file),
+    FIELD(1, VALUE_TEXT, family),      FIELD(2, VALUE_TEXT, params),
+    FIELD(3, VALUE_TEXT, entry_name),  FIELD(4, VALUE_TEXT, assembler),
+    FIELD(5, VALUE_I64, arch),         FIELD(6, VALUE_I32, registers),
+    FIELD(7, VALUE_I32, shared_bytes), FIELD(8, VALUE_I32, local_bytes),
+    FIELD(9, VALUE_I32, spill_bytes),  FIELD(10, VALUE_F64, emit_us),
+    FIELD(11, VALUE_F64, assemble_us), FIELD(12, VALUE_I64, created),
+    FIELD(13, VALUE_I32, status),      FIELD(14, VALUE_I32, error_line),
+    FIELD(15, VALUE_TEXT, message),    FIELD(16, VALUE_TEXT, error_file),
 #undef FIELD
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -153,8 +154,8 @@ bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry)
         put_field(&meta, &fields[i], entry);
     const char *log = text_of(entry->log);
     size_t log_size = strlen(log), start = out->len;
-    bool fits = key.n <= PG_ENTRY_KEY_MAX && !(key.n && memchr(key.p, 0, key.n)) && meta.len <= PG_ENTRY_FILE_MAX &&
-                log_size <= PG_ENTRY_FILE_MAX && !meta.failed;
+    bool fits = key.n <= PG_ENTRY_KEY_MAX && !(key.n && memchr(key.p, 0, key.n)) &&
+                meta.len <= PG_ENTRY_FILE_MAX && log_size <= PG_ENTRY_FILE_MAX && !meta.failed;
     sizes s = {
         .kind = entry->status == PTXGEN_OK ? KIND_KERNEL : KIND_FAILURE,
         .key = (uint32_t)key.n,
@@ -187,7 +188,8 @@ uint64_t pg_entry_claimed_size(const void *bytes, size_t n)
     return pg_get_le(p + 32, 8);
 }
 
-static bool read_field(const struct field *f, const unsigned char *value, size_t n, pg_cache_entry *entry)
+static bool read_field(const struct field *f, const unsigned char *value, size_t n,
+                       pg_cache_entry *entry)
 {
     char *member = (char *)entry + f->offset;
     if (f->kind == VALUE_TEXT) {
@@ -239,13 +241,16 @@ static bool checksum_matches(const unsigned char *p, size_t n)
     return h.lo == pg_get_le(p + 16, 8) && h.hi == pg_get_le(p + 24, 8);
 }
 
-/* The sections of a file whose checksum is right. A checksum proves no intent: all is still bounded. */
-static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry *entry, pg_str *key)
+/* The sections of a file whose checksum is right. A checksum proves no intent: all is still
+ * bounded. */
+static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry *entry,
+                          pg_str *key)
 {
     size_t key_end = PG_ENTRY_HEADER_SIZE + (size_t)s->key, meta_end = key_end + 1 + s->meta;
     size_t cubin = cubin_offset(s), ptx = cubin + s->cubin, log = ptx + s->ptx + 1;
-    if (p[key_end] != 0 || p[log - 1] != 0 || p[log + s->log] != 0 || memchr(p + PG_ENTRY_HEADER_SIZE, 0, s->key) ||
-        !all_zero(p + meta_end, cubin - meta_end) || memchr(p + log, 0, s->log))
+    if (p[key_end] != 0 || p[log - 1] != 0 || p[log + s->log] != 0 ||
+        memchr(p + PG_ENTRY_HEADER_SIZE, 0, s->key) || !all_zero(p + meta_end, cubin - meta_end) ||
+        memchr(p + log, 0, s->log))
         return false;
     *key = (pg_str){(const char *)p + PG_ENTRY_HEADER_SIZE, s->key};
     entry->cubin = p + cubin;
@@ -261,8 +266,14 @@ static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry
 pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entry, pg_str *key)
 {
     const unsigned char *p = bytes;
-    *entry = (pg_cache_entry){.message = "", .error_file = "", .family = "", .params = "", .entry_name = "", .assembler = "",
-                              .log = "", .ptx = ""};
+    *entry = (pg_cache_entry){.message = "",
+                              .error_file = "",
+                              .family = "",
+                              .params = "",
+                              .entry_name = "",
+                              .assembler = "",
+                              .log = "",
+                              .ptx = ""};
     *key = (pg_str){"", 0};
     if (n < PG_ENTRY_HEADER_SIZE)
         return PG_ENTRY_SHORT;

@@ -1,5 +1,5 @@
-/* Opening with checks. The path above the folder is not judged: whoever could exchange the folder through it
- * would have to put one there that this user owns and nobody else can write to. */
+/* Opening with checks. The path above the folder is not judged: whoever could exchange the folder
+ * through it would have to put one there that this user owns and nobody else can write to. */
 #include "runtime/cache_folder.h"
 
 #include <errno.h>
@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 /* Shards are only passed through; O_PATH needs no read permission and costs least. */
-enum { OPEN_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW, OPEN_SHARD = O_PATH | O_DIRECTORY | O_NOFOLLOW };
+enum {
+    OPEN_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+    OPEN_SHARD = O_PATH | O_DIRECTORY | O_NOFOLLOW
+};
 
 const char *pg_folder_fault_text(pg_folder_fault fault)
 {
@@ -53,16 +56,19 @@ static int make_folder(const pg_files *files, int folder, const char *name)
 /* Tells backup programs to leave the folder alone. Its absence harms nothing. */
 static void write_tag(const pg_files *files, int root)
 {
-    static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
-                              "# ptxgen's kernel cache; may be removed at any time. See bford.info/cachedir\n";
-    int fd = files->open(files->user, root, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    static const char tag[] =
+        "Signature: 8a477f597d28d172789f06886806bc55\n"
+        "# ptxgen's kernel cache; may be removed at any time. See bford.info/cachedir\n";
+    int fd = files->open(files->user, root, "CACHEDIR.TAG",
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
         return;
     (void)pg_file_write_all(files, fd, tag, sizeof tag - 1, 0);
     files->close(files->user, fd);
 }
 
-static pg_folder_fault open_judged(const pg_folder *folder, int at, const char *name, int *fd, int *fault_errno)
+static pg_folder_fault open_judged(const pg_folder *folder, int at, const char *name, int *fd,
+                                   int *fault_errno)
 {
     const pg_files *files = folder->files;
     *fd = files->open(files->user, at, name, OPEN_FOLDER, 0);
@@ -74,7 +80,8 @@ static pg_folder_fault open_judged(const pg_folder *folder, int at, const char *
     pg_file_stat st;
     int r = files->stat(files->user, *fd, &st);
     *fault_errno = r < 0 ? -r : 0;
-    pg_folder_fault fault = r < 0 ? PG_FOLDER_IO : pg_folder_judge(&st, PG_FILE_FOLDER, folder->trust);
+    pg_folder_fault fault =
+        r < 0 ? PG_FOLDER_IO : pg_folder_judge(&st, PG_FILE_FOLDER, folder->trust);
     if (fault != PG_FOLDER_OK) {
         files->close(files->user, *fd);
         *fd = -1;
@@ -82,7 +89,8 @@ static pg_folder_fault open_judged(const pg_folder *folder, int at, const char *
     return fault;
 }
 
-static pg_folder_fault open_both(const pg_folder *folder, bool create, int *root, int *entries, int *fault_errno)
+static pg_folder_fault open_both(const pg_folder *folder, bool create, int *root, int *entries,
+                                 int *fault_errno)
 {
     *root = *entries = -1;
     pg_folder_fault fault = open_judged(folder, AT_FDCWD, folder->path, root, fault_errno);

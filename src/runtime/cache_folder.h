@@ -1,5 +1,5 @@
-/* A cache folder that was found worthy of trust and is held open: everything in it is reached from its
- * descriptors, by names that never follow a link. */
+/* A cache folder that was found worthy of trust and is held open: everything in it is reached from
+ * its descriptors, by names that never follow a link. */
 #ifndef PG_CACHE_FOLDER_H
 #define PG_CACHE_FOLDER_H
 
@@ -34,12 +34,13 @@ pg_entry_name pg_entry_name_of(pg_hash128 hash);
 
 /* Opens folder->path; with `create`, makes what is missing. On failure both descriptors are -1. */
 pg_folder_fault pg_folder_open(pg_folder *folder, bool create, int *fault_errno);
-/* The same into the numbers that are open already, so that threads which use them see old or new. */
+/* The same into the numbers that are open already: threads that use them see old or new. */
 pg_folder_fault pg_folder_reopen(pg_folder *folder, int *fault_errno);
 void pg_folder_close(pg_folder *folder);
 
 /* Whether a file or folder with this stat is believed. */
-pg_folder_fault pg_folder_judge(const pg_file_stat *stat, pg_file_type wanted, pg_cache_trust trust);
+pg_folder_fault pg_folder_judge(const pg_file_stat *stat, pg_file_type wanted,
+                                pg_cache_trust trust);
 
 /* The shard folder, or a negative errno. */
 int pg_folder_open_shard(const pg_folder *folder, const char *shard);

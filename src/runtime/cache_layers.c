@@ -1,4 +1,5 @@
-/* In the order of the configuration. A path that names a folder is one, anything else must be a pack. */
+/* In the order of the configuration. A path that names a folder is one, anything else must be a
+ * pack. */
 #include "runtime/cache_layers.h"
 
 #include "base/error.h"
@@ -10,7 +11,8 @@
 static void open_layer(pg_cache *cache, const char *path)
 {
     if (path[0] != '/') {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: '%s' is not an absolute path", path);
+        pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
+                    "cache: layer not used: '%s' is not an absolute path", path);
         return;
     }
     pg_layer *layer = &cache->layers[cache->layer_count];
@@ -19,8 +21,8 @@ static void open_layer(pg_cache *cache, const char *path)
     pg_folder_fault fault = pg_folder_open(&layer->folder, false, &fault_errno);
     ptxgen_error err = {.message = ""};
     layer->is_pack = fault == PG_FOLDER_TYPE;
-    if (layer->is_pack &&
-        pg_pack_open(&layer->pack, &cache->alloc, cache->files, path, cache->config.trust, &err) != PTXGEN_OK) {
+    if (layer->is_pack && pg_pack_open(&layer->pack, &cache->alloc, cache->files, path,
+                                       cache->config.trust, &err) != PTXGEN_OK) {
         pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: %s", err.message);
         return;
     }
@@ -37,7 +39,8 @@ static void open_layer(pg_cache *cache, const char *path)
     cache->layer_count++;
 }
 
-ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t count, ptxgen_error *err)
+ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t count,
+                             ptxgen_error *err)
 {
     size_t text = 0;
     for (size_t i = 0; i < count; i++)
@@ -81,8 +84,8 @@ static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_ca
     pg_str found;
     pg_entry_fault fault = pg_pack_read(pack, item, &block, out, &found);
     if (fault != PG_ENTRY_OK) {
-        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_CORRUPT, "an entry of a pack is damaged: %s",
-                         pg_entry_fault_text(fault));
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_CORRUPT,
+                         "an entry of a pack is damaged: %s", pg_entry_fault_text(fault));
         return false;
     }
     if (out->status == PTXGEN_OK && pg_str_eq(found, key)) {

@@ -1,7 +1,7 @@
-/* Each taken lock has its own open file description, so that release is a close, two takers in one process
- * exclude each other as two processes do, and death frees everything. Waiting is polling with a back-off
- * from 0.2 to 20 ms (1 ms for what is held for microseconds): there is no way to wait for a byte lock with a
- * deadline. */
+/* Each taken lock has its own open file description, so that release is a close, two takers in one
+ * process exclude each other as two processes do, and death frees everything. Waiting is polling
+ * with a back-off from 0.2 to 20 ms (1 ms for what is held for microseconds): there is no way to
+ * wait for a byte lock with a deadline. */
 #include "runtime/cache_lock.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Filesystems of one machine whose byte locks are sound, by statfs magic. Everything else (NFS, SMB, FUSE,
- * Lustre, GPFS, unknown ones) is used without locks. */
+/* Filesystems of one machine whose byte locks are sound, by statfs magic. Everything else (NFS,
+ * SMB, FUSE, Lustre, GPFS, unknown ones) is used without locks. */
 static const uint32_t local_filesystems[] = {
     0xef53,     /* ext2, ext3, ext4 */
     0x58465342, /* xfs */
@@ -80,10 +80,11 @@ static void turn_off(pg_locks *locks, const char *why)
 {
     locks->off = true;
     if (!locks->warned)
-        pg_log_line(locks->log, PTXGEN_LOG_WARNING,
-                    "cache: no locks between processes (%s): a kernel may be compiled by several processes "
-                    "at once; a cache folder on a local disk avoids that",
-                    why);
+        pg_log_line(
+            locks->log, PTXGEN_LOG_WARNING,
+            "cache: no locks between processes (%s): a kernel may be compiled by several processes "
+            "at once; a cache folder on a local disk avoids that",
+            why);
     locks->warned = true;
 }
 
@@ -114,8 +115,8 @@ void pg_locks_fini(pg_locks *locks)
     pthread_mutex_destroy(&locks->mutex);
 }
 
-/* Opening and entering in the table is one step under the mutex: a fork in between would leave the child a
- * descriptor that it does not know of. */
+/* Opening and entering in the table is one step under the mutex: a fork in between would leave the
+ * child a descriptor that it does not know of. */
 static uint64_t open_lock_file(pg_locks *locks, int folder, int *out)
 {
     uint64_t token = 0;
@@ -175,8 +176,10 @@ static bool back_off(polling *p)
     return true;
 }
 
-/* Tries count bytes from offset on in turn until one is had: 0, -EAGAIN at the deadline, other errors. */
-static int poll_bytes(pg_locks *locks, int fd, uint64_t offset, uint32_t count, uint32_t wait_ms, bool *waited)
+/* Tries count bytes from offset on in turn until one is had: 0, -EAGAIN at the deadline, other
+ * errors. */
+static int poll_bytes(pg_locks *locks, int fd, uint64_t offset, uint32_t count, uint32_t wait_ms,
+                      bool *waited)
 {
     polling p = start_polling(offset, wait_ms);
     for (;; *waited = true) {

@@ -1,6 +1,7 @@
-/* Locks between processes: one byte each of the file "lock" in the cache folder, which nobody ever removes.
- * The kernel frees them when their holder dies. A child made by fork() gives up its copies at once, so it
- * cannot keep a lock of its parent alive. Without a filesystem that is known to lock well there are none. */
+/* Locks between processes: one byte each of the file "lock" in the cache folder, which nobody ever
+ * removes. The kernel frees them when their holder dies. A child made by fork() gives up its
+ * copies at once, so it cannot keep a lock of its parent alive. Without a filesystem that is known
+ * to lock well there are none. */
 #ifndef PG_CACHE_LOCK_H
 #define PG_CACHE_LOCK_H
 
@@ -11,14 +12,20 @@
 #include <pthread.h>
 
 /* Bytes with a fixed meaning; keys use those from PG_LOCK_KEYS on. */
-enum { PG_LOCK_SLOTS = 0, PG_LOCK_SLOTS_MAX = 1024, PG_LOCK_SPACE = 2048, PG_LOCK_STATS = 2049, PG_LOCK_KEYS = 4096 };
+enum {
+    PG_LOCK_SLOTS = 0,
+    PG_LOCK_SLOTS_MAX = 1024,
+    PG_LOCK_SPACE = 2048,
+    PG_LOCK_STATS = 2049,
+    PG_LOCK_KEYS = 4096
+};
 
 enum { PG_LOCKS_HELD_MAX = 512 };
 
 typedef struct pg_locks {
     const pg_files *files;
     const pg_log *log;
-    pthread_mutex_t mutex; /* guards what follows; never held while waiting */
+    pthread_mutex_t mutex;       /* guards what follows; never held while waiting */
     int held[PG_LOCKS_HELD_MAX]; /* descriptors of the lock file, -1: free */
     uint32_t forks;              /* tokens of before a fork mean nothing in the child */
     bool off, warned;
@@ -33,7 +40,8 @@ typedef enum pg_lock_result {
     PG_LOCK_NONE  /* no locks here */
 } pg_lock_result;
 
-/* The caller has set files, log, in_child and in_child_arg. `folder` only tells what filesystem it is on. */
+/* The caller has set files, log, in_child and in_child_arg. `folder` only tells what filesystem it
+ * is on. */
 void pg_locks_init(pg_locks *locks, int folder);
 /* No token may be in use. */
 void pg_locks_fini(pg_locks *locks);
@@ -42,7 +50,7 @@ void pg_locks_fini(pg_locks *locks);
  * *waited: it was not free at once. */
 pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint32_t wait_ms,
                              uint64_t *token, bool *waited);
-/* Adds one of `count` slot bytes to what the token holds; false when none became free in wait_ms. */
+/* Adds one of `count` slot bytes to what the token holds; false: none became free in wait_ms. */
 bool pg_locks_take_slot(pg_locks *locks, uint64_t token, uint32_t count, uint32_t wait_ms);
 void pg_locks_release(pg_locks *locks, uint64_t token);
 

@@ -1,4 +1,5 @@
-/* Which entry is nearest to a key, and what differs: the answer to "why was this compiled again?". A key is lines "name=value". */
+/* Which entry is nearest to a key, and what differs: the answer to "why was this compiled again?".
+ * A key is lines "name=value". */
 #include "runtime/cache_admin.h"
 
 #include <stdio.h>
@@ -42,15 +43,18 @@ static const field *find_field(const fields *in, const field *like)
     return NULL;
 }
 
-static void list_difference(ptxgen_cache_nearest_result *r, const field *named, const field *wanted, const field *found)
+static void list_difference(ptxgen_cache_nearest_result *r, const field *named, const field *wanted,
+                            const field *found)
 {
     r->different++;
     if (r->listed == PTXGEN_CACHE_DIFFERENCES_MAX)
         return;
     ptxgen_cache_difference *d = &r->difference[r->listed++];
     snprintf(d->name, sizeof d->name, "%.*s", (int)named->name.n, named->name.p);
-    snprintf(d->wanted, sizeof d->wanted, "%.*s", wanted ? (int)wanted->value.n : 0, wanted ? wanted->value.p : "");
-    snprintf(d->found, sizeof d->found, "%.*s", found ? (int)found->value.n : 0, found ? found->value.p : "");
+    snprintf(d->wanted, sizeof d->wanted, "%.*s", wanted ? (int)wanted->value.n : 0,
+             wanted ? wanted->value.p : "");
+    snprintf(d->found, sizeof d->found, "%.*s", found ? (int)found->value.n : 0,
+             found ? found->value.p : "");
 }
 
 static void compare(const fields *wanted, const fields *found, ptxgen_cache_nearest_result *r)
@@ -81,7 +85,8 @@ static bool consider(void *user, const ptxgen_cache_record *record)
     split(record->key, &s->found);
     compare(&s->wanted, &s->found, &s->candidate);
     size_t d = s->candidate.different;
-    if (!s->any || d < s->best->different || (d == s->best->different && record->used > s->best_used)) {
+    if (!s->any || d < s->best->different ||
+        (d == s->best->different && record->used > s->best_used)) {
         memcpy(s->candidate.hash, record->hash, sizeof record->hash);
         *s->best = s->candidate;
         s->best_used = record->used;
@@ -90,8 +95,8 @@ static bool consider(void *user, const ptxgen_cache_record *record)
     return true;
 }
 
-ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key, ptxgen_cache_nearest_result *result,
-                                   ptxgen_error *err)
+ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key,
+                                   ptxgen_cache_nearest_result *result, ptxgen_error *err)
 {
     *result = (ptxgen_cache_nearest_result){0};
     search *s = pg_alloc_zero(&cache->alloc, sizeof *s);
@@ -101,7 +106,8 @@ ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key, ptxgen_
     split(key, &s->wanted);
     ptxgen_status status = ptxgen_cache_each(cache, consider, s, err);
     if (status == PTXGEN_OK && !s->any)
-        status = pg_fail(err, PTXGEN_EMISSING, "the cache '%s' has no kernel to compare with", cache->path);
+        status = pg_fail(err, PTXGEN_EMISSING, "the cache '%s' has no kernel to compare with",
+                         cache->path);
     pg_free(&cache->alloc, s, sizeof *s);
     return status;
 }

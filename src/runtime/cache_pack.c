@@ -1,9 +1,11 @@
-/* Reading a pack. Nothing in it is trusted: offsets and sizes are bounded by the file, the index must be sorted
- * and have its checksum, every entry is checked when it is read.
+/* Reading a pack. Nothing in it is trusted: offsets and sizes are bounded by the file, the index
+ * must be sorted and have its checksum, every entry is checked when it is read.
  *
- * header:  0 "PTXPACK\n"   8 format u32, zero u32  16 created i64  24 version, 24 bytes   48 zero  56 XXH3-64 of 0..56
- * index:   count x { hash lo, hash hi, offset, size: u64 }, ascending
- * footer:  0 "PTXPIDX\n"   8 index offset  16 count  24 XXH3-128 of the index  40 file size  48 zero 56 XXH3-64 of 0..56 */
+ * header:  0 "PTXPACK\n"  8 format u32  12 zero  16 created i64  24 version text  48 zero
+ *          56 XXH3-64 of the 56 bytes before
+ * index:   count x { hash lo, hash hi, offset, size: u64 }, ascending by hash
+ * footer:  0 "PTXPIDX\n"  8 index offset  16 count  24 XXH3-128 of the index  40 file size  48 zero
+ *          56 XXH3-64 of the 56 bytes before */
 #include "runtime/cache_pack.h"
 
 #include "base/bytes.h"
@@ -26,10 +28,11 @@ int pg_pack_compare_items(const void *a, const void *b)
 }
 
 /* A header or footer: magic and checksum of its own. */
-static bool read_frame(const pg_pack *pack, uint64_t offset, const char *magic, unsigned char frame[PG_PACK_FRAME])
+static bool read_frame(const pg_pack *pack, uint64_t offset, const char *magic,
+                       unsigned char frame[PG_PACK_FRAME])
 {
-    return pg_file_read_exact(pack->files, pack->fd, frame, PG_PACK_FRAME, offset) == 0 && memcmp(frame, magic, 8) == 0 &&
-           pg_get_le(frame + 56, 8) == pg_hash64(frame, 56);
+    return pg_file_read_exact(pack->files, pack->fd, frame, PG_PACK_FRAME, offset) == 0 &&
+           memcmp(frame, magic, 8) == 0 && pg_get_le(frame + 56, 8) == pg_hash64(frame, 56);
 }
 
 static bool items_are_sound(const pg_pack *pack, uint64_t end)
@@ -53,17 +56,20 @@ static void drop_items(pg_pack *pack)
 static bool read_index(pg_pack *pack)
 {
     unsigned char frame[PG_PACK_FRAME];
-    if (pack->size < 2 * PG_PACK_FRAME || !read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame))
+    if (pack->size < 2 * PG_PACK_FRAME ||
+        !read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame))
         return false;
     uint64_t start = pg_get_le(frame + 8, 8), count = pg_get_le(frame + 16, 8);
     if (pg_get_le(frame + 40, 8) != pack->size || start > pack->size - PG_PACK_FRAME ||
-        count != (pack->size - PG_PACK_FRAME - start) / PG_PACK_ITEM || (pack->size - PG_PACK_FRAME - start) % PG_PACK_ITEM != 0)
+        count != (pack->size - PG_PACK_FRAME - start) / PG_PACK_ITEM ||
+        (pack->size - PG_PACK_FRAME - start) % PG_PACK_ITEM != 0)
         return false;
     if (count == 0)
         return true;
     pack->items_size = count * PG_PACK_ITEM;
     pack->items = pg_alloc_zero(&pack->alloc, pack->items_size);
-    if (!pack->items || pg_file_read_exact(pack->files, pack->fd, pack->items, pack->items_size, start) < 0) {
+    if (!pack->items ||
+        pg_file_read_exact(pack->files, pack->fd, pack->items, pack->items_size, start) < 0) {
         drop_items(pack);
         return false;
     }
@@ -72,10 +78,12 @@ static bool read_index(pg_pack *pack)
     for (size_t i = 0; i < count; i++) {
         unsigned char raw[PG_PACK_ITEM];
         memcpy(raw, &pack->items[i], PG_PACK_ITEM);
-        pack->items[i] = (pg_pack_item){{pg_get_le(raw, 8), pg_get_le(raw + 8, 8)}, pg_get_le(raw + 16, 8),
+        pack->items[i] = (pg_pack_item){{pg_get_le(raw, 8), pg_get_le(raw + 8, 8)},
+                                        pg_get_le(raw + 16, 8),
                                         pg_get_le(raw + 24, 8)};
     }
-    if (h.lo == pg_get_le(frame + 24, 8) && h.hi == pg_get_le(frame + 32, 8) && items_are_sound(pack, start))
+    if (h.lo == pg_get_le(frame + 24, 8) && h.hi == pg_get_le(frame + 32, 8) &&
+        items_are_sound(pack, start))
         return true;
     drop_items(pack);
     return false;
@@ -123,7 +131,8 @@ static bool scan(pg_pack *pack)
         size_t count = items.len / PG_PACK_ITEM;
         pg_sort(pack->items, count, PG_PACK_ITEM, pg_pack_compare_items);
         for (size_t i = 0; i < count; i++) /* of equal keys keep one */
-            if (pack->count == 0 || pg_pack_compare_items(&pack->items[pack->count - 1], &pack->items[i]) != 0)
+            if (pack->count == 0 ||
+                pg_pack_compare_items(&pack->items[pack->count - 1], &pack->items[i]) != 0)
                 pack->items[pack->count++] = pack->items[i];
     } else {
         pg_buf_fini(&items);
@@ -131,29 +140,33 @@ static bool scan(pg_pack *pack)
     return memory;
 }
 
-static ptxgen_status open_trusted(pg_pack *pack, const char *path, pg_cache_trust trust, ptxgen_error *err)
+static ptxgen_status open_trusted(pg_pack *pack, const char *path, pg_cache_trust trust,
+                                  ptxgen_error *err)
 {
     pg_file_stat st = {0};
     pack->fd = pack->files->open(pack->files->user, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, 0);
     int r = pack->fd < 0 ? pack->fd : pack->files->stat(pack->files->user, pack->fd, &st);
     if (r < 0)
-        return pg_fail(err, r == -ENOENT ? PTXGEN_EMISSING : PTXGEN_EIO, "cannot open the pack '%s': %s", path,
-                       strerror(-r));
+        return pg_fail(err, r == -ENOENT ? PTXGEN_EMISSING : PTXGEN_EIO,
+                       "cannot open the pack '%s': %s", path, strerror(-r));
     pg_folder_fault fault = pg_folder_judge(&st, PG_FILE_REGULAR, trust);
     if (fault != PG_FOLDER_OK)
-        return pg_fail(err, PTXGEN_EIO, "the pack '%s' is not used: it %s", path, pg_folder_fault_text(fault));
+        return pg_fail(err, PTXGEN_EIO, "the pack '%s' is not used: it %s", path,
+                       pg_folder_fault_text(fault));
     pack->size = st.size;
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files, const char *path,
-                           pg_cache_trust trust, ptxgen_error *err)
+ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files,
+                           const char *path, pg_cache_trust trust, ptxgen_error *err)
 {
     *pack = (pg_pack){.files = files, .alloc = *alloc, .fd = -1};
     ptxgen_status status = open_trusted(pack, path, trust, err);
     unsigned char frame[PG_PACK_FRAME];
-    if (status == PTXGEN_OK && (!read_frame(pack, 0, PG_PACK_HEADER_MAGIC, frame) || pg_get_le(frame + 8, 4) != PG_PACK_FORMAT))
-        status = pg_fail(err, PTXGEN_EPARSE, "'%s' is not a pack of format %d", path, PG_PACK_FORMAT);
+    if (status == PTXGEN_OK && (!read_frame(pack, 0, PG_PACK_HEADER_MAGIC, frame) ||
+                                pg_get_le(frame + 8, 4) != PG_PACK_FORMAT))
+        status =
+            pg_fail(err, PTXGEN_EPARSE, "'%s' is not a pack of format %d", path, PG_PACK_FORMAT);
     if (status == PTXGEN_OK) {
         pack->created = (int64_t)pg_get_le(frame + 16, 8);
         memcpy(pack->version, frame + 24, sizeof pack->version);
@@ -190,8 +203,8 @@ const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash)
     return NULL;
 }
 
-pg_entry_fault pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block, pg_cache_entry *entry,
-                            pg_str *key)
+pg_entry_fault pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
+                            pg_cache_entry *entry, pg_str *key)
 {
     if (pg_block_read(block, &pack->alloc, pack->files, pack->fd, item->offset, item->size) < 0)
         return PG_ENTRY_SHORT;

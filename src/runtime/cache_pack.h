@@ -1,8 +1,8 @@
 /* A pack: many entries in one file, for shipping a filled cache and for read-only layers.
  *
- * Header (64 bytes), entries as they are in a cache folder, each at a multiple of 64, then an index and a
- * footer. Each entry carries its own checksum and key; a pack whose tail is damaged is read without its index,
- * as far as the entries are sound. Format in docs/cache.md. */
+ * Header (64 bytes), entries as they are in a cache folder, each at a multiple of 64, then an
+ * index and a footer. Each entry carries its own checksum and key; a pack whose tail is damaged is
+ * read without its index, as far as the entries are sound. Format in docs/cache.md. */
 #ifndef PG_CACHE_PACK_H
 #define PG_CACHE_PACK_H
 
@@ -39,17 +39,17 @@ typedef struct pg_pack {
     char version[24]; /* of the ptxgen that wrote it */
 } pg_pack;
 
-/* EIO when it cannot be opened or is not trusted, EPARSE when it is not a pack. `pack` may be used by any
- * number of threads afterwards. */
-ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files, const char *path,
-                           pg_cache_trust trust, ptxgen_error *err);
+/* EIO when it cannot be opened or is not trusted, EPARSE when it is not a pack. `pack` may be used
+ * by any number of threads afterwards. */
+ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files,
+                           const char *path, pg_cache_trust trust, ptxgen_error *err);
 void pg_pack_close(pg_pack *pack);
 /* NULL when it has none. */
 const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash);
-/* Reads and checks one entry; its key hashes to item->hash. When it is sound, the block holds its bytes and is
- * the caller's. */
-pg_entry_fault pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block, pg_cache_entry *entry,
-                            pg_str *key);
+/* Reads and checks one entry; its key hashes to item->hash. When it is sound, the block holds its
+ * bytes and is the caller's. */
+pg_entry_fault pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
+                            pg_cache_entry *entry, pg_str *key);
 
 typedef struct pg_pack_writer {
     const pg_files *files;
@@ -64,8 +64,8 @@ typedef struct pg_pack_writer {
 } pg_pack_writer;
 
 /* Writes beside `path` and renames at the end. */
-ptxgen_status pg_pack_begin(pg_pack_writer *writer, const pg_alloc *alloc, const pg_files *files, const char *path,
-                            ptxgen_error *err);
+ptxgen_status pg_pack_begin(pg_pack_writer *writer, const pg_alloc *alloc, const pg_files *files,
+                            const char *path, ptxgen_error *err);
 void pg_pack_add(pg_pack_writer *writer, pg_hash128 hash, const void *bytes, size_t n);
 /* Publishes, or removes the temporary file and says what went wrong. Frees the writer. */
 ptxgen_status pg_pack_finish(pg_pack_writer *writer, ptxgen_error *err);

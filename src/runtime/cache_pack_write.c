@@ -28,14 +28,16 @@ static void write_header(pg_pack_writer *w)
     unsigned char frame[PG_PACK_FRAME] = PG_PACK_HEADER_MAGIC;
     pg_put_le(frame + 8, PG_PACK_FORMAT, 4);
     pg_put_le(frame + 16, (uint64_t)w->files->now(w->files->user), 8);
-    snprintf((char *)frame + 24, 24, "%d.%d.%d", PTXGEN_VERSION_MAJOR, PTXGEN_VERSION_MINOR, PTXGEN_VERSION_PATCH);
+    snprintf((char *)frame + 24, 24, "%d.%d.%d", PTXGEN_VERSION_MAJOR, PTXGEN_VERSION_MINOR,
+             PTXGEN_VERSION_PATCH);
     write_frame(w, frame);
 }
 
-ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_files *files, const char *path,
-                            ptxgen_error *err)
+ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_files *files,
+                            const char *path, ptxgen_error *err)
 {
-    *w = (pg_pack_writer){.files = files, .path = path, .fd = -1, .temporary_size = strlen(path) + 32};
+    *w = (pg_pack_writer){
+        .files = files, .path = path, .fd = -1, .temporary_size = strlen(path) + 32};
     pg_buf_init(&w->items, alloc);
     w->temporary = pg_alloc_zero(alloc, w->temporary_size);
     if (!w->temporary)
@@ -43,9 +45,11 @@ ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_f
     char unique[32];
     pg_file_unique_name(".tmp-", unique, sizeof unique);
     snprintf(w->temporary, w->temporary_size, "%s%s", path, unique);
-    w->fd = files->open(files->user, AT_FDCWD, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    w->fd = files->open(files->user, AT_FDCWD, w->temporary,
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (w->fd < 0) {
-        ptxgen_status status = pg_fail(err, PTXGEN_EIO, "cannot create '%s': %s", w->temporary, strerror(-w->fd));
+        ptxgen_status status =
+            pg_fail(err, PTXGEN_EIO, "cannot create '%s': %s", w->temporary, strerror(-w->fd));
         pg_free(alloc, w->temporary, w->temporary_size);
         return status;
     }
@@ -106,5 +110,7 @@ ptxgen_status pg_pack_finish(pg_pack_writer *w, ptxgen_error *err)
     pg_buf_fini(&w->items);
     if (r == -ENOMEM)
         return pg_fail_memory(err, 0);
-    return r == 0 ? PTXGEN_OK : pg_fail(err, PTXGEN_EIO, "cannot write the pack '%s': %s", w->path, strerror(-r));
+    return r == 0
+               ? PTXGEN_OK
+               : pg_fail(err, PTXGEN_EIO, "cannot write the pack '%s': %s", w->path, strerror(-r));
 }

@@ -1,6 +1,6 @@
-/* A file's date of modification is the hour in which it was last used (see touch in cache_read.c). Right before
- * an entry is removed its date is looked at once more: a reader may have come in between. A reader that has the
- * file open keeps its bytes in any case. */
+/* A file's date of modification is the hour in which it was last used (see touch in cache_read.c).
+ * Right before an entry is removed its date is looked at once more: a reader may have come in
+ * between. A reader that has the file open keeps its bytes in any case. */
 #include "runtime/cache_prune.h"
 
 #include "base/sort.h"
@@ -34,7 +34,7 @@ static bool is_hex(const char *s, size_t n)
     return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
 }
 
-/* A date in the future tells nothing; the clock was set back. Such an entry counts as never used. */
+/* A date in the future tells nothing (the clock was set back): it counts as never used. */
 static int64_t age_of(int64_t modified, int64_t now)
 {
     return modified > now + FUTURE_SECONDS ? INT64_MAX : now - modified;
@@ -44,7 +44,8 @@ static void sweep(count *c, const char *name)
 {
     const pg_files *files = c->cache->files;
     pg_file_stat st;
-    if (files->stat_at(files->user, c->shard, name, &st) == 0 && age_of(st.modified, c->now) > LEFTOVER_SECONDS &&
+    if (files->stat_at(files->user, c->shard, name, &st) == 0 &&
+        age_of(st.modified, c->now) > LEFTOVER_SECONDS &&
         files->unlink(files->user, c->shard, name) == 0)
         c->result->swept++;
 }
@@ -61,7 +62,8 @@ static bool count_file(void *arg, const char *name)
     count *c = arg;
     pg_file_stat st;
     sweep_file(c, name);
-    if (!is_hex(name, 30) || c->cache->files->stat_at(c->cache->files->user, c->shard, name, &st) < 0 ||
+    if (!is_hex(name, 30) ||
+        c->cache->files->stat_at(c->cache->files->user, c->shard, name, &st) < 0 ||
         st.type != PG_FILE_REGULAR)
         return true;
     counted file = {.modified = st.modified, .size = st.size};
@@ -129,7 +131,8 @@ static void remove_oldest(count *c, const pg_prune_rule *rule, counted *files, s
             out->bytes -= files[i].size;
         } else if (r < 0 && out->first_error == 0) {
             out->first_error = -r;
-            snprintf(out->first_name, sizeof out->first_name, "v1/%s/%s", files[i].shard, files[i].leaf);
+            snprintf(out->first_name, sizeof out->first_name, "v1/%s/%s", files[i].shard,
+                     files[i].leaf);
         }
     }
 }

@@ -1,4 +1,5 @@
-/* Counting the folder's entries and removing the longest unused ones. The caller holds the space lock. */
+/* Counting the folder's entries and removing the longest unused ones. The caller holds the space
+ * lock. */
 #ifndef PG_CACHE_PRUNE_H
 #define PG_CACHE_PRUNE_H
 

@@ -1,5 +1,5 @@
-/* A damaged or untrusted entry is moved aside, not deleted, so that it can be looked at. The folder for them
- * holds few: the oldest makes room. */
+/* A damaged or untrusted entry is moved aside, not deleted, so that it can be looked at. The
+ * folder for them holds few: the oldest makes room. */
 #include "runtime/cache_space.h"
 #include "runtime/cache_state.h"
 
@@ -21,7 +21,8 @@ static bool note_oldest(void *arg, const char *name)
     oldest *o = arg;
     pg_file_stat st;
     o->count++;
-    if (strlen(name) < sizeof o->name && o->files->stat_at(o->files->user, o->folder, name, &st) == 0 &&
+    if (strlen(name) < sizeof o->name &&
+        o->files->stat_at(o->files->user, o->folder, name, &st) == 0 &&
         (o->name[0] == 0 || st.modified < o->modified)) {
         o->modified = st.modified;
         memcpy(o->name, name, strlen(name) + 1);
@@ -34,7 +35,8 @@ static int open_quarantine(pg_cache *cache)
     const pg_files *files = cache->files;
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
     int fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
-    if (fd == -ENOENT && files->make_folder(files->user, cache->folder.root, "quarantine", 0700) == 0) {
+    if (fd == -ENOENT &&
+        files->make_folder(files->user, cache->folder.root, "quarantine", 0700) == 0) {
         files->set_mode(files->user, cache->folder.root, "quarantine", 0700);
         fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
     }

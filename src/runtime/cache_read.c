@@ -1,5 +1,5 @@
-/* Reading one entry: open, judge, read, check, compare. Whatever is odd about it is a miss, and is moved out
- * of the way so that the next store starts clean. */
+/* Reading one entry: open, judge, read, check, compare. Whatever is odd about it is a miss, and is
+ * moved out of the way so that the next store starts clean. */
 #include "runtime/cache_state.h"
 
 #include <errno.h>
@@ -43,34 +43,38 @@ typedef enum verdict {
 } verdict;
 
 /* Reads and decodes; *found is the key that the file holds. */
-static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *file, pg_cache_entry *out, pg_str *found)
+static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *file,
+                    pg_cache_entry *out, pg_str *found)
 {
     pg_folder_fault trust = pg_folder_judge(&file->stat, PG_FILE_REGULAR, folder->trust);
     if (trust != PG_FOLDER_OK) {
-        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_UNTRUSTED, "an entry in '%s' %s; it is not used",
-                         folder->path, pg_folder_fault_text(trust));
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_UNTRUSTED,
+                         "an entry in '%s' %s; it is not used", folder->path,
+                         pg_folder_fault_text(trust));
         return BAD;
     }
     pg_block block;
     int r = pg_block_read(&block, &cache->alloc, cache->files, file->fd, 0, file->stat.size);
     if (r < 0 && r != -ENODATA && r != -EFBIG) {
-        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_READ_ERRORS, "cannot read an entry in '%s': %s",
-                         folder->path, strerror(-r));
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_READ_ERRORS,
+                         "cannot read an entry in '%s': %s", folder->path, strerror(-r));
         return PASS;
     }
-    pg_entry_fault fault = r < 0 ? PG_ENTRY_SHORT : pg_entry_decode(block.bytes, block.size, out, found);
+    pg_entry_fault fault =
+        r < 0 ? PG_ENTRY_SHORT : pg_entry_decode(block.bytes, block.size, out, found);
     if (fault == PG_ENTRY_OK) {
         pg_block_give(&block, out);
         return GOOD;
     }
     pg_block_free(&block, &cache->alloc);
     *out = (pg_cache_entry){0};
-    pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_CORRUPT, "an entry in '%s' is damaged: %s", folder->path,
-                     pg_entry_fault_text(fault));
+    pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_CORRUPT,
+                     "an entry in '%s' is damaged: %s", folder->path, pg_entry_fault_text(fault));
     return BAD;
 }
 
-static verdict examine(pg_cache *cache, const pg_folder *folder, const pg_opened *file, pg_str key, pg_cache_entry *out)
+static verdict examine(pg_cache *cache, const pg_folder *folder, const pg_opened *file, pg_str key,
+                       pg_cache_entry *out)
 {
     pg_str found;
     verdict v = load(cache, folder, file, out, &found);
@@ -84,7 +88,8 @@ static verdict examine(pg_cache *cache, const pg_folder *folder, const pg_opened
     return a.lo == b.lo && a.hi == b.hi ? PASS : BAD; /* equal: a true collision of hashes */
 }
 
-static void note_open_failure(pg_cache *cache, const pg_folder *folder, bool own, const pg_entry_name *name, int r)
+static void note_open_failure(pg_cache *cache, const pg_folder *folder, bool own,
+                              const pg_entry_name *name, int r)
 {
     bool link = r == -ELOOP || r == -ENOTDIR;
     pg_count_trouble(&cache->counts, &cache->log, link ? PG_COUNT_UNTRUSTED : PG_COUNT_READ_ERRORS,
@@ -93,7 +98,8 @@ static void note_open_failure(pg_cache *cache, const pg_folder *folder, bool own
         pg_cache_quarantine_entry(cache, name, 0);
 }
 
-pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key, pg_cache_entry *out)
+pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
+                             pg_cache_entry *out)
 {
     pg_entry_name name = pg_entry_name_of(pg_hash(key.p, key.n));
     pg_opened file;

@@ -1,5 +1,5 @@
-/* Booking. The usage file is 64 bytes, written in place: magic, bytes, entries, counted, zeros, XXH3-64 of the
- * first 56. Torn or missing means the folder is counted. */
+/* Booking. The usage file is 64 bytes, written in place: magic, bytes, entries, counted, zeros,
+ * XXH3-64 of the first 56. Torn or missing means the folder is counted. */
 #include "runtime/cache_space.h"
 
 #include "base/bytes.h"
@@ -13,17 +13,17 @@ enum {
     USAGE_SIZE = 64,
     RECOUNT_SECONDS = 24 * 3600,
     LOCK_WAIT_MS = 1000,
-    FORGET_WAIT_MS = 20,        /* then the sum is too high until the next count */
-    RETRY_MS = 30000,           /* after an eviction that found nothing to remove */
-    FLOOR_BYTES = 64 << 20,     /* never use the last of the disk */
+    FORGET_WAIT_MS = 20,    /* then the sum is too high until the next count */
+    RETRY_MS = 30000,       /* after an eviction that found nothing to remove */
+    FLOOR_BYTES = 64 << 20, /* never use the last of the disk */
     FLOOR_FILES = 256
 };
 
 static bool read_usage(pg_cache *cache, pg_space_ticket *t)
 {
     unsigned char b[USAGE_SIZE];
-    if (pg_file_read_exact(cache->files, t->fd, b, sizeof b, 0) < 0 || memcmp(b, "PTXUSAGE", 8) != 0 ||
-        pg_get_le(b + 56, 8) != pg_hash64(b, 56))
+    if (pg_file_read_exact(cache->files, t->fd, b, sizeof b, 0) < 0 ||
+        memcmp(b, "PTXUSAGE", 8) != 0 || pg_get_le(b + 56, 8) != pg_hash64(b, 56))
         return false;
     t->usage = (pg_usage){pg_get_le(b + 8, 8), pg_get_le(b + 16, 8), (int64_t)pg_get_le(b + 24, 8)};
     int64_t age = cache->files->now(cache->files->user) - t->usage.counted;
@@ -39,15 +39,16 @@ static void write_usage(pg_cache *cache, const pg_space_ticket *t)
     pg_put_le(b + 56, pg_hash64(b, 56), 8);
     int r = pg_file_write_all(cache->files, t->fd, b, sizeof b, 0);
     if (r < 0)
-        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_WRITE_ERRORS, "cannot write '%s/usage': %s", cache->dir,
-                         strerror(-r));
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_WRITE_ERRORS,
+                         "cannot write '%s/usage': %s", cache->dir, strerror(-r));
 }
 
 static int take_lock(pg_cache *cache, uint32_t wait_ms, pg_space_ticket *t)
 {
     bool waited;
     *t = (pg_space_ticket){.fd = -1};
-    if (pg_locks_take(&cache->locks, cache->folder.root, PG_LOCK_SPACE, wait_ms, &t->lock, &waited) == PG_LOCK_BUSY)
+    if (pg_locks_take(&cache->locks, cache->folder.root, PG_LOCK_SPACE, wait_ms, &t->lock,
+                      &waited) == PG_LOCK_BUSY)
         return -EBUSY;
     t->fd = pg_file_open_or_create(cache->files, cache->folder.root, "usage");
     if (t->fd >= 0)
@@ -64,7 +65,8 @@ static void free_lock(pg_cache *cache, pg_space_ticket *t)
 }
 
 /* Prunes under a lock that is held. */
-static int prune_locked(pg_cache *cache, const pg_prune_rule *rule, pg_space_ticket *t, pg_prune_result *result)
+static int prune_locked(pg_cache *cache, const pg_prune_rule *rule, pg_space_ticket *t,
+                        pg_prune_result *result)
 {
     int r = pg_prune_folder(cache, rule, result);
     if (r < 0)
@@ -76,7 +78,8 @@ static int prune_locked(pg_cache *cache, const pg_prune_rule *rule, pg_space_tic
     return 0;
 }
 
-int pg_space_prune(pg_cache *cache, const pg_prune_rule *rule, uint32_t wait_ms, pg_prune_result *result)
+int pg_space_prune(pg_cache *cache, const pg_prune_rule *rule, uint32_t wait_ms,
+                   pg_prune_result *result)
 {
     pg_space_ticket t;
     *result = (pg_prune_result){0};

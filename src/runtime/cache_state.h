@@ -24,7 +24,7 @@ struct pg_cache {
     const pg_files *files;
     char *dir;
     size_t dir_size;
-    bool on; /* the folder is open, `locks` is initialised */
+    bool on;              /* the folder is open, `locks` is initialised */
     char off_reason[512]; /* why not, "" when no folder was named */
     pg_folder folder;
     pg_locks locks;
@@ -33,10 +33,11 @@ struct pg_cache {
     char *layer_paths; /* their texts, one after the other */
     size_t layer_paths_size;
     pg_counts counts;
-    _Atomic int64_t write_after_ms;    /* no store before this moment of the monotonic clock */
-    _Atomic uint32_t write_pause_ms;   /* the last pause after a failed store; 0: the last one went well */
-    _Atomic int64_t make_room_after_ms; /* no eviction before this moment: the last one found nothing to remove */
-    _Atomic int64_t flush_after_ms;    /* next time for writing the counters */
+    /* Moments of the monotonic clock. */
+    _Atomic int64_t write_after_ms;     /* no store before */
+    _Atomic int64_t make_room_after_ms; /* no eviction before: the last one found nothing to remove */
+    _Atomic int64_t flush_after_ms;     /* next time for writing the counters */
+    _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
 };
 
 int64_t pg_cache_monotonic_ms(void);
@@ -51,19 +52,21 @@ typedef struct pg_opened {
 /* Opens an entry's file; a negative errno on failure. */
 int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out);
 /* Looks in one folder; `own` is false for a read-only layer, which is never changed. */
-pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key, pg_cache_entry *out);
+pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
+                             pg_cache_entry *out);
 
 /* ---- cache_quarantine.c ---- */
 
-/* Moves folder/name out of the way: into quarantine/, or deletes it when that is not possible. `inode` 0: any;
- * else only if that is still the file of this name. */
+/* Moves folder/name out of the way: into quarantine/, or deletes it when that is not possible.
+ * `inode` 0: any; else only if that is still the file of this name. */
 void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t inode);
 void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint64_t inode);
 void pg_cache_empty_quarantine(pg_cache *cache);
 
 /* ---- cache_write.c ---- */
 
-/* Publishes encoded bytes as the entry of `hash`: 0, or a negative errno; -EDQUOT when there is no room. */
+/* Publishes encoded bytes as the entry of `hash`: 0, or a negative errno; -EDQUOT when there is no
+ * room. */
 int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t n);
 
 /* ---- cache_stats.c ---- */

@@ -1,5 +1,6 @@
-/* Counters that outlive the process: the file "stats" holds the sums of all processes. It is rewritten under a
- * lock by temporary file and rename, when a cache is closed and at most once a minute. */
+/* Counters that outlive the process: the file "stats" holds the sums of all processes. It is
+ * rewritten under a lock by temporary file and rename, when a cache is closed and at most once a
+ * minute. */
 #include "runtime/cache_state.h"
 
 #include "base/bytes.h"
@@ -8,7 +9,7 @@
 
 enum { HEADER = 16, WAIT_MS = 20, FILE_MAX = HEADER + 64 * 8 + 8 };
 
-/* "PTXSTATS", count u32, zero u32, count x u64 in the order of PG_COUNT_MAP, XXH3-64 of all before. */
+/* "PTXSTATS", count u32, zero u32, count x u64 in the order of PG_COUNT_MAP, XXH3-64 of that. */
 static size_t encode(const uint64_t values[PG_COUNT_TOTAL], unsigned char out[FILE_MAX])
 {
     memset(out, 0, FILE_MAX);
@@ -38,7 +39,9 @@ void pg_cache_read_counts(pg_cache *cache, uint64_t values[PG_COUNT_TOTAL])
     const pg_files *files = cache->files;
     unsigned char bytes[FILE_MAX] = {0};
     int64_t n = 0;
-    int fd = cache->on ? files->open(files->user, cache->folder.root, "stats", O_RDONLY | O_NOFOLLOW, 0) : -1;
+    int fd = cache->on
+                 ? files->open(files->user, cache->folder.root, "stats", O_RDONLY | O_NOFOLLOW, 0)
+                 : -1;
     if (fd >= 0) {
         n = files->read_at(files->user, fd, bytes, sizeof bytes, 0);
         files->close(files->user, fd);
@@ -62,7 +65,8 @@ void pg_cache_flush_counts(pg_cache *cache)
 {
     uint64_t added[PG_COUNT_TOTAL], values[PG_COUNT_TOTAL], sum = 0, token;
     bool waited;
-    if (pg_locks_take(&cache->locks, cache->folder.root, PG_LOCK_STATS, WAIT_MS, &token, &waited) == PG_LOCK_BUSY)
+    if (pg_locks_take(&cache->locks, cache->folder.root, PG_LOCK_STATS, WAIT_MS, &token, &waited) ==
+        PG_LOCK_BUSY)
         return; /* they stay due */
     pg_counts_take_unflushed(&cache->counts, added);
     for (size_t i = 0; i < PG_COUNT_TOTAL; i++)

@@ -20,11 +20,12 @@ static bool export_entry(void *user, const char *hex)
         return true;
     if (*entry.record.fault) {
         e->result->damaged++;
-    } else if (entry.record.status != PTXGEN_OK || (e->filter && !e->filter(e->user, &entry.record))) {
+    } else if (entry.record.status != PTXGEN_OK ||
+               (e->filter && !e->filter(e->user, &entry.record))) {
         e->result->refused++;
     } else {
-        pg_pack_add(&e->writer, pg_hash(entry.record.key, strlen(entry.record.key)), entry.block.bytes,
-                    entry.block.size);
+        pg_pack_add(&e->writer, pg_hash(entry.record.key, strlen(entry.record.key)),
+                    entry.block.bytes, entry.block.size);
         e->result->copied++;
         e->result->bytes += entry.block.size;
     }
@@ -32,8 +33,8 @@ static bool export_entry(void *user, const char *hex)
     return e->writer.error == 0;
 }
 
-ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter, void *user,
-                                  ptxgen_cache_transfer *result, ptxgen_error *err)
+ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
+                                  void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
 {
     *result = (ptxgen_cache_transfer){0};
     exporting e = {.cache = cache, .filter = filter, .user = user, .result = result};
@@ -56,7 +57,8 @@ static bool is_present(pg_cache *cache, pg_hash128 hash)
 }
 
 /* 0, or the errno that ends the import. */
-static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item *item, ptxgen_cache_transfer *result)
+static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item *item,
+                       ptxgen_cache_transfer *result)
 {
     pg_block block;
     pg_cache_entry entry;
@@ -69,7 +71,8 @@ static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item 
         result->damaged++;
         return 0;
     }
-    int r = entry.status == PTXGEN_OK ? pg_cache_publish(cache, item->hash, block.bytes, block.size) : -EDQUOT;
+    int r = entry.status == PTXGEN_OK ? pg_cache_publish(cache, item->hash, block.bytes, block.size)
+                                      : -EDQUOT;
     if (r == 0) {
         result->copied++;
         result->bytes += block.size;
@@ -81,17 +84,19 @@ static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item 
     return r;
 }
 
-ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path, ptxgen_cache_transfer *result,
-                                  ptxgen_error *err)
+ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
+                                  ptxgen_cache_transfer *result, ptxgen_error *err)
 {
     pg_pack pack;
     *result = (ptxgen_cache_transfer){0};
     PG_TRY(pg_admin_need_folder(cache, "importing", err));
-    PG_TRY(pg_pack_open(&pack, &cache->alloc, &pg_files_libc, path, cache->cache->config.trust, err));
+    PG_TRY(
+        pg_pack_open(&pack, &cache->alloc, &pg_files_libc, path, cache->cache->config.trust, err));
     int r = 0;
     for (size_t i = 0; i < pack.count && r == 0; i++)
         r = import_item(cache->cache, &pack, &pack.items[i], result);
     pg_pack_close(&pack);
     return r == 0 ? PTXGEN_OK
-                  : pg_fail(err, PTXGEN_EIO, "cannot write to the cache '%s': %s", cache->path, strerror(-r));
+                  : pg_fail(err, PTXGEN_EIO, "cannot write to the cache '%s': %s", cache->path,
+                            strerror(-r));
 }

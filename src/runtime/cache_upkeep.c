@@ -51,7 +51,8 @@ static bool measure_entry(void *user, const ptxgen_cache_record *record)
     return true;
 }
 
-ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage, ptxgen_error *err)
+ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage,
+                                   ptxgen_error *err)
 {
     *usage = (ptxgen_cache_usage){0};
     PG_TRY(ptxgen_cache_each(cache, measure_entry, usage, err));
@@ -59,8 +60,8 @@ ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usag
         return PTXGEN_OK;
     const pg_folder *folder = &cache->cache->folder;
     const pg_files *files = folder->files;
-    measure_folder((measuring){files, -1, false, &usage->quarantined, &usage->quarantined_bytes}, folder->root,
-                   "quarantine");
+    measure_folder((measuring){files, -1, false, &usage->quarantined, &usage->quarantined_bytes},
+                   folder->root, "quarantine");
     measuring m = {files, folder->root, true, &usage->temporary, &usage->temporary_bytes};
     files->list(files->user, folder->root, measure_file, &m);
     m.folder = folder->entries;
@@ -71,13 +72,15 @@ ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usag
 ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
                                  ptxgen_cache_prune_result *result, ptxgen_error *err)
 {
+    ptxgen_cache_prune_rule want;
     pg_prune_result r = {0};
-    pg_prune_rule inner = {rule->max_bytes ? rule->max_bytes : UINT64_MAX,
-                           rule->max_entries ? rule->max_entries : UINT64_MAX, -1,
-                           rule->unused_for_s > 0 ? rule->unused_for_s : -1};
     *result = (ptxgen_cache_prune_result){0};
     PG_TRY(pg_admin_need_folder(cache, "pruning", err));
-    if (rule->everything) {
+    pg_admin_copy(&want, sizeof want, rule);
+    pg_prune_rule inner = {want.max_bytes ? want.max_bytes : UINT64_MAX,
+                           want.max_entries ? want.max_entries : UINT64_MAX, -1,
+                           want.unused_for_s > 0 ? want.unused_for_s : -1};
+    if (want.everything) {
         inner = (pg_prune_rule){0, 0, -1, -1};
         pg_cache_empty_quarantine(cache->cache);
     }
@@ -85,8 +88,9 @@ ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_r
     *result = (ptxgen_cache_prune_result){r.removed, r.removed_bytes, r.entries, r.bytes, r.swept};
     if (error == 0 && r.first_error == 0)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EIO, "cannot prune '%s' of the cache '%s': %s", r.first_error ? r.first_name : "v1",
-                   cache->path, strerror(r.first_error ? r.first_error : -error));
+    return pg_fail(err, PTXGEN_EIO, "cannot prune '%s' of the cache '%s': %s",
+                   r.first_error ? r.first_name : "v1", cache->path,
+                   strerror(r.first_error ? r.first_error : -error));
 }
 
 bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter *out)
@@ -95,6 +99,7 @@ bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter
     if (i >= PG_COUNT_TOTAL || cache->is_pack)
         return false;
     pg_cache_read_counts(cache->cache, values);
-    *out = (ptxgen_cache_counter){pg_count_name((pg_count)i), pg_count_text((pg_count)i), values[i]};
+    *out =
+        (ptxgen_cache_counter){pg_count_name((pg_count)i), pg_count_text((pg_count)i), values[i]};
     return true;
 }

@@ -45,12 +45,14 @@ static bool load_and_check(void *user, const char *hex)
     return true;
 }
 
-ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text, const ptxgen_cache_check *check,
+ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
+                                  const ptxgen_cache_check *check,
                                   ptxgen_cache_check_result *result, ptxgen_error *err)
 {
-    const ptxgen_cache_check plain = {.size = sizeof plain};
+    ptxgen_cache_check copy;
+    pg_admin_copy(&copy, sizeof copy, check);
     *result = (ptxgen_cache_check_result){0};
-    checking c = {cache, check ? check : &plain, result};
+    checking c = {cache, &copy, result};
     if (c.check->quarantine)
         PG_TRY(pg_admin_need_folder(cache, "moving damaged entries aside", err));
     if (!text)

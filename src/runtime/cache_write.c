@@ -1,5 +1,5 @@
-/* Writing one entry: a temporary file in the entry's own shard, synced, renamed into place. After an error
- * no store is tried for a while: 1 s, doubled up to 5 minutes. */
+/* Writing one entry: a temporary file in the entry's own shard, synced, renamed into place. After
+ * an error no store is tried for a while: 1 s, doubled up to 5 minutes. */
 #include "runtime/cache_space.h"
 #include "runtime/cache_state.h"
 
@@ -17,7 +17,8 @@ int64_t pg_cache_monotonic_ms(void)
 }
 
 /* Renames under the space lock, so that the sums of the folder change together with it. */
-static int put_in_place(pg_cache *cache, int shard, const char *temporary, const char *leaf, size_t n)
+static int put_in_place(pg_cache *cache, int shard, const char *temporary, const char *leaf,
+                        size_t n)
 {
     const pg_files *files = cache->files;
     pg_space_ticket ticket;
@@ -25,12 +26,14 @@ static int put_in_place(pg_cache *cache, int shard, const char *temporary, const
     int r = pg_space_enter(cache, n, &ticket);
     if (r < 0)
         return r;
-    bool replaces = files->stat_at(files->user, shard, leaf, &old) == 0 && old.type == PG_FILE_REGULAR;
+    bool replaces =
+        files->stat_at(files->user, shard, leaf, &old) == 0 && old.type == PG_FILE_REGULAR;
     r = files->rename(files->user, shard, temporary, shard, leaf);
     if (r < 0)
         pg_space_leave(cache, &ticket, 0, 0);
     else
-        pg_space_leave(cache, &ticket, (int64_t)n - (replaces ? (int64_t)old.size : 0), replaces ? 0 : 1);
+        pg_space_leave(cache, &ticket, (int64_t)n - (replaces ? (int64_t)old.size : 0),
+                       replaces ? 0 : 1);
     return r;
 }
 
@@ -60,7 +63,8 @@ static void note_error(pg_cache *cache, int error)
     atomic_store(&cache->write_pause_ms, pause);
     atomic_store(&cache->write_after_ms, pg_cache_monotonic_ms() + pause);
     pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_WRITE_ERRORS,
-                     "cannot write to '%s': %s; kernels stay in memory only", cache->dir, strerror(error));
+                     "cannot write to '%s': %s; kernels stay in memory only", cache->dir,
+                     strerror(error));
 }
 
 static void publish_or_note(pg_cache *cache, pg_str key, const pg_buf *bytes)
@@ -75,7 +79,8 @@ static void publish_or_note(pg_cache *cache, pg_str key, const pg_buf *bytes)
         atomic_store(&cache->write_pause_ms, 0);
     } else if (r == -EDQUOT) {
         pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_SKIPPED,
-                         "no room in '%s': its limits or the disk's are reached and no entry is old enough to be "
+                         "no room in '%s': its limits or the disk's are reached and no entry is "
+                         "old enough to be "
                          "removed; kernels stay in memory only",
                          cache->dir);
     } else {
@@ -94,7 +99,8 @@ void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_
         dated.created = cache->files->now(cache->files->user);
     pg_buf bytes;
     pg_buf_init(&bytes, &cache->alloc);
-    if (now < atomic_load(&cache->write_after_ms) || !pg_entry_encode(&bytes, (pg_str){key, key_size}, &dated))
+    if (now < atomic_load(&cache->write_after_ms) ||
+        !pg_entry_encode(&bytes, (pg_str){key, key_size}, &dated))
         pg_count_add(&cache->counts, PG_COUNT_SKIPPED, 1);
     else
         publish_or_note(cache, (pg_str){key, key_size}, &bytes);

@@ -1,5 +1,6 @@
-/* What the disk cache costs: hit, miss, store, lock, at 100 and at many entries, beside the bare system calls
- * that a hit cannot do without (open, fstat, pread, close of the same file by its full path).
+/* What the disk cache costs: hit, miss, store, lock, at 100 and at many entries, beside the bare
+ * system calls that a hit cannot do without (open, fstat, pread, close of the same file by its
+ * full path).
  *
  *     bench_cache [entries (100000)] [file.csv] */
 #include "cache_helpers.h"
@@ -36,10 +37,11 @@ static sample summarize(double *us, size_t n)
 
 static size_t key_of(uint64_t i, char key[512])
 {
-    return (size_t)snprintf(key, 512,
-                            "schema=1\nfamily=scatter_add\nparams=dtype=bf16 n=%llu contig=1 index=i64 schedule=bulk "
-                            "oob=record\narch=sm_90a\nassembler=ptxas 13.0.88 157d67e6\ngenerator=0123456789abcdef\n",
-                            (unsigned long long)i);
+    return (size_t)snprintf(
+        key, 512,
+        "schema=1\nfamily=scatter_add\nparams=dtype=bf16 n=%llu contig=1 index=i64 schedule=bulk "
+        "oob=record\narch=sm_90a\nassembler=ptxas 13.0.88 157d67e6\ngenerator=0123456789abcdef\n",
+        (unsigned long long)i);
 }
 
 typedef struct job {
@@ -99,7 +101,8 @@ static void do_bare(const job *j, size_t round)
     close(fd);
 }
 
-static void measure(const char *name, const job *j, void (*step)(const job *, size_t), size_t rounds, FILE *csv)
+static void measure(const char *name, const job *j, void (*step)(const job *, size_t),
+                    size_t rounds, FILE *csv)
 {
     double *us = malloc(rounds * sizeof *us);
     for (size_t i = 0; i < rounds; i++) {
@@ -137,8 +140,13 @@ int main(int argc, char **argv)
     test_folder_make_in(&folder, "/tmp"); /* a disk, where there is one */
     job j = {.dir = folder.path,
              .entries = 100,
-             .entry = {.family = "scatter_add", .params = "n=1", .entry_name = "k", .cubin = cubin,
-                       .cubin_size = sizeof cubin, .ptx = ptx, .ptx_size = sizeof ptx}};
+             .entry = {.family = "scatter_add",
+                       .params = "n=1",
+                       .entry_name = "k",
+                       .cubin = cubin,
+                       .cubin_size = sizeof cubin,
+                       .ptx = ptx,
+                       .ptx_size = sizeof ptx}};
     if (csv)
         fprintf(csv, "what,entries,median_us,p99_us\n");
     j.cache = test_cache_open(&(pg_cache_config){.dir = folder.path}, NULL);

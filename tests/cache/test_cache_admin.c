@@ -21,7 +21,8 @@ static void fill(const char *dir)
         test_lookup(cache, i);
     }
     pg_cache_store(cache, "bad=1\n", 6,
-                   &(pg_cache_entry){.status = PTXGEN_EASSEMBLE, .message = "no such opcode", .error_line = 4});
+                   &(pg_cache_entry){
+                       .status = PTXGEN_EASSEMBLE, .message = "no such opcode", .error_line = 4});
     pg_cache_destroy(cache);
 }
 
@@ -140,9 +141,11 @@ static void one_is_found_by_hash_or_key(void **state)
         assert_int_equal(ptxgen_cache_find(cache, prefix, is_kernel_3, &found, &err), PTXGEN_OK);
         assert_true(found);
     }
-    const char *wrong[] = {"", "abc", "ABCDEF", "kernel=77777\n", "00000000000000000000000000000000", "xyzw"};
+    const char *wrong[] = {
+        "", "abc", "ABCDEF", "kernel=77777\n", "00000000000000000000000000000000", "xyzw"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(ptxgen_cache_find(cache, wrong[i], is_kernel_3, &found, &err), PTXGEN_EINVAL);
+        assert_int_equal(ptxgen_cache_find(cache, wrong[i], is_kernel_3, &found, &err),
+                         PTXGEN_EINVAL);
     ptxgen_cache_close(cache);
     test_folder_remove(&folder);
 }
@@ -189,7 +192,8 @@ static void verify_finds_damage_and_difference(void **state)
     check.report = NULL;
     check.compare = kernels_5_differ;
     assert_int_equal(ptxgen_cache_verify(cache, NULL, &check, &r, &err), PTXGEN_OK);
-    assert_true(r.damaged == 2 && r.different == 1 && calls == KERNELS - 3); /* not the damaged, not the failure */
+    assert_true(r.damaged == 2 && r.different == 1 &&
+                calls == KERNELS - 3); /* not the damaged, not the failure */
     test_kernel_make(&k, 4);
     assert_int_equal(ptxgen_cache_verify(cache, k.key, NULL, &r, &err), PTXGEN_OK);
     assert_true(r.checked == 1 && r.damaged == 0);
@@ -200,7 +204,8 @@ static void verify_finds_damage_and_difference(void **state)
     assert_true(r.checked == KERNELS - 2 && r.damaged == 0);
     ptxgen_cache_usage u;
     assert_int_equal(ptxgen_cache_measure(cache, &u, &err), PTXGEN_OK);
-    assert_true(u.quarantined == 2 && u.quarantined_bytes > 0 && u.entries == KERNELS - 2 && u.failures == 1);
+    assert_true(u.quarantined == 2 && u.quarantined_bytes > 0 && u.entries == KERNELS - 2 &&
+                u.failures == 1);
     ptxgen_cache_close(cache);
     test_folder_remove(&folder);
 }
@@ -216,7 +221,8 @@ static void prune_by_age_and_size(void **state)
         char path[1024];
         test_kernel_make(&k, i);
         test_entry_path(folder.path, k.key, path);
-        const struct timespec t[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - (int64_t)i * 1000}};
+        const struct timespec t[2] = {{.tv_nsec = UTIME_OMIT},
+                                      {.tv_sec = time(NULL) - (int64_t)i * 1000}};
         utimensat(AT_FDCWD, path, t, 0);
     }
     ptxgen_cache *cache = open_admin(folder.path);
@@ -276,34 +282,40 @@ static void counters_outlive_their_process(void **state)
     test_folder_remove(&folder);
 }
 
-static const char base_key[] = "schema=1\nfamily=scatter_add\ndtype=bf16\nn=512\nindex=i64\narch=sm_90a\n"
-                               "assembler=ptxas 13.0.88\n";
+static const char base_key[] =
+    "schema=1\nfamily=scatter_add\ndtype=bf16\nn=512\nindex=i64\narch=sm_90a\n"
+    "assembler=ptxas 13.0.88\n";
 
 static void nearest_says_what_differs(void **state)
 {
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     const char *keys[] = {
         base_key,
-        "schema=1\nfamily=scatter_add\ndtype=f32\nn=512\nindex=i32\narch=sm_100a\nassembler=ptxas 13.0.88\n",
+        "schema=1\nfamily=scatter_add\ndtype=f32\nn=512\nindex=i32\narch=sm_100a\nassembler=ptxas "
+        "13.0.88\n",
         "schema=1\nfamily=matmul\nm=1\nn=2\narch=sm_100a\nassembler=ptxas 13.0.88\n",
     };
     ptxgen_cache *admin = open_admin(folder.path);
     ptxgen_cache_nearest_result r;
     assert_int_equal(ptxgen_cache_nearest(admin, base_key, &r, &err), PTXGEN_EMISSING);
     for (size_t i = 0; i < 3; i++)
-        pg_cache_store(cache, keys[i], strlen(keys[i]), &(pg_cache_entry){.cubin = "x", .cubin_size = 1});
+        pg_cache_store(cache, keys[i], strlen(keys[i]),
+                       &(pg_cache_entry){.cubin = "x", .cubin_size = 1});
     assert_int_equal(ptxgen_cache_nearest(admin, base_key, &r, &err), PTXGEN_OK);
     assert_int_equal(r.different, 0);
-    assert_int_equal(ptxgen_cache_nearest(admin,
-                                          "schema=1\nfamily=scatter_add\ndtype=bf16\nn=516\nindex=i64\n"
-                                          "arch=sm_90a\nassembler=ptxas 13.1.1\nextra=7\n",
-                                          &r, &err),
-                     PTXGEN_OK);
+    assert_int_equal(
+        ptxgen_cache_nearest(admin,
+                             "schema=1\nfamily=scatter_add\ndtype=bf16\nn=516\nindex=i64\n"
+                             "arch=sm_90a\nassembler=ptxas 13.1.1\nextra=7\n",
+                             &r, &err),
+        PTXGEN_OK);
     assert_true(r.different == 3 && r.listed == 3);
-    const char *want[][3] = {{"n", "516", "512"}, {"assembler", "ptxas 13.1.1", "ptxas 13.0.88"}, {"extra", "7", ""}};
+    const char *want[][3] = {
+        {"n", "516", "512"}, {"assembler", "ptxas 13.1.1", "ptxas 13.0.88"}, {"extra", "7", ""}};
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(r.difference[i].name, want[i][0]);
         assert_string_equal(r.difference[i].wanted, want[i][1]);

@@ -57,7 +57,9 @@ static void a_failure_is_believed_for_a_while(void **state)
     faulty_files f;
     faulty_files_init(&f);
     pg_cache *cache = test_cache_open(
-        &(pg_cache_config){.dir = folder.path, .no_sync = true, .failure_ttl = 100, .files = &f.files}, NULL);
+        &(pg_cache_config){
+            .dir = folder.path, .no_sync = true, .failure_ttl = 100, .files = &f.files},
+        NULL);
     pg_cache_entry failure = {.status = PTXGEN_EASSEMBLE, .message = "no", .log = "line 3"}, e;
     pg_cache_store(cache, "k=1\n", 4, &failure);
     assert_int_equal(pg_cache_lookup(cache, "k=1\n", 4, &e), PG_CACHE_FAILED);

@@ -1,4 +1,4 @@
-/* Processes that die in the middle, and processes that fork: the next one finds a cache that works. */
+/* Processes that die in the middle, processes that fork: the next one finds a cache that works. */
 #include "cache_helpers.h"
 
 #include "runtime/cache_space.h"
@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A writer that is killed in its n-th call; a torn write is torn first. True when it lived to the end. */
+/* A writer that is killed in its n-th call; a torn write is torn first. True when it lived to the
+ * end. */
 static bool write_until_killed(const char *dir, uint64_t n)
 {
     pid_t pid = fork();
@@ -40,7 +41,8 @@ static bool write_until_killed(const char *dir, uint64_t n)
     return !WIFSIGNALED(status);
 }
 
-/* Looks for both kernels for ever; dies by itself (abort in test_lookup) on a wrong one, by us otherwise. */
+/* Looks for both kernels for ever; dies by itself (abort in test_lookup) on a wrong one, by us
+ * otherwise. */
 static pid_t start_reader(const char *dir)
 {
     pid_t pid = fork();
@@ -50,7 +52,8 @@ static pid_t start_reader(const char *dir)
     for (;;) {
         test_lookup(cache, 1);
         test_lookup(cache, 2);
-        if (test_counter(cache, "corrupt") || test_counter(cache, "read_errors") || test_counter(cache, "other_key"))
+        if (test_counter(cache, "corrupt") || test_counter(cache, "read_errors") ||
+            test_counter(cache, "other_key"))
             _exit(1);
     }
 }
@@ -92,7 +95,8 @@ static void a_writer_may_die_in_any_call(void **state)
             break;
     }
     int status = 0;
-    assert_int_equal(waitpid(reader, &status, WNOHANG), 0); /* still alive: never saw anything odd */
+    assert_int_equal(waitpid(reader, &status, WNOHANG),
+                     0); /* still alive: never saw anything odd */
     kill(reader, SIGKILL);
     waitpid(reader, &status, 0);
     assert_int_equal(test_counter(cache, "corrupt"), 0);
@@ -100,10 +104,12 @@ static void a_writer_may_die_in_any_call(void **state)
 
     /* Two hours later they are swept, and the sums are those of a count. */
     char command[700];
-    snprintf(command, sizeof command, "find '%s' -name '.tmp-*' -exec touch -d '2 hours ago' {} +", folder.path);
+    snprintf(command, sizeof command, "find '%s' -name '.tmp-*' -exec touch -d '2 hours ago' {} +",
+             folder.path);
     assert_int_equal(system(command), 0);
     pg_prune_result r;
-    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 500, &r), 0);
+    assert_int_equal(
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 500, &r), 0);
     assert_int_equal(count_leftovers(folder.path), 0);
     assert_in_range(r.entries, 1, 2);
     pg_cache_destroy(cache);
@@ -115,7 +121,8 @@ static void *map_realloc(void *user, void *p, size_t old_size, size_t new_size)
 {
     (void)user;
     if (p)
-        return new_size ? mremap(p, old_size, new_size, MREMAP_MAYMOVE) : (munmap(p, old_size), NULL);
+        return new_size ? mremap(p, old_size, new_size, MREMAP_MAYMOVE)
+                        : (munmap(p, old_size), NULL);
     void *q = mmap(NULL, new_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return q == MAP_FAILED ? NULL : q;
 }
@@ -151,9 +158,10 @@ static void forking_from_busy_threads_hangs_nobody(void **state)
     test_folder_make(&folder);
     const pg_alloc alloc = {map_realloc, NULL};
     pg_cache *cache = NULL;
-    assert_int_equal(
-        pg_cache_create(&alloc, NULL, &(pg_cache_config){.dir = folder.path, .no_sync = true}, &cache, NULL),
-        PTXGEN_OK);
+    assert_int_equal(pg_cache_create(&alloc, NULL,
+                                     &(pg_cache_config){.dir = folder.path, .no_sync = true},
+                                     &cache, NULL),
+                     PTXGEN_OK);
     test_store(cache, 1); /* counts the folder, for which libc allocates */
     _Atomic bool stop = false;
     pthread_t threads[THREADS];

@@ -4,7 +4,8 @@
 #include "runtime/cache_entry.h"
 
 /* In a block of exactly n bytes at the alignment of a file, so that a read past the end is seen. */
-static pg_entry_fault decode_copy(const void *bytes, size_t n, pg_cache_entry *e, pg_str *key, void **block)
+static pg_entry_fault decode_copy(const void *bytes, size_t n, pg_cache_entry *e, pg_str *key,
+                                  void **block)
 {
     *block = aligned_alloc(64, (n + 64) / 64 * 64);
     unsigned char *p = *block;
@@ -36,8 +37,13 @@ static void what_is_written_comes_back(void **state)
 static void a_failure_comes_back(void **state)
 {
     (void)state;
-    pg_cache_entry f = {.status = PTXGEN_EASSEMBLE, .error_line = 41, .message = "unknown opcode", .error_file = "main.ptxc",
-                        .log = "ptxas: line 41", .family = "made_up", .created = 99};
+    pg_cache_entry f = {.status = PTXGEN_EASSEMBLE,
+                        .error_line = 41,
+                        .message = "unknown opcode",
+                        .error_file = "main.ptxc",
+                        .log = "ptxas: line 41",
+                        .family = "made_up",
+                        .created = 99};
     pg_buf b;
     pg_buf_init(&b, &pg_alloc_libc);
     assert_true(pg_entry_encode(&b, pg_str_of("k=v\n"), &f));
@@ -81,11 +87,13 @@ static void every_flip_and_every_length_is_refused(void **state)
     pg_buf_fini(&b);
 }
 
-/* A writer who can make checksums: each 32-bit word of header and metadata set to hostile values. */
+/* A writer who can make checksums: each 32-bit word of header and metadata set to hostile values.
+ */
 static void hostile_sizes_with_a_right_checksum_are_bounded(void **state)
 {
     (void)state;
-    const uint32_t values[] = {0, 1, 7, 127, 128, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff, 0x10000000};
+    const uint32_t values[] = {0,          1,          7,          127,        128,
+                               0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff, 0x10000000};
     test_kernel k;
     test_kernel_make(&k, 1);
     pg_buf b;
@@ -104,7 +112,8 @@ static void hostile_sizes_with_a_right_checksum_are_bounded(void **state)
             if (pg_entry_decode(p, b.len, &e, &key) != PG_ENTRY_OK)
                 continue;
             /* Accepted: then every text and block lies inside. Touch all of it. */
-            size_t sum = key.n + strlen(e.family) + strlen(e.params) + strlen(e.log) + strlen(e.message);
+            size_t sum =
+                key.n + strlen(e.family) + strlen(e.params) + strlen(e.log) + strlen(e.message);
             for (size_t i = 0; i < e.cubin_size; i++)
                 sum += ((const unsigned char *)e.cubin)[i];
             assert_int_equal(e.ptx[e.ptx_size], 0);

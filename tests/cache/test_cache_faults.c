@@ -1,5 +1,5 @@
-/* Whatever the disk, an attacker or an administrator does to the folder: a lookup is right or a miss, nothing
- * hangs, nothing leaks, and the cache works again when the trouble is over. */
+/* Whatever the disk, an attacker or an administrator does to the folder: a lookup is right or a
+ * miss, nothing hangs, nothing leaks, and the cache works again when the trouble is over. */
 #include "cache_helpers.h"
 
 #include "runtime/cache_state.h"
@@ -46,7 +46,8 @@ static void use_cache(const pg_cache_config *config)
 
 static void expect_works(const char *dir)
 {
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = dir, .no_sync = true, .wait_ms = 200}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = dir, .no_sync = true, .wait_ms = 200}, NULL);
     test_kernel k;
     test_kernel_make(&k, 1);
     uint64_t token;
@@ -62,14 +63,16 @@ static void expect_works(const char *dir)
 static void each_call_may_fail(void **state)
 {
     (void)state;
-    const int errors[] = {EIO, EROFS, ENOSPC, EDQUOT, EACCES, EMFILE, ESTALE, ENOLCK, ENOENT, EEXIST};
+    const int errors[] = {EIO,    EROFS,  ENOSPC, EDQUOT, EACCES,
+                          EMFILE, ESTALE, ENOLCK, ENOENT, EEXIST};
     size_t descriptors = open_descriptors();
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
         for (int forever = 0; forever < (e < 2 ? 2 : 1); forever++)
             for (uint64_t n = 1, done = 0; !done; n++) {
                 test_folder folder;
                 test_folder_make(&folder);
-                pg_cache *before = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+                pg_cache *before =
+                    test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
                 test_store(before, 0);
                 test_store(before, 2);
                 pg_cache_destroy(before);
@@ -94,7 +97,8 @@ static void trouble_is_said_once_and_writing_pauses(void **state)
     faulty_files f;
     faulty_files_init(&f);
     faulty_files_set(&f, "write_at", ENOSPC, 1, 1000);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
     for (uint64_t i = 0; i < 20; i++)
         test_store(cache, i);
     assert_int_equal(test_counter(cache, "write_errors"), 1);
@@ -167,7 +171,8 @@ static void every_flip_and_every_length_on_disk_is_a_miss(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel k;
     char path[1024];
     size_t n;
@@ -270,15 +275,21 @@ static void odd_things_at_an_entrys_place_are_misses(void **state)
 {
     (void)state;
     const odd_thing things[] = {
-        {"nothing", put_nothing_in_it}, {"folder", put_folder}, {"fifo", put_fifo},
-        {"sparse", put_sparse_file}, {"link to a valid entry", put_link_to_valid},
-        {"link to zeros", put_link_to_zeros}, {"socket", put_socket}, {"writable", put_writable_by_all},
+        {"nothing", put_nothing_in_it},
+        {"folder", put_folder},
+        {"fifo", put_fifo},
+        {"sparse", put_sparse_file},
+        {"link to a valid entry", put_link_to_valid},
+        {"link to zeros", put_link_to_zeros},
+        {"socket", put_socket},
+        {"writable", put_writable_by_all},
         {"hard link", put_hard_link_of_another_key},
     };
     for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
         test_folder folder;
         test_folder_make(&folder);
-        pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+        pg_cache *cache =
+            test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
         test_kernel k;
         char path[1024], valid[1100];
         test_kernel_make(&k, 2);
@@ -307,7 +318,8 @@ static void an_entry_under_another_name_is_not_believed(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel a, b;
     char from[1024], to[1024];
     test_kernel_make(&a, 1);
@@ -328,7 +340,8 @@ static void each_byte_of_the_key_matters(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel k;
     test_kernel_make(&k, 1);
     test_store(cache, 1);
@@ -349,7 +362,8 @@ static void a_linked_shard_is_not_followed(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel k;
     char shard[1024], aside[1100];
     test_kernel_make(&k, 1);
@@ -378,7 +392,8 @@ static bool is_used(const char *dir, pg_cache_trust trust, uint32_t owner)
     f.owner = owner;
     test_log log;
     test_log_init(&log);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = dir, .trust = trust, .files = &f.files}, &log.log);
+    pg_cache *cache = test_cache_open(
+        &(pg_cache_config){.dir = dir, .trust = trust, .files = &f.files}, &log.log);
     bool on = cache->on;
     assert_int_equal(log.warnings, on ? 0 : 1);
     assert_int_equal(test_lookup(cache, 1), on ? PG_CACHE_HIT : PG_CACHE_MISS);
@@ -392,7 +407,8 @@ static void folders_that_others_control_are_refused(void **state)
     test_folder folder;
     test_folder_make(&folder);
     char link[600], v1[600], relative[600];
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_store(cache, 1);
     pg_cache_destroy(cache);
     const pg_cache_trust owner = PG_CACHE_TRUST_OWNER, any = PG_CACHE_TRUST_ANY;
@@ -434,8 +450,8 @@ static void raised_rights_mean_no_cache(void **state)
         if (setresuid(65534, 0, 0) != 0)
             _exit(9);
         const char *layers[] = {folder.path};
-        pg_cache *cache =
-            test_cache_open(&(pg_cache_config){.dir = folder.path, .layers = layers, .layer_count = 1}, NULL);
+        pg_cache *cache = test_cache_open(
+            &(pg_cache_config){.dir = folder.path, .layers = layers, .layer_count = 1}, NULL);
         bool off = !cache->on && cache->layer_count == 0;
         pg_cache_destroy(cache);
         _exit(off ? 0 : 1);
@@ -490,15 +506,16 @@ static void a_long_path_works(void **state)
     test_folder_remove(&folder);
 }
 
-/* A network filesystem: no locks, names and handles that lag behind, renames that are refused once. */
+/* A network filesystem: no locks, names and handles that lag behind, renames that are refused once.
+ */
 static void network_filesystem_semantics(void **state)
 {
     (void)state;
     const struct {
         const char *only;
         int error;
-    } faults[] = {{"open", ESTALE}, {"stat", ESTALE}, {"read_at", ESTALE}, {"rename", EBUSY}, {"open", ENOENT},
-                  {"read_at", EIO}, {"stat_at", ESTALE}, {"unlink", EBUSY}};
+    } faults[] = {{"open", ESTALE}, {"stat", ESTALE}, {"read_at", ESTALE}, {"rename", EBUSY},
+                  {"open", ENOENT}, {"read_at", EIO}, {"stat_at", ESTALE}, {"unlink", EBUSY}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         for (uint64_t at = 1; at < 12; at++) {
             test_folder folder;
@@ -552,7 +569,9 @@ static void ten_thousand_keys_leak_nothing(void **state)
     failing_alloc a = {0};
     pg_alloc hook = failing_alloc_hook(&a);
     pg_cache *cache = NULL;
-    assert_int_equal(pg_cache_create(&hook, NULL, &(pg_cache_config){.dir = folder.path, .no_sync = true}, &cache, NULL),
+    assert_int_equal(pg_cache_create(&hook, NULL,
+                                     &(pg_cache_config){.dir = folder.path, .no_sync = true},
+                                     &cache, NULL),
                      PTXGEN_OK);
     test_store(cache, 0);
     test_lookup(cache, 0);

@@ -1,5 +1,5 @@
-/* Single flight between processes and threads: one compile per key, waits that end, holders that die or
- * stop. */
+/* Single flight between processes and threads: one compile per key, waits that end, holders that
+ * die or stop. */
 #include "cache_helpers.h"
 
 #include "runtime/cache_state.h"
@@ -174,7 +174,8 @@ static void two_caches_of_one_process_exclude_each_other(void **state)
     test_folder_remove(&folder);
 }
 
-/* The child must not keep its parent's lock alive, and its own copy of the token must do nothing. */
+/* The child must not keep its parent's lock alive, and its own copy of the token must do nothing.
+ */
 static void a_forked_child_gives_up_its_copy(void **state)
 {
     (void)state;
@@ -251,7 +252,8 @@ static void unknown_filesystems_go_without_locks_and_say_so_once(void **state)
         faulty_files f;
         faulty_files_init(&f);
         f.filesystem = magics[i];
-        pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
+        pg_cache *cache =
+            test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
         for (int round = 0; round < 3; round++) {
             uint64_t token = 1;
             pg_cache_acquire(cache, "k", 1, &token);
@@ -275,7 +277,8 @@ static void locks_that_fail_turn_off_once(void **state)
     faulty_files f;
     faulty_files_init(&f);
     faulty_files_set(&f, "lock", 37 /* ENOLCK */, 1, 1);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &f.files}, &log.log);
     for (int round = 0; round < 3; round++) {
         uint64_t token = 1;
         pg_cache_acquire(cache, "k", 1, &token);

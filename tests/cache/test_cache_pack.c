@@ -23,7 +23,8 @@ static void make_pack(packed *p)
     pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = p->dir, .no_sync = true}, NULL);
     for (uint64_t i = 0; i < KERNELS; i++)
         test_store(cache, i);
-    pg_cache_store(cache, "bad=1\n", 6, &(pg_cache_entry){.status = PTXGEN_EASSEMBLE, .message = "no"});
+    pg_cache_store(cache, "bad=1\n", 6,
+                   &(pg_cache_entry){.status = PTXGEN_EASSEMBLE, .message = "no"});
     pg_cache_destroy(cache);
     ptxgen_cache *admin;
     ptxgen_cache_transfer t;
@@ -39,7 +40,8 @@ static void make_pack(packed *p)
 static size_t found_in_layer(const char *layer, test_log *log)
 {
     const char *layers[] = {layer};
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.layers = layers, .layer_count = 1}, log ? &log->log : NULL);
+    pg_cache *cache = test_cache_open(&(pg_cache_config){.layers = layers, .layer_count = 1},
+                                      log ? &log->log : NULL);
     size_t found = 0;
     for (uint64_t i = 0; i < KERNELS + 5; i++)
         found += test_lookup(cache, i) == PG_CACHE_HIT;
@@ -62,7 +64,8 @@ static void a_pack_is_a_layer(void **state)
     test_log log;
     test_log_init(&log);
     pg_cache *cache = test_cache_open(
-        &(pg_cache_config){.dir = own, .no_sync = true, .layers = layers, .layer_count = 4}, &log.log);
+        &(pg_cache_config){.dir = own, .no_sync = true, .layers = layers, .layer_count = 4},
+        &log.log);
     assert_int_equal(log.warnings, 2);
     test_store(cache, 1);
     assert_int_equal(test_lookup(cache, 1), PG_CACHE_HIT);
@@ -112,7 +115,8 @@ static void import_adds_what_is_missing(void **state)
     assert_true(ptxgen_cache_is_pack(admin));
     assert_int_equal(ptxgen_cache_import(admin, p.pack, &t, &err), PTXGEN_EINVAL);
     ptxgen_cache_close(admin);
-    assert_int_equal(ptxgen_cache_open(p.folder.path, NULL, &admin, &err), PTXGEN_EIO); /* a folder without v1/ */
+    assert_int_equal(ptxgen_cache_open(p.folder.path, NULL, &admin, &err),
+                     PTXGEN_EIO); /* a folder without v1/ */
     pg_cache_destroy(cache);
     test_folder_remove(&p.folder);
 }
@@ -168,12 +172,13 @@ static void a_flipped_bit_costs_at_most_one_entry_or_the_index(void **state)
     make_pack(&p);
     size_t n;
     unsigned char *bytes = test_read_file(p.pack, &n);
-    for (size_t at = 0; at < n; at += at + 2000 > n ? 7 : 997) {
+    for (size_t at = 0; at<n; at += at + 2000> n ? 7 : 997) {
         bytes[at] ^= 0x10;
         test_write_file(p.pack, bytes, n);
         size_t found = found_in_layer(p.pack, NULL);
         if (at < 64)
-            assert_true(found == 0 || found == KERNELS); /* the header: no pack; its zeros are checked as well */
+            assert_true(found == 0 ||
+                        found == KERNELS); /* the header: no pack; its zeros are checked as well */
         else
             assert_true(found >= KERNELS - 1);
         bytes[at] ^= 0x10;
@@ -236,7 +241,8 @@ static void export_failures_leave_nothing(void **state)
     ptxgen_cache_transfer t;
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(p.dir, NULL, &admin, &err), PTXGEN_OK);
-    assert_int_equal(ptxgen_cache_export(admin, "/nonexistent/x.pack", NULL, NULL, &t, &err), PTXGEN_EIO);
+    assert_int_equal(ptxgen_cache_export(admin, "/nonexistent/x.pack", NULL, NULL, &t, &err),
+                     PTXGEN_EIO);
     assert_non_null(strstr(err.message, "/nonexistent/x.pack"));
     ptxgen_cache_close(admin);
     faulty_files f;

@@ -31,7 +31,8 @@ static void the_longest_unused_go_first(void **state)
         date_entry(folder.path, i, 10000 + 100 * (int64_t)((i * 37) % 100));
     }
     test_exact_usage(folder.path);
-    /* A hit dates the entry: number 73 (37 * 73 % 100 = 1) was nearly the newest; take the oldest, 27. */
+    /* A hit dates the entry: number 73 (37 * 73 % 100 = 1) was nearly the newest; take the oldest,
+     * 27. */
     assert_int_equal((27 * 37) % 100, 99);
     assert_int_equal(test_lookup(cache, 27), PG_CACHE_HIT);
     test_store(cache, 100);
@@ -80,7 +81,8 @@ static void bytes_are_limited_whatever_the_dates(void **state)
     for (size_t a = 0; a < 3; a++) {
         test_folder folder;
         test_folder_make(&folder);
-        pg_cache_config config = {.dir = folder.path, .no_sync = true, .max_bytes = 100000, .min_age_s = -1};
+        pg_cache_config config = {
+            .dir = folder.path, .no_sync = true, .max_bytes = 100000, .min_age_s = -1};
         pg_cache *cache = test_cache_open(&config, NULL);
         for (uint64_t i = 0; i < 200; i++) {
             test_store(cache, i);
@@ -101,7 +103,8 @@ static void an_entry_larger_than_the_limit_is_not_stored(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .max_bytes = 1000}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .max_bytes = 1000}, NULL);
     test_store(cache, 9);
     assert_int_equal(test_lookup(cache, 9), PG_CACHE_MISS);
     assert_int_equal(test_exact_usage(folder.path).entries, 0);
@@ -114,7 +117,8 @@ static void replacing_and_losing_entries_is_booked(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel k;
     for (uint64_t i = 0; i < 20; i++)
         test_store(cache, i);
@@ -142,8 +146,8 @@ static void a_nearly_full_disk_is_left_alone(void **state)
         test_folder_make(&folder);
         faulty_files f;
         faulty_files_init(&f);
-        pg_cache *cache =
-            test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true, .files = &f.files}, NULL);
+        pg_cache *cache = test_cache_open(
+            &(pg_cache_config){.dir = folder.path, .no_sync = true, .files = &f.files}, NULL);
         test_store(cache, 1);
         date_entry(folder.path, 1, 100000);
         *(inodes ? &f.free_files : &f.free_bytes) = 5;
@@ -162,7 +166,8 @@ static void leftovers_are_swept_and_strangers_kept(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     test_kernel k;
     char path[1024], shard[1024];
     test_store(cache, 1);
@@ -178,7 +183,8 @@ static void leftovers_are_swept_and_strangers_kept(void **state)
             utimensat(AT_FDCWD, path, t, 0);
     }
     pg_prune_result r;
-    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
+    assert_int_equal(
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
     assert_int_equal(r.swept, 1);
     assert_int_equal(r.entries, 1);
     for (size_t i = 0; i < 4; i++) {
@@ -194,12 +200,14 @@ static void a_torn_usage_file_is_counted_again(void **state)
     (void)state;
     test_folder folder;
     test_folder_make(&folder);
-    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
     char path[600];
     snprintf(path, sizeof path, "%s/usage", folder.path);
     for (uint64_t i = 0; i < 5; i++) {
         test_store(cache, i);
-        test_write_file(path, "PTXUSAGE garbage that is as long as a real one but has no checksum", i * 13);
+        test_write_file(path, "PTXUSAGE garbage that is as long as a real one but has no checksum",
+                        i * 13);
     }
     test_store(cache, 5);
     assert_int_equal(test_exact_usage(folder.path).entries, 6);

@@ -1,5 +1,6 @@
-/* Eight writers and eight readers against a small limit: as processes, and as threads of one cache. The limit
- * holds all the while, no reader sees anything odd, and the sums are exact afterwards.
+/* Eight writers and eight readers against a small limit: as processes, and as threads of one
+ * cache. The limit holds all the while, no reader sees anything odd, and the sums are exact
+ * afterwards.
  *
  * PTXGEN_STORM_SECONDS sets the length of each (4); ctest label "slow" runs them for a minute. */
 #include "cache_helpers.h"
@@ -39,7 +40,8 @@ static void *sail(void *arg)
 
 static bool saw_nothing_odd(pg_cache *cache)
 {
-    static const char *const odd[] = {"write_errors", "read_errors", "corrupt", "other_key", "untrusted", "quarantined"};
+    static const char *const odd[] = {"write_errors", "read_errors", "corrupt",
+                                      "other_key",    "untrusted",   "quarantined"};
     bool ok = true;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         ok = ok && test_counter(cache, odd[i]) == 0;
@@ -54,7 +56,8 @@ static void watch_limit(const char *dir, time_t end)
     size_t looks = 0;
     while (time(NULL) < end) {
         pg_prune_result r;
-        if (pg_space_prune(watcher, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r) == 0) {
+        if (pg_space_prune(watcher, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r) ==
+            0) {
             assert_true(r.bytes <= LIMIT);
             looks++;
         }
@@ -117,7 +120,8 @@ static void threads(void **state)
     assert_true(test_counter(cache, "stores") > 0 && test_counter(cache, "hits") > 0 &&
                 test_counter(cache, "evicted") > 0);
     print_message("%llu stores, %llu hits, %llu evicted, %llu skipped\n",
-                  (unsigned long long)test_counter(cache, "stores"), (unsigned long long)test_counter(cache, "hits"),
+                  (unsigned long long)test_counter(cache, "stores"),
+                  (unsigned long long)test_counter(cache, "hits"),
                   (unsigned long long)test_counter(cache, "evicted"),
                   (unsigned long long)test_counter(cache, "stores_skipped"));
     pg_cache_destroy(cache);

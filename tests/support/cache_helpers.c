@@ -24,20 +24,23 @@ void test_log_init(test_log *t)
     t->log = (pg_log){keep_line, t, PTXGEN_LOG_DEBUG};
 }
 
-/* The cache keeps away from a disk with less than 64 MiB left, which is all that a container's /dev/shm has. */
+/* The cache keeps away from a disk with less than 64 MiB left, which is all that a container's
+ * /dev/shm has. */
 static const char *default_parent(void)
 {
     struct statvfs s;
     const char *tmp = getenv("TMPDIR");
     if (tmp)
         return tmp;
-    bool roomy = statvfs("/dev/shm", &s) == 0 && (uint64_t)s.f_bavail * s.f_frsize > (uint64_t)512 << 20;
+    bool roomy = statvfs("/dev/shm", &s) == 0 && (uint64_t)s.f_bavail * s.f_frsize > (uint64_t)512
+                                                                                         << 20;
     return roomy && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
 void test_folder_make_in(test_folder *folder, const char *parent)
 {
-    snprintf(folder->path, sizeof folder->path, "%s/ptxgen-test-XXXXXX", parent ? parent : default_parent());
+    snprintf(folder->path, sizeof folder->path, "%s/ptxgen-test-XXXXXX",
+             parent ? parent : default_parent());
     assert_non_null(mkdtemp(folder->path));
 }
 
@@ -104,7 +107,8 @@ void test_write_file(const char *path, const void *bytes, size_t n)
 void test_kernel_make(test_kernel *k, uint64_t i)
 {
     memset(k, 0, sizeof *k);
-    snprintf(k->key, sizeof k->key, "kernel=%llu\nfamily=made_up\narch=sm_90a\nassembler=none 1.0\n",
+    snprintf(k->key, sizeof k->key,
+             "kernel=%llu\nfamily=made_up\narch=sm_90a\nassembler=none 1.0\n",
              (unsigned long long)i);
     k->key_size = strlen(k->key);
     snprintf(k->params, sizeof k->params, "n=%llu", (unsigned long long)i);
@@ -116,26 +120,41 @@ void test_kernel_make(test_kernel *k, uint64_t i)
     }
     for (size_t b = 0; b < ptx_size; b++)
         k->ptx[b] = (char)('a' + (b + i) % 26);
-    k->entry = (pg_cache_entry){
-        .message = "", .error_file = "", .family = "made_up", .params = k->params, .entry_name = "k",
-        .assembler = "none 1.0", .log = i % 2 ? "a line\nanother" : "", .arch = 901,
-        .registers = (int32_t)(i % 256), .shared_bytes = 1024, .local_bytes = -1, .spill_bytes = -1,
-        .emit_us = 12.5, .assemble_us = 1e4 + (double)i, .created = 1700000000 + (int64_t)i % 1000,
-        .cubin = k->cubin, .cubin_size = cubin_size, .ptx = k->ptx, .ptx_size = ptx_size};
+    k->entry = (pg_cache_entry){.message = "",
+                                .error_file = "",
+                                .family = "made_up",
+                                .params = k->params,
+                                .entry_name = "k",
+                                .assembler = "none 1.0",
+                                .log = i % 2 ? "a line\nanother" : "",
+                                .arch = 901,
+                                .registers = (int32_t)(i % 256),
+                                .shared_bytes = 1024,
+                                .local_bytes = -1,
+                                .spill_bytes = -1,
+                                .emit_us = 12.5,
+                                .assemble_us = 1e4 + (double)i,
+                                .created = 1700000000 + (int64_t)i % 1000,
+                                .cubin = k->cubin,
+                                .cubin_size = cubin_size,
+                                .ptx = k->ptx,
+                                .ptx_size = ptx_size};
 }
 
 bool test_kernel_equal(const test_kernel *k, const pg_cache_entry *e)
 {
     const pg_cache_entry *w = &k->entry;
-    return e->status == w->status && strcmp(e->family, w->family) == 0 && strcmp(e->params, w->params) == 0 &&
-           strcmp(e->entry_name, w->entry_name) == 0 && strcmp(e->assembler, w->assembler) == 0 &&
-           strcmp(e->log, w->log) == 0 && strcmp(e->message, w->message) == 0 && e->arch == w->arch &&
+    return e->status == w->status && strcmp(e->family, w->family) == 0 &&
+           strcmp(e->params, w->params) == 0 && strcmp(e->entry_name, w->entry_name) == 0 &&
+           strcmp(e->assembler, w->assembler) == 0 && strcmp(e->log, w->log) == 0 &&
+           strcmp(e->message, w->message) == 0 && e->arch == w->arch &&
            e->registers == w->registers && e->shared_bytes == w->shared_bytes &&
            e->local_bytes == w->local_bytes && e->spill_bytes == w->spill_bytes &&
            memcmp(&e->emit_us, &w->emit_us, sizeof(double)) == 0 &&
-           memcmp(&e->assemble_us, &w->assemble_us, sizeof(double)) == 0 && e->created == w->created &&
-           e->cubin_size == w->cubin_size && memcmp(e->cubin, w->cubin, w->cubin_size) == 0 &&
-           e->ptx_size == w->ptx_size && memcmp(e->ptx, w->ptx, w->ptx_size) == 0 && e->ptx[e->ptx_size] == 0 &&
+           memcmp(&e->assemble_us, &w->assemble_us, sizeof(double)) == 0 &&
+           e->created == w->created && e->cubin_size == w->cubin_size &&
+           memcmp(e->cubin, w->cubin, w->cubin_size) == 0 && e->ptx_size == w->ptx_size &&
+           memcmp(e->ptx, w->ptx, w->ptx_size) == 0 && e->ptx[e->ptx_size] == 0 &&
            (uintptr_t)e->cubin % 64 == 0;
 }
 
@@ -185,7 +204,8 @@ pg_usage test_exact_usage(const char *dir)
         &(pg_cache_config){.dir = dir, .max_bytes = UINT64_MAX, .max_entries = UINT64_MAX}, NULL);
     assert_int_equal(pg_space_enter(cache, 0, &t), 0);
     pg_space_leave(cache, &t, 0, 0);
-    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
+    assert_int_equal(
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
     assert_int_equal(t.usage.entries, r.entries);
     assert_int_equal(t.usage.bytes, r.bytes);
     pg_cache_destroy(cache);

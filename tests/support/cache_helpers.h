@@ -1,5 +1,5 @@
-/* Helpers of the cache's tests: a fresh folder, made-up kernels whose bytes follow from their number, a log
- * that is kept. */
+/* Helpers of the cache's tests: a fresh folder, made-up kernels whose bytes follow from their
+ * number, a log that is kept. */
 #ifndef CACHE_HELPERS_H
 #define CACHE_HELPERS_H
 
@@ -16,8 +16,8 @@ typedef struct test_log {
 } test_log;
 void test_log_init(test_log *t);
 
-/* A new empty folder below `parent`; NULL: TMPDIR, a roomy /dev/shm or /tmp. Removed with all it holds by
- * test_folder_remove. */
+/* A new empty folder below `parent`; NULL: TMPDIR, a roomy /dev/shm or /tmp. Removed with all it
+ * holds by test_folder_remove. */
 typedef struct test_folder {
     char path[512];
 } test_folder;
@@ -55,16 +55,18 @@ pg_usage test_exact_usage(const char *dir);
 
 /* The real files, with faults. All fields may be changed between calls; zero: no fault. */
 typedef struct faulty_files {
-    pg_files files;        /* pass this */
+    pg_files files;         /* pass this */
     _Atomic uint64_t calls; /* made so far */
-    uint64_t fail_from, fail_count; /* the calls number fail_from .. + fail_count - 1 (from 1) fail ... */
-    int error;                      /* ... with this errno */
-    const char *only;      /* only calls of this name count and fail; NULL: all. "create": an open to write */
-    bool kill;             /* instead of failing, the process dies of SIGKILL in that call */
-    uint32_t owner;        /* files and folders look like this user's, when not 0 */
-    uint64_t filesystem;   /* statfs magic, when not 0 */
+    uint64_t fail_from,
+        fail_count; /* the calls number fail_from .. + fail_count - 1 (from 1) fail ... */
+    int error;      /* ... with this errno */
+    const char
+        *only; /* only calls of this name count and fail; NULL: all. "create": an open to write */
+    bool kill; /* instead of failing, the process dies of SIGKILL in that call */
+    uint32_t owner;                  /* files and folders look like this user's, when not 0 */
+    uint64_t filesystem;             /* statfs magic, when not 0 */
     uint64_t free_bytes, free_files; /* when not 0 */
-    int64_t clock_offset;  /* added to now */
+    int64_t clock_offset;            /* added to now */
 } faulty_files;
 void faulty_files_init(faulty_files *f);
 /* From now on the calls number `from` to from + count - 1 fail; `only` as above. */

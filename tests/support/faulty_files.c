@@ -1,4 +1,5 @@
-/* Wraps each call of the file table: counts it, fails it when its turn has come, else does the real thing. */
+/* Wraps each call of the file table: counts it, fails it when its turn has come, else does the
+ * real thing. */
 #include "cache_helpers.h"
 
 #include <errno.h>
@@ -27,13 +28,18 @@ static int fault(const faulty_files *f)
         return fails(f, #name) ? (type)fault(f) : pg_files_libc.name args;                         \
     }
 
-WRAP(int64_t, read_at, (void *user, int fd, void *to, size_t n, uint64_t offset), (NULL, fd, to, n, offset))
+WRAP(int64_t, read_at, (void *user, int fd, void *to, size_t n, uint64_t offset),
+     (NULL, fd, to, n, offset))
 WRAP(int, set_modified, (void *user, int fd, int64_t s), (NULL, fd, s))
-WRAP(int, set_mode, (void *user, int folder, const char *name, unsigned mode), (NULL, folder, name, mode))
-WRAP(int, rename, (void *user, int a, const char *from, int b, const char *to), (NULL, a, from, b, to))
+WRAP(int, set_mode, (void *user, int folder, const char *name, unsigned mode),
+     (NULL, folder, name, mode))
+WRAP(int, rename, (void *user, int a, const char *from, int b, const char *to),
+     (NULL, a, from, b, to))
 WRAP(int, unlink, (void *user, int folder, const char *name), (NULL, folder, name))
-WRAP(int, make_folder, (void *user, int folder, const char *name, unsigned mode), (NULL, folder, name, mode))
-WRAP(int, list, (void *user, int folder, bool (*visit)(void *, const char *), void *arg), (NULL, folder, visit, arg))
+WRAP(int, make_folder, (void *user, int folder, const char *name, unsigned mode),
+     (NULL, folder, name, mode))
+WRAP(int, list, (void *user, int folder, bool (*visit)(void *, const char *), void *arg),
+     (NULL, folder, visit, arg))
 WRAP(int, lock, (void *user, int fd, uint64_t offset, pg_file_lock what), (NULL, fd, offset, what))
 WRAP(int, replace, (void *user, int fd, int target), (NULL, fd, target))
 
@@ -119,13 +125,25 @@ static int64_t faulty_now(void *user)
 void faulty_files_init(faulty_files *f)
 {
     memset(f, 0, sizeof *f);
-    f->files = (pg_files){
-        .user = f, .open = faulty_open, .close = faulty_close, .stat = faulty_stat,
-        .stat_at = faulty_stat_at, .read_at = faulty_read_at, .write_at = faulty_write_at,
-        .sync = faulty_sync, .set_modified = faulty_set_modified, .set_mode = faulty_set_mode,
-        .rename = faulty_rename, .unlink = faulty_unlink, .make_folder = faulty_make_folder,
-        .list = faulty_list, .space = faulty_space, .filesystem = faulty_filesystem,
-        .lock = faulty_lock, .replace = faulty_replace, .now = faulty_now};
+    f->files = (pg_files){.user = f,
+                          .open = faulty_open,
+                          .close = faulty_close,
+                          .stat = faulty_stat,
+                          .stat_at = faulty_stat_at,
+                          .read_at = faulty_read_at,
+                          .write_at = faulty_write_at,
+                          .sync = faulty_sync,
+                          .set_modified = faulty_set_modified,
+                          .set_mode = faulty_set_mode,
+                          .rename = faulty_rename,
+                          .unlink = faulty_unlink,
+                          .make_folder = faulty_make_folder,
+                          .list = faulty_list,
+                          .space = faulty_space,
+                          .filesystem = faulty_filesystem,
+                          .lock = faulty_lock,
+                          .replace = faulty_replace,
+                          .now = faulty_now};
 }
 
 void faulty_files_set(faulty_files *f, const char *only, int error, uint64_t from, uint64_t count)
