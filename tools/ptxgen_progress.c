@@ -12,8 +12,7 @@ static void draw(const cli_progress *p, const char *what)
     for (size_t i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %zu/%zu %.40s", p->label, bar, p->done, p->total,
-            what ? what : "");
+    fprintf(stderr, "\r\033[K%s [%s] %zu/%zu %.40s", p->label, bar, p->done, p->total, what ? what : "");
 }
 
 cli_progress cli_progress_begin(const char *label, size_t total)
@@ -31,9 +30,14 @@ void cli_progress_step(cli_progress *p, const char *what)
         draw(p, what);
 }
 
-void cli_progress_end(cli_progress *p)
+void cli_progress_clear(const cli_progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
+}
+
+void cli_progress_end(cli_progress *p)
+{
+    cli_progress_clear(p);
     p->shown = false;
 }

@@ -23,8 +23,7 @@ ptxgen_status pg_kernel_id_resolve(pg_kernel_id *id, ptxgen_error *err)
 {
     const pg_arch *arch = pg_arch_find(id->key[0]);
     if (!arch)
-        return pg_fail(err, PTXGEN_EINVAL, "architecture number %lld is not known",
-                       (long long)id->key[0]);
+        return pg_fail(err, PTXGEN_EINVAL, "architecture number %lld is not known", (long long)id->key[0]);
     return id->family->resolve(id->key, arch, err);
 }
 
@@ -112,8 +111,7 @@ static ptxgen_status emit_into(ptxgen_kernel *k, ptxgen_error *err)
     return pg_emit_failed(&k->emitted) ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
-                             ptxgen_error *err)
+ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
 {
     PG_TRY(kernel_create(ctx, id, out, err));
     (*out)->origin = PTXGEN_ORIGIN_EMITTED;
@@ -128,19 +126,35 @@ ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel 
 /* ---- assembling ---- */
 
 /* The key: everything that decides the cubin, a line each. */
-static ptxgen_status write_key(ptxgen_kernel *k, ptxgen_error *err)
+static ptxgen_status write_key(const pg_kernel_id *id, const char *assembler, pg_buf *b, ptxgen_error *err)
 {
-    const pg_family *f = k->id.family;
-    pg_buf *b = &k->key_text;
+    const pg_family *f = id->family;
     pg_buf_printf(b, "format=%d\nfamily=%s\n", KEY_FORMAT, f->name);
     for (size_t i = 0; i < f->params.count; i++) {
         const pg_param *p = &f->params.rows[i];
         pg_buf_printf(b, "%s=", p->name);
-        pg_param_print_value(p, k->id.key[p->offset / sizeof(int64_t)], b);
+        pg_param_print_value(p, id->key[p->offset / sizeof(int64_t)], b);
         pg_buf_putc(b, '\n');
     }
-    pg_buf_printf(b, "assembler=%s\ngenerator=%s\n", k->assembler, PG_GENERATOR_FINGERPRINT);
+    pg_buf_printf(b, "assembler=%s\ngenerator=%s\n", assembler, PG_GENERATOR_FINGERPRINT);
     return b->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out, size_t size,
+                         ptxgen_error *err)
+{
+    pg_kernel_id id;
+    ptxgen_assembler kind;
+    const char *identity;
+    PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
+    PG_TRY(pg_toolkit_choose(ctx->toolkit, id.family->whole_program, &kind, &identity, err));
+    pg_buf text;
+    pg_buf_init(&text, &ctx->alloc);
+    ptxgen_status status = write_key(&id, identity, &text, err);
+    if (status == PTXGEN_OK && size > 0)
+        snprintf(out, size, "%s", pg_buf_text(&text));
+    pg_buf_fini(&text);
+    return status;
 }
 
 /* An assembler speaks of PTX lines; the reader wants the template's. */
@@ -150,9 +164,8 @@ static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
         return;
     const pg_line_origin o = pg_emit_origin(&k->emitted, err->line);
     if (o.line)
-        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s",
-                   o.file, o.line, err->line, k->id.family->name, pg_buf_text(&k->params),
-                   err->message);
+        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s", o.file, o.line,
+                   err->line, k->id.family->name, pg_buf_text(&k->params), err->message);
 }
 
 static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err)
@@ -165,8 +178,7 @@ static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxg
         .whole_program = k->id.family->whole_program,
     };
     const double start = now_us();
-    const ptxgen_status status =
-        pg_toolkit_assemble(k->ctx->toolkit, kind, &request, &k->assembly, err);
+    const ptxgen_status status = pg_toolkit_assemble(k->ctx->toolkit, kind, &request, &k->assembly, err);
     k->assemble_us = now_us() - start;
     k->origin = PTXGEN_ORIGIN_ASSEMBLED;
     locate_in_template(k, err);
@@ -218,7 +230,7 @@ static ptxgen_status fill(ptxgen_kernel *k, ptxgen_error *err)
     const char *identity;
     PG_TRY(pg_toolkit_choose(k->ctx->toolkit, k->id.family->whole_program, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
-    PG_TRY(write_key(k, err));
+    PG_TRY(write_key(&k->id, k->assembler, &k->key_text, err));
     if (load_from_disk(k))
         return PTXGEN_OK;
     uint64_t token;
@@ -234,8 +246,7 @@ static ptxgen_status fill(ptxgen_kernel *k, ptxgen_error *err)
     return status;
 }
 
-static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
-                           ptxgen_error *err)
+static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
 {
     if (!id->assembled)
         return pg_kernel_emit(ctx, id, out, err);
@@ -248,8 +259,7 @@ static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **
     return status;
 }
 
-ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
-                            ptxgen_error *err)
+ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
 {
     *out = NULL;
     return pg_kernel_table_get(ctx->kernels, ctx, id, build, out, err);
@@ -260,8 +270,7 @@ ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel *
 static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err)
 {
     const pg_plan_head *head = (const pg_plan_head *)k->plan;
-    pg_image image = {
-        .entry = head->entry, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
+    pg_image image = {.entry = head->entry, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
     image.ptx = pg_kernel_ptx(k, &image.ptx_size);
     image.cubin = pg_kernel_cubin(k, &image.cubin_size);
     pg_loaded *loaded = atomic_load(&k->loaded);
@@ -278,8 +287,7 @@ static ptxgen_status refuse_capture(const pg_kernel_id *id, ptxgen_error *err)
     pg_buf_init(&text, &pg_alloc_libc);
     pg_params_print(&id->family->params, id->key, &text);
     pg_fail(err, PTXGEN_ECAPTURE,
-            "%s %s is not loaded and the stream is being captured: call ptxgen_get for it (or run "
-            "it once) before"
+            "%s %s is not loaded and the stream is being captured: call ptxgen_get for it (or run it once) before"
             " the capture begins",
             id->family->name, pg_buf_text(&text));
     pg_buf_fini(&text);
@@ -292,8 +300,7 @@ static bool is_ready(ptxgen_kernel *k, pg_device *device)
     return loaded && device->ops->ready(device, loaded);
 }
 
-ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
-                             ptxgen_error *err)
+ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream, ptxgen_error *err)
 {
     if (is_ready(k, device))
         return PTXGEN_OK;
@@ -318,8 +325,8 @@ ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *device, ptxge
     return status;
 }
 
-ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id,
-                                   ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err)
+ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id, ptxgen_stream stream,
+                                   ptxgen_kernel **out, ptxgen_error *err)
 {
     id->assembled = device->ops->kind != PTXGEN_DEVICE_EMULATOR;
     *out = pg_kernel_table_find(ctx->kernels, id);

@@ -35,6 +35,28 @@ static const char *what_else(const uint8_t *p, size_t size)
     return "it is not an ELF file";
 }
 
+static bool header_at(const pg_cubin_elf *e, uint32_t i, Elf64_Shdr *out)
+{
+    if (i >= e->section_count)
+        return false;
+    memcpy(out, e->bytes + e->sections_at + (uint64_t)i * sizeof *out, sizeof *out);
+    return true;
+}
+
+/* false when anything that the header or a section promises lies outside the bytes. NVIDIA's own section types
+ * are left out: which of them take room in the file is not documented. */
+static bool is_whole(const pg_cubin_elf *e, const Elf64_Ehdr *h)
+{
+    Elf64_Shdr s;
+    if (h->e_shentsize != sizeof s || !range(e, h->e_shoff, (uint64_t)h->e_shnum * sizeof s) ||
+        !range(e, h->e_phoff, (uint64_t)h->e_phnum * h->e_phentsize))
+        return false;
+    for (uint32_t i = 0; header_at(e, i, &s); i++)
+        if (s.sh_type != SHT_NOBITS && s.sh_type < SHT_LOPROC && !range(e, s.sh_offset, s.sh_size))
+            return false;
+    return true;
+}
+
 const char *pg_cubin_open(const void *bytes, size_t size, pg_cubin_elf *out)
 {
     Elf64_Ehdr h;
@@ -53,18 +75,7 @@ const char *pg_cubin_open(const void *bytes, size_t size, pg_cubin_elf *out)
                           .sections_at = h.e_shoff,
                           .section_count = h.e_shnum,
                           .names_section = h.e_shstrndx};
-    if (h.e_shentsize != sizeof(Elf64_Shdr) ||
-        !range(out, h.e_shoff, (uint64_t)h.e_shnum * sizeof(Elf64_Shdr)))
-        return "it is cut off, or its section table is damaged";
-    return NULL;
-}
-
-static bool header_at(const pg_cubin_elf *e, uint32_t i, Elf64_Shdr *out)
-{
-    if (i >= e->section_count)
-        return false;
-    memcpy(out, e->bytes + e->sections_at + (uint64_t)i * sizeof *out, sizeof *out);
-    return true;
+    return is_whole(out, &h) ? NULL : "it is cut off, or its section table is damaged";
 }
 
 /* The text at `offset` of string table `section`; "" when it does not end inside it. */

@@ -1,4 +1,4 @@
-# compile: the cubin, the report, manifests, and what happens without an assembler.
+# compile: the cubin, the report, and what happens without an assembler.
 . tests/support/cli.sh
 
 ok compile scatter_add n=4 --dry-run
@@ -13,11 +13,6 @@ if grep -q '^nvptxcompiler *missing' .out; then
     refuse 5 'no assembler in .*empty: install' compile scatter_add n=4 --toolkit empty -o x.cubin
 fi
 refuse 2 'which kernel\?' compile
-refuse 2 "'scatter_add' and --manifest" compile scatter_add --manifest m
-refuse 2 '-o is for one kernel' compile --manifest m -o x
-refuse 5 'cannot read absent: No such file' compile --manifest absent
-: >none
-refuse 2 'none names no kernel' compile --manifest none
 rm -r empty
 
 have_assembler || skip "no assembler here"
@@ -39,24 +34,3 @@ t compile scatter_add dtype=bf16 n=512 -o -
 expect_code 0
 cmp .out k.cubin
 expect_err '^origin'
-
-# A manifest: comments, blank lines, a bad line that does not stop the others.
-cat >m <<END
-# kernels of the service
-scatter_add n=4 dtype=f32
-
-scatter_add n=8 dtype=bf16   # two
-scatter_add n=8 dtype=bf17
-scatter_add dtype=bf16 n=512
-END
-t compile --manifest m
-expect_code 2
-expect_out '^4 kernels: 2 assembled, 1 were in the cache, 1 failed$'
-expect_err '^ptxgen: m:5: scatter_add n=8 dtype=bf17: .*bf17'
-sed -i /bf17/d m
-ok compile --manifest m --json
-expect_out '"cached":.*3'
-ok compile --manifest m --dry-run
-expect_out '^3 kernels would be compiled, 0 are refused$'
-"$PTXGEN" compile --manifest - <m >.out 2>.err
-expect_out '^3 kernels: 0 assembled, 3 were in the cache, 0 failed$'

@@ -17,7 +17,7 @@ static struct {
     int (*cuStreamBeginCapture)(ptxgen_stream, int mode);
     int (*cuStreamEndCapture)(ptxgen_stream, void **graph);
     int (*cuGraphDestroy)(void *);
-    int (*cuCtxCreate)(pg_cu_context *, unsigned flags, int ordinal);
+    int (*cuCtxCreate)(pg_cu_context *, unsigned flags, int device);
     int (*cuCtxDestroy)(pg_cu_context);
     int (*cuDevicePrimaryCtxReset)(int);
 } more;

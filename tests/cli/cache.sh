@@ -1,0 +1,116 @@
+# cache and inspect: what is in the folder, why a kernel is not, checking, removing, packing.
+. tests/support/cli.sh
+
+refuse 2 'do what\?' cache
+refuse 2 "has no 'lst'; did you mean 'ls'\?" cache lst
+refuse 2 'usage: ptxgen cache show ENTRY' cache show
+refuse 2 'usage: ptxgen cache stats$' cache stats now
+refuse 5 'absent does not exist' cache ls --cache-dir absent
+refuse 2 'memory only; there is nothing to look at' cache ls --cache-dir ""
+PTXGEN_CACHE=off t cache ls
+expect_code 5
+expect_err 'there is no cache folder'
+ok cache path
+expect_out "^$work/.cache$"
+have_assembler || skip "no assembler here"
+
+for n in 8 16 512; do ok compile scatter_add n=$n dtype=bf16 arch=sm_90a; done
+t cache ls sort=size
+expect_code 0
+expect_err '^ptxgen: 3 entries, [0-9]+ bytes$'
+[ "$(grep -c 'sm_90a  *scatter_add ' .out)" = 3 ] || die "ls does not show three kernels"
+awk 'NR > 1 { if (NR > 2 && $4 > last) exit 1; last = $4 }' .out || die "not sorted by size"
+t cache ls arch=sm_100a
+expect_err '^ptxgen: 0 entries'
+t cache ls family=scatter_add newer=1h
+expect_err '^ptxgen: 3 entries'
+t cache ls older=1h
+expect_err '^ptxgen: 0 entries'
+refuse 2 "'sort=x' is not understood" cache ls sort=x
+refuse 2 "'older=1y' is not understood" cache ls older=1y
+ok cache ls --json
+[ "$(grep -c '"hash"' .out)" = 3 ] || die "ls --json does not list three"
+
+"$PTXGEN" cache ls >.ls 2>/dev/null
+entry=$(sed -n '/ n=512 /s/ .*//p' .ls)
+rm .ls
+ok cache show "$entry"
+cp .out shown
+expect_out "^entry +$entry"
+expect_out '^arch +sm_90a$'
+expect_out '^tool +[a-zA-Z]'
+expect_out '^  registers +[1-9]'
+expect_out '^  n=512$'
+file=$(sed -n 's/^file  *\([^,]*\),.*/\1/p' .out)
+ok inspect "$entry"
+cmp .out shown || die "inspect ENTRY and cache show differ"
+ok inspect "$file"
+cmp .out shown || die "inspect FILE and cache show differ"
+ok emit scatter_add n=512 dtype=bf16 arch=sm_90a -o want.ptx
+ok cache show "$entry" --ptx -o got.ptx
+cmp want.ptx got.ptx
+ok compile scatter_add n=512 dtype=bf16 arch=sm_90a -o want.cubin
+ok cache show "$entry" --cubin -o got.cubin
+cmp want.cubin got.cubin
+ok inspect got.cubin
+expect_out '^arch +sm_90a$'
+expect_out '^kernel +scatter_add_'
+ok inspect got.cubin --json
+expect_out '"registers":.*[1-9]'
+refuse 2 'not both' cache show "$entry" --ptx --cubin
+refuse 2 'cache: .*zzzz|zzzz' inspect zzzz
+refuse 2 'absent.cubin does not exist' inspect absent.cubin
+refuse 2 'want.ptx: ' inspect want.ptx
+head -c 500 got.cubin >cut.cubin
+refuse 2 'cut.cubin: ' inspect cut.cubin
+rm -f ./*.ptx ./*.cubin shown
+
+ok cache why scatter_add n=512 dtype=bf16 arch=sm_90a
+expect_out '^it is there: '
+t cache why scatter_add n=512 dtype=f16 arch=sm_90a
+expect_code 1
+expect_out '^  dtype +wanted f16, found bf16$'
+refuse 2 'n=x' cache why scatter_add n=x
+ok cache verify --recompile
+expect_out '^3 entries checked, 0 damaged, 0 different'
+ok cache stats
+expect_out ' 3  entries$'
+
+ok cache export p
+expect_out '^exported 3 entries'
+t cache ls --cache-dir p
+expect_err '^ptxgen: 3 entries'
+t cache prune entries=1 --dry-run
+expect_out '^would remove 2 entries'
+[ "$(find .cache/v1 -type f -path '*/v1/??/*' | wc -l)" = 3 ] || die "a dry run removed something"
+ok cache prune entries=1
+expect_out '^removed 2 entries'
+refuse 2 "'entries=0' is not understood" cache prune entries=0
+refuse 2 'usage: ptxgen cache prune' cache prune
+ok cache import p
+expect_out '^imported 2 entries.* 1 were there already'
+
+# A damaged entry: named by verify and ls, a miss for compile, which puts a sound one in its place.
+printf 'X' | dd of="$file" bs=1 seek=3000 conv=notrunc 2>/dev/null
+t cache verify
+expect_code 1
+expect_out '^3 entries checked, 1 damaged'
+expect_out "^$entry  "
+t cache ls
+expect_out "^$entry .*damaged: "
+t inspect "$entry"
+expect_code 1
+expect_out '^damaged '
+ok compile scatter_add n=512 dtype=bf16 arch=sm_90a
+expect_out '^origin +assembled$'
+ok cache verify
+
+ok cache clear --dry-run
+expect_out '^would remove 3 entries'
+ok cache clear
+expect_out '^removed 3 entries'
+t cache ls
+expect_err '^ptxgen: 0 entries, 0 bytes$'
+t cache why scatter_add n=4
+expect_code 1
+expect_out 'the cache is empty'

@@ -1,0 +1,50 @@
+# prewarm: a manifest of kernels into the cache, in parallel; one bad line does not stop the others.
+. tests/support/cli.sh
+
+refuse 2 'which kernels\?' prewarm
+refuse 5 'cannot read absent: No such file' prewarm absent
+: >none
+refuse 2 'none names no kernel' prewarm none
+head -c 100 /dev/zero >binary
+refuse 2 'binary is no text file' prewarm binary
+
+cat >m <<END
+# kernels of the service
+scatter_add n=4 dtype=f32
+
+scatter_add n=8 dtype=bf16   # two
+scatter_add n=8 dtype=bf17
+scatter_add	dtype=bf16 n=512
+END
+t prewarm m --dry-run
+expect_code 2
+expect_out '^3 kernels would be compiled, 1 are refused$'
+[ ! -e .cache ] || die "a dry run made the cache folder"
+
+have_assembler || skip "no assembler here"
+
+t prewarm m -j 3
+expect_code 2
+expect_out '^4 kernels: 3 assembled, 0 were in the cache, 1 failed$'
+expect_err '^ptxgen: m:5: scatter_add n=8 dtype=bf17: .*bf17'
+[ "$(wc -l <.err)" = 1 ] || die "standard error has more than the one failure"
+sed -i /bf17/d m
+ok prewarm m --json
+expect_out '"cached":.*3'
+# Another process finds each of them.
+ok compile scatter_add n=8 dtype=bf16
+expect_out '^origin +disk$'
+
+ok prewarm m --arch sm_90a,sm_100a
+expect_out '^6 kernels: 6 assembled, 0 were in the cache, 0 failed$'
+ok compile scatter_add n=8 dtype=bf16 arch=sm_100a
+expect_out '^origin +disk$'
+"$PTXGEN" prewarm - -v <m >.out 2>.err
+expect_out '^3 kernels: 0 assembled, 3 were in the cache, 0 failed$'
+expect_err 'n=512 .*: was there$'
+
+# Nothing to assemble with: every line says so, and the exit code is the system's.
+mkdir empty
+t prewarm m --toolkit empty --assembler ptxas --cache-dir other
+expect_code 5
+expect_out '^3 kernels: 0 assembled, 0 were in the cache, 3 failed$'

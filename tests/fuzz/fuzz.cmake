@@ -1,0 +1,20 @@
+# Fuzz targets: one fuzz_<name>.c with LLVMFuzzerTestOneInput each, inputs in corpus/<name>/. Preset fuzz lets
+# libFuzzer drive them; every other build replays the inputs as a test, label "fuzz".
+file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/fuzz_*.c)
+foreach(source ${fuzz_sources})
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE fuzz_ "" subject ${name})
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE ptxgen_test_support)
+    ptxgen_compile_options(${name})
+    if(PTXGEN_FUZZ)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        set(replay_options -runs=0)
+    else()
+        target_sources(${name} PRIVATE fuzz/replay.c)
+        set(replay_options "")
+    endif()
+    add_test(NAME fuzz/${name} COMMAND ${name} ${replay_options} tests/fuzz/corpus/${subject}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+endforeach()

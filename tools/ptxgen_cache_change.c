@@ -1,0 +1,282 @@
+/* ptxgen cache verify, clear, prune, export, import. */
+#include "ptxgen_cache.h"
+#include "ptxgen_progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- verify ------------------------------------------------------------------------------------ */
+
+typedef struct verifying {
+    const cli_settings *set;
+    ptxgen *ctx; /* of --recompile */
+    cJSON *bad;  /* NULL without --json */
+} verifying;
+
+static bool report_bad(void *user, const ptxgen_cache_record *r)
+{
+    verifying *v = user;
+    if (v->bad) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "hash", r->hash);
+        cJSON_AddStringToObject(o, "fault", r->fault);
+        cJSON_AddItemToArray(v->bad, o);
+    } else {
+        printf("%.12s  %s\n", r->hash, r->fault);
+    }
+    return true;
+}
+
+/* The value of one line of a key, cut to size. */
+static bool key_line(const char *key, const char *name, char *out, size_t size)
+{
+    const size_t n = strlen(name);
+    for (const char *p = key; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            snprintf(out, size, "%.*s", (int)strcspn(p + n + 1, "\n"), p + n + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An entry is right when a fresh build with the same assembler has the same PTX and the same cubin. */
+static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, size_t why_size)
+{
+    verifying *v = user;
+    ptxgen_error err = {0};
+    ptxgen_kernel *kernel = NULL;
+    char old[128], fresh[128];
+    if (r->status != PTXGEN_OK)
+        return true;
+    if (ptxgen_compile(v->ctx, r->family, r->params, &kernel, &err) != PTXGEN_OK) {
+        snprintf(why, why_size, "cannot be built here: %.200s", err.message);
+        return false;
+    }
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_kernel_describe(kernel, &info);
+    bool same = false;
+    if (strcmp(info.key, r->key) != 0) {
+        const bool generator = key_line(r->key, "generator", old, sizeof old) &&
+                               key_line(info.key, "generator", fresh, sizeof fresh) && strcmp(old, fresh) != 0;
+        snprintf(why, why_size, generator ? "written by another version of ptxgen: not comparable"
+                                          : "made by another assembler (%.100s): not comparable", r->assembler);
+    } else if (info.ptx_size != r->ptx_size || memcmp(info.ptx, r->ptx, r->ptx_size) != 0) {
+        snprintf(why, why_size, "its PTX differs from a fresh build's");
+    } else if (info.cubin_size != r->cubin_size || memcmp(info.cubin, r->cubin, r->cubin_size) != 0) {
+        snprintf(why, why_size, "its cubin differs from a fresh build's");
+    } else {
+        same = true;
+    }
+    ptxgen_kernel_unref(kernel);
+    return same;
+}
+
+int cache_verify(const cache_action *a)
+{
+    const cli_settings *set = &a->args->set;
+    ptxgen_error err = {0};
+    ptxgen_cache_check_result result;
+    verifying v = {.set = set, .bad = set->json ? cJSON_CreateArray() : NULL};
+    const ptxgen_cache_check check = {.size = sizeof check,
+                                      .compare = set->recompile ? compare_fresh : NULL,
+                                      .report = report_bad,
+                                      .user = &v};
+    cli_settings memory_only = *set;
+    memory_only.cache_dir = ""; /* a fresh build, not the entry itself */
+    ptxgen_status status = set->recompile ? cli_context(&memory_only, &v.ctx, &err) : PTXGEN_OK;
+    if (status == PTXGEN_OK)
+        status = ptxgen_cache_verify(a->cache, a->args->count > 1 ? a->args->words[1] : NULL, &check, &result, &err);
+    ptxgen_destroy(v.ctx);
+    if (status != PTXGEN_OK) {
+        cJSON_Delete(v.bad);
+        return cli_report(set, &err);
+    }
+    if (v.bad) {
+        cJSON *root = cJSON_CreateObject();
+        cli_json_integer(root, "checked", (int64_t)result.checked);
+        cli_json_integer(root, "damaged", (int64_t)result.damaged);
+        cli_json_integer(root, "different", (int64_t)result.different);
+        cJSON_AddItemToObject(root, "entries", v.bad);
+        cli_json_print(root);
+    } else {
+        printf("%llu entries checked, %llu damaged, %llu different from a fresh build\n",
+               (unsigned long long)result.checked, (unsigned long long)result.damaged,
+               (unsigned long long)result.different);
+    }
+    return result.damaged + result.different > 0 ? CLI_NO : CLI_OK;
+}
+
+/* ---- clear, prune ------------------------------------------------------------------------------ */
+
+/* What a dry run needs of each entry. */
+typedef struct candidate {
+    int64_t used;
+    uint64_t bytes;
+} candidate;
+
+typedef struct candidates {
+    candidate *all; /* owned */
+    size_t count, room;
+} candidates;
+
+static bool note_candidate(void *user, const ptxgen_cache_record *r)
+{
+    candidates *c = user;
+    if (c->count == c->room) {
+        const size_t room = c->room ? c->room * 2 : 256;
+        candidate *more = cli_calloc(room, sizeof *more);
+        if (c->count > 0)
+            memcpy(more, c->all, c->count * sizeof *more);
+        free(c->all);
+        c->all = more;
+        c->room = room;
+    }
+    c->all[c->count++] = (candidate){r->used, r->file_bytes};
+    return true;
+}
+
+static int longest_unused_first(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return (x->used > y->used) - (x->used < y->used);
+}
+
+/* What ptxgen_cache_prune would do, without doing it. */
+static ptxgen_status foresee(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
+                             ptxgen_cache_prune_result *out, ptxgen_error *err)
+{
+    candidates c = {0};
+    const int64_t now = (int64_t)time(NULL);
+    ptxgen_status status = ptxgen_cache_each(cache, note_candidate, &c, err);
+    *out = (ptxgen_cache_prune_result){.entries = c.count};
+    for (size_t i = 0; i < c.count; i++)
+        out->bytes += c.all[i].bytes;
+    if (c.count > 0)
+        qsort(c.all, c.count, sizeof *c.all, longest_unused_first);
+    for (size_t i = 0; i < c.count && status == PTXGEN_OK; i++) {
+        const bool old = rule->unused_for_s > 0 && c.all[i].used < now - rule->unused_for_s;
+        const bool over = (rule->max_bytes > 0 && out->bytes > rule->max_bytes) ||
+                          (rule->max_entries > 0 && out->entries > rule->max_entries);
+        if (!rule->everything && !old && !over)
+            break;
+        out->removed++;
+        out->removed_bytes += c.all[i].bytes;
+        out->entries--;
+        out->bytes -= c.all[i].bytes;
+    }
+    free(c.all);
+    return status;
+}
+
+static int prune_by(const cache_action *a, const ptxgen_cache_prune_rule *rule)
+{
+    const cli_settings *set = &a->args->set;
+    ptxgen_error err = {0};
+    ptxgen_cache_prune_result r = {0};
+    ptxgen_status status = set->dry_run ? foresee(a->cache, rule, &r, &err)
+                                        : ptxgen_cache_prune(a->cache, rule, &r, &err);
+    if (status != PTXGEN_OK)
+        return cli_report(set, &err);
+    if (set->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddBoolToObject(root, "dry_run", set->dry_run);
+        cli_json_integer(root, "removed", (int64_t)r.removed);
+        cli_json_integer(root, "removed_bytes", (int64_t)r.removed_bytes);
+        cli_json_integer(root, "entries", (int64_t)r.entries);
+        cli_json_integer(root, "bytes", (int64_t)r.bytes);
+        cli_json_print(root);
+    } else {
+        printf("%s %llu entries of %llu bytes; %llu of %llu bytes stay\n", set->dry_run ? "would remove" : "removed",
+               (unsigned long long)r.removed, (unsigned long long)r.removed_bytes, (unsigned long long)r.entries,
+               (unsigned long long)r.bytes);
+    }
+    return CLI_OK;
+}
+
+int cache_clear(const cache_action *a)
+{
+    const ptxgen_cache_prune_rule rule = {.size = sizeof rule, .everything = true};
+    return prune_by(a, &rule);
+}
+
+int cache_prune(const cache_action *a)
+{
+    ptxgen_cache_prune_rule rule = {.size = sizeof rule};
+    for (size_t w = 1; w < a->args->count; w++) {
+        const char *word = a->args->words[w], *value;
+        bool good = false;
+        if ((value = cache_word_value(word, "unused")))
+            good = cache_parse_age(value, &rule.unused_for_s) && rule.unused_for_s > 0;
+        else if ((value = cache_word_value(word, "bytes")))
+            good = cache_parse_bytes(value, &rule.max_bytes) && rule.max_bytes > 0;
+        else if ((value = cache_word_value(word, "entries")))
+            good = cache_parse_bytes(value, &rule.max_entries) && rule.max_entries > 0;
+        if (!good)
+            return cli_usage_error(&a->args->set, "'%s' is not understood; prune takes unused=AGE (90s, 5m, 12h, "
+                                                  "30d), bytes=SIZE (64K, 10M, 2G) and entries=N, each above 0", word);
+    }
+    return prune_by(a, &rule);
+}
+
+/* ---- export, import ---------------------------------------------------------------------------- */
+
+typedef struct filter {
+    const char *family, *arch;
+} filter;
+
+static bool passes(void *user, const ptxgen_cache_record *r)
+{
+    const filter *f = user;
+    return (!f->family || strcmp(f->family, r->family) == 0) &&
+           (!f->arch || strcmp(f->arch, ptxgen_arch_name(r->arch)) == 0);
+}
+
+static int print_transfer(const cli_settings *set, const char *verb, const ptxgen_cache_transfer *t)
+{
+    if (set->json) {
+        cJSON *root = cJSON_CreateObject();
+        cli_json_integer(root, "copied", (int64_t)t->copied);
+        cli_json_integer(root, "bytes", (int64_t)t->bytes);
+        cli_json_integer(root, "present", (int64_t)t->present);
+        cli_json_integer(root, "damaged", (int64_t)t->damaged);
+        cli_json_integer(root, "refused", (int64_t)t->refused);
+        cli_json_print(root);
+    } else {
+        printf("%s %llu entries, %llu bytes; %llu were there already, %llu damaged, %llu left out\n", verb,
+               (unsigned long long)t->copied, (unsigned long long)t->bytes, (unsigned long long)t->present,
+               (unsigned long long)t->damaged, (unsigned long long)t->refused);
+    }
+    return CLI_OK;
+}
+
+int cache_export(const cache_action *a)
+{
+    const cli_settings *set = &a->args->set;
+    ptxgen_error err = {0};
+    ptxgen_cache_transfer t = {0};
+    filter f = {0};
+    for (size_t w = 2; w < a->args->count; w++) {
+        const char *word = a->args->words[w], *value;
+        if ((value = cache_word_value(word, "family")))
+            f.family = value;
+        else if ((value = cache_word_value(word, "arch")))
+            f.arch = value;
+        else
+            return cli_usage_error(set, "'%s' is not understood; export takes FILE, family=NAME and arch=ARCH", word);
+    }
+    if (ptxgen_cache_export(a->cache, a->args->words[1], passes, &f, &t, &err) != PTXGEN_OK)
+        return cli_report(set, &err);
+    return print_transfer(set, "exported", &t);
+}
+
+int cache_import(const cache_action *a)
+{
+    ptxgen_error err = {0};
+    ptxgen_cache_transfer t = {0};
+    if (ptxgen_cache_import(a->cache, a->args->words[1], &t, &err) != PTXGEN_OK)
+        return cli_report(&a->args->set, &err);
+    return print_transfer(&a->args->set, "imported", &t);
+}

@@ -1,0 +1,230 @@
+/* ptxgen prewarm: many kernels into the cache, several at a time. */
+#include "ptxgen_file.h"
+#include "ptxgen_json.h"
+#include "ptxgen_command.h"
+#include "ptxgen_progress.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One kernel of the manifest. */
+typedef struct request {
+    const char *family; /* in the manifest's text */
+    char *params;       /* owned */
+    int line;
+} request;
+
+typedef struct manifest {
+    char *text; /* owned; its lines are cut in place */
+    request *requests; /* owned */
+    size_t count;
+} manifest;
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+/* `params` without the word arch=..., and with ` arch=` + arch (n bytes) when arch is given. */
+static char *with_arch(const char *params, const char *arch, size_t n)
+{
+    char *out = cli_calloc(strlen(params) + n + 8, 1), *at = out;
+    for (const char *p = params; *p;) {
+        p += strspn(p, " \t");
+        const size_t length = strcspn(p, " \t");
+        if (length > 0 && !(arch && strncmp(p, "arch=", 5) == 0))
+            at += sprintf(at, "%s%.*s", at == out ? "" : " ", (int)length, p);
+        p += length;
+    }
+    if (arch)
+        sprintf(at, "%sarch=%.*s", at == out ? "" : " ", (int)n, arch);
+    return out;
+}
+
+static size_t arch_count(const char *list)
+{
+    size_t n = 1;
+    for (const char *p = list; p && *p; p++)
+        n += *p == ',';
+    return n;
+}
+
+/* The requests of one line: one, or one for each architecture of the list. */
+static void add_requests(manifest *m, char *line, int number, const char *archs)
+{
+    char *params = line + strcspn(line, " \t");
+    if (*params != '\0')
+        *params++ = '\0';
+    const char *arch = archs;
+    do {
+        const size_t n = arch ? strcspn(arch, ",") : 0;
+        m->requests[m->count++] = (request){line, with_arch(params, arch, n), number};
+        arch = arch && arch[n] == ',' ? arch + n + 1 : NULL;
+    } while (arch);
+}
+
+static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m, ptxgen_error *err)
+{
+    ptxgen_status status = cli_read_text(path, &m->text, err);
+    if (status != PTXGEN_OK)
+        return status;
+    size_t lines = 1;
+    for (const char *p = m->text; *p; p++)
+        lines += *p == '\n';
+    m->requests = cli_calloc(lines * arch_count(archs), sizeof *m->requests);
+    int number = 0;
+    for (char *line = m->text, *next; line; line = next) {
+        number++;
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        line[strcspn(line, "#\r")] = '\0';
+        line += strspn(line, " \t");
+        if (*line != '\0')
+            add_requests(m, line, number, archs);
+    }
+    if (m->count == 0)
+        return cli_fail(err, PTXGEN_EINVAL, "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
+    return PTXGEN_OK;
+}
+
+static void free_manifest(manifest *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        free(m->requests[i].params);
+    free(m->requests);
+    free(m->text);
+}
+
+/* ---- compiling --------------------------------------------------------------------------------- */
+
+typedef struct crew {
+    const cli_args *args;
+    const manifest *m;
+    ptxgen *ctx; /* NULL in a dry run: the lines are only checked */
+    pthread_mutex_t lock; /* of all below */
+    size_t next, assembled, cached, failed;
+    int code; /* of the first failure */
+    cli_progress bar;
+} crew;
+
+static void note(crew *c, const request *r, ptxgen_status status, const ptxgen_kernel *kernel,
+                 const ptxgen_error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    if (status != PTXGEN_OK) {
+        cli_progress_clear(&c->bar);
+        cli_say("%s:%d: %s %s: %s", c->args->words[0], r->line, r->family, r->params, err->message);
+        c->failed++;
+        if (c->code == CLI_OK)
+            c->code = cli_exit_for(status);
+    } else if (kernel) {
+        ptxgen_kernel_info info = {.size = sizeof info};
+        ptxgen_kernel_describe(kernel, &info);
+        const bool assembled = info.origin == PTXGEN_ORIGIN_ASSEMBLED;
+        c->assembled += assembled;
+        c->cached += !assembled;
+        if (c->args->set.verbose) {
+            cli_progress_clear(&c->bar);
+            cli_say("%s %s: %s", info.family, info.params, assembled ? "assembled" : "was there");
+        }
+    }
+    cli_progress_step(&c->bar, r->params);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *work(void *user)
+{
+    crew *c = user;
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        const size_t i = c->next < c->m->count ? c->next++ : c->m->count;
+        pthread_mutex_unlock(&c->lock);
+        if (i == c->m->count)
+            return NULL;
+        const request *r = &c->m->requests[i];
+        ptxgen_error err = {0};
+        ptxgen_kernel *kernel = NULL;
+        char canonical[512];
+        ptxgen_status status = c->ctx ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
+                                      : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
+        note(c, r, status, kernel, &err);
+        ptxgen_kernel_unref(kernel);
+    }
+}
+
+static void work_together(crew *c)
+{
+    int64_t jobs = c->args->set.jobs;
+    if (jobs == 0)
+        jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    if (jobs > (int64_t)c->m->count)
+        jobs = (int64_t)c->m->count;
+    if (jobs < 1)
+        jobs = 1;
+    pthread_t *threads = cli_calloc((size_t)jobs, sizeof *threads);
+    int64_t started = 0;
+    while (started < jobs - 1 && pthread_create(&threads[started], NULL, work, c) == 0)
+        started++;
+    work(c); /* this thread is one of them */
+    for (int64_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+static void print_result(const crew *c)
+{
+    const cli_settings *set = &c->args->set;
+    if (set->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddBoolToObject(root, "dry_run", set->dry_run);
+        cli_json_integer(root, "kernels", (int64_t)c->m->count);
+        cli_json_integer(root, "assembled", (int64_t)c->assembled);
+        cli_json_integer(root, "cached", (int64_t)c->cached);
+        cli_json_integer(root, "failed", (int64_t)c->failed);
+        cli_json_print(root);
+    } else if (set->dry_run) {
+        printf("%zu kernels would be compiled, %zu are refused\n", c->m->count - c->failed, c->failed);
+    } else {
+        printf("%zu kernels: %zu assembled, %zu were in the cache, %zu failed\n", c->m->count, c->assembled,
+               c->cached, c->failed);
+    }
+}
+
+static int run(const cli_args *args)
+{
+    if (args->count != 1)
+        return cli_usage_error(&args->set, "which kernels? `ptxgen prewarm FILE`, a line of it is \"FAMILY "
+                                           "name=value ...\"");
+    ptxgen_error err = {0};
+    manifest m = {0};
+    crew c = {.args = args, .m = &m, .lock = PTHREAD_MUTEX_INITIALIZER};
+    ptxgen_status status = read_manifest(args->words[0], args->set.arch, &m, &err);
+    if (status == PTXGEN_OK && !args->set.dry_run)
+        status = cli_context(&args->set, &c.ctx, &err);
+    if (status == PTXGEN_OK) {
+        c.bar = cli_progress_begin("compiling", m.count);
+        work_together(&c);
+        cli_progress_end(&c.bar);
+        print_result(&c);
+    }
+    ptxgen_destroy(c.ctx);
+    free_manifest(&m);
+    return status == PTXGEN_OK ? c.code : cli_report(&args->set, &err);
+}
+
+const cli_command cli_prewarm = {
+    .name = "prewarm",
+    .usage = "FILE [--arch LIST] [-j N]",
+    .summary = "compile many kernels into the cache",
+    .text = "Compiles the kernels that FILE names into the cache, so that no process has to\n"
+            "assemble them later. A line is \"FAMILY name=value ...\"; # begins a comment;\n"
+            "FILE may be -, standard input. --arch compiles each line for each of a list\n"
+            "of architectures. A line that fails is reported and the others go on; the\n"
+            "exit code is the first failure's. Needs an assembler, no GPU.\n",
+    .examples = "  ptxgen prewarm kernels.txt --cache-dir /srv/ptxgen\n"
+                "  ptxgen prewarm kernels.txt --arch sm_90a,sm_100a -j 8\n"
+                "  echo 'scatter_add n=512 dtype=bf16' | ptxgen prewarm -\n",
+    .options = "arch jobs dry-run verbose assembler toolkit cache-dir json log help",
+    .run = run,
+};
