@@ -62,7 +62,14 @@ typedef enum ptxgen_assembler {
     PTXGEN_ASSEMBLER_DRIVER         /* the CUDA driver's linker; drops setmaxnreg */
 } ptxgen_assembler;
 
-typedef enum ptxgen_dtype { PTXGEN_DTYPE_NONE, PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16 } ptxgen_dtype;
+typedef enum ptxgen_dtype {
+    PTXGEN_DTYPE_NONE,
+    PTXGEN_F32,
+    PTXGEN_F16,
+    PTXGEN_BF16,
+    PTXGEN_S32, /* tcgen05_copy only, like U32 */
+    PTXGEN_U32
+} ptxgen_dtype;
 typedef enum ptxgen_index_type { PTXGEN_INDEX_I64, PTXGEN_INDEX_I32 } ptxgen_index_type;
 
 /* An architecture as a number: SM version * 10 + suffix (0 none, 1 'a', 2 'f'): sm_90a is 901. */

@@ -9,3 +9,6 @@ target_compile_options(stub_libcuda PRIVATE -Wno-cast-function-type)
 
 # 300 forks of a process with a 99 MB library: half a minute.
 set_tests_properties(unit/test_assembler_concurrency PROPERTIES LABELS "unit;slow")
+
+# Some hundred kernels through ptxas: minutes.
+set_tests_properties(unit/test_tcgen05_assemble_all PROPERTIES LABELS "unit;slow" TIMEOUT 3000)

@@ -1,17 +1,20 @@
-/* Golden PTX: a few kernels of scatter_add, byte for byte, so that a change of the emitted text shows up in
+/* Golden PTX: a few kernels of every family, byte for byte, so that a change of the emitted text shows up in
  * review. PTXGEN_UPDATE_GOLDEN=1 rewrites the files. */
 #include "test.h"
 
 #include "ptxgen/ptxgen.h"
 
-static const char *const cases[][2] = {
-    {"scatter_add_seed_f32_n500.ptx", "schedule=seed dtype=f32 n=500"},
-    {"scatter_add_seed_bf16_dynamic.ptx", "schedule=seed dtype=bf16 contig=no index=i32 oob=trap"},
-    {"scatter_add_bulk_f16_n24.ptx", "schedule=bulk dtype=f16 n=24 stages=2"},
-    {"scatter_add_bulk_f32_n1000.ptx", "schedule=bulk dtype=f32 n=1000 contig=no stages=2 oob=unchecked"},
-    {"scatter_add_bulk_bf16_dynamic.ptx", "schedule=bulk dtype=bf16 stages=2 arch=sm_100a"},
-    {"scatter_add_vector_f32_n128.ptx", "schedule=vector dtype=f32 n=128"},
-    {"scatter_add_vector_f16_dynamic.ptx", "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
+static const char *const cases[][3] = {
+    {"scatter_add", "scatter_add_seed_f32_n500.ptx", "schedule=seed dtype=f32 n=500"},
+    {"scatter_add", "scatter_add_seed_bf16_dynamic.ptx", "schedule=seed dtype=bf16 contig=no index=i32 oob=trap"},
+    {"scatter_add", "scatter_add_bulk_f16_n24.ptx", "schedule=bulk dtype=f16 n=24 stages=2"},
+    {"scatter_add", "scatter_add_bulk_f32_n1000.ptx",
+     "schedule=bulk dtype=f32 n=1000 contig=no stages=2 oob=unchecked"},
+    {"scatter_add", "scatter_add_bulk_bf16_dynamic.ptx", "schedule=bulk dtype=bf16 stages=2 arch=sm_100a"},
+    {"scatter_add", "scatter_add_vector_f32_n128.ptx", "schedule=vector dtype=f32 n=128"},
+    {"scatter_add", "scatter_add_vector_f16_dynamic.ptx", "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
+    {"tcgen05_copy", "tcgen05_copy_256x16.ptx", "m=256 n=16 block=8 swizzle=32"},
+    {"tcgen05_copy", "tcgen05_copy_128x64_sm_100f.ptx", "m=128 n=64 arch=sm_100f"},
 };
 
 static char *read_file(const char *path, size_t *size)
@@ -45,8 +48,8 @@ static void emitted_text_is_the_golden_one(void **state)
         ptxgen_kernel_info info = {.size = sizeof info};
         ptxgen_error err;
         char path[512];
-        snprintf(path, sizeof path, PTXGEN_SOURCE_DIR "/tests/golden/%s", cases[i][0]);
-        if (ptxgen_emit(*state, "scatter_add", cases[i][1], &k, &err) != PTXGEN_OK)
+        snprintf(path, sizeof path, PTXGEN_SOURCE_DIR "/tests/golden/%s", cases[i][1]);
+        if (ptxgen_emit(*state, cases[i][0], cases[i][2], &k, &err) != PTXGEN_OK)
             fail_msg("%s", err.message);
         ptxgen_kernel_describe(k, &info);
         if (update) {

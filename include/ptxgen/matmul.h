@@ -1,0 +1,49 @@
+/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a): one call per operation, their plain C answers,
+ * and host helpers. Part of ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default,
+ * refusals leave the output untouched and say what to do).
+ *
+ * All pointers are device memory except in the _oracle functions and the packing helpers. Strides are elements
+ * from row to row, 0 for the dense one. Calls are asynchronous in `stream`; any thread.
+ */
+#ifndef PTXGEN_MATMUL_H
+#define PTXGEN_MATMUL_H
+
+#include "ptxgen/ptxgen.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- out = in, through shared memory and tensor memory -------------------------------------------- */
+
+/* One CTA copies an m x n matrix of 32-bit elements from global memory into swizzled shared memory, from there
+ * with tcgen05.cp into tensor memory, and back out: the tensor-memory copy by itself, to test and to learn from.
+ *
+ * m is 128 or a larger power of two, n a power of two from 16, and m / 128 * n at most 512 columns; all of it
+ * must fit in shared memory at once. Tensor memory holds the matrix in tiles of 128 x block, tiles ordered by
+ * rows first. */
+typedef struct ptxgen_tcgen05_copy_args {
+    size_t size;
+    ptxgen_dtype dtype; /* PTXGEN_F32, PTXGEN_S32 or PTXGEN_U32 */
+    int64_t m, n;
+    void *out;      /* [m, n], 16-byte aligned, no overlap with in */
+    const void *in; /* [m, n], 16-byte aligned */
+    int64_t out_stride, in_stride; /* multiples of 4 elements */
+    int64_t block;   /* columns of a tensor-memory tile, a power of two up to n; 0: n */
+    int64_t swizzle; /* bytes, 32, 64 or 128; 0: the widest that fits */
+} ptxgen_tcgen05_copy_args;
+
+PTXGEN_API ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *args,
+                                             ptxgen_stream stream, ptxgen_error *err);
+/* With a kernel from ptxgen_get(ctx, "tcgen05_copy", ...): EINVAL when it does not serve the arguments. */
+PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,
+                                                    const ptxgen_tcgen05_copy_args *args,
+                                                    ptxgen_stream stream, ptxgen_error *err);
+/* The same on host memory, in plain C. */
+PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* The tcgen05_copy family: parameters and contract. */
+#include "tcgen05_copy/tcgen05_copy.h"
+
+static const char *const dtype_words[] = {"f32", "s32", "u32", NULL};
+
+#define FIELD(name) offsetof(pg_tcgen05_copy_key, name)
+
+static const pg_param params[] = {
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f or sm_103a"},
+    {"m", PG_PARAM_INTEGER, FIELD(m), NULL, {"auto"}, 1, 1 << 16, 0,
+     "rows, a power of two from 128; auto: 128"},
+    {"n", PG_PARAM_INTEGER, FIELD(n), NULL, {"auto"}, 1, 1 << 16, 0,
+     "columns, a power of two from 16; auto: 128"},
+    {"block", PG_PARAM_INTEGER, FIELD(block), NULL, {"auto"}, 1, 512, 0,
+     "columns of a tile of tensor memory, a power of two; auto: n"},
+    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type: 32 bits"},
+    {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), NULL, {"auto"}, 0, 128, 0,
+     "bytes of the swizzle in shared memory: 32, 64 or 128; auto: the widest that fits n"},
+};
+
+const pg_family pg_family_tcgen05_copy = {
+    .name = "tcgen05_copy",
+    .summary = "out = in, through tensor memory (tcgen05.cp)",
+    .params = {params, sizeof params / sizeof *params, sizeof(pg_tcgen05_copy_key)},
+    .plan_size = sizeof(pg_tcgen05_copy_plan),
+    .default_arch = 1001,
+    .arch_specific = true,
+    .resolve = pg_tcgen05_copy_resolve,
+    .plan = pg_tcgen05_copy_plan_from,
+    .emit = pg_tcgen05_copy_emit,
+    .launch = pg_tcgen05_copy_launch,
+};

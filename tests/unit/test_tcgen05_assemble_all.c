@@ -1,0 +1,58 @@
+/* Every kernel of the tensor-core families' grids, assembled for every target. Label `slow`: minutes. */
+#include "ptx_text.h"
+
+static const char *const targets[] = {"sm_100a", "sm_100f", "sm_103a"};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+static ptxgen *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    context = assembling_context();
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    ptxgen_destroy(context);
+    return 0;
+}
+
+/* Assembles when the library accepts the parameters; returns whether it did. */
+static bool assemble_if_accepted(const char *family, const char *params)
+{
+    char canonical[512];
+    if (ptxgen_canonical(family, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)
+        return false;
+    expect_assembles(context, family, params);
+    return true;
+}
+
+static void tcgen05_copy_assembles(void **state)
+{
+    (void)state;
+    char params[128];
+    int count = 0;
+    if (!context)
+        skip();
+    for (int t = 0; t < TARGETS; t++)
+        for (int block = 1; block <= 256; block *= 2)
+            for (int m = 128; m <= 256; m *= 2)
+                for (int n = 16; n <= 256; n *= 2)
+                    for (int swizzle = 32; swizzle <= 128; swizzle *= 2) {
+                        snprintf(params, sizeof params, "m=%d n=%d block=%d swizzle=%d arch=%s", m, n, block,
+                                 swizzle, targets[t]);
+                        count += assemble_if_accepted("tcgen05_copy", params);
+                    }
+    assert_int_equal(count, 130 * TARGETS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tcgen05_copy_assembles),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
