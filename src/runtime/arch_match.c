@@ -1,3 +1,4 @@
+/* Text of architectures and the rule of which device runs which cubin; see arch_match.h. */
 #include "runtime/arch_match.h"
 
 #include "base/error.h"

@@ -17,11 +17,11 @@ typedef struct linker {
 } linker;
 
 /* What cuLink reads and writes during one link; values must outlive the link state. */
-typedef struct link_job {
+typedef struct link_buffers {
     char info[LOG_SIZE], error[LOG_SIZE];
     int options[6];
     void *values[6];
-} link_job;
+} link_buffers;
 
 static void close_linker(pg_toolkit *t)
 {
@@ -60,7 +60,7 @@ static void find(pg_toolkit *t, pg_tool *tool)
     pg_identify_tool(t, tool, "driver");
 }
 
-static void fill_job(link_job *j, ptxgen_arch arch)
+static void fill_buffers(link_buffers *j, ptxgen_arch arch)
 {
     int target = (int)(arch / 10) + (arch % 10 == 1 ? ACCELERATED : arch % 10 == 2 ? FAMILY : 0);
     const struct {
@@ -78,7 +78,7 @@ static void fill_job(link_job *j, ptxgen_arch arch)
     }
 }
 
-static int link_ptx(const pg_driver *d, link_job *j, const pg_assembly_request *request, pg_buf *cubin)
+static int link_ptx(const pg_driver *d, link_buffers *j, const pg_assembly_request *request, pg_buf *cubin)
 {
     pg_cu_link state = NULL;
     void *bytes = NULL;
@@ -96,26 +96,25 @@ static int link_ptx(const pg_driver *d, link_job *j, const pg_assembly_request *
     return result;
 }
 
-static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request, pg_assembly *out,
-                              bool *refused, ptxgen_error *err)
+static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
     linker *l = t->opened[PTXGEN_ASSEMBLER_DRIVER];
     pg_cuda_scope scope;
-    link_job *j = pg_alloc_zero(&t->alloc, sizeof *j);
+    link_buffers *j = pg_alloc_zero(&t->alloc, sizeof *j);
     if (!j)
         return pg_fail_memory(err, sizeof *j);
     ptxgen_status status = pg_cuda_enter(&l->contexts, &scope, err);
     if (status == PTXGEN_OK) {
-        fill_job(j, request->arch);
+        fill_buffers(j, job->request->arch);
         int mode = pg_cuda_relax_capture(l->driver);
-        int result = link_ptx(l->driver, j, request, &out->cubin);
+        int result = link_ptx(l->driver, j, job->request, job->cubin);
         pg_cuda_restore_capture(l->driver, mode);
         pg_cuda_leave(&scope);
         j->error[LOG_SIZE - 1] = j->info[LOG_SIZE - 1] = 0;
-        pg_buf_puts(&out->log, j->error);
-        pg_buf_puts(&out->log, j->info);
-        *refused = result != 0 && j->error[0];
-        if (!*refused)
+        pg_buf_puts(job->log, j->error);
+        pg_buf_puts(job->log, j->info);
+        job->refused = result != 0 && j->error[0];
+        if (!job->refused)
             status = pg_driver_check(l->driver, result, "link the PTX", err);
     }
     pg_free(&t->alloc, j, sizeof *j);

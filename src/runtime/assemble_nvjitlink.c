@@ -140,39 +140,39 @@ static ptxgen_status take_cubin(const nvjitlink *lib, nvjitlink_handle *h, pg_bu
     return PTXGEN_OK;
 }
 
-static ptxgen_status link(const nvjitlink *lib, nvjitlink_handle *h, const pg_assembly_request *request,
-                          pg_assembly *out, bool *refused, ptxgen_error *err)
+static ptxgen_status link(const nvjitlink *lib, nvjitlink_handle *h, pg_assembly_job *job,
+                          ptxgen_error *err)
 {
+    const pg_assembly_request *request = job->request;
     /* With the NUL: without it the library reads past the end. */
     int added = lib->AddData(h, INPUT_PTX, request->ptx, request->ptx_size + 1, "ptx");
     int result = added ? added : lib->Complete(h);
     ptxgen_status status = PTXGEN_OK;
     if (result == 0)
-        status = take_cubin(lib, h, &out->cubin, &result, err);
-    append_log(h, lib->GetErrorLogSize, lib->GetErrorLog, &out->log);
-    append_log(h, lib->GetInfoLogSize, lib->GetInfoLog, &out->log);
+        status = take_cubin(lib, h, job->cubin, &result, err);
+    append_log(h, lib->GetErrorLogSize, lib->GetErrorLog, job->log);
+    append_log(h, lib->GetInfoLogSize, lib->GetInfoLog, job->log);
     if (status != PTXGEN_OK || result == 0)
         return status;
-    *refused = result == REFUSED_PTX;
-    if (*refused)
+    job->refused = result == REFUSED_PTX;
+    if (job->refused)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EASSEMBLE, "nvJitLink failed with result %d: %.400s", result,
-                   out->log.len ? pg_buf_text(&out->log) : "it gave no reason");
+                   job->log->len ? pg_buf_text(job->log) : "it gave no reason");
 }
 
-static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request, pg_assembly *out,
-                              bool *refused, ptxgen_error *err)
+static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
     const nvjitlink *lib;
     nvjitlink_handle *h = NULL;
     char arch[32];
     PG_TRY(open_library(t, &lib, err));
-    snprintf(arch, sizeof arch, "-arch=%s", pg_arch_to_text(request->arch).text);
+    snprintf(arch, sizeof arch, "-arch=%s", pg_arch_to_text(job->request->arch).text);
     const char *const options[] = {arch, "-no-cache", "-verbose"};
     ptxgen_status status;
     int result = lib->Create(&h, sizeof options / sizeof options[0], options);
     if (result == 0)
-        status = link(lib, h, request, out, refused, err);
+        status = link(lib, h, job, err);
     else
         status = pg_fail(err, PTXGEN_EASSEMBLE,
                          "nvJitLink %s refused the architecture %s (result %d): install a newer CUDA "

@@ -32,8 +32,10 @@ static void find(pg_toolkit *t, pg_tool *tool)
 {
     unsigned major = 0, minor = 0;
     (void)t;
-    if (nvPTXCompilerGetVersion(&major, &minor) != 0)
+    if (nvPTXCompilerGetVersion(&major, &minor) != 0) {
+        snprintf(tool->note, sizeof tool->note, "built in, but it does not answer");
         return;
+    }
     tool->found = true;
     snprintf(tool->path, sizeof tool->path, "built in");
     snprintf(tool->version, sizeof tool->version, "%u.%u", major, minor);
@@ -70,9 +72,9 @@ static ptxgen_status take_cubin(nvPTXCompilerHandle h, pg_buf *out, ptxgen_error
     return PTXGEN_OK;
 }
 
-static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request, pg_assembly *out,
-                              bool *refused, ptxgen_error *err)
+static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
+    const pg_assembly_request *request = job->request;
     nvPTXCompilerHandle h = NULL;
     char arch[32];
     (void)t;
@@ -82,12 +84,12 @@ static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request,
                        result == UNSUPPORTED_VERSION ? ": its .version is newer than the compiler" : "");
     snprintf(arch, sizeof arch, "--gpu-name=%s", pg_arch_to_text(request->arch).text);
     const char *const options[] = {arch, "--verbose"};
-    *refused = nvPTXCompilerCompile(h, 2, options) != 0;
+    job->refused = nvPTXCompilerCompile(h, 2, options) != 0;
     ptxgen_status status = PTXGEN_OK;
-    if (!*refused)
-        status = take_cubin(h, &out->cubin, err);
-    append_log(h, nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog, &out->log);
-    append_log(h, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog, &out->log);
+    if (!job->refused)
+        status = take_cubin(h, job->cubin, err);
+    append_log(h, nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog, job->log);
+    append_log(h, nvPTXCompilerGetInfoLogSize, nvPTXCompilerGetInfoLog, job->log);
     nvPTXCompilerDestroy(&h);
     return status;
 }
@@ -101,12 +103,9 @@ static void find(pg_toolkit *t, pg_tool *tool)
              "not built in: libnvptxcompiler_static.a was not there when ptxgen was built");
 }
 
-static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request, pg_assembly *out,
-                              bool *refused, ptxgen_error *err)
+static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
-    (void)request;
-    (void)out;
-    (void)refused;
+    (void)job;
     return pg_fail(err, PTXGEN_EMISSING, "nvptxcompiler: %s", t->tools[PTXGEN_ASSEMBLER_NVPTXCOMPILER].note);
 }
 

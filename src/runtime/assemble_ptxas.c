@@ -21,7 +21,7 @@ static void find(pg_toolkit *t, pg_tool *tool)
                  t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
 }
 
-static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, const pg_buf *cubin, bool *refused,
+static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_assembly_job *job,
                            ptxgen_error *err)
 {
     const char *path = t->tools[PTXGEN_ASSEMBLER_PTXAS].path;
@@ -35,33 +35,32 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, const 
                        "%s was killed by signal %d (%s): it ran out of memory, or the PTX crashes it", path,
                        r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
     case PG_CHILD_UNKNOWN: /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
-        *refused = ptxgen_cubin_inspect(cubin->data, cubin->len, &info, NULL) != PTXGEN_OK;
+        job->refused = ptxgen_cubin_inspect(job->cubin->data, job->cubin->len, &info, NULL) != PTXGEN_OK;
         return PTXGEN_OK;
     case PG_CHILD_EXITED:
         break;
     }
-    *refused = r->code != 0;
+    job->refused = r->code != 0;
     if (r->code == 126 || r->code == 127)
         return pg_fail(err, PTXGEN_EMISSING, "%s could not be run: exit status %d", path, r->code);
     return PTXGEN_OK;
 }
 
-static ptxgen_status run(pg_toolkit *t, const pg_assembly_request *request, pg_child *child,
-                         pg_assembly *out, bool *refused, ptxgen_error *err)
+static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *job, ptxgen_error *err)
 {
     pg_child_result result;
+    const pg_assembly_request *request = job->request;
     const pg_arch_text arch = pg_arch_to_text(request->arch);
     const char *argv[] = {t->tools[PTXGEN_ASSEMBLER_PTXAS].path, "-arch", arch.text, "-v",
                           "/proc/self/fd/3", "-o", "/proc/self/fd/4", NULL};
     child->argv = argv;
     PG_TRY(pg_write_file(child->fd3, request->ptx, request->ptx_size, err));
-    PG_TRY(pg_child_run(child, &out->log, &result, err));
-    PG_TRY(pg_read_file(child->fd4, &out->cubin, err));
-    return judge(t, &result, &out->cubin, refused, err);
+    PG_TRY(pg_child_run(child, job->log, &result, err));
+    PG_TRY(pg_read_file(child->fd4, job->cubin, err));
+    return judge(t, &result, job, err);
 }
 
-static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request, pg_assembly *out,
-                              bool *refused, ptxgen_error *err)
+static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
     pg_child child = {.fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms};
     int number = errno;
@@ -70,7 +69,7 @@ static ptxgen_status assemble(pg_toolkit *t, const pg_assembly_request *request,
         status = pg_fail(err, PTXGEN_EIO, "cannot make a temporary file: error %d, %s", number,
                          strerrordesc_np(number));
     else
-        status = run(t, request, &child, out, refused, err);
+        status = run(t, &child, job, err);
     if (child.fd3 >= 0)
         close(child.fd3);
     if (child.fd4 >= 0)

@@ -1,3 +1,5 @@
+/* The log is read line by line with searches for fixed words: its format is not documented, so nothing is
+ * taken for granted about what lies between them. */
 #include "runtime/assembly_log.h"
 
 #include "base/error.h"

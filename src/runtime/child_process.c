@@ -1,3 +1,5 @@
+/* posix_spawn (which runs no fork handlers and copies no address space) with everything about the child decided
+ * here: descriptors, signals, environment. The end is watched through a pidfd where the kernel has them. */
 #include "runtime/child_process.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* Finds the context of a call. The list of known contexts only grows: a reader walks it without a lock, and an
+ * entry stays right for ever because an id is never used twice. */
 #include "runtime/cuda_context.h"
 
 #include "base/error.h"

@@ -36,6 +36,7 @@ typedef struct pg_cuda_contexts {
 typedef struct pg_cuda_scope {
     pg_cuda_contexts *contexts;
     pg_cuda_context *context;
+    ptxgen_stream stream; /* that the call is about; set by the caller after entering */
     bool pushed;
 } pg_cuda_scope;
 

@@ -44,8 +44,8 @@ ptxgen_status pg_cuda_load(pg_device *, const pg_image *, pg_loaded **out, ptxge
 bool pg_cuda_ready(pg_device *, const pg_loaded *);
 void pg_cuda_unload(pg_device *, pg_loaded *);
 /* The function in the scope's context, resolved now if need be (which a capture forbids: ECAPTURE). */
-ptxgen_status pg_cuda_resolve(pg_cuda *, pg_loaded *, const pg_cuda_scope *, ptxgen_stream,
-                              pg_cu_function *out, ptxgen_error *);
+ptxgen_status pg_cuda_resolve(pg_cuda *, pg_loaded *, const pg_cuda_scope *, pg_cu_function *out,
+                              ptxgen_error *);
 
 /* cuda_launch.c */
 ptxgen_status pg_cuda_launch(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream, ptxgen_error *);

@@ -60,7 +60,7 @@ static int start_kernel(const pg_driver *d, pg_cu_function function, const pg_la
 }
 
 static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loaded *loaded,
-                               const pg_launch *launch, ptxgen_stream stream, ptxgen_error *err)
+                               const pg_launch *launch, ptxgen_error *err)
 {
     const pg_driver *d = cuda->driver;
     pg_cu_function function;
@@ -71,9 +71,9 @@ static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loa
         return pg_fail(err, PTXGEN_EINVAL,
                        "%s is launched with %u bytes of dynamic shared memory but was loaded for %u",
                        loaded->entry, launch->shared_bytes, loaded->shared_bytes);
-    PG_TRY(pg_cuda_resolve(cuda, loaded, scope, stream, &function, err));
+    PG_TRY(pg_cuda_resolve(cuda, loaded, scope, &function, err));
     PG_TRY(fill_arguments(d, launch, scope->context, &a, err));
-    int result = start_kernel(d, function, launch, stream, a.pointers);
+    int result = start_kernel(d, function, launch, scope->stream, a.pointers);
     return result == 0 ? PTXGEN_OK : pg_driver_check(d, result, "launch the kernel", err);
 }
 
@@ -83,7 +83,8 @@ ptxgen_status pg_cuda_launch(pg_device *device, pg_loaded *loaded, const pg_laun
     pg_cuda *cuda = (pg_cuda *)device;
     pg_cuda_scope scope;
     PG_TRY(pg_cuda_enter(&cuda->contexts, &scope, err));
-    ptxgen_status status = launch_in(cuda, &scope, loaded, launch, stream, err);
+    scope.stream = stream;
+    ptxgen_status status = launch_in(cuda, &scope, loaded, launch, err);
     pg_cuda_leave(&scope);
     return status;
 }

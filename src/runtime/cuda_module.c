@@ -98,12 +98,12 @@ static ptxgen_status resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_sco
 }
 
 ptxgen_status pg_cuda_resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_scope *scope,
-                              ptxgen_stream stream, pg_cu_function *out, ptxgen_error *err)
+                              pg_cu_function *out, ptxgen_error *err)
 {
     pg_cuda_function *f = known(loaded, scope->context);
     if (!f) {
         bool capturing;
-        PG_TRY(pg_cuda_capturing(cuda->driver, stream, &capturing, err));
+        PG_TRY(pg_cuda_capturing(cuda->driver, scope->stream, &capturing, err));
         if (capturing)
             return pg_fail(err, PTXGEN_ECAPTURE,
                            "%s is not loaded in this context and the stream is being captured: call "

@@ -48,9 +48,10 @@ static ptxgen_status take(const pg_driver *d, pg_cu_pointer record, ptxgen_strea
     return pg_driver_check(d, d->cuStreamSynchronize(stream), doing, err);
 }
 
-static ptxgen_status take_in(pg_cuda *cuda, const pg_cuda_scope *scope, ptxgen_stream stream,
-                             pg_bad_index *out, ptxgen_error *err)
+static ptxgen_status take_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_bad_index *out,
+                             ptxgen_error *err)
 {
+    ptxgen_stream stream = scope->stream;
     bool capturing;
     PG_TRY(pg_cuda_capturing(cuda->driver, stream, &capturing, err));
     if (capturing)
@@ -71,7 +72,8 @@ ptxgen_status pg_cuda_take_bad_index(pg_device *device, ptxgen_stream stream, pg
     pg_cuda_scope scope;
     *out = empty;
     PG_TRY(pg_cuda_enter(&cuda->contexts, &scope, err));
-    ptxgen_status status = take_in(cuda, &scope, stream, out, err);
+    scope.stream = stream;
+    ptxgen_status status = take_in(cuda, &scope, out, err);
     pg_cuda_leave(&scope);
     return status;
 }

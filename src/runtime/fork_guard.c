@@ -9,13 +9,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int compiling, forking; /* under lock */
+static _Thread_local int mine;  /* this thread's share of `compiling` */
 static atomic_uint generation;
 
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
     forking++; /* holds back new compilations, so that a busy process can fork at all */
-    while (compiling)
+    while (compiling && !mine)
         pthread_cond_wait(&changed, &lock);
 }
 
@@ -29,6 +30,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     forking = 0;
+    compiling = mine;
     /* Threads that waited here exist in the parent only. */
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
@@ -47,12 +49,14 @@ void pg_compile_begin(void)
     while (forking)
         pthread_cond_wait(&changed, &lock);
     compiling++;
+    mine = 1;
     pthread_mutex_unlock(&lock);
 }
 
 void pg_compile_end(void)
 {
     pthread_mutex_lock(&lock);
+    mine = 0;
     if (--compiling == 0)
         pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);

@@ -96,6 +96,7 @@ static pg_tool *find_tool(pg_toolkit *t, int kind)
     pg_tool *tool = &t->tools[kind];
     if (atomic_load_explicit(&tool->searched, memory_order_acquire))
         return tool;
+    pg_compile_begin(); /* a child forked now would find the lock held for ever */
     pthread_mutex_lock(&t->lock);
     if (!atomic_load(&tool->searched)) {
         if (kind == PG_TOOL_NVRTC)
@@ -110,6 +111,7 @@ static pg_tool *find_tool(pg_toolkit *t, int kind)
         atomic_store_explicit(&tool->searched, true, memory_order_release);
     }
     pthread_mutex_unlock(&t->lock);
+    pg_compile_end();
     return tool;
 }
 
@@ -157,18 +159,17 @@ static int larger(int a, int b)
 }
 
 static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b,
-                                 const pg_assembly_request *request, pg_assembly *out, bool *refused,
-                                 ptxgen_error *err)
+                                 pg_assembly_job *job, ptxgen_error *err)
 {
     if (!b->in_process)
-        return b->assemble(t, request, out, refused, err);
+        return b->assemble(t, job, err);
     /* nvJitLink reads decimal floats with the process's locale: 1234.5678 becomes 1234 in de_DE. */
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = (locale_t)0;
     if (!c)
         return pg_fail_memory(err, 0);
     pg_compile_begin();
     before = uselocale(c);
-    ptxgen_status status = b->assemble(t, request, out, refused, err);
+    ptxgen_status status = b->assemble(t, job, err);
     uselocale(before);
     pg_compile_end();
     freelocale(c);
@@ -201,17 +202,17 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg
         return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose", (int)kind);
     const pg_assembler_backend *b = backends[kind];
     const pg_tool *tool = find_tool(t, kind);
-    bool refused = false;
+    pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
     PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
     pg_buf_truncate(&out->cubin, 0);
     pg_buf_truncate(&out->log, 0);
     out->registers = out->shared_bytes = out->local_bytes = out->spill_bytes = -1;
-    PG_TRY(run_backend(t, b, request, out, &refused, err));
+    PG_TRY(run_backend(t, b, &job, err));
     if (out->cubin.failed || out->log.failed)
         return pg_fail_memory(err, 0);
-    PG_TRY(pg_judge_log(pg_buf_text(&out->log), refused, b->name, err));
+    PG_TRY(pg_judge_log(pg_buf_text(&out->log), job.refused, b->name, err));
     return read_numbers(out, tool->identity, err);
 }
 

@@ -32,6 +32,12 @@ struct pg_toolkit {
     void *opened[PG_TOOL_END]; /* what an assembler keeps open, made at its first use */
 };
 
+typedef struct pg_assembly_job {
+    const pg_assembly_request *request;
+    pg_buf *cubin, *log;
+    bool refused; /* the assembler refused the text; the log says why */
+} pg_assembly_job;
+
 typedef struct pg_assembler_backend {
     const char *name;
     bool keeps_setmaxnreg;
@@ -40,10 +46,8 @@ typedef struct pg_assembler_backend {
     /* Fills path, version and identity, or leaves found false and says in `note` what to install. Under the
      * toolkit's lock. */
     void (*find)(pg_toolkit *, pg_tool *);
-    /* Fills cubin and log. *refused: the assembler refused the text and the log says why. Any other failure
-     * is the returned status. */
-    ptxgen_status (*assemble)(pg_toolkit *, const pg_assembly_request *, pg_assembly *, bool *refused,
-                              ptxgen_error *);
+    /* Fills cubin, log and refused. A failure that is not the text's fault is the returned status. */
+    ptxgen_status (*assemble)(pg_toolkit *, pg_assembly_job *, ptxgen_error *);
     void (*close)(pg_toolkit *); /* frees opened[]; NULL: nothing to free */
 } pg_assembler_backend;
 

@@ -3,6 +3,8 @@
  * happened. */
 #include "stub_libcuda.h"
 
+#include "runtime/fork_guard.h"
+
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,6 +157,26 @@ static void forked_child_gets_an_error(void **state)
     device->ops->destroy(device);
 }
 
+/* The driver itself forks to load its kernel module, perhaps while it links for us. */
+static void compiling_thread_may_fork(void **state)
+{
+    (void)state;
+    int status = 0;
+    alarm(20);
+    pg_compile_begin();
+    pid_t child = fork();
+    if (child == 0) {
+        pg_compile_end();
+        pg_compile_begin(); /* nothing is left behind in the child */
+        pg_compile_end();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    pg_compile_end();
+    alarm(0);
+    assert_int_equal(status, 0);
+}
+
 enum { THREADS = 8, ROUNDS = 200 };
 
 typedef struct racer {
@@ -214,6 +236,7 @@ int main(void)
         cmocka_unit_test(every_driver_call_may_fail),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(forked_child_gets_an_error),
+        cmocka_unit_test(compiling_thread_may_fork),
         cmocka_unit_test(threads_share_a_device_and_a_kernel),
     };
     cubin = stub_make_cubin(90);
