@@ -42,7 +42,8 @@ typedef struct npy_array {
  * EINVAL: no .npy file, unknown version, a header of unbelievable length. */
 ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, ptxgen_error *err);
 /* Reads bytes[0..offset): the whole header. EINVAL says what is wrong and what to do. */
-ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out, ptxgen_error *err);
+ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
+                               ptxgen_error *err);
 /* The header of a new array; no size is negative. */
 ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy_header *out,
                               ptxgen_error *err);
@@ -53,7 +54,8 @@ const char *npy_shape_text(const npy_header *header, char *text, size_t size);
  * when it is not an array we take: damaged, cut short, too long, another element type or order. */
 ptxgen_status npy_load(const char *path, npy_array *out, ptxgen_error *err);
 /* A zeroed array; type and shape decide the rest of the header. */
-ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out, ptxgen_error *err);
+ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out,
+                         ptxgen_error *err);
 /* Writes header (version 1, data aligned to 64) and data; the caller looks at ferror. */
 void npy_write(const npy_array *array, FILE *file);
 void npy_free(npy_array *array);

@@ -14,11 +14,13 @@ static ptxgen_status allocate(npy_array *a, ptxgen_error *err)
     const size_t bytes = (a->header.data_bytes + 63) / 64 * 64;
     a->data = aligned_alloc(64, bytes ? bytes : 64);
     if (!a->data)
-        return cli_fail(err, PTXGEN_ENOMEM, "out of memory: the array needs %zu bytes", a->header.data_bytes);
+        return cli_fail(err, PTXGEN_ENOMEM, "out of memory: the array needs %zu bytes",
+                        a->header.data_bytes);
     return PTXGEN_OK;
 }
 
-ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out, ptxgen_error *err)
+ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out,
+                         ptxgen_error *err)
 {
     ptxgen_status status = npy_make_header(type, rank, shape, &out->header, err);
     if (status == PTXGEN_OK)
@@ -47,7 +49,8 @@ static ptxgen_status read_header(FILE *file, npy_header *h, ptxgen_error *err)
     if (offset > n)
         n += fread(bytes + n, 1, offset - n, file);
     if (n < offset)
-        return cli_fail(err, PTXGEN_EINVAL, "the file ends inside its header; save the array again");
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the file ends inside its header; save the array again");
     return npy_parse_header(bytes, offset, h, err);
 }
 
@@ -63,12 +66,13 @@ static ptxgen_status check_size(FILE *file, const npy_header *h, ptxgen_error *e
     npy_shape_text(h, shape, sizeof shape);
     if (there < h->data_bytes)
         return cli_fail(err, PTXGEN_EINVAL,
-                        "the file is cut short: %s of '%s' needs %zu bytes of data, %zu are there", shape,
-                        h->descr, h->data_bytes, there);
+                        "the file is cut short: %s of '%s' needs %zu bytes of data, %zu are there",
+                        shape, h->descr, h->data_bytes, there);
     if (there > h->data_bytes)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "%zu bytes follow the array %s of '%s'; the file is damaged or holds several arrays",
-                        there - h->data_bytes, shape, h->descr);
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "%zu bytes follow the array %s of '%s'; the file is damaged or holds several arrays",
+            there - h->data_bytes, shape, h->descr);
     return PTXGEN_OK;
 }
 
@@ -81,7 +85,8 @@ static ptxgen_status read_data(FILE *file, npy_array *a, ptxgen_error *err)
         return cli_fail(err, PTXGEN_EINVAL, "the data is cut short: %zu bytes are needed, %zu came",
                         a->header.data_bytes, n);
     if (getc(file) != EOF)
-        return cli_fail(err, PTXGEN_EINVAL, "something follows the array; it holds several arrays or is damaged");
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "something follows the array; it holds several arrays or is damaged");
     return PTXGEN_OK;
 }
 
@@ -123,8 +128,8 @@ void npy_write(const npy_array *a, FILE *file)
     int n = snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
                      a->header.descr, shape);
     int length = (10 + n + 1 + 63) / 64 * 64 - 10;
-    const uint8_t preamble[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)(length & 255),
-                                  (uint8_t)(length >> 8)};
+    const uint8_t preamble[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)(length & 255), (uint8_t)(length >> 8)};
     fwrite(preamble, 1, sizeof preamble, file);
     fprintf(file, "%s%*s\n", dict, length - n - 1, "");
     fwrite(a->data, 1, a->header.data_bytes, file);

@@ -22,7 +22,8 @@ typedef struct cursor {
 
 static ptxgen_status damaged(cursor *c, const char *what)
 {
-    return cli_fail(c->err, PTXGEN_EINVAL, "the .npy header is damaged: %s; save the array again", what);
+    return cli_fail(c->err, PTXGEN_EINVAL, "the .npy header is damaged: %s; save the array again",
+                    what);
 }
 
 ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, ptxgen_error *err)
@@ -35,21 +36,24 @@ ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, pt
         return cli_fail(err, PTXGEN_EINVAL, "this is no .npy file; write one with numpy.save");
     }
     if (n < 8)
-        return cli_fail(err, PTXGEN_EINVAL, "the file ends inside its header; save the array again");
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the file ends inside its header; save the array again");
     if (first[6] < 1 || first[6] > 3 || first[7] != 0)
         return cli_fail(err, PTXGEN_EINVAL,
-                        "this is a .npy file of version %d.%d; 1.0, 2.0 and 3.0 are known", first[6],
-                        first[7]);
+                        "this is a .npy file of version %d.%d; 1.0, 2.0 and 3.0 are known",
+                        first[6], first[7]);
     size_t fixed = first[6] == 1 ? 10 : 12;
     if (n < fixed)
-        return cli_fail(err, PTXGEN_EINVAL, "the file ends inside its header; save the array again");
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the file ends inside its header; save the array again");
     size_t length = first[8] | (size_t)first[9] << 8;
     if (fixed == 12)
         length |= (size_t)first[10] << 16 | (size_t)first[11] << 24;
     if (length > NPY_MAX_HEADER_BYTES)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "the .npy header claims %zu bytes; at most %d are read. Save the array again", length,
-                        NPY_MAX_HEADER_BYTES);
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "the .npy header claims %zu bytes; at most %d are read. Save the array again", length,
+            NPY_MAX_HEADER_BYTES);
     *offset = fixed + length;
     return PTXGEN_OK;
 }
@@ -110,16 +114,18 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
         return cli_fail(c->err, PTXGEN_EINVAL,
                         "the array is big-endian ('%s'); save a.astype('<%s') instead", h->descr,
                         h->descr + 1);
-    return cli_fail(c->err, PTXGEN_EINVAL,
-                    "the elements are '%s'; data must be float32 '<f4', float16 '<f2' or bfloat16 '<V2', an "
-                    "index int64 '<i8' or int32 '<i4'. Convert with a.astype(...)",
-                    h->descr);
+    return cli_fail(
+        c->err, PTXGEN_EINVAL,
+        "the elements are '%s'; data must be float32 '<f4', float16 '<f2' or bfloat16 '<V2', an "
+        "index int64 '<i8' or int32 '<i4'. Convert with a.astype(...)",
+        h->descr);
 }
 
 static ptxgen_status parse_order(cursor *c, bool *fortran)
 {
     *fortran = take(c, "True");
-    return *fortran || take(c, "False") ? PTXGEN_OK : damaged(c, "'fortran_order' is neither True nor False");
+    return *fortran || take(c, "False") ? PTXGEN_OK
+                                        : damaged(c, "'fortran_order' is neither True nor False");
 }
 
 static ptxgen_status parse_dimension(cursor *c, int64_t *out)
@@ -128,7 +134,8 @@ static ptxgen_status parse_dimension(cursor *c, int64_t *out)
     const char *start = c->p;
     int64_t value = 0;
     for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c->p - '0', &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *c->p - '0', &value))
             return damaged(c, "a dimension does not fit 63 bits");
     if (c->p == start)
         return damaged(c, "'shape' is no tuple of sizes");
@@ -145,8 +152,8 @@ static ptxgen_status parse_shape(cursor *c, npy_header *h)
     h->rank = 0;
     while (!take(c, ")")) {
         if (h->rank == NPY_MAX_RANK)
-            return cli_fail(c->err, PTXGEN_EINVAL, "the array has more than %d dimensions; reshape it",
-                            NPY_MAX_RANK);
+            return cli_fail(c->err, PTXGEN_EINVAL,
+                            "the array has more than %d dimensions; reshape it", NPY_MAX_RANK);
         int64_t size = 0;
         ptxgen_status status = parse_dimension(c, &size);
         if (status != PTXGEN_OK)
@@ -199,7 +206,8 @@ static ptxgen_status parse_item(cursor *c, npy_header *h, bool *fortran, int *se
                                 : parse_shape(c, h);
 }
 
-ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out, ptxgen_error *err)
+ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
+                               ptxgen_error *err)
 {
     size_t expected;
     ptxgen_status status = npy_data_offset(
@@ -238,7 +246,8 @@ const char *npy_shape_text(const npy_header *h, char *text, size_t size)
 {
     size_t used = 0;
     for (int i = 0; i < h->rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "(", (long long)h->shape[i]);
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "(",
+                                 (long long)h->shape[i]);
     if (used < size)
         snprintf(text + used, size - used, "%s", h->rank == 0 ? "()" : h->rank == 1 ? ",)" : ")");
     return text;

@@ -7,16 +7,18 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_emit, &cli_compile, &cli_run, &cli_list, &cli_inspect, &cli_cache, &cli_prewarm, &cli_bench, &cli_doctor, &cli_array,
+    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect,
+    &cli_cache, &cli_prewarm, &cli_bench, &cli_doctor, &cli_array,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *to)
 {
-    fputs("usage: ptxgen SUBCOMMAND [FAMILY] [name=value ...] [options]\n\n"
-          "Writes, assembles, caches, runs and emulates GPU kernels specialized for one problem.\n\n"
-          "subcommands (`ptxgen SUBCOMMAND --help` says more):\n",
-          to);
+    fputs(
+        "usage: ptxgen SUBCOMMAND [FAMILY] [name=value ...] [options]\n\n"
+        "Writes, assembles, caches, runs and emulates GPU kernels specialized for one problem.\n\n"
+        "subcommands (`ptxgen SUBCOMMAND --help` says more):\n",
+        to);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\noptions:\n"
@@ -82,7 +84,8 @@ static int run_main(int argc, char **argv)
         printf("ptxgen %s\n", ptxgen_version());
         return CLI_OK;
     }
-    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0;
+    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+                strcmp(argv[1], "help") == 0;
     if (help && argc == 2) {
         print_help(stdout);
         return CLI_OK;

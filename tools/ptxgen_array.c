@@ -72,8 +72,10 @@ typedef struct spec {
 
 static ptxgen_status bad_spec(const char *text, ptxgen_error *err)
 {
-    return cli_fail(err, PTXGEN_EINVAL,
-                    "'%s' is no array; write zeros:ROWSxCOLUMNS, random:ROWSxCOLUMNS or index:ROWS/BELOW", text);
+    return cli_fail(
+        err, PTXGEN_EINVAL,
+        "'%s' is no array; write zeros:ROWSxCOLUMNS, random:ROWSxCOLUMNS or index:ROWS/BELOW",
+        text);
 }
 
 static ptxgen_status parse_spec(const char *text, spec *out, ptxgen_error *err)
@@ -133,7 +135,8 @@ static ptxgen_status parse_type(const cli_args *args, spec *out, ptxgen_error *e
                                   : "values take dtype=f32, dtype=f16 or dtype=bf16");
     }
     if (out->type == NPY_I32 && out->below > INT32_MAX)
-        return cli_fail(err, PTXGEN_EINVAL, "indices below %lld do not fit dtype=i32; use dtype=i64",
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "indices below %lld do not fit dtype=i32; use dtype=i64",
                         (long long)out->below);
     return PTXGEN_OK;
 }
@@ -165,7 +168,8 @@ static int run(const cli_args *args)
     ptxgen_error err = {0};
     spec s = {0};
     if (args->count == 0)
-        return cli_usage_error(&args->set, "which array? `ptxgen array random:1000x512 -o src.npy`");
+        return cli_usage_error(&args->set,
+                               "which array? `ptxgen array random:1000x512 -o src.npy`");
     ptxgen_status status = parse_spec(args->words[0], &s, &err);
     if (status == PTXGEN_OK)
         status = parse_type(args, &s, &err);

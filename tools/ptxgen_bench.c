@@ -37,7 +37,8 @@ static int run(const cli_args *args)
 {
     const char *known[BENCH_COUNT];
     if (args->count == 0)
-        return cli_usage_error(&args->set, "measure what? `ptxgen bench latency` or `ptxgen bench scatter_add`");
+        return cli_usage_error(
+            &args->set, "measure what? `ptxgen bench latency` or `ptxgen bench scatter_add`");
     for (size_t i = 0; i < BENCH_COUNT; i++) {
         if (strcmp(benches[i].name, args->words[0]) == 0)
             return benches[i].run(args);

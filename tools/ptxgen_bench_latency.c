@@ -23,9 +23,11 @@ typedef struct bench {
     size_t count;
 } bench;
 
-static const char *const problems[] = {"schedule=seed n=512 dtype=bf16", "schedule=bulk n=512 dtype=bf16"};
+static const char *const problems[] = {"schedule=seed n=512 dtype=bf16",
+                                       "schedule=bulk n=512 dtype=bf16"};
 
-typedef ptxgen_status (*request)(ptxgen *, const char *, const char *, ptxgen_kernel **, ptxgen_error *);
+typedef ptxgen_status (*request)(ptxgen *, const char *, const char *, ptxgen_kernel **,
+                                 ptxgen_error *);
 
 /* How one line of the table is measured. */
 typedef struct plan {
@@ -103,7 +105,8 @@ static ptxgen_status measure_all(bench *b, ptxgen_error *err)
     for (size_t i = 0; i < count && status == PTXGEN_OK; i++) {
         const char *problem = problems[i];
         const plan emit = {ptxgen_emit, problem, PTXGEN_ASSEMBLER_AUTO, true, false, SAMPLES, 1};
-        const plan memory = {ptxgen_compile, problem, PTXGEN_ASSEMBLER_AUTO, false, false, SAMPLES, 1000};
+        const plan memory = {ptxgen_compile, problem, PTXGEN_ASSEMBLER_AUTO, false, false,
+                             SAMPLES,        1000};
         const plan disk = {ptxgen_compile, problem, PTXGEN_ASSEMBLER_AUTO, true, false, SAMPLES, 1};
         const struct {
             const plan *how;
@@ -156,8 +159,8 @@ static ptxgen_status print_rows(const bench *b, ptxgen_error *err)
         return status;
     fputs("what,samples,min_us,median_us\n", to.file);
     for (size_t i = 0; i < b->count; i++)
-        fprintf(to.file, "\"%s\",%zu,%.3f,%.3f\n", b->rows[i].what, b->rows[i].samples, b->rows[i].min_us,
-                b->rows[i].median_us);
+        fprintf(to.file, "\"%s\",%zu,%.3f,%.3f\n", b->rows[i].what, b->rows[i].samples,
+                b->rows[i].min_us, b->rows[i].median_us);
     return cli_output_commit(&to, err);
 }
 
@@ -168,7 +171,8 @@ static ptxgen_status make_cache_dir(bench *b, ptxgen_error *err)
     b->cache_dir = cli_format("%s/ptxgen-bench.XXXXXX", where && where[0] ? where : "/tmp");
     if (mkdtemp(b->cache_dir))
         return PTXGEN_OK;
-    ptxgen_status status = cli_fail(err, PTXGEN_EIO, "cannot make a folder %s: %s", b->cache_dir, strerror(errno));
+    ptxgen_status status =
+        cli_fail(err, PTXGEN_EIO, "cannot make a folder %s: %s", b->cache_dir, strerror(errno));
     free(b->cache_dir);
     b->cache_dir = NULL;
     return status;
@@ -179,7 +183,8 @@ int cli_bench_latency(const cli_args *args)
     ptxgen_error err = {0};
     bench b = {.args = args};
     if (args->count > 1)
-        return cli_usage_error(&args->set, "'%s': `ptxgen bench latency` takes options only", args->words[1]);
+        return cli_usage_error(&args->set, "'%s': `ptxgen bench latency` takes options only",
+                               args->words[1]);
     ptxgen_status status = make_cache_dir(&b, &err);
     if (status == PTXGEN_OK)
         status = measure_all(&b, &err);

@@ -17,12 +17,12 @@ typedef struct shape {
 
 /* Row lengths from 32 bytes to 16 KiB, uniform indices, working sets beyond a GPU's caches where rows allow. */
 static const shape gpu_shapes[] = {
-    {4194304, 1048576, 8, PTXGEN_F32},   {4194304, 1048576, 8, PTXGEN_BF16},
-    {4194304, 1048576, 32, PTXGEN_F32},  {4194304, 1048576, 32, PTXGEN_BF16},
-    {1048576, 262144, 128, PTXGEN_F32},  {1048576, 262144, 128, PTXGEN_BF16},
-    {1048576, 262144, 512, PTXGEN_F32},  {1048576, 262144, 512, PTXGEN_BF16},
-    {65536, 16384, 4096, PTXGEN_F32},    {65536, 16384, 4096, PTXGEN_BF16},
-    {4096, 4096, 1024, PTXGEN_F32},      {4096, 4096, 1024, PTXGEN_BF16},
+    {4194304, 1048576, 8, PTXGEN_F32},  {4194304, 1048576, 8, PTXGEN_BF16},
+    {4194304, 1048576, 32, PTXGEN_F32}, {4194304, 1048576, 32, PTXGEN_BF16},
+    {1048576, 262144, 128, PTXGEN_F32}, {1048576, 262144, 128, PTXGEN_BF16},
+    {1048576, 262144, 512, PTXGEN_F32}, {1048576, 262144, 512, PTXGEN_BF16},
+    {65536, 16384, 4096, PTXGEN_F32},   {65536, 16384, 4096, PTXGEN_BF16},
+    {4096, 4096, 1024, PTXGEN_F32},     {4096, 4096, 1024, PTXGEN_BF16},
 };
 static const shape emulator_shapes[] = {{64, 32, 32, PTXGEN_F32}, {64, 32, 512, PTXGEN_BF16}};
 static const char *const dtype_names[] = {"", "f32", "f16", "bf16"};
@@ -31,8 +31,9 @@ typedef struct bench {
     const cli_args *args;
     ptxgen *ctx;
     ptxgen_device_info device;
-    size_t rounds, launches; /* a sample is `launches` queued launches; a figure the median of `rounds` */
-    cJSON *json;             /* list; NULL without --json */
+    size_t rounds,
+        launches; /* a sample is `launches` queued launches; a figure the median of `rounds` */
+    cJSON *json;  /* list; NULL without --json */
     cli_output csv;
     bool to_csv;
 } bench;
@@ -53,7 +54,8 @@ static ptxgen_status upload(bench *b, const npy_array *a, void **device, ptxgen_
 
 static ptxgen_status make_arrays(bench *b, const shape *s, arrays *out, ptxgen_error *err)
 {
-    static const npy_type types[] = {[PTXGEN_F32] = NPY_F32, [PTXGEN_F16] = NPY_F16, [PTXGEN_BF16] = NPY_BF16};
+    static const npy_type types[] = {
+        [PTXGEN_F32] = NPY_F32, [PTXGEN_F16] = NPY_F16, [PTXGEN_BF16] = NPY_BF16};
     const uint64_t seed = (uint64_t)b->args->set.seed;
     const int64_t src_shape[] = {s->rows, s->n}, out_shape[] = {s->out_rows, s->n};
     npy_array src = {0}, index = {0}, zeros = {0};
@@ -87,8 +89,8 @@ static void free_arrays(bench *b, arrays *a)
 
 /* ---- measuring --------------------------------------------------------------------------------- */
 
-static ptxgen_status one_sample(bench *b, ptxgen_kernel *kernel, const ptxgen_scatter_add_args *args,
-                                double *us, ptxgen_error *err)
+static ptxgen_status one_sample(bench *b, ptxgen_kernel *kernel,
+                                const ptxgen_scatter_add_args *args, double *us, ptxgen_error *err)
 {
     const double start = bench_now();
     for (size_t i = 0; i < b->launches; i++) {
@@ -102,8 +104,9 @@ static ptxgen_status one_sample(bench *b, ptxgen_kernel *kernel, const ptxgen_sc
 }
 
 /* The schedules take turns in every round, so a clock that drifts hits all of them. */
-static ptxgen_status measure(bench *b, ptxgen_kernel *const *kernels, const ptxgen_scatter_add_args *args,
-                             double *median_us, ptxgen_error *err)
+static ptxgen_status measure(bench *b, ptxgen_kernel *const *kernels,
+                             const ptxgen_scatter_add_args *args, double *median_us,
+                             ptxgen_error *err)
 {
     double *samples = cli_calloc(SCHEDULE_COUNT * b->rounds, sizeof *samples), warm;
     ptxgen_status status = PTXGEN_OK;
@@ -118,12 +121,13 @@ static ptxgen_status measure(bench *b, ptxgen_kernel *const *kernels, const ptxg
     return status;
 }
 
-static ptxgen_status get_kernels(bench *b, const shape *s, ptxgen_kernel **kernels, ptxgen_error *err)
+static ptxgen_status get_kernels(bench *b, const shape *s, ptxgen_kernel **kernels,
+                                 ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
     for (size_t k = 0; k < SCHEDULE_COUNT && status == PTXGEN_OK; k++) {
-        char *params = cli_format("dtype=%s n=%lld schedule=%s", dtype_names[s->dtype], (long long)s->n,
-                                  schedules[k]);
+        char *params = cli_format("dtype=%s n=%lld schedule=%s", dtype_names[s->dtype],
+                                  (long long)s->n, schedules[k]);
         status = ptxgen_get(b->ctx, "scatter_add", params, NULL, &kernels[k], err);
         free(params);
     }
@@ -151,8 +155,8 @@ static void add_row(bench *b, const shape *s, const double *us)
         fflush(stdout);
     }
     if (b->to_csv) {
-        fprintf(b->csv.file, "%lld,%lld,%lld,%s", (long long)s->rows, (long long)s->out_rows, (long long)s->n,
-                dtype_names[s->dtype]);
+        fprintf(b->csv.file, "%lld,%lld,%lld,%s", (long long)s->rows, (long long)s->out_rows,
+                (long long)s->n, dtype_names[s->dtype]);
         for (size_t k = 0; k < SCHEDULE_COUNT; k++)
             fprintf(b->csv.file, ",%.3f", us[k]);
         fputc('\n', b->csv.file);
@@ -213,9 +217,11 @@ static ptxgen_status parse_shape(const cli_args *args, shape *s, ptxgen_error *e
             }
         }
         if (!known)
-            return cli_fail(err, PTXGEN_EINVAL,
-                            "'%s' is not understood; the bench takes rows=, out_rows=, n= (positive integers) "
-                            "and dtype=f32|f16|bf16", word);
+            return cli_fail(
+                err, PTXGEN_EINVAL,
+                "'%s' is not understood; the bench takes rows=, out_rows=, n= (positive integers) "
+                "and dtype=f32|f16|bf16",
+                word);
     }
     return PTXGEN_OK;
 }
@@ -242,10 +248,10 @@ static ptxgen_status open_bench(bench *b, ptxgen_error *err)
     if (set->json) {
         b->json = cJSON_CreateArray();
     } else {
-        printf("device %s; median of %zu rounds of %zu launches, us a launch\n", b->device.name, b->rounds,
-               b->launches);
-        printf("%9s %9s %8s %5s %10s %10s %10s %10s %10s\n", "rows", "out rows", "n", "dtype", "seed", "bulk",
-               "vector", "auto", "seed/auto");
+        printf("device %s; median of %zu rounds of %zu launches, us a launch\n", b->device.name,
+               b->rounds, b->launches);
+        printf("%9s %9s %8s %5s %10s %10s %10s %10s %10s\n", "rows", "out rows", "n", "dtype",
+               "seed", "bulk", "vector", "auto", "seed/auto");
     }
     return PTXGEN_OK;
 }
@@ -277,7 +283,8 @@ int cli_bench_scatter_add(const cli_args *args)
         else if (cuda)
             status = bench_shapes(&b, gpu_shapes, sizeof gpu_shapes / sizeof *gpu_shapes, &err);
         else
-            status = bench_shapes(&b, emulator_shapes, sizeof emulator_shapes / sizeof *emulator_shapes, &err);
+            status = bench_shapes(&b, emulator_shapes,
+                                  sizeof emulator_shapes / sizeof *emulator_shapes, &err);
     }
     if (b.to_csv && status == PTXGEN_OK)
         status = cli_output_commit(&b.csv, &err);

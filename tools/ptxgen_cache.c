@@ -13,7 +13,8 @@ static const struct {
     size_t min_words, max_words; /* beside the action's name */
     const char *needs;           /* what those words are */
 } actions[] = {
-    {"ls", cache_ls, 0, 8, "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]"},
+    {"ls", cache_ls, 0, 8,
+     "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]"},
     {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin]"},
     {"stats", cache_stats, 0, 0, ""},
     {"path", cache_path, 0, 0, ""},
@@ -33,7 +34,8 @@ const char *cache_word_value(const char *word, const char *name)
 }
 
 /* A number and one of `units`, each `factors` times the smallest. */
-static bool parse_scaled(const char *text, const char *units, const uint64_t *factors, uint64_t *out)
+static bool parse_scaled(const char *text, const char *units, const uint64_t *factors,
+                         uint64_t *out)
 {
     char *end;
     if (*text < '0' || *text > '9')
@@ -66,7 +68,8 @@ ptxgen_status cli_open_cache(const cli_settings *set, ptxgen_cache **out, ptxgen
     char path[PATH_MAX];
     *out = NULL;
     if (set->cache_dir && set->cache_dir[0] == '\0')
-        return cli_fail(err, PTXGEN_EINVAL, "--cache-dir \"\" is memory only; there is nothing to look at");
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--cache-dir \"\" is memory only; there is nothing to look at");
     if (set->cache_dir && realpath(set->cache_dir, path) == NULL)
         return cli_fail(err, PTXGEN_EMISSING, "%s does not exist", set->cache_dir);
     if (!set->cache_dir) {
@@ -80,7 +83,8 @@ ptxgen_status cli_open_cache(const cli_settings *set, ptxgen_cache **out, ptxgen
         ptxgen_destroy(ctx);
         if (path[0] == '\0')
             return cli_fail(err, PTXGEN_EMISSING,
-                            "there is no cache folder (PTXGEN_CACHE=off, or no home): name one with --cache-dir");
+                            "there is no cache folder (PTXGEN_CACHE=off, or no home): name one "
+                            "with --cache-dir");
     }
     const ptxgen_cache_options options = {.size = sizeof options};
     return ptxgen_cache_open(path, &options, out, err);

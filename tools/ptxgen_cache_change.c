@@ -60,12 +60,16 @@ static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, s
     bool same = false;
     if (strcmp(info.key, r->key) != 0) {
         const bool generator = key_line(r->key, "generator", old, sizeof old) &&
-                               key_line(info.key, "generator", fresh, sizeof fresh) && strcmp(old, fresh) != 0;
-        snprintf(why, why_size, generator ? "written by another version of ptxgen: not comparable"
-                                          : "made by another assembler (%.100s): not comparable", r->assembler);
+                               key_line(info.key, "generator", fresh, sizeof fresh) &&
+                               strcmp(old, fresh) != 0;
+        snprintf(why, why_size,
+                 generator ? "written by another version of ptxgen: not comparable"
+                           : "made by another assembler (%.100s): not comparable",
+                 r->assembler);
     } else if (info.ptx_size != r->ptx_size || memcmp(info.ptx, r->ptx, r->ptx_size) != 0) {
         snprintf(why, why_size, "its PTX differs from a fresh build's");
-    } else if (info.cubin_size != r->cubin_size || memcmp(info.cubin, r->cubin, r->cubin_size) != 0) {
+    } else if (info.cubin_size != r->cubin_size ||
+               memcmp(info.cubin, r->cubin, r->cubin_size) != 0) {
         snprintf(why, why_size, "its cubin differs from a fresh build's");
     } else {
         same = true;
@@ -88,7 +92,8 @@ int cache_verify(const cache_action *a)
     memory_only.cache_dir = ""; /* a fresh build, not the entry itself */
     ptxgen_status status = set->recompile ? cli_context(&memory_only, &v.ctx, &err) : PTXGEN_OK;
     if (status == PTXGEN_OK)
-        status = ptxgen_cache_verify(a->cache, a->args->count > 1 ? a->args->words[1] : NULL, &check, &result, &err);
+        status = ptxgen_cache_verify(a->cache, a->args->count > 1 ? a->args->words[1] : NULL,
+                                     &check, &result, &err);
     ptxgen_destroy(v.ctx);
     if (status != PTXGEN_OK) {
         cJSON_Delete(v.bad);
@@ -189,8 +194,9 @@ static int prune_by(const cache_action *a, const ptxgen_cache_prune_rule *rule)
         cli_json_integer(root, "bytes", (int64_t)r.bytes);
         cli_json_print(root);
     } else {
-        printf("%s %llu entries of %llu bytes; %llu of %llu bytes stay\n", set->dry_run ? "would remove" : "removed",
-               (unsigned long long)r.removed, (unsigned long long)r.removed_bytes, (unsigned long long)r.entries,
+        printf("%s %llu entries of %llu bytes; %llu of %llu bytes stay\n",
+               set->dry_run ? "would remove" : "removed", (unsigned long long)r.removed,
+               (unsigned long long)r.removed_bytes, (unsigned long long)r.entries,
                (unsigned long long)r.bytes);
     }
     return CLI_OK;
@@ -215,8 +221,10 @@ int cache_prune(const cache_action *a)
         else if ((value = cache_word_value(word, "entries")))
             good = cache_parse_bytes(value, &rule.max_entries) && rule.max_entries > 0;
         if (!good)
-            return cli_usage_error(&a->args->set, "'%s' is not understood; prune takes unused=AGE (90s, 5m, 12h, "
-                                                  "30d), bytes=SIZE (64K, 10M, 2G) and entries=N, each above 0", word);
+            return cli_usage_error(&a->args->set,
+                                   "'%s' is not understood; prune takes unused=AGE (90s, 5m, 12h, "
+                                   "30d), bytes=SIZE (64K, 10M, 2G) and entries=N, each above 0",
+                                   word);
     }
     return prune_by(a, &rule);
 }
@@ -245,9 +253,11 @@ static int print_transfer(const cli_settings *set, const char *verb, const ptxge
         cli_json_integer(root, "refused", (int64_t)t->refused);
         cli_json_print(root);
     } else {
-        printf("%s %llu entries, %llu bytes; %llu were there already, %llu damaged, %llu left out\n", verb,
-               (unsigned long long)t->copied, (unsigned long long)t->bytes, (unsigned long long)t->present,
-               (unsigned long long)t->damaged, (unsigned long long)t->refused);
+        printf(
+            "%s %llu entries, %llu bytes; %llu were there already, %llu damaged, %llu left out\n",
+            verb, (unsigned long long)t->copied, (unsigned long long)t->bytes,
+            (unsigned long long)t->present, (unsigned long long)t->damaged,
+            (unsigned long long)t->refused);
     }
     return CLI_OK;
 }
@@ -265,7 +275,8 @@ int cache_export(const cache_action *a)
         else if ((value = cache_word_value(word, "arch")))
             f.arch = value;
         else
-            return cli_usage_error(set, "'%s' is not understood; export takes FILE, family=NAME and arch=ARCH", word);
+            return cli_usage_error(
+                set, "'%s' is not understood; export takes FILE, family=NAME and arch=ARCH", word);
     }
     if (ptxgen_cache_export(a->cache, a->args->words[1], passes, &f, &t, &err) != PTXGEN_OK)
         return cli_report(set, &err);

@@ -51,7 +51,8 @@ static bool collect(void *user, const ptxgen_cache_record *r)
     line *n = &l->lines[l->count++];
     *n = (line){.registers = -1, .used = r->used, .created = r->created, .bytes = r->file_bytes};
     snprintf(n->hash, sizeof n->hash, "%s", r->hash);
-    snprintf(n->arch, sizeof n->arch, "%s", r->fault[0] || r->status != PTXGEN_OK ? "-" : ptxgen_arch_name(r->arch));
+    snprintf(n->arch, sizeof n->arch, "%s",
+             r->fault[0] || r->status != PTXGEN_OK ? "-" : ptxgen_arch_name(r->arch));
     if (r->fault[0])
         n->what = cli_format("damaged: %s", r->fault);
     else if (r->status != PTXGEN_OK)
@@ -68,7 +69,8 @@ static bool collect(void *user, const ptxgen_cache_record *r)
 static int by_used(const void *a, const void *b)
 {
     const line *x = a, *y = b;
-    return x->used != y->used ? (x->used < y->used) - (x->used > y->used) : strcmp(x->what, y->what);
+    return x->used != y->used ? (x->used < y->used) - (x->used > y->used)
+                              : strcmp(x->what, y->what);
 }
 
 static int by_created(const void *a, const void *b)
@@ -81,7 +83,8 @@ static int by_created(const void *a, const void *b)
 static int by_size(const void *a, const void *b)
 {
     const line *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strcmp(x->what, y->what);
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : strcmp(x->what, y->what);
 }
 
 static int by_what(const void *a, const void *b)
@@ -96,7 +99,8 @@ static int (*order_of(const char *name))(const void *, const void *)
     static const struct {
         const char *name;
         int (*compare)(const void *, const void *);
-    } orders[] = {{"used", by_used}, {"created", by_created}, {"size", by_size}, {"family", by_what}};
+    } orders[] = {
+        {"used", by_used}, {"created", by_created}, {"size", by_size}, {"family", by_what}};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (strcmp(orders[i].name, name) == 0)
             return orders[i].compare;
@@ -124,8 +128,10 @@ static ptxgen_status parse_listing(const cli_args *args, listing *l, ptxgen_erro
             good = false;
         if (!good)
             return cli_fail(err, PTXGEN_EINVAL,
-                            "'%s' is not understood; ls takes family=NAME, arch=ARCH, older=AGE, newer=AGE (90s, "
-                            "5m, 12h, 30d) and sort=used|created|size|family", word);
+                            "'%s' is not understood; ls takes family=NAME, arch=ARCH, older=AGE, "
+                            "newer=AGE (90s, "
+                            "5m, 12h, 30d) and sort=used|created|size|family",
+                            word);
     }
     return PTXGEN_OK;
 }
@@ -137,7 +143,8 @@ static void print_listing(const listing *l)
     for (size_t i = 0; i < l->count; i++) {
         const line *n = &l->lines[i];
         if (i == 0)
-            printf("%-12s  %-16s  %9s  %4s  %-7s  %s\n", "entry", "used", "bytes", "regs", "arch", "kernel");
+            printf("%-12s  %-16s  %9s  %4s  %-7s  %s\n", "entry", "used", "bytes", "regs", "arch",
+                   "kernel");
         printf("%.12s  %-16s  %9llu  ", n->hash, cli_time_text(n->used, used, sizeof used),
                (unsigned long long)n->bytes);
         if (n->registers >= 0)
@@ -153,7 +160,8 @@ static void print_listing(const listing *l)
 int cache_ls(const cache_action *a)
 {
     ptxgen_error err = {0};
-    listing l = {.set = &a->args->set, .sort = "used", .used_before = INT64_MAX, .used_after = INT64_MIN};
+    listing l = {
+        .set = &a->args->set, .sort = "used", .used_before = INT64_MAX, .used_after = INT64_MIN};
     ptxgen_status status = parse_listing(a->args, &l, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_cache_each(a->cache, collect, &l, &err);
@@ -191,7 +199,8 @@ static bool write_product(void *user, const ptxgen_cache_record *r)
     if (r->fault[0])
         p->status = cli_fail(&p->err, PTXGEN_EIO, "the entry is damaged: %s", r->fault);
     else if (r->status != PTXGEN_OK)
-        p->status = cli_fail(&p->err, PTXGEN_EMISSING, "the entry is a failed compile, it has no PTX and no cubin");
+        p->status = cli_fail(&p->err, PTXGEN_EMISSING,
+                             "the entry is a failed compile, it has no PTX and no cubin");
     else
         p->status = cli_output_bytes(set->output, set->cubin, set->cubin ? r->cubin : r->ptx,
                                      set->cubin ? r->cubin_size : r->ptx_size, &p->err);
@@ -209,7 +218,8 @@ int cache_show(const cache_action *a)
         return cli_show_entry(set, a->cache, a->args->words[1]);
     }
     product p = {.set = set};
-    ptxgen_status status = ptxgen_cache_find(a->cache, a->args->words[1], write_product, &p, &p.err);
+    ptxgen_status status =
+        ptxgen_cache_find(a->cache, a->args->words[1], write_product, &p, &p.err);
     if (status == PTXGEN_OK)
         status = p.status;
     return status == PTXGEN_OK ? CLI_OK : cli_report(set, &p.err);

@@ -15,8 +15,8 @@
 /* Documented in `ptxgen --help` and README.md; they never change their meaning. */
 enum cli_exit {
     CLI_OK = 0,
-    CLI_NO = 1,          /* the answer is no: a check failed, a bad index, a wrong emulated program */
-    CLI_USAGE = 2,       /* the command line or an input file is wrong */
+    CLI_NO = 1,    /* the answer is no: a check failed, a bad index, a wrong emulated program */
+    CLI_USAGE = 2, /* the command line or an input file is wrong */
     CLI_UNSUPPORTED = 3, /* no kernel exists for this problem */
     CLI_REJECTED = 4,    /* the PTX was refused: by the assembler or by our parser */
     CLI_SYSTEM = 5       /* a file, memory, the driver, a missing part */
@@ -25,9 +25,10 @@ enum cli_exit {
 /* Every option means the same in every subcommand, so one struct holds them all. */
 typedef struct cli_settings {
     bool help, json, dry_run, verbose;
-    const char *output;   /* -o: NULL is standard output */
+    const char *output;              /* -o: NULL is standard output */
     const char *cache_dir, *toolkit; /* NULL: the library's rule */
-    int64_t assembler, device, log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
+    int64_t assembler, device,
+        log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
     bool line_map, ptx, cubin, recompile;
     const char *arch;
     int64_t jobs;
@@ -45,17 +46,17 @@ typedef struct cli_args {
 
 typedef struct cli_command {
     const char *name;
-    const char *usage;   /* after "ptxgen NAME " */
-    const char *summary; /* one line */
-    const char *text;    /* the body of --help: what it does */
-    const char *examples; /* lines, each begins with two spaces */
-    const char *options; /* names of the options that it takes, separated by spaces */
-    bool takes_family;   /* --help shows families and parameters */
+    const char *usage;            /* after "ptxgen NAME " */
+    const char *summary;          /* one line */
+    const char *text;             /* the body of --help: what it does */
+    const char *examples;         /* lines, each begins with two spaces */
+    const char *options;          /* names of the options that it takes, separated by spaces */
+    bool takes_family;            /* --help shows families and parameters */
     int (*run)(const cli_args *); /* returns a cli_exit */
 } cli_command;
 
-extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit, cli_inspect,
-    cli_list, cli_prewarm, cli_run;
+extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit,
+    cli_inspect, cli_list, cli_prewarm, cli_run;
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 
@@ -78,7 +79,9 @@ ptxgen_status cli_params(const cli_args *, size_t from, char **out, ptxgen_error
 /* The known word nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *known, size_t count);
 
-void *cli_calloc(size_t count, size_t size); /* exits with CLI_SYSTEM and a message when out of memory */
-char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* owned by the caller */
+void *cli_calloc(size_t count,
+                 size_t size); /* exits with CLI_SYSTEM and a message when out of memory */
+char *cli_format(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* owned by the caller */
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info *info, ptxgen_error *err)
+static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info *info,
+                                 ptxgen_error *err)
 {
     const char *output = args->set.output;
     if (output) {
@@ -68,7 +69,8 @@ static int dry_run_one(const cli_args *args)
 static int run(const cli_args *args)
 {
     if (args->count == 0)
-        return cli_usage_error(&args->set, "which kernel? `ptxgen compile FAMILY name=value ... -o x.cubin`");
+        return cli_usage_error(&args->set,
+                               "which kernel? `ptxgen compile FAMILY name=value ... -o x.cubin`");
     return args->set.dry_run ? dry_run_one(args) : compile_one(args);
 }
 

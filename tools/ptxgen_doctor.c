@@ -42,7 +42,8 @@ static void look_at_parts(findings *f, ptxgen *ctx)
         const char *note = p.note ? p.note : "";
         if (p.found)
             add(f, p.name, WORKS,
-                cli_format("%s%s%s%s%s", p.version, p.path[0] ? ", " : "", p.path, note[0] ? "; " : "", note));
+                cli_format("%s%s%s%s%s", p.version, p.path[0] ? ", " : "", p.path,
+                           note[0] ? "; " : "", note));
         else
             add(f, p.name, MISSING, cli_format("%s", note));
     }
@@ -81,7 +82,8 @@ static void look_at_cache(findings *f, ptxgen *ctx)
     struct stat s;
     if (!info.dir || info.dir[0] == '\0') {
         add(f, "cache", MISSING,
-            cli_format("memory only: every process assembles anew. Set PTXGEN_CACHE_DIR to a folder"));
+            cli_format(
+                "memory only: every process assembles anew. Set PTXGEN_CACHE_DIR to a folder"));
         return;
     }
     if (stat(info.dir, &s) != 0) {
@@ -89,21 +91,26 @@ static void look_at_cache(findings *f, ptxgen *ctx)
         return;
     }
     char *owner = owner_name(s.st_uid);
-    char *base = cli_format("%s, owner %s, mode %04o", info.dir, owner, (unsigned)s.st_mode & 07777);
+    char *base =
+        cli_format("%s, owner %s, mode %04o", info.dir, owner, (unsigned)s.st_mode & 07777);
     struct statvfs space;
-    const double free_gib =
-        statvfs(info.dir, &space) == 0 ? (double)space.f_bavail * (double)space.f_frsize / 0x1p30 : -1;
+    const double free_gib = statvfs(info.dir, &space) == 0
+                                ? (double)space.f_bavail * (double)space.f_frsize / 0x1p30
+                                : -1;
     if (!S_ISDIR(s.st_mode))
         add(f, "cache", BROKEN, cli_format("%s is no folder; remove it", info.dir));
     else if (s.st_uid != geteuid())
         add(f, "cache", BROKEN,
-            cli_format("%s: not yours, so nothing in it is used. Set PTXGEN_CACHE_DIR to a folder of your own",
+            cli_format("%s: not yours, so nothing in it is used. Set PTXGEN_CACHE_DIR to a folder "
+                       "of your own",
                        base));
     else if (s.st_mode & 022)
         add(f, "cache", BROKEN,
-            cli_format("%s: others may write in it, so nothing in it is used. chmod go-w %s", base, info.dir));
+            cli_format("%s: others may write in it, so nothing in it is used. chmod go-w %s", base,
+                       info.dir));
     else if (access(info.dir, W_OK | X_OK) != 0)
-        add(f, "cache", BROKEN, cli_format("%s: not writable, so nothing is kept. chmod u+wx %s", base, info.dir));
+        add(f, "cache", BROKEN,
+            cli_format("%s: not writable, so nothing is kept. chmod u+wx %s", base, info.dir));
     else if (!info.on_disk)
         add(f, "cache", BROKEN, cli_format("%s: not used; --log warning says why", base));
     else
@@ -132,12 +139,14 @@ static void try_compile(findings *f, const cli_settings *set)
     ptxgen_kernel_unref(kernel);
     kernel = NULL;
     if (ptxgen_compile(ctx, ptxgen_family_name(0), "", &kernel, &err) != PTXGEN_OK) {
-        add(f, "compile", err.status == PTXGEN_EMISSING ? MISSING : BROKEN, cli_format("%s", err.message));
+        add(f, "compile", err.status == PTXGEN_EMISSING ? MISSING : BROKEN,
+            cli_format("%s", err.message));
     } else {
         ptxgen_kernel_info info = {.size = sizeof info};
         ptxgen_kernel_describe(kernel, &info);
         add(f, "compile", WORKS,
-            cli_format("kernels are assembled, by %s in %.0f ms", info.assembler, info.assemble_us / 1000));
+            cli_format("kernels are assembled, by %s in %.0f ms", info.assembler,
+                       info.assemble_us / 1000));
     }
     ptxgen_kernel_unref(kernel);
     ptxgen_destroy(ctx);

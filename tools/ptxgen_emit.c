@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* "12<TAB>templates/x/main.ptxc:41<TAB>the PTX of line 12" */
-static ptxgen_status write_line_map(const cli_args *args, const ptxgen_kernel *kernel, const char *ptx,
-                                    ptxgen_error *err)
+static ptxgen_status write_line_map(const cli_args *args, const ptxgen_kernel *kernel,
+                                    const char *ptx, ptxgen_error *err)
 {
     cli_output to;
     ptxgen_status status = cli_output_open(&to, args->set.output, false, err);
@@ -27,7 +27,8 @@ static ptxgen_status write_line_map(const cli_args *args, const ptxgen_kernel *k
 }
 
 /* The product is the PTX; --json wraps it with what it is. */
-static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *kernel, ptxgen_error *err)
+static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *kernel,
+                                  ptxgen_error *err)
 {
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_kernel_describe(kernel, &info);
@@ -45,8 +46,9 @@ static int run(const cli_args *args)
 {
     ptxgen_error err = {0};
     if (args->count == 0)
-        return cli_usage_error(&args->set, "which kernel? `ptxgen emit FAMILY name=value ...`; `ptxgen list` "
-                                           "shows the families");
+        return cli_usage_error(&args->set,
+                               "which kernel? `ptxgen emit FAMILY name=value ...`; `ptxgen list` "
+                               "shows the families");
     if (args->set.json && args->set.line_map)
         return cli_usage_error(&args->set, "--json or --line-map, not both");
     ptxgen *ctx = NULL;

@@ -196,6 +196,7 @@ cJSON *cli_entry_json(const ptxgen_cache_record *r)
     add_count(o, "spill_bytes", r->spill_bytes);
     cli_entry_doubt(r, doubt, sizeof doubt);
     cJSON_AddStringToObject(o, "doubt", doubt);
-    (void)cli_cubin_json(r->cubin, r->cubin_size, cJSON_AddObjectToObject(o, "cubin"), &err); /* doubt says it */
+    (void)cli_cubin_json(r->cubin, r->cubin_size, cJSON_AddObjectToObject(o, "cubin"),
+                         &err); /* doubt says it */
     return o;
 }

@@ -50,8 +50,9 @@ static bool entry_of_path(const char *path, char *folder, size_t size, char hash
 {
     char *real = realpath(path, NULL);
     const size_t n = real ? strlen(real) : 0;
-    bool is_entry = n > 38 && real[n - 31] == '/' && real[n - 34] == '/' && strncmp(real + n - 37, "/v1/", 4) == 0 &&
-                    n - 37 < size && strspn(real + n - 30, "0123456789abcdef") == 30;
+    bool is_entry = n > 38 && real[n - 31] == '/' && real[n - 34] == '/' &&
+                    strncmp(real + n - 37, "/v1/", 4) == 0 && n - 37 < size &&
+                    strspn(real + n - 30, "0123456789abcdef") == 30;
     if (is_entry) {
         snprintf(folder, size, "%.*s", (int)(n - 37), real);
         snprintf(hash, 33, "%.2s%.30s", real + n - 33, real + n - 30);
@@ -96,8 +97,9 @@ static int run(const cli_args *args)
 {
     struct stat s;
     if (args->count != 1)
-        return cli_usage_error(&args->set, "inspect what? One cubin file, entry file, or entry of the cache "
-                                           "(`ptxgen cache ls` shows them)");
+        return cli_usage_error(&args->set,
+                               "inspect what? One cubin file, entry file, or entry of the cache "
+                               "(`ptxgen cache ls` shows them)");
     const char *what = args->words[0];
     const bool is_file = strcmp(what, "-") == 0 || stat(what, &s) == 0;
     if (!is_file && (strchr(what, '/') || strchr(what, '.')))

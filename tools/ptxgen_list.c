@@ -48,8 +48,8 @@ static int unknown_family(const cli_args *args)
     for (size_t f = 0; f < ptxgen_family_count() && count < 64; f++)
         known[count++] = ptxgen_family_name(f);
     const char *near = cli_nearest(args->words[0], known, count);
-    return cli_usage_error(&args->set, "no family is named '%s'%s%s%s",
-                           args->words[0], near ? "; did you mean '" : "", near ? near : "",
+    return cli_usage_error(&args->set, "no family is named '%s'%s%s%s", args->words[0],
+                           near ? "; did you mean '" : "", near ? near : "",
                            near ? "'?" : "; `ptxgen list` shows all");
 }
 
@@ -57,7 +57,8 @@ static int run(const cli_args *args)
 {
     const char *only = args->count > 0 ? args->words[0] : NULL;
     if (args->count > 1)
-        return cli_usage_error(&args->set, "'%s' is one word too many; at most one family", args->words[1]);
+        return cli_usage_error(&args->set, "'%s' is one word too many; at most one family",
+                               args->words[1]);
     cJSON *all = args->set.json ? cJSON_CreateArray() : NULL;
     size_t shown = 0;
     for (size_t f = 0; f < ptxgen_family_count(); f++) {

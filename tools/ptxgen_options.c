@@ -26,32 +26,35 @@ static const char *const log_words[] = {"error", "warning", "info", "debug", NUL
 #define FIELD(name) offsetof(cli_settings, name)
 
 static const option options[] = {
-    {"output", 'o', OPTION_TEXT, FIELD(output), "FILE", "write the product here (-: standard output)",
-     0, 0, NULL},
+    {"output", 'o', OPTION_TEXT, FIELD(output), "FILE",
+     "write the product here (-: standard output)", 0, 0, NULL},
     {"json", 0, OPTION_FLAG, FIELD(json), NULL, "report as JSON on standard output", 0, 0, NULL},
-    {"dry-run", 0, OPTION_FLAG, FIELD(dry_run), NULL, "say what would be done, change nothing", 0, 0,
-     NULL},
+    {"dry-run", 0, OPTION_FLAG, FIELD(dry_run), NULL, "say what would be done, change nothing", 0,
+     0, NULL},
     {"verbose", 'v', OPTION_FLAG, FIELD(verbose), NULL, "say more", 0, 0, NULL},
     {"line-map", 0, OPTION_FLAG, FIELD(line_map), NULL,
      "put template line and number before each PTX line", 0, 0, NULL},
     {"ptx", 0, OPTION_FLAG, FIELD(ptx), NULL, "write the PTX", 0, 0, NULL},
     {"cubin", 0, OPTION_FLAG, FIELD(cubin), NULL, "write the cubin", 0, 0, NULL},
-    {"recompile", 0, OPTION_FLAG, FIELD(recompile), NULL, "compare with a fresh build too", 0, 0, NULL},
-    {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "for these instead: sm_90,sm_100a", 0, 0, NULL},
-    {"jobs", 'j', OPTION_INTEGER, FIELD(jobs), "N", "compile N at a time (default: one per core)", 1, 1024,
+    {"recompile", 0, OPTION_FLAG, FIELD(recompile), NULL, "compare with a fresh build too", 0, 0,
      NULL},
-    {"check", 0, OPTION_FLAG, FIELD(check), NULL, "compare with the plain C answer",
-     0, 0, NULL},
+    {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "for these instead: sm_90,sm_100a", 0, 0, NULL},
+    {"jobs", 'j', OPTION_INTEGER, FIELD(jobs), "N", "compile N at a time (default: one per core)",
+     1, 1024, NULL},
+    {"check", 0, OPTION_FLAG, FIELD(check), NULL, "compare with the plain C answer", 0, 0, NULL},
     {"repeat", 0, OPTION_INTEGER, FIELD(repeat), "N", "measure over N launches or rounds", 1,
      1000000, NULL},
-    {"seed", 0, OPTION_INTEGER, FIELD(seed), "N", "seed of the random numbers (default 0)", 0, INT64_MAX,
-     NULL},
+    {"seed", 0, OPTION_INTEGER, FIELD(seed), "N", "seed of the random numbers (default 0)", 0,
+     INT64_MAX, NULL},
     {"device", 0, OPTION_CHOICE, FIELD(device), NULL, "what runs the kernel", 0, 0, device_words},
     {"assembler", 0, OPTION_CHOICE, FIELD(assembler), NULL, "what makes the cubin", 0, 0,
      assembler_words},
-    {"cache-dir", 0, OPTION_TEXT, FIELD(cache_dir), "DIR", "cache folder; \"\" is memory only", 0, 0, NULL},
-    {"toolkit", 0, OPTION_TEXT, FIELD(toolkit), "DIR", "CUDA toolkit folder (with bin/ptxas)", 0, 0, NULL},
-    {"log", 0, OPTION_CHOICE, FIELD(log_level), NULL, "what to log on standard error", 0, 0, log_words},
+    {"cache-dir", 0, OPTION_TEXT, FIELD(cache_dir), "DIR", "cache folder; \"\" is memory only", 0,
+     0, NULL},
+    {"toolkit", 0, OPTION_TEXT, FIELD(toolkit), "DIR", "CUDA toolkit folder (with bin/ptxas)", 0, 0,
+     NULL},
+    {"log", 0, OPTION_CHOICE, FIELD(log_level), NULL, "what to log on standard error", 0, 0,
+     log_words},
     {"help", 'h', OPTION_FLAG, FIELD(help), NULL, "show this", 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };
@@ -91,10 +94,11 @@ static ptxgen_status unknown_option(const cli_command *command, const char *word
                           "'ptxgen %s' does not take --%s; `ptxgen %s --help` lists what it takes",
                           command->name, bare, command->name);
     else if (near)
-        status = cli_fail(err, PTXGEN_EINVAL, "unknown option '%s'; did you mean --%s?", name, near);
+        status =
+            cli_fail(err, PTXGEN_EINVAL, "unknown option '%s'; did you mean --%s?", name, near);
     else
-        status = cli_fail(err, PTXGEN_EINVAL, "unknown option '%s'; `ptxgen %s --help` lists them", name,
-                          command->name);
+        status = cli_fail(err, PTXGEN_EINVAL, "unknown option '%s'; `ptxgen %s --help` lists them",
+                          name, command->name);
     free(name);
     return status;
 }
@@ -121,19 +125,21 @@ static const option *find_option(const cli_command *command, const char *word, c
     return NULL;
 }
 
-static ptxgen_status set_integer(const option *o, const char *value, int64_t *field, ptxgen_error *err)
+static ptxgen_status set_integer(const option *o, const char *value, int64_t *field,
+                                 ptxgen_error *err)
 {
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (end == value || *end != '\0' || errno != 0 || number < o->min || number > o->max)
-        return cli_fail(err, PTXGEN_EINVAL, "--%s is '%s'; it takes an integer from %lld to %lld", o->name,
-                        value, (long long)o->min, (long long)o->max);
+        return cli_fail(err, PTXGEN_EINVAL, "--%s is '%s'; it takes an integer from %lld to %lld",
+                        o->name, value, (long long)o->min, (long long)o->max);
     *field = number;
     return PTXGEN_OK;
 }
 
-static ptxgen_status set_choice(const option *o, const char *value, int64_t *field, ptxgen_error *err)
+static ptxgen_status set_choice(const option *o, const char *value, int64_t *field,
+                                ptxgen_error *err)
 {
     char list[160] = "";
     size_t count = 0;
@@ -150,7 +156,8 @@ static ptxgen_status set_choice(const option *o, const char *value, int64_t *fie
                     near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static ptxgen_status set_option(const option *o, const char *value, cli_settings *set, ptxgen_error *err)
+static ptxgen_status set_option(const option *o, const char *value, cli_settings *set,
+                                ptxgen_error *err)
 {
     char *field = (char *)set + o->offset;
     switch (o->kind) {
@@ -187,7 +194,8 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
         if (!o)
             return unknown_option(command, word, err);
         if (o->kind == OPTION_FLAG && value)
-            return cli_fail(err, PTXGEN_EINVAL, "--%s takes no value, but '%s' gives one", o->name, word);
+            return cli_fail(err, PTXGEN_EINVAL, "--%s takes no value, but '%s' gives one", o->name,
+                            word);
         if (o->kind != OPTION_FLAG && !value) {
             if (i + 1 == argc)
                 return cli_fail(err, PTXGEN_EINVAL, "--%s needs a value after it", o->name);

@@ -121,7 +121,8 @@ ptxgen_status cli_output_commit(cli_output *o, ptxgen_error *err)
         ok = false;
     }
     if (!ok) {
-        ptxgen_status status = cli_fail(err, PTXGEN_EIO, "cannot write %s: %s", place, strerror(why));
+        ptxgen_status status =
+            cli_fail(err, PTXGEN_EIO, "cannot write %s: %s", place, strerror(why));
         cli_output_discard(o);
         return status;
     }
@@ -140,7 +141,8 @@ void cli_output_discard(cli_output *o)
     finish(o);
 }
 
-ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes, size_t n, ptxgen_error *err)
+ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes, size_t n,
+                               ptxgen_error *err)
 {
     cli_output o;
     ptxgen_status status = cli_output_open(&o, path, binary, err);

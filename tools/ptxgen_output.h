@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 typedef struct cli_output {
-    FILE *file;          /* write here */
-    const char *path;    /* as given; NULL: standard output */
-    char *final;         /* path with links followed, owned */
-    char *temporary;     /* owned; NULL when written directly */
+    FILE *file;       /* write here */
+    const char *path; /* as given; NULL: standard output */
+    char *final;      /* path with links followed, owned */
+    char *temporary;  /* owned; NULL when written directly */
     bool discarded;
 } cli_output;
 
@@ -22,7 +22,8 @@ ptxgen_status cli_output_open(cli_output *, const char *path, bool binary, ptxge
 ptxgen_status cli_output_commit(cli_output *, ptxgen_error *err);
 void cli_output_discard(cli_output *);
 /* Open, write all of it, commit. */
-ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes, size_t n, ptxgen_error *err);
+ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes, size_t n,
+                               ptxgen_error *err);
 
 /* Removes a folder that the command made for itself, and what is in it. */
 void cli_remove_folder(const char *path);

@@ -18,7 +18,7 @@ typedef struct request {
 } request;
 
 typedef struct manifest {
-    char *text; /* owned; its lines are cut in place */
+    char *text;        /* owned; its lines are cut in place */
     request *requests; /* owned */
     size_t count;
 } manifest;
@@ -63,7 +63,8 @@ static void add_requests(manifest *m, char *line, int number, const char *archs)
     } while (arch);
 }
 
-static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m, ptxgen_error *err)
+static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m,
+                                   ptxgen_error *err)
 {
     ptxgen_status status = cli_read_text(path, &m->text, err);
     if (status != PTXGEN_OK)
@@ -84,7 +85,8 @@ static ptxgen_status read_manifest(const char *path, const char *archs, manifest
             add_requests(m, line, number, archs);
     }
     if (m->count == 0)
-        return cli_fail(err, PTXGEN_EINVAL, "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
     return PTXGEN_OK;
 }
 
@@ -101,7 +103,7 @@ static void free_manifest(manifest *m)
 typedef struct crew {
     const cli_args *args;
     const manifest *m;
-    ptxgen *ctx; /* NULL in a dry run: the lines are only checked */
+    ptxgen *ctx;          /* NULL in a dry run: the lines are only checked */
     pthread_mutex_t lock; /* of all below */
     size_t next, assembled, cached, failed;
     int code; /* of the first failure */
@@ -146,8 +148,9 @@ static void *work(void *user)
         ptxgen_error err = {0};
         ptxgen_kernel *kernel = NULL;
         char canonical[512];
-        ptxgen_status status = c->ctx ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
-                                      : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
+        ptxgen_status status =
+            c->ctx ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
+                   : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
         note(c, r, status, kernel, &err);
         ptxgen_kernel_unref(kernel);
     }
@@ -184,18 +187,20 @@ static void print_result(const crew *c)
         cli_json_integer(root, "failed", (int64_t)c->failed);
         cli_json_print(root);
     } else if (set->dry_run) {
-        printf("%zu kernels would be compiled, %zu are refused\n", c->m->count - c->failed, c->failed);
+        printf("%zu kernels would be compiled, %zu are refused\n", c->m->count - c->failed,
+               c->failed);
     } else {
-        printf("%zu kernels: %zu assembled, %zu were in the cache, %zu failed\n", c->m->count, c->assembled,
-               c->cached, c->failed);
+        printf("%zu kernels: %zu assembled, %zu were in the cache, %zu failed\n", c->m->count,
+               c->assembled, c->cached, c->failed);
     }
 }
 
 static int run(const cli_args *args)
 {
     if (args->count != 1)
-        return cli_usage_error(&args->set, "which kernels? `ptxgen prewarm FILE`, a line of it is \"FAMILY "
-                                           "name=value ...\"");
+        return cli_usage_error(&args->set,
+                               "which kernels? `ptxgen prewarm FILE`, a line of it is \"FAMILY "
+                               "name=value ...\"");
     ptxgen_error err = {0};
     manifest m = {0};
     crew c = {.args = args, .m = &m, .lock = PTHREAD_MUTEX_INITIALIZER};

@@ -12,7 +12,8 @@ static void draw(const cli_progress *p, const char *what)
     for (size_t i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %zu/%zu %.40s", p->label, bar, p->done, p->total, what ? what : "");
+    fprintf(stderr, "\r\033[K%s [%s] %zu/%zu %.40s", p->label, bar, p->done, p->total,
+            what ? what : "");
 }
 
 cli_progress cli_progress_begin(const char *label, size_t total)

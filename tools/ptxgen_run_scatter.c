@@ -18,8 +18,8 @@ typedef struct job {
     const char *paths[FILE_COUNT];
     npy_array arrays[FILE_COUNT];
     const char *dtype_word, *n_word; /* values the user gave, NULL if none */
-    char *params;                    /* owned: what the user gave; later the whole of the kernel's */
-    ptxgen_scatter_add_args host;    /* with host pointers */
+    char *params;                 /* owned: what the user gave; later the whole of the kernel's */
+    ptxgen_scatter_add_args host; /* with host pointers */
 
     ptxgen *ctx;
     ptxgen_kernel *kernel; /* NULL when there is nothing to launch */
@@ -41,8 +41,9 @@ static ptxgen_status split_words(job *j, ptxgen_error *err)
     for (size_t w = 1; w < j->args->count && status == PTXGEN_OK; w++) {
         char *word = j->args->words[w];
         int file = 0;
-        while (file < FILE_COUNT && !(strncmp(word, file_names[file], strlen(file_names[file])) == 0 &&
-                                      word[strlen(file_names[file])] == '='))
+        while (file < FILE_COUNT &&
+               !(strncmp(word, file_names[file], strlen(file_names[file])) == 0 &&
+                 word[strlen(file_names[file])] == '='))
             file++;
         if (file == FILE_COUNT) {
             rest.words[rest.count++] = word;
@@ -59,10 +60,12 @@ static ptxgen_status split_words(job *j, ptxgen_error *err)
     }
     for (int f = 0; f < FILE_COUNT && status == PTXGEN_OK; f++)
         if (!j->paths[f] || j->paths[f][0] == '\0')
-            status = cli_fail(err, PTXGEN_EINVAL, "%s=FILE.npy is missing; out, index and src are needed",
-                              file_names[f]);
+            status =
+                cli_fail(err, PTXGEN_EINVAL,
+                         "%s=FILE.npy is missing; out, index and src are needed", file_names[f]);
     if (status == PTXGEN_OK && from_stdin > 1)
-        status = cli_fail(err, PTXGEN_EINVAL, "only one of out, index and src can be standard input");
+        status =
+            cli_fail(err, PTXGEN_EINVAL, "only one of out, index and src can be standard input");
     if (status == PTXGEN_OK)
         status = cli_params(&rest, 0, &j->params, err);
     free(rest.words);
@@ -75,8 +78,9 @@ static ptxgen_status check_rank(const job *j, int file, int rank, ptxgen_error *
     const npy_header *h = &j->arrays[file].header;
     if (h->rank == rank)
         return PTXGEN_OK;
-    return cli_fail(err, PTXGEN_EINVAL, "%s: %s has shape %s; it must have %d dimension%s%s", j->paths[file],
-                    file_names[file], npy_shape_text(h, shape, sizeof shape), rank, rank == 1 ? "" : "s",
+    return cli_fail(err, PTXGEN_EINVAL, "%s: %s has shape %s; it must have %d dimension%s%s",
+                    j->paths[file], file_names[file], npy_shape_text(h, shape, sizeof shape), rank,
+                    rank == 1 ? "" : "s",
                     rank == 2 ? " (rows, elements). Reshape it" : ". Use a.reshape(-1)");
 }
 
@@ -96,19 +100,22 @@ static ptxgen_status element_type(const job *j, int file, ptxgen_dtype *out, ptx
         break;
     case NPY_RAW16:
         if (!j->dtype_word || strcmp(j->dtype_word, "bf16") != 0)
-            return cli_fail(err, PTXGEN_EINVAL,
-                            "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16",
-                            j->paths[file], h->descr);
+            return cli_fail(
+                err, PTXGEN_EINVAL,
+                "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16",
+                j->paths[file], h->descr);
         *out = PTXGEN_BF16;
         break;
     default:
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "%s: %s holds integers ('%s'); it must be float32, float16 or bfloat16. Convert with "
-                        "a.astype(numpy.float32)",
-                        j->paths[file], file_names[file], h->descr);
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "%s: %s holds integers ('%s'); it must be float32, float16 or bfloat16. Convert with "
+            "a.astype(numpy.float32)",
+            j->paths[file], file_names[file], h->descr);
     }
     if (j->dtype_word && strcmp(j->dtype_word, dtype_words[*out]) != 0)
-        return cli_fail(err, PTXGEN_EINVAL, "dtype=%s, but %s holds %s ('%s'); leave dtype out or convert",
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "dtype=%s, but %s holds %s ('%s'); leave dtype out or convert",
                         j->dtype_word, j->paths[file], dtype_words[*out], h->descr);
     return PTXGEN_OK;
 }
@@ -120,25 +127,29 @@ static ptxgen_status check_shapes(const job *j, ptxgen_error *err)
     char n[24];
     snprintf(n, sizeof n, "%lld", (long long)src[1]);
     if (src[0] != count)
-        return cli_fail(err, PTXGEN_EINVAL, "src has %lld rows and index %lld elements; they must be equal",
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "src has %lld rows and index %lld elements; they must be equal",
                         (long long)src[0], (long long)count);
     if (src[1] != out[1])
         return cli_fail(err, PTXGEN_EINVAL,
                         "a row of src has %lld elements and a row of out %lld; they must be equal",
                         (long long)src[1], (long long)out[1]);
     if (src[1] == 0 && src[0] > 0)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "src has %lld rows of no elements (n = 0); the arrays are probably not the ones you "
-                        "meant. Give at least 16 bytes a row",
-                        (long long)src[0]);
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "src has %lld rows of no elements (n = 0); the arrays are probably not the ones you "
+            "meant. Give at least 16 bytes a row",
+            (long long)src[0]);
     if (src[1] > 0 && !ptxgen_row_shape_supported(j->host.dtype, src[1]))
-        return cli_fail(err, PTXGEN_EUNSUPPORTED,
-                        "a row has %lld elements of %zu bytes; its bytes must be a multiple of 16, so pad rows "
-                        "to a multiple of %lld elements",
-                        (long long)src[1], j->arrays[SRC].header.elem_bytes,
-                        (long long)ptxgen_min_d_divisor_for(j->host.dtype));
+        return cli_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "a row has %lld elements of %zu bytes; its bytes must be a multiple of 16, so pad rows "
+            "to a multiple of %lld elements",
+            (long long)src[1], j->arrays[SRC].header.elem_bytes,
+            (long long)ptxgen_min_d_divisor_for(j->host.dtype));
     if (j->n_word && strcmp(j->n_word, "dynamic") != 0 && strcmp(j->n_word, n) != 0)
-        return cli_fail(err, PTXGEN_EINVAL, "n=%s, but a row of src has %s elements; leave n out", j->n_word, n);
+        return cli_fail(err, PTXGEN_EINVAL, "n=%s, but a row of src has %s elements; leave n out",
+                        j->n_word, n);
     return PTXGEN_OK;
 }
 
@@ -147,17 +158,19 @@ static ptxgen_status check_types(job *j, ptxgen_error *err)
     const npy_header *index = &j->arrays[INDEX].header;
     ptxgen_dtype src;
     if (index->type != NPY_I64 && index->type != NPY_I32)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "%s: index holds '%s'; it must be int64 or int32. Convert with a.astype(numpy.int64)",
-                        j->paths[INDEX], index->descr);
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "%s: index holds '%s'; it must be int64 or int32. Convert with a.astype(numpy.int64)",
+            j->paths[INDEX], index->descr);
     ptxgen_status status = element_type(j, OUT, &j->host.dtype, err);
     if (status == PTXGEN_OK)
         status = element_type(j, SRC, &src, err);
     if (status == PTXGEN_OK && src != j->host.dtype)
-        status = cli_fail(err, PTXGEN_EINVAL,
-                          "out holds '%s' and src '%s'; they must be the same type. Convert one with "
-                          "a.astype(...)",
-                          j->arrays[OUT].header.descr, j->arrays[SRC].header.descr);
+        status =
+            cli_fail(err, PTXGEN_EINVAL,
+                     "out holds '%s' and src '%s'; they must be the same type. Convert one with "
+                     "a.astype(...)",
+                     j->arrays[OUT].header.descr, j->arrays[SRC].header.descr);
     return status;
 }
 
@@ -168,9 +181,10 @@ static ptxgen_status complete_params(job *j, ptxgen_error *err)
     if (j->host.rows == 0 || j->host.n == 0)
         return PTXGEN_OK; /* no kernel is needed */
     char *n = j->n_word ? cli_format("%s", "") : cli_format(" n=%lld", (long long)j->host.n);
-    char *params = cli_format("index=%s%s%s%s%s%s", j->host.index_type == PTXGEN_INDEX_I64 ? "i64" : "i32", n,
-                              j->dtype_word ? "" : " dtype=", j->dtype_word ? "" : dtype_words[j->host.dtype],
-                              j->params[0] ? " " : "", j->params);
+    char *params =
+        cli_format("index=%s%s%s%s%s%s", j->host.index_type == PTXGEN_INDEX_I64 ? "i64" : "i32", n,
+                   j->dtype_word ? "" : " dtype=", j->dtype_word ? "" : dtype_words[j->host.dtype],
+                   j->params[0] ? " " : "", j->params);
     free(n);
     free(j->params);
     j->params = params;
@@ -272,7 +286,8 @@ static ptxgen_status measure(job *j, ptxgen_error *err)
     }
     ptxgen_status status = ptxgen_synchronize(j->ctx, NULL, err);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    const double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
+    const double seconds =
+        (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
     j->mean_us = seconds * 1e6 / (double)repeat;
     return status;
 }
@@ -290,7 +305,8 @@ static cJSON *job_json(const job *j, const ptxgen_device_info *d)
 {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", d->name);
-    cJSON_AddStringToObject(root, "device_kind", d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
+    cJSON_AddStringToObject(root, "device_kind",
+                            d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
     cli_json_integer(root, "rows", j->host.rows);
     cli_json_integer(root, "out_rows", j->host.out_rows);
     cli_json_integer(root, "n", j->host.n);
@@ -322,21 +338,24 @@ static void job_text(const job *j, const ptxgen_device_info *d, FILE *to)
     fprintf(to, "%-10s %s%s%s%s\n", "device", d->name, d->kind == PTXGEN_DEVICE_CUDA ? " (" : "",
             d->kind == PTXGEN_DEVICE_CUDA ? ptxgen_arch_name(d->arch) : "",
             d->kind == PTXGEN_DEVICE_CUDA ? ")" : "");
-    fprintf(to, "%-10s %lld rows of %lld elements into %lld rows\n", "problem", (long long)j->host.rows,
-            (long long)j->host.n, (long long)j->host.out_rows);
+    fprintf(to, "%-10s %lld rows of %lld elements into %lld rows\n", "problem",
+            (long long)j->host.rows, (long long)j->host.n, (long long)j->host.out_rows);
     if (j->kernel) {
         ptxgen_kernel_info k = {.size = sizeof k};
         ptxgen_kernel_describe(j->kernel, &k);
-        fprintf(to, "%-10s %s (%s)\n%-10s %s\n", "kernel", k.entry, cli_origin_name(k.origin), "params",
-                k.params);
+        fprintf(to, "%-10s %s (%s)\n%-10s %s\n", "kernel", k.entry, cli_origin_name(k.origin),
+                "params", k.params);
     } else {
         fprintf(to, "%-10s none: there are no rows to add\n", "kernel");
     }
     if (j->args->set.check)
-        fprintf(to, "%-10s %s: %llu of %llu elements out of bounds; worst error %.3g (allowed %.3g) at row %lld, "
-                "column %lld\n", "check", j->check.wrong ? "WRONG" : "right",
-                (unsigned long long)j->check.wrong, (unsigned long long)j->check.elements, j->check.worst_error,
-                j->check.worst_bound, (long long)j->check.worst_row, (long long)j->check.worst_column);
+        fprintf(to,
+                "%-10s %s: %llu of %llu elements out of bounds; worst error %.3g (allowed %.3g) at "
+                "row %lld, "
+                "column %lld\n",
+                "check", j->check.wrong ? "WRONG" : "right", (unsigned long long)j->check.wrong,
+                (unsigned long long)j->check.elements, j->check.worst_error, j->check.worst_bound,
+                (long long)j->check.worst_row, (long long)j->check.worst_column);
     if (j->args->set.repeat > 0)
         fprintf(to, "%-10s %.2f us a launch over %lld, %.0f GB/s\n", "time", j->mean_us,
                 (long long)j->args->set.repeat, gigabytes_per_second(j));

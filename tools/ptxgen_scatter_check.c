@@ -9,8 +9,8 @@
 /* What a type's rounding allows. */
 typedef struct limits {
     size_t bytes;
-    double unit;   /* half a unit in the last place of 1 */
-    double tiny;   /* absolute error of one add near zero */
+    double unit; /* half a unit in the last place of 1 */
+    double tiny; /* absolute error of one add near zero */
     double largest;
 } limits;
 
@@ -41,14 +41,16 @@ static double load(ptxgen_dtype dtype, const void *array, int64_t i)
         return half_to_double(((const uint16_t *)array)[i]);
     float value;
     uint32_t bits = dtype == PTXGEN_BF16 ? (uint32_t)((const uint16_t *)array)[i] << 16 : 0;
-    memcpy(&value, dtype == PTXGEN_BF16 ? (const void *)&bits : (const void *)((const float *)array + i),
+    memcpy(&value,
+           dtype == PTXGEN_BF16 ? (const void *)&bits : (const void *)((const float *)array + i),
            sizeof value);
     return value;
 }
 
 static int64_t index_at(const ptxgen_scatter_add_args *a, int64_t i)
 {
-    return a->index_type == PTXGEN_INDEX_I64 ? ((const int64_t *)a->index)[i] : ((const int32_t *)a->index)[i];
+    return a->index_type == PTXGEN_INDEX_I64 ? ((const int64_t *)a->index)[i]
+                                             : ((const int32_t *)a->index)[i];
 }
 
 /* magnitude[row][column] = |out| + sum |src|, adds[row] = how many rows of src reach it. */
@@ -65,7 +67,8 @@ static void sum_magnitudes(const ptxgen_scatter_add_args *a, double *magnitude, 
 }
 
 /* Error / bound of one element; above 1 is wrong. */
-static double judge(const limits *l, double got, double want, double magnitude, int64_t adds, double *bound)
+static double judge(const limits *l, double got, double want, double magnitude, int64_t adds,
+                    double *bound)
 {
     *bound = (double)(adds + 1) * (l->unit * magnitude + l->tiny);
     if (adds == 0)
@@ -103,10 +106,11 @@ static void compare(const ptxgen_scatter_add_args *a, const void *want, const vo
     }
 }
 
-ptxgen_status scatter_check_run(const ptxgen_scatter_add_args *args, const void *result, scatter_check *out,
-                                ptxgen_error *err)
+ptxgen_status scatter_check_run(const ptxgen_scatter_add_args *args, const void *result,
+                                scatter_check *out, ptxgen_error *err)
 {
-    const size_t elements = (size_t)(args->out_rows * args->n), bytes = elements * limits_of(args->dtype).bytes;
+    const size_t elements = (size_t)(args->out_rows * args->n),
+                 bytes = elements * limits_of(args->dtype).bytes;
     double *magnitude = malloc(elements * sizeof *magnitude + 1);
     int64_t *adds = calloc((size_t)args->out_rows + 1, sizeof *adds);
     void *want = aligned_alloc(64, bytes / 64 * 64 + 64);

@@ -12,7 +12,7 @@ typedef struct scatter_check {
 
 /* `args` has host pointers: out as it was before (it is not changed), src, index. `result` is what the
  * device made of out. Elements whose partial sums may pass the largest finite number are not judged. */
-ptxgen_status scatter_check_run(const ptxgen_scatter_add_args *args, const void *result, scatter_check *out,
-                                ptxgen_error *err);
+ptxgen_status scatter_check_run(const ptxgen_scatter_add_args *args, const void *result,
+                                scatter_check *out, ptxgen_error *err);
 
 #endif

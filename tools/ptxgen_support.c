@@ -78,7 +78,8 @@ static void log_to_stderr(void *user, ptxgen_log_level level, const char *line)
 {
     (void)user;
     static const char *const names[] = {"error", "warning", "info", "debug"};
-    fprintf(stderr, "ptxgen: %s: %s\n", names[level < PTXGEN_LOG_DEBUG ? level : PTXGEN_LOG_DEBUG], line);
+    fprintf(stderr, "ptxgen: %s: %s\n", names[level < PTXGEN_LOG_DEBUG ? level : PTXGEN_LOG_DEBUG],
+            line);
 }
 
 /* The library takes absolute folders only; here a relative one means what it means to a shell. */
@@ -120,7 +121,8 @@ ptxgen_status cli_params(const cli_args *args, size_t from, char **out, ptxgen_e
         const char *word = args->words[i];
         if (!strchr(word, '=') || strpbrk(word, " \t\r\n"))
             return cli_fail(err, PTXGEN_EINVAL,
-                            "'%s' is no parameter; parameters are written name=value, like n=512", word);
+                            "'%s' is no parameter; parameters are written name=value, like n=512",
+                            word);
         size += strlen(word) + 1;
     }
     char *text = cli_calloc(size, 1);

@@ -53,7 +53,8 @@ static void takes_every_version_and_spelling(void **state)
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (), }", NPY_I64, 0, 8},
         {"{'shape':(4L,2L),'descr':\"<i4\",'fortran_order':False}", NPY_I32, 2, 32},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (5,), }", NPY_F32, 1, 20},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807), }", NPY_F32, 2, 0},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807), }", NPY_F32,
+         2, 0},
     };
     uint8_t file[512], data[64];
     for (size_t i = 0; i < sizeof data; i++)
@@ -139,7 +140,8 @@ static void refuses_every_other_length(void **state)
 {
     (void)state;
     uint8_t file[256], data[17] = {0};
-    size_t n = build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", data, 17);
+    size_t n =
+        build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", data, 17);
     for (size_t length = 0; length <= n; length++) {
         ptxgen_error err = {0};
         npy_array a;
@@ -154,7 +156,8 @@ static void survives_every_changed_byte(void **state)
 {
     (void)state;
     uint8_t file[256];
-    size_t n = build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (12, 34), }", NULL, 0);
+    size_t n =
+        build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (12, 34), }", NULL, 0);
     for (size_t at = 0; at < n; at++) {
         const uint8_t old = file[at];
         for (int value = 0; value < 256; value++) {

@@ -1,0 +1,45 @@
+# What CONTRIBUTING.md promises of every file, and that a machine can see.
+set -eu
+cd "$PTXGEN_SOURCE"
+bad=0
+complain() {
+    echo "$*" >&2
+    bad=1
+}
+# Ours: what git would track, or everything but build trees in a copy without git.
+files=$(git ls-files --cached --others --exclude-standard 2>/dev/null ||
+    find . -type f ! -path './build/*' ! -path './.git/*' | sed 's|^\./||')
+files=$(echo "$files" | xargs ls -d 2>/dev/null)
+sources=$(echo "$files" | grep -E '\.(c|h|def|ptxc|sh|cmake)$|CMakeLists.txt$')
+[ "$(echo "$sources" | wc -l)" -gt 50 ] || complain "found only these sources: $sources"
+
+for line in $(wc -l $sources | awk '$2 != "total" && $1 > 800 { print $2 ":" $1 }'); do
+    complain "$line lines; 800 is the limit of a file"
+done
+lines=$(wc -l <tools/ptxt.c)
+[ "$lines" -le 250 ] || complain "tools/ptxt.c has $lines lines; the template language stays small: 250"
+for line in $(awk 'length > 130 { print FILENAME ":" FNR }' $(echo "$sources" | grep -E '\.(c|h|ptxc)$')); do
+    complain "$line is longer than 130 columns"
+done
+
+# Each C file begins with a comment that says what it is, or with its header, which says it.
+for line in $(awk 'FNR == 1 && !/^\/\*/ && !/^#include "/ { print FILENAME }' \
+    $(echo "$sources" | grep -E '^(src|templates|include|tools)/.*\.[ch]$')); do
+    complain "$line does not begin with a comment"
+done
+
+# The library never prints, exits, aborts or changes the locale, and reads the environment in one place.
+calls='printf|puts|putchar|fprintf|vprintf|vfprintf|perror|exit|quick_exit|abort|setlocale|system|popen|atof|getenv|secure_getenv|signal'
+found=$(awk -v calls="(^|[^A-Za-z0-9_.>])($calls) *\\\\(" '
+    { text = $0; gsub(/"[^"]*"/, "", text); gsub(/\/\*.*\*\//, "", text); sub(/\/\*.*/, "", text) }
+    text ~ /^ *(\*|\|)/ { next }
+    FILENAME == "src/api/environment.c" { gsub(/secure_getenv/, "", text) }
+    text ~ calls { print FILENAME ":" FNR ": " $0 }' $(echo "$sources" | grep -E '^(src|templates)/.*\.(c|h|ptxc|def)$'))
+[ -z "$found" ] || complain "the library may not do this: $found"
+
+# No unfinished work, no folder of one machine, no package host.
+words='\bTO[D]O\b|\bFIX[M]E\b|\bXX[X]\b|\bHA[C]K\b|unimplemen[t]ed'
+places='/wor[k]/|/roo[t]/|py[p]i\.org|de[b]ian\.org|ubuntu\.co[m]'
+found=$(grep -nIE "$words|$places" $(echo "$files" | grep -vE '\.(npy|cubin|csv|bin)$|^tests/fuzz/corpus') || true)
+[ -z "$found" ] || complain "left over: $found"
+exit $bad
