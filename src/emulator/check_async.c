@@ -147,6 +147,7 @@ typedef struct touch_plan {
     uint32_t clock;
     uint16_t read_agent, write_agent;
     uint32_t read_clock;
+    uint32_t barrier_offset; /* of a multicast */
 } touch_plan;
 
 static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t bytes, bool write,
@@ -163,10 +164,10 @@ static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t b
                   .strong = atomic,
                   .agent = write ? p->write_agent : p->read_agent,
                   .clock = write ? p->clock : p->read_clock};
-    if (!p->settle)
-        pg_shadow_touch(&t);
-    else if (write)
+    if (p->settle)
         pg_shadow_settle(&t);
+    else
+        pg_shadow_touch(&t);
 }
 
 static pg_cta *cta_at(const pg_async *a, uint64_t address)
@@ -174,15 +175,30 @@ static pg_cta *cta_at(const pg_async *a, uint64_t address)
     return &a->warp->cta->cluster->ctas[address >> PG_SHARED_RANK_SHIFT & 0xff];
 }
 
+static pg_mbarrier_check *barrier_check(const pg_cta *cta, uint32_t offset, pg_mbarrier **out)
+{
+    *out = pg_mbarrier_find(cta, offset);
+    return *out ? (*out)->check : NULL;
+}
+
+/* The written side of a load; each CTA of a multicast is told by its own barrier. */
 static void touch_targets(const touch_plan *p, uint16_t mask, pg_cta *single, uint32_t offset,
                           uint32_t bytes)
 {
     pg_cluster *c = p->a->warp->cta->cluster;
     if (!mask)
         touch(p, single, offset, bytes, true, false);
-    for (uint32_t r = 0; r < c->cta_count; r++)
-        if (mask >> r & 1)
-            touch(p, &c->ctas[r], offset, bytes, true, false);
+    for (uint32_t r = 0; r < c->cta_count; r++) {
+        pg_mbarrier *b;
+        const pg_mbarrier_check *k =
+            mask >> r & 1 ? barrier_check(&c->ctas[r], p->barrier_offset, &b) : NULL;
+        if (!k)
+            continue;
+        touch_plan own = *p;
+        own.write_agent = k->agent;
+        own.clock = p->settle ? (uint32_t)b->phase + 1 : PG_IN_FLIGHT;
+        touch(&own, &c->ctas[r], offset, bytes, true, false);
+    }
 }
 
 static void touch_bulk(const touch_plan *p)
@@ -269,14 +285,7 @@ static uint16_t mask_of(const pg_async *a)
                                              : 0;
 }
 
-static pg_mbarrier_check *barrier_check(const pg_cta *cta, uint32_t offset, pg_mbarrier **out)
-{
-    *out = pg_mbarrier_find(cta, offset);
-    return *out ? (*out)->check : NULL;
-}
-
-/* Operations that signal one barrier (or, multicast, one per CTA): agent and clock are those of the barrier of the
- * first CTA; each delivery is settled with its own. */
+/* Every barrier that the operation signals knows what is in flight towards it. */
 static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 {
     const uint16_t mask = mask_of(a);
@@ -313,7 +322,8 @@ static void touch_signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
                           .clock = done ? (uint32_t)b->phase + 1 : PG_IN_FLIGHT,
                           .write_agent = k->agent,
                           .read_agent = k->agent,
-                          .read_clock = PG_IN_FLIGHT};
+                          .read_clock = done ? (uint32_t)b->phase + 1 : PG_IN_FLIGHT,
+                          .barrier_offset = s->offset};
     touch_all(&p);
 }
 

@@ -98,7 +98,7 @@ static bool other_cluster_in_order(const pg_touch *t)
 
 static ptxgen_emulator_report_kind race_kind(const pg_touch *t, const pg_record *r)
 {
-    if (r->flags & PG_RECORD_ASYNC)
+    if (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED))
         return r->clock == PG_IN_FLIGHT || !t->write ? PTXGEN_EMULATOR_REPORT_READ_BEFORE_ARRIVAL
                                                      : PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE;
     return t->cta ? PTXGEN_EMULATOR_REPORT_RACE_SHARED : PTXGEN_EMULATOR_REPORT_RACE_GLOBAL;
@@ -160,14 +160,15 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 static pg_record new_record(const pg_touch *t, uint8_t bytes)
 {
     const bool dynamic = t->async || t->detached;
-    return (pg_record){
-        .lanes = dynamic ? 1 : 1u << t->lane,
-        .clock = dynamic ? t->clock : pg_warp_check_of(t->warp)->now,
-        .cluster = (uint32_t)t->warp->cta->cluster->index,
-        .op = pg_pc_of(t->warp, t->op),
-        .base = dynamic ? t->agent : pg_warp_agent(t->warp),
-        .bytes = bytes,
-        .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) | (t->strong ? PG_RECORD_STRONG : 0))};
+    return (pg_record){.lanes = dynamic ? 1 : 1u << t->lane,
+                       .clock = dynamic ? t->clock : pg_warp_check_of(t->warp)->now,
+                       .cluster = (uint32_t)t->warp->cta->cluster->index,
+                       .op = pg_pc_of(t->warp, t->op),
+                       .base = dynamic ? t->agent : pg_warp_agent(t->warp),
+                       .bytes = bytes,
+                       .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) |
+                                          (t->strong ? PG_RECORD_STRONG : 0) |
+                                          (t->detached ? PG_RECORD_DETACHED : 0))};
 }
 
 /* Keeps the read: with its equals, in a free place, or over one that it makes superfluous. */
@@ -235,13 +236,22 @@ void pg_shadow_touch(const pg_touch *t)
     }
 }
 
+static void settle(const pg_touch *t, pg_record *r)
+{
+    if (r->base == t->agent && (r->flags & PG_RECORD_ASYNC) && r->clock == PG_IN_FLIGHT)
+        r->clock = t->clock;
+}
+
 void pg_shadow_settle(const pg_touch *t)
 {
     for (uint64_t at = t->address / PG_GRANULE * PG_GRANULE; at < t->address + t->bytes;
          at += PG_GRANULE) {
         pg_granule *g = granule_at(t, at);
-        if (g && g->write.base == t->agent && (g->write.flags & PG_RECORD_ASYNC) &&
-            g->write.clock == PG_IN_FLIGHT)
-            g->write.clock = t->clock;
+        if (!g)
+            return;
+        if (t->write)
+            settle(t, &g->write);
+        for (int i = 0; !t->write && i < PG_SHADOW_READS; i++)
+            settle(t, &g->reads[i]);
     }
 }

@@ -50,7 +50,8 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (check_shadow.c) ---- */
 
-enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2 };
+/* DETACHED: cp.async, in the generic proxy but with its own completion. */
+enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4 };
 
 typedef struct pg_record {
     uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
@@ -163,7 +164,7 @@ typedef struct pg_touch {
     uint32_t clock;
 } pg_touch;
 void pg_shadow_touch(const pg_touch *t);
-/* Sets the clock of the write records that an operation left in flight. */
+/* Sets the clock of the records that an operation left in flight. */
 void pg_shadow_settle(const pg_touch *t);
 void pg_shadow_free(pg_checker *checker);
 

@@ -120,6 +120,12 @@ static bool key_line(pg_str key, pg_str rest, ptx_case *c, data_target *target)
         return c->exact = true;
     if (pg_str_is(key, "emulator"))
         return c->emulator_only = true;
+    if (pg_str_is(key, "dependent"))
+        return copy_name(c->dependent, pg_str_word(&rest)), true;
+    if (pg_str_is(key, "report")) {
+        snprintf(c->report, sizeof c->report, "%.*s", (int)rest.n, rest.p);
+        return true;
+    }
     if (pg_str_is(key, "fails")) {
         while (rest.n && *rest.p == ' ')
             rest.p++, rest.n--;
@@ -184,7 +190,8 @@ static bool parse_line(pg_str line, ptx_case *c, data_target *target)
         return true;
     pg_str rest = {line.p + 3, line.n - 3};
     if (line.p[2] == '=')
-        return c->param_count && *target != TO_NOTHING && data_line(rest, &c->params[c->param_count - 1], *target);
+        return c->param_count && *target != TO_NOTHING &&
+               data_line(rest, &c->params[c->param_count - 1], *target);
     if (line.p[2] != ':')
         return true;
     const pg_str key = pg_str_word(&rest);
@@ -258,10 +265,28 @@ bool ptx_case_check(const ptx_case *c, char *message, size_t size)
             memcpy(&should, p->expected + at, p->word);
             if (is == should)
                 continue;
-            snprintf(message, size, "%s[%zu] is %0*llx, expected %0*llx", p->name, at / p->word, (int)(2 * p->word),
-                     (unsigned long long)is, (int)(2 * p->word), (unsigned long long)should);
+            snprintf(message, size, "%s[%zu] is %0*llx, expected %0*llx", p->name, at / p->word,
+                     (int)(2 * p->word), (unsigned long long)is, (int)(2 * p->word),
+                     (unsigned long long)should);
             return false;
         }
     }
     return true;
+}
+
+bool ptx_case_expects(const ptx_case *c, const char *outcome)
+{
+    char list[sizeof c->report];
+    snprintf(list, sizeof list, "%s", c->report);
+    char *rest = list;
+    for (char *one = strtok_r(rest, "|", &rest); one; one = strtok_r(NULL, "|", &rest)) {
+        while (*one == ' ')
+            one++;
+        const bool error = !strncmp(one, "error: ", 7);
+        if (error != !strncmp(outcome, "error: ", 7))
+            continue;
+        if (strstr(outcome, error ? one + 7 : one))
+            return true;
+    }
+    return false;
 }

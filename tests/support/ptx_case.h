@@ -10,6 +10,8 @@
  *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
  *     //: exact                              matrix arithmetic is compared bit for bit
  *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
+ *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
+ *     //: dependent NAME                     the buffer is written by the grid before (griddepcontrol)
  *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
  *
  * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each. */
@@ -44,7 +46,7 @@ typedef struct ptx_case {
     uint32_t shared;
     ptx_case_param params[PTX_CASE_MAX_PARAMS];
     size_t param_count;
-    char fails[128];
+    char fails[128], report[128], dependent[PTX_CASE_NAME];
     bool exact, emulator_only;
     char error[200]; /* of reading, "" when fine */
 } ptx_case;
@@ -56,6 +58,9 @@ void ptx_case_free(ptx_case *c);
 ptx_case_param *ptx_case_buffer(ptx_case *c, const char *name);
 /* Compares all buffers with what is expected; false with a message that names the first difference. */
 bool ptx_case_check(const ptx_case *c, char *message, size_t size);
+
+/* Whether the outcome (a report's name and text, or "error: message") is one that the `report` line asks for. */
+bool ptx_case_expects(const ptx_case *c, const char *outcome);
 
 /* How to run a case on the emulator. */
 typedef struct ptx_case_mode {

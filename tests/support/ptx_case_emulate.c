@@ -28,8 +28,12 @@ static void align_buffer(ptx_case_param *p)
 static bool encode_map(ptx_case *c, const ptx_case_param *m, uint8_t *out, ptxgen_error *err)
 {
     const ptx_case_param *b = ptx_case_buffer(c, m->over);
-    ptxgen_emulator_tensor_map t = {.size = sizeof t, .data_type = m->type, .rank = m->rank,
-                                    .address = b ? b->bytes : NULL, .swizzle = m->swizzle, .oob_fill = m->fill_nan};
+    ptxgen_emulator_tensor_map t = {.size = sizeof t,
+                                    .data_type = m->type,
+                                    .rank = m->rank,
+                                    .address = b ? b->bytes : NULL,
+                                    .swizzle = m->swizzle,
+                                    .oob_fill = m->fill_nan};
     memcpy(t.dims, m->dims, sizeof t.dims);
     memcpy(t.strides, m->strides, sizeof t.strides);
     memcpy(t.box, m->box, sizeof t.box);
@@ -46,7 +50,9 @@ static bool make_arguments(ptxgen_emulator *emu, ptx_case *c, arguments *a, ptxg
         align_buffer(p);
         a->addresses[i] = (uint64_t)(uintptr_t)p->bytes;
         a->pointers[i] = &a->addresses[i];
-        if (ptxgen_emulator_add_buffer(emu, p->name, p->bytes, p->size, PTXGEN_EMULATOR_WRITABLE, err) != PTXGEN_OK)
+        const unsigned flags = PTXGEN_EMULATOR_WRITABLE |
+                               (strcmp(p->name, c->dependent) ? 0 : PTXGEN_EMULATOR_DEPENDENT);
+        if (ptxgen_emulator_add_buffer(emu, p->name, p->bytes, p->size, flags, err) != PTXGEN_OK)
             return false;
     }
     for (size_t i = 0; i < c->param_count; i++) {
@@ -64,14 +70,17 @@ static bool launch_case(ptxgen_emulator *emu, ptx_case *c, ptxgen_error *err)
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
     arguments *a = calloc(1, sizeof *a);
-    ptxgen_emulator_launch launch = {.size = sizeof launch, .dynamic_shared = c->shared, .args = a->pointers,
+    ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                     .dynamic_shared = c->shared,
+                                     .args = a->pointers,
                                      .arg_count = c->param_count};
     memcpy(launch.grid, c->grid, sizeof launch.grid);
     memcpy(launch.block, c->block, sizeof launch.block);
     memcpy(launch.cluster, c->cluster, sizeof launch.cluster);
     bool ok = ptxgen_emulator_load(emu, c->text, c->length, NULL, &module, err) == PTXGEN_OK;
     if (ok) {
-        ok = make_arguments(emu, c, a, err) && ptxgen_emulator_find(module, NULL, &entry, err) == PTXGEN_OK &&
+        ok = make_arguments(emu, c, a, err) &&
+             ptxgen_emulator_find(module, NULL, &entry, err) == PTXGEN_OK &&
              ptxgen_emulator_run(entry, &launch, err) == PTXGEN_OK;
         ptxgen_emulator_unload(module);
     }
@@ -79,40 +88,55 @@ static bool launch_case(ptxgen_emulator *emu, ptx_case *c, ptxgen_error *err)
     return ok;
 }
 
-static bool no_reports(const ptxgen_emulator *emu, char *message, size_t size)
+/* The first report that is no advice; false: none. */
+static bool first_report(const ptxgen_emulator *emu, const ptx_case *c, char *message, size_t size)
 {
     ptxgen_emulator_report r;
+    bool found = false;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
         if (r.kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
             continue;
-        snprintf(message, size, "line %d: %s: %s %s", r.line, ptxgen_emulator_report_name(r.kind), r.text, r.where);
-        return false;
+        char text[400];
+        snprintf(text, sizeof text, "%s (line %d: %s %s)", ptxgen_emulator_report_name(r.kind),
+                 r.line, r.text, r.where);
+        const bool wanted = c->report[0] && ptx_case_expects(c, text);
+        if (!found || wanted)
+            snprintf(message, size, "%s", text);
+        found = true;
+        if (wanted)
+            break;
     }
-    return true;
+    return found;
 }
 
-static bool judge(const ptxgen_emulator *emu, const ptx_case *c, bool ran, const ptxgen_error *err, char *message,
-                  size_t size)
+static bool judge(const ptxgen_emulator *emu, const ptx_case *c, bool ran, const ptxgen_error *err,
+                  char *message, size_t size)
 {
     if (c->fails[0]) {
         if (!ran && strstr(err->message, c->fails))
             return true;
-        snprintf(message, size, "expected a failure with \"%s\", got: %s", c->fails, ran ? "success" : err->message);
+        snprintf(message, size, "expected a failure with \"%s\", got: %s", c->fails,
+                 ran ? "success" : err->message);
         return false;
     }
+    if (first_report(emu, c, message, size))
+        return false;
     if (!ran) {
-        snprintf(message, size, "%s", err->message);
+        snprintf(message, size, "error: %s", err->message);
         return false;
     }
-    return ptx_case_check(c, message, size) && no_reports(emu, message, size);
+    return ptx_case_check(c, message, size);
 }
 
 bool ptx_case_emulate(ptx_case *c, ptx_case_mode mode, char *message, size_t size)
 {
-    const ptxgen_emulator_config config = {
-        .size = sizeof config, .threads = 1, .seed = mode.isa_seed, .check = mode.check,
-        .order = mode.isa_seed ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
-        .instruction_budget = 20000000};
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .threads = 1,
+                                           .seed = mode.isa_seed,
+                                           .check = mode.check,
+                                           .order = mode.isa_seed ? PTXGEN_EMULATOR_ORDER_ISA
+                                                                  : PTXGEN_EMULATOR_ORDER_HW,
+                                           .instruction_budget = 20000000};
     ptxgen_emulator *emu;
     ptxgen_error err = {0};
     if (ptxgen_emulator_create(&config, &emu, &err) != PTXGEN_OK) {
