@@ -36,7 +36,7 @@ struct ptxgen_emulator_module {
     ptxgen_emulator_entry *entries;
 };
 
-/* Lays out and initialises module variables and registers them as buffers. module.c */
+/* Lays out and initialises module variables and registers them as buffers. loaded_module.c */
 ptxgen_status pg_module_variables(ptxgen_emulator_module *module, ptxgen_error *err);
 /* Inserts into the sorted list; the lock is held. `name` is copied. */
 ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, ptxgen_error *err);

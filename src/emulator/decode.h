@@ -89,7 +89,7 @@ uint64_t pg_immediate(pg_decoder *d, const pg_ptx_operand *o);
 uint32_t pg_label_target(pg_decoder *d, uint32_t label);
 const pg_function_layout *pg_function_of(pg_decoder *d, uint32_t function);
 
-/* Module variables in host memory; module.c. */
+/* Module variables in host memory; loaded_module.c. */
 typedef struct pg_module_memory {
     const uint64_t *address; /* by variable; 0: not a .global or .const variable */
     char *block;
