@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 static ptxgen *ctx;
-static size_t stride = 1;
+static size_t every = 1;
 
 static const int64_t lengths[] = {4,   8,   12,   20,   36,   100,    128,
                                   500, 512, 1000, 1024, 4096, 160000, 0 /* dynamic */};
@@ -43,7 +43,7 @@ static void *compile_some(void *unused)
     static const char *const dtypes[] = {"", "f32", "f16", "bf16"};
     static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
     (void)unused;
-    for (size_t i; (i = atomic_fetch_add(&next_to_compile, stride)) < COMBINATIONS;) {
+    for (size_t i; (i = atomic_fetch_add(&next_to_compile, every)) < COMBINATIONS;) {
         scatter_case c;
         char params[256], n[24] = "dynamic";
         ptxgen_kernel *k;
@@ -90,7 +90,7 @@ static void size_case(scatter_case *c, size_t i)
 static void every_combination_equals_the_oracle(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COMBINATIONS; i += stride) {
+    for (size_t i = 0; i < COMBINATIONS; i += every) {
         scatter_case c;
         if (!combination(i, &c))
             continue;
@@ -193,7 +193,7 @@ static void get(void *host, const void *device, size_t bytes)
 static void more_than_2_31_elements(void **state)
 {
     (void)state;
-    if (stride > 1)
+    if (every > 1)
         skip(); /* gigabytes: not under a sanitizer */
     enum { N = 512, ROWS = (1 << 22) + 5, ROW_BYTES = 2 * N, MARKED = 5 };
     const int64_t marked[MARKED] = {0, 1, (1 << 22) - 1, 1 << 22, ROWS - 1};
@@ -235,7 +235,7 @@ static void more_than_2_31_elements(void **state)
 static void strides_over_4_gib(void **state)
 {
     (void)state;
-    if (stride > 1)
+    if (every > 1)
         skip();
     enum { N = 64, ROWS = 3 };
     const int64_t stride = (INT64_C(1) << 30) + 256; /* f32 elements */
@@ -272,7 +272,7 @@ static void strides_over_4_gib(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
-        stride = (size_t)atoi(argv[1]);
+        every = (size_t)atoi(argv[1]);
     const ptxgen_config config = {.size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
