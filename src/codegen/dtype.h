@@ -9,8 +9,8 @@ typedef struct pg_dtype {
     const char *name;       /* "bf16" */
     int bytes;
     const char *reduce_add; /* modifiers of cp.reduce.async.bulk's add */
-    const char *vector_add[2]; /* modifiers of a 16-byte red.global add: before and after a cache hint */
-    const char *register_add;  /* adds two registers of 4 bytes */
+    const char *vector_add;   /* modifiers of a 16-byte red.global add */
+    const char *register_add; /* adds two registers of 4 bytes */
     pg_tensor_type tensor_type;
 } pg_dtype;
 

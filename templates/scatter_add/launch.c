@@ -89,22 +89,20 @@ static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_a
     add_u32(l, s.chunks);
 }
 
-/* The width of a panel in pieces. Panels pay where out does not fit in L2 and a panel of it does. 256 bytes
- * cost nothing even without repeated indices; 128 bytes read src less well, so they must save many trips of out;
- * less never pays. Measured: docs/benchmarks.md, sweep. */
+/* The width of a panel in pieces. Panels pay where out is larger than a half of L2; they go on paying when a
+ * panel of it is somewhat larger than L2. Narrower ones than 256 bytes read src less well. Measured:
+ * docs/benchmarks.md, sweep. */
 static int64_t panel_pieces(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int64_t l2_bytes)
 {
-    enum { WIDE = 256, NARROW = 128 };
+    enum { PANEL_BYTES = 256 };
     const int64_t row_bytes = a->n * p->dtype->bytes;
     if (p->panel)
         return at_most(p->panel, row_bytes) / PIECE_BYTES;
-    const int64_t rows_in_l2 = l2_bytes / row_bytes;
-    if (a->out_rows > rows_in_l2 / 2 && row_bytes > WIDE && a->out_rows <= l2_bytes / 2 / WIDE)
-        return WIDE / PIECE_BYTES;
-    if (a->out_rows > rows_in_l2 / 2 && row_bytes > NARROW && a->out_rows <= l2_bytes * 3 / 5 / NARROW &&
-        a->rows >= 2 * a->out_rows)
-        return NARROW / PIECE_BYTES;
-    return row_bytes / PIECE_BYTES;
+    const bool out_stays = a->out_rows <= l2_bytes / 2 / row_bytes;
+    const bool panel_thrashes = a->out_rows > 2 * l2_bytes / PANEL_BYTES;
+    if (out_stays || panel_thrashes)
+        return row_bytes / PIECE_BYTES;
+    return at_most(PANEL_BYTES, row_bytes) / PIECE_BYTES;
 }
 
 static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
@@ -127,7 +125,6 @@ static void launch_vector(const pg_scatter_add_plan *p, const ptxgen_scatter_add
     add_u64(l, (uint64_t)(step_groups % groups));
     add_u32(l, threads % width);
     add_u32(l, width);
-    add_u32(l, panels > 1);
 }
 
 void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *device,
