@@ -24,6 +24,7 @@ class Case:
         self.name, self.title = name, title
         self.block, self.grid, self.cluster, self.shared = block, grid, cluster, shared
         self.lines, self.params, self.body, self.exact = [], [], "", False
+        self.preamble = ""  # module variables
 
     def _data(self, words, size):
         per_line = 96 // (2 * size + 1)
@@ -50,7 +51,7 @@ class Case:
         if self.shared:
             launch += f" shared={self.shared}"
         text = f"// {self.title}\n{launch}\n" + ("//: exact\n" if self.exact else "")
-        text += "\n".join(self.lines) + "\n" + HEADER
+        text += "\n".join(self.lines) + "\n" + HEADER + self.preamble
         text += ".visible .entry kernel(\n    " + ",\n    ".join(self.params) + ")\n{\n" + self.body + "}\n"
         with open(os.path.join(CASES, self.name + ".ptx"), "w") as f:
             f.write(text)

@@ -10,10 +10,13 @@ sys.path.insert(0, os.path.dirname(__file__))
 import convert  # noqa: E402
 import floating  # noqa: E402
 import integer  # noqa: E402
+import matrix  # noqa: E402
+import memory  # noqa: E402
+import warp  # noqa: E402
 
 
 def main():
-    for family in (convert, floating, integer):
+    for family in (convert, floating, integer, matrix, memory, warp):
         family.generate()
 
 
