@@ -69,6 +69,7 @@ typedef struct pg_async_remote {
 typedef struct pg_async_mma {
     uint64_t a, b; /* descriptors */
     bool zero_d;
+    bool executed; /* carried out together with another warp's part */
 } pg_async_mma;
 
 struct pg_async {

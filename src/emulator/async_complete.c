@@ -4,6 +4,7 @@
 #include "emulator/check.h"
 #include "emulator/memory.h"
 #include "emulator/report.h"
+#include "emulator/wgmma_op.h"
 
 /* The checker must know before any thread can be told. */
 static void note_arrival(pg_async *a)
@@ -186,7 +187,7 @@ bool pg_async_complete(pg_async *a)
         [PG_ASYNC_TENSOR_REDUCE] = complete_tensor_store,
         [PG_ASYNC_COPY] = complete_copy,
         [PG_ASYNC_ARRIVE] = complete_arrive,
-        [PG_ASYNC_REMOTE] = complete_remote,
+        [PG_ASYNC_REMOTE] = complete_remote,             [PG_ASYNC_MMA] = pg_wgmma_execute,
     };
     return complete[a->kind](a);
 }

@@ -7,23 +7,17 @@
 struct pg_decoder;
 struct pg_op;
 
-void pg_decode_cvt_int(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_float_to_int(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_int_to_float(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_float(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_tf32(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_pack_float(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_unpack_float(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_cvt_pack(struct pg_decoder *d, struct pg_op *op);
+/* X(semantics) */
+/* clang-format off */
+#define PG_DECODE_ENGINES(X)                                                                       \
+    X(cvt_int) X(cvt_float_to_int) X(cvt_int_to_float) X(cvt_float) X(cvt_tf32)                    \
+    X(cvt_pack_float) X(cvt_unpack_float) X(cvt_pack)                                              \
+    X(mma) X(ldmatrix) X(stmatrix) X(movmatrix)                                                    \
+    X(wgmma) X(wgmma_fence) X(wgmma_commit) X(wgmma_wait)
+/* clang-format on */
 
-void pg_decode_mma(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_ldmatrix(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_stmatrix(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_movmatrix(struct pg_decoder *d, struct pg_op *op);
-
-void pg_decode_wgmma(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_wgmma_fence(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_wgmma_commit(struct pg_decoder *d, struct pg_op *op);
-void pg_decode_wgmma_wait(struct pg_decoder *d, struct pg_op *op);
+#define PG_DECLARE(name) void pg_decode_##name(struct pg_decoder *d, struct pg_op *op);
+PG_DECODE_ENGINES(PG_DECLARE)
+#undef PG_DECLARE
 
 #endif

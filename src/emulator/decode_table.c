@@ -1,4 +1,5 @@
 /* Which decode function an opcode row has: the one that its semantics column names. */
+#include "emulator/decode_engines.h"
 #include "emulator/decode_families.h"
 
 typedef struct named_decoder {
@@ -8,7 +9,7 @@ typedef struct named_decoder {
 
 static const named_decoder decoders[] = {
 #define NAMED(name) {#name, pg_decode_##name},
-    PG_DECODE_FAMILIES(NAMED)
+    PG_DECODE_FAMILIES(NAMED) PG_DECODE_ENGINES(NAMED)
 #undef NAMED
         {"prefetch_tensormap", pg_decode_prefetch},
     {"discard", pg_decode_prefetch},

@@ -2,6 +2,7 @@
 #include "emulator/check.h"
 #include "emulator/context.h"
 #include "emulator/formats.h"
+#include "emulator/wgmma.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -131,6 +132,8 @@ static void worker_fini(pg_worker *worker)
     if (worker->resident)
         pg_free(launch->alloc, worker->resident,
                 launch->resident_clusters * sizeof *worker->resident);
+    if (worker->mma_scratch)
+        pg_free(launch->alloc, worker->mma_scratch, PG_MMA_SCRATCH_BYTES);
     if (worker->op_counts)
         pg_free(launch->alloc, worker->op_counts,
                 (launch->program->op_count + 1) * sizeof *worker->op_counts);

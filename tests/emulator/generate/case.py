@@ -15,7 +15,6 @@ Buffers and maps are the kernel's parameters in the order of their lines: a poin
 import os
 
 CASES = os.path.join(os.path.dirname(__file__), "..", "cases")
-HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n\n"
 BLOCK = 64
 
 
@@ -25,6 +24,7 @@ class Case:
         self.block, self.grid, self.cluster, self.shared = block, grid, cluster, shared
         self.lines, self.params, self.body, self.exact = [], [], "", False
         self.preamble = ""  # module variables
+        self.version, self.target = "8.4", "sm_90a"
 
     def _data(self, words, size):
         per_line = 96 // (2 * size + 1)
@@ -51,7 +51,10 @@ class Case:
         if self.shared:
             launch += f" shared={self.shared}"
         text = f"// {self.title}\n{launch}\n" + ("//: exact\n" if self.exact else "")
-        text += "\n".join(self.lines) + "\n" + HEADER + self.preamble
+        if self.target != "sm_90a":
+            text += "//: emulator\n"  # no such GPU at hand
+        text += "\n".join(self.lines) + "\n"
+        text += f".version {self.version}\n.target {self.target}\n.address_size 64\n\n{self.preamble}"
         text += ".visible .entry kernel(\n    " + ",\n    ".join(self.params) + ")\n{\n" + self.body + "}\n"
         with open(os.path.join(CASES, self.name + ".ptx"), "w") as f:
             f.write(text)

@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import bulk  # noqa: E402
 import convert  # noqa: E402
 import floating  # noqa: E402
 import integer  # noqa: E402
@@ -16,7 +17,7 @@ import warp  # noqa: E402
 
 
 def main():
-    for family in (convert, floating, integer, matrix, memory, warp):
+    for family in (bulk, convert, floating, integer, matrix, memory, warp):
         family.generate()
 
 

@@ -44,7 +44,7 @@ def dot(fa, fb, a, b, c, fc, negate, fraction, low_precision):
             if (kx == "f" and sx == 0) or (ky == "f" and sy == 0):
                 bad = True
                 continue
-            negative = bool(x & fa.sign_bit) != bool(y & fb.sign_bit) != negate
+            negative = (bool(x & fa.sign_bit) != bool(y & fb.sign_bit)) != negate
             plus, minus = plus or not negative, minus or negative
             continue
         product = -sx * sy if negate else sx * sy
