@@ -16,8 +16,8 @@
 
 enum {
     BLOCK = 4096,
-    BLOCKS = 8,
-    CHUNK = BLOCK * BLOCKS,
+    BLOCKS = 64,
+    CHUNK = 8 * BLOCK,
     MOST_SECTIONS = 128,
     MOST_SCANNED = 64 << 20, /* of read-only data */
     OVERLAP = 256            /* a text that is looked for is shorter */
@@ -111,19 +111,21 @@ static void read_sections(file_view *f, pg_tool_identity *out)
     }
 }
 
+/* The hash of the blocks' hashes: the blocks themselves would not fit the stack. */
 static void hash_content(file_view *f, pg_tool_identity *out)
 {
-    size_t n = 0;
-    if (f->size <= CHUNK) {
-        n = read_at(f, f->chunk, CHUNK, 0);
-    } else {
-        for (uint64_t i = 0; i < BLOCKS; i++)
-            n += read_at(f, f->chunk + n, BLOCK, (f->size - BLOCK) / (BLOCKS - 1) * i);
+    struct {
+        uint64_t size;
+        uint64_t blocks[BLOCKS];
+    } content = {.size = f->size};
+    bool small = f->size <= BLOCK * BLOCKS;
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        uint64_t at = small ? i * BLOCK : (f->size - BLOCK) / (BLOCKS - 1) * i;
+        size_t n = read_at(f, f->chunk, BLOCK, at);
+        content.blocks[i] = pg_hash64(f->chunk, n);
     }
-    pg_hash128 h = pg_hash(f->chunk, n);
-    h.lo ^= f->size;
     char hex[33];
-    pg_hash_hex(h, hex);
+    pg_hash_hex(pg_hash(&content, sizeof content), hex);
     snprintf(out->build, sizeof out->build, "%s", hex);
 }
 

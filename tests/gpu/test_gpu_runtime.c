@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const pg_log silent;
 static pg_device *device;
@@ -207,15 +209,22 @@ static void other_architecture_is_refused(void **state)
     lie.cubin_size--;
     assert_int_equal(device->ops->load(device, &lie, &loaded, &err), PTXGEN_EPARSE);
     assert_true(pg_is_bad_image(&err));
-    /* What the driver itself says: a bad image, and the context lives. */
+    /* The driver alone notices late: it loads any library and refuses the kernel in it. The context lives. */
     pg_cuda_scope scope;
-    pg_cu_library library;
+    pg_cu_library library = NULL;
+    pg_cu_kernel kernel = NULL;
+    pg_cu_function function;
     ok(pg_cuda_enter(&((pg_cuda *)device)->contexts, &scope, &err));
     int result = driver->cuLibraryLoadData(&library, a.cubin.data, NULL, NULL, 0, NULL, NULL, 0);
-    assert_int_equal(pg_driver_check(driver, result, "load the cubin", &err), PTXGEN_EDRIVER);
-    pg_cuda_leave(&scope);
-    assert_true(pg_is_bad_image(&err));
+    if (result == 0)
+        result = driver->cuLibraryGetKernel(&kernel, library, "k");
+    if (result == 0)
+        result = driver->cuKernelGetFunction(&function, kernel);
+    assert_int_not_equal(pg_driver_check(driver, result, "load the cubin", &err), PTXGEN_OK);
     print_message("unchecked: %s\n", err.message);
+    if (library)
+        driver->cuLibraryUnload(library);
+    pg_cuda_leave(&scope);
     assembly_fini(&a);
     pg_loaded *fill = load(GPU_FILL, "fill", 0);
     fill_and_check(fill, NULL, 5);
@@ -348,6 +357,24 @@ static void threads_load_and_launch_at_once(void **state)
     }
 }
 
+static void forked_child_gets_an_error(void **state)
+{
+    (void)state;
+    pg_loaded *fill = load(GPU_FILL, "fill", 0);
+    const pg_launch l = one_warp();
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(device->ops->launch(device, fill, &l, NULL, &err) == PTXGEN_EDRIVER &&
+                      strstr(err.message, "fork")
+                  ? 0
+                  : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    fill_and_check(fill, NULL, 77);
+    device->ops->unload(device, fill);
+}
+
 static bool set_up(void)
 {
     const ptxgen_device_info *info;
@@ -379,6 +406,7 @@ int main(void)
         cmocka_unit_test(capture_is_guarded_and_stays_intact),
         cmocka_unit_test(every_assembler_makes_a_kernel_that_runs),
         cmocka_unit_test(threads_load_and_launch_at_once),
+        cmocka_unit_test(forked_child_gets_an_error),
         cmocka_unit_test(re_created_and_reset_contexts_work),
     };
     if (!set_up())
