@@ -42,6 +42,46 @@ PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,
 /* The same on host memory, in plain C. */
 PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err);
 
+/* ---- D = A @ B + C --------------------------------------------------------------------------------- */
+
+/* All zero: chosen by the library. What does not fit together is refused with the numbers. */
+typedef struct ptxgen_matmul_tiling {
+    int64_t block_n; /* columns of a tile: 64, 128 or 256 */
+    int64_t block_k; /* K of a stage */
+    int64_t stages;  /* stages of A and B in shared memory */
+    int64_t group_m; /* rows of tiles that are worked on together */
+    int64_t swizzle; /* bytes: 32, 64 or 128 */
+    int64_t ctas;    /* 2: a pair of CTAs shares a tile */
+} ptxgen_matmul_tiling;
+
+/* A [m, k], B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in `dtype`, C and D in f32. A, B, C:
+ * 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd shapes). D: aligned to 4 bytes, any
+ * stride; 32-byte aligned rows are stored fastest. D may be C itself; no other overlap. */
+typedef struct ptxgen_matmul_accumulate_args {
+    size_t size;
+    ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
+    bool b_transposed;
+    int64_t m, n, k; /* m or n 0: nothing happens; k 0: D = C */
+    const void *a, *b;
+    const float *c;
+    float *d;
+    int64_t a_stride, b_stride, c_stride, d_stride;
+    ptxgen_matmul_tiling tiling;
+} ptxgen_matmul_accumulate_args;
+
+/* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and K is added in
+ * order, each instruction's K of 16 at once. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumulate_args *args,
+                                                  ptxgen_stream stream, ptxgen_error *err);
+/* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve the arguments; tiling
+ * is ignored: the kernel decides. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
+                                                         const ptxgen_matmul_accumulate_args *args,
+                                                         ptxgen_stream stream, ptxgen_error *err);
+/* The plain C answer on host memory: summed in double, rounded once. tiling is ignored, alignment does not matter. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args,
+                                                         ptxgen_error *err);
+
 #ifdef __cplusplus
 }
 #endif

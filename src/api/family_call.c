@@ -50,6 +50,17 @@ ptxgen_status pg_check_matrix(const pg_matrix_arg *m, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* Different columns of one wider buffer: the rows interleave without touching. */
+static bool interleave(const pg_matrix_arg *a, const pg_matrix_arg *b)
+{
+    const int64_t stride = a->stride * a->element_bits / 8;
+    if (stride != b->stride * b->element_bits / 8 || stride == 0)
+        return false;
+    const int64_t apart = (int64_t)((uintptr_t)b->base - (uintptr_t)a->base) % stride;
+    const int64_t shift = apart < 0 ? apart + stride : apart;
+    return shift >= a->columns * a->element_bits / 8 && shift + b->columns * b->element_bits / 8 <= stride;
+}
+
 bool pg_matrices_meet(const pg_matrix_arg *a, const pg_matrix_arg *b)
 {
     int64_t a_bytes, b_bytes;
@@ -57,7 +68,8 @@ bool pg_matrices_meet(const pg_matrix_arg *a, const pg_matrix_arg *b)
         !extent_of(b, &b_bytes))
         return false;
     const uintptr_t a_first = (uintptr_t)a->base, b_first = (uintptr_t)b->base;
-    return a_first < b_first + (uintptr_t)b_bytes && b_first < a_first + (uintptr_t)a_bytes;
+    return a_first < b_first + (uintptr_t)b_bytes && b_first < a_first + (uintptr_t)a_bytes &&
+           !interleave(a, b);
 }
 
 ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, int64_t highest,

@@ -20,7 +20,7 @@ typedef struct pg_matrix_arg {
 } pg_matrix_arg;
 /* EINVAL: NULL, rows that overlap, an extent that cannot be addressed. EUNSUPPORTED: alignment. */
 ptxgen_status pg_check_matrix(const pg_matrix_arg *m, ptxgen_error *err);
-/* true when the byte ranges of the two meet. */
+/* true when the two may share bytes; different columns of one wider buffer do not. */
 bool pg_matrices_meet(const pg_matrix_arg *a, const pg_matrix_arg *b);
 
 /* EINVAL unless lowest <= value <= highest. */

@@ -15,6 +15,9 @@ static const char *const cases[][3] = {
     {"scatter_add", "scatter_add_vector_f16_dynamic.ptx", "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
     {"tcgen05_copy", "tcgen05_copy_256x16.ptx", "m=256 n=16 block=8 swizzle=32"},
     {"tcgen05_copy", "tcgen05_copy_128x64_sm_100f.ptx", "m=128 n=64 arch=sm_100f"},
+    {"matmul_accumulate", "matmul_accumulate_f16_64x64.ptx", "block_n=64 block_k=64 stages=3"},
+    {"matmul_accumulate", "matmul_accumulate_bf16_pair.ptx",
+     "dtype=bf16 b=transposed ctas=2 block_n=64 block_k=32 stages=2"},
 };
 
 static char *read_file(const char *path, size_t *size)

@@ -49,10 +49,32 @@ static void tcgen05_copy_assembles(void **state)
     assert_int_equal(count, 130 * TARGETS);
 }
 
+/* Every block shape, stage count, swizzle and layout; the targets take turns. */
+static void matmul_accumulate_assembles(void **state)
+{
+    (void)state;
+    char params[160];
+    int count = 0;
+    if (!context)
+        skip();
+    for (int i = 0; i < 2 * 2 * 2 * 3 * 3; i++)
+        for (int swizzle = 32; swizzle <= 128; swizzle *= 2)
+            for (int stages = 2; stages <= 6; stages++) {
+                snprintf(params, sizeof params,
+                         "dtype=%s b=%s ctas=%d block_n=%d block_k=%d swizzle=%d stages=%d arch=%s",
+                         i % 2 ? "f16" : "bf16", i / 2 % 2 ? "row_major" : "transposed", 1 + i / 4 % 2,
+                         64 << i / 8 % 3, 32 << i / 24, swizzle, stages, targets[(i + stages) % TARGETS]);
+                count += assemble_if_accepted("matmul_accumulate", params);
+            }
+    print_message("%d kernels of matmul_accumulate\n", count);
+    assert_true(count > 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tcgen05_copy_assembles),
+        cmocka_unit_test(matmul_accumulate_assembles),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

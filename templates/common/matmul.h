@@ -1,0 +1,55 @@
+/* PTX that the matrix multiplication families share: the order of tiles, rings of stages, tensor-map loads, and
+ * the store of a row of results. Each function names the registers it reads and writes; the caller declares
+ * them. */
+#ifndef PG_TEMPLATES_MATMUL_H
+#define PG_TEMPLATES_MATMUL_H
+
+#include "base/launch.h"
+#include "codegen/emit.h"
+
+/* Persistent CTAs take tiles in groups of `group` rows of tiles, column by column, so that the tiles at work
+ * share rows of A and columns of B in L2.
+ * Reads %tile, %tiles_m, %tiles_n; sets %tile_m, %tile_n (all .b32). */
+void pg_tile_order(pg_emit *E, int group);
+
+/* Moves a ring of `stages` to its next stage: %stage, %parity (.b32). Producers start at parity 1, consumers
+ * at 0: a fresh barrier passes parity 1. */
+void pg_ring_advance(pg_emit *E, int stages);
+
+/* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers, or address
+ * expressions without brackets. With cta_group 2 the barrier may be the other CTA's. */
+typedef struct pg_box_load {
+    const char *map, *x, *y;
+    const char *destination, *barrier;
+    int cta_group;
+} pg_box_load;
+void pg_load_box(pg_emit *E, const pg_box_load *l);
+
+/* Stores %value0.. (`words` registers of 32 bits, each one element or two packed 16-bit ones) to adjacent
+ * elements from %address on: whole vectors where the columns exist and %vector_bytes (32, 16 or less: what the
+ * alignment of the destination allows) permits, else one element at a time up to column %left.
+ * Reads %row_ok (.pred), %left (.b32, signed), %vector_bytes (.b32), %address (.b64). PTX ISA 8.8, sm_100. */
+void pg_store_row(pg_emit *E, int words, int elements_per_word);
+
+/* ---- host side ---- */
+
+/* Appends an argument. */
+void pg_arg_u64(pg_launch *l, uint64_t v);
+void pg_arg_u32(pg_launch *l, int64_t v);
+void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec);
+
+/* A row-major matrix as a tensor map: `columns` (adjacent elements) x `rows`, rows `stride` bytes apart; a
+ * stride that no row uses is rounded up to what a map wants. */
+typedef struct pg_matrix_map {
+    pg_tensor_type type;
+    const void *address;
+    int64_t columns, rows, stride;
+    int box_columns, box_rows;
+    pg_swizzle swizzle;
+} pg_matrix_map;
+void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m);
+
+/* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored in. */
+int pg_vector_bytes(const void *base, int64_t stride);
+
+#endif

@@ -1,0 +1,45 @@
+/* Launch arguments of the matrix multiplication families. */
+#include "common/matmul.h"
+
+void pg_arg_u64(pg_launch *l, uint64_t v)
+{
+    l->args[l->nargs].kind = PG_ARG_U64;
+    l->args[l->nargs++].u64 = v;
+}
+
+void pg_arg_u32(pg_launch *l, int64_t v)
+{
+    l->args[l->nargs].kind = PG_ARG_U32;
+    l->args[l->nargs++].u32 = (uint32_t)v;
+}
+
+void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec)
+{
+    l->args[l->nargs].kind = PG_ARG_TENSOR;
+    l->args[l->nargs++].tensor = *spec;
+}
+
+void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
+{
+    enum { STRIDE_UNIT = 32, L2_PROMOTION_256 = 3 };
+    int64_t stride = m->stride;
+    if (m->rows == 1)
+        stride = (stride + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
+    const pg_tensor_spec spec = {
+        .type = m->type,
+        .rank = 2,
+        .address = (void *)(uintptr_t)m->address,
+        .dims = {(uint64_t)m->columns, (uint64_t)m->rows},
+        .strides = {(uint64_t)stride},
+        .box = {(uint32_t)m->box_columns, (uint32_t)m->box_rows},
+        .swizzle = m->swizzle,
+        .l2_promotion = L2_PROMOTION_256,
+    };
+    pg_arg_tensor(l, &spec);
+}
+
+int pg_vector_bytes(const void *base, int64_t stride)
+{
+    const uintptr_t both = (uintptr_t)base | (uintptr_t)stride;
+    return both % 32 == 0 ? 32 : both % 16 == 0 ? 16 : 4;
+}

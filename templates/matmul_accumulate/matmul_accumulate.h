@@ -1,0 +1,80 @@
+/* matmul_accumulate, `D = A @ B + C` with 16-bit A and B, 32-bit C and D: key, plan, emitters.
+ *
+ * A persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have roles:
+ *
+ *     load warp      tensor-map loads: a tile of C, then stages of A and B
+ *     multiply warp  copies C into an accumulator in tensor memory (tcgen05.cp), multiplies on top of it
+ *     4 epilogue warps   tensor memory -> registers -> D
+ *
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The target picks the
+ * implementation (pg_matmul_accumulate_emit). */
+#ifndef PG_MATMUL_ACCUMULATE_H
+#define PG_MATMUL_ACCUMULATE_H
+
+#include "codegen/dtype.h"
+#include "codegen/family.h"
+#include "common/tcgen05.h"
+#include "ptxgen/matmul.h"
+
+/* All int64_t: see codegen/params.h. 0 is automatic in the numbers. */
+typedef struct pg_matmul_accumulate_key {
+    int64_t arch;
+    int64_t dtype; /* place in {f16, bf16} */
+    int64_t b;     /* place in {row_major, transposed}: stored as [K, N] or as [N, K] */
+    int64_t block_m, block_n, block_k; /* the tile of a CTA; block_n is the pair's when ctas = 2 */
+    int64_t stages;
+    int64_t group_m; /* rows of tiles in a group */
+    int64_t swizzle; /* bytes, of A and B in shared memory */
+    int64_t ctas;    /* 1, or 2: a pair of CTAs works on a tile of 2 * block_m rows */
+} pg_matmul_accumulate_key;
+
+enum { PG_ACCUMULATORS = 2 };
+
+typedef struct pg_matmul_accumulate_plan {
+    pg_plan_head head;
+    const pg_arch *arch;
+    const pg_dtype *dtype;
+    bool b_transposed;
+    int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
+    int b_columns; /* of B that one CTA holds: block_n / ctas */
+
+    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
+    int a_bytes, b_bytes, c_bytes;
+    int a_offset, b_offset, c_offset;
+    int full, empty;             /* barriers of the stages: [stages] each */
+    int c_full, c_empty;
+    int acc_full, acc_empty;     /* [PG_ACCUMULATORS] each */
+    int address_slot;            /* the word that holds the tensor-memory address */
+
+    int tmem_columns;
+    uint32_t instruction;        /* descriptor */
+    pg_smem_matrix a, b, c;
+    int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
+    int copies;                  /* tcgen05.cp per tile */
+    int multiplications;         /* tcgen05.mma per stage */
+} pg_matmul_accumulate_plan;
+
+extern const pg_family pg_family_matmul_accumulate;
+
+/* Byte offset in a stage of A or B of the 32 bytes of K that multiplication `step` begins with. */
+int pg_matmul_accumulate_a_step(const pg_matmul_accumulate_plan *p, int step);
+int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step);
+/* Byte offset in the tile of C of 8 columns from `column` on. */
+int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column);
+
+ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
+void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
+void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,
+                                 pg_launch *);
+
+/* Emitters: the module, then one per implementation, then the roles of the Blackwell one. */
+void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
+void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);
+/* Waits for the phase with `parity` of a barrier of this CTA, whose arrivals may come from the whole pair. */
+void pg_matmul_accumulate_wait(pg_emit *E, const pg_matmul_accumulate_plan *p, const char *barrier,
+                               const char *parity);
+void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
+void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
+void pg_matmul_accumulate_epilogue_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
+
+#endif

@@ -1,0 +1,218 @@
+/* Numbers of the matmul_accumulate kernel, and which blocks it takes. */
+#include "matmul_accumulate/matmul_accumulate.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    OPERAND_BYTES = 2,
+    ACCUMULATOR_BYTES = 4,
+    C_SWIZZLE = 128, /* a row of C is 256 bytes or more */
+    STEP_BYTES = 32, /* K of one multiplication */
+    COPY_COLUMNS = 8,
+    MIN_STAGES = 2,
+    MAX_STAGES = 6,
+    BARRIER_BYTES = 8,
+    SLOT_BYTES = 16,
+};
+
+static int stage_bytes(const pg_matmul_accumulate_key *k)
+{
+    return (int)(k->block_k * OPERAND_BYTES * (k->block_m + k->block_n / k->ctas));
+}
+
+static int barrier_bytes(int64_t stages)
+{
+    return (int)(2 * stages + 2 + 2 * PG_ACCUMULATORS) * BARRIER_BYTES;
+}
+
+static int shared_bytes(const pg_matmul_accumulate_key *k, int64_t stages)
+{
+    return (int)(stages * stage_bytes(k) + k->block_m * k->block_n * ACCUMULATOR_BYTES) +
+           barrier_bytes(stages) + SLOT_BYTES;
+}
+
+static bool is_one_of_three(int64_t v, int64_t lowest)
+{
+    return v == lowest || v == 2 * lowest || v == 4 * lowest;
+}
+
+static ptxgen_status check_blocks(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    if (k->block_m != PG_TMEM_LANES)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "block_m=%lld: an accumulator has 128 lanes, use block_m=128 (and ctas=2 for tiles of 256"
+                       " rows)",
+                       (long long)k->block_m);
+    if (!is_one_of_three(k->block_n, 64))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_n=%lld: use 64, 128 or 256", (long long)k->block_n);
+    if (!is_one_of_three(k->block_k, 32))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 32, 64 or 128", (long long)k->block_k);
+    return PTXGEN_OK;
+}
+
+/* Bytes of a row of a stage as it is loaded: along K for A and a transposed B, along N for a row-major one. */
+static int64_t b_row_bytes(const pg_matmul_accumulate_key *k)
+{
+    return OPERAND_BYTES * (k->b ? k->block_k : k->block_n / k->ctas);
+}
+
+static ptxgen_status check_swizzle(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    const int64_t a_row = OPERAND_BYTES * k->block_k, b_row = b_row_bytes(k);
+    if (pg_swizzle_of((int)k->swizzle) == PG_SWIZZLE_NONE)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "swizzle=%lld: use 32, 64 or 128", (long long)k->swizzle);
+    if (a_row < k->swizzle || b_row < k->swizzle)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "swizzle=%lld is wider than a row of a stage: %lld bytes of A, %lld of B: use swizzle=%lld or"
+                       " less, or wider blocks",
+                       (long long)k->swizzle, (long long)a_row, (long long)b_row,
+                       (long long)(a_row < b_row ? a_row : b_row));
+    return PTXGEN_OK;
+}
+
+static ptxgen_status check_shared(const pg_matmul_accumulate_key *k, const pg_arch *arch, int fit,
+                                  ptxgen_error *err)
+{
+    if (fit >= MIN_STAGES && k->stages <= fit)
+        return PTXGEN_OK;
+    const char *remedy = "lower block_n or block_k";
+    char fewer[48];
+    if (fit >= MIN_STAGES) {
+        snprintf(fewer, sizeof fewer, "use stages=%d or less, or smaller blocks", fit);
+        remedy = fewer;
+    }
+    const int64_t stages = k->stages > MIN_STAGES ? k->stages : MIN_STAGES;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "%lld stages of %d bytes and a tile of C of %lld bytes need %d bytes of shared memory, a CTA of %s"
+                   " has %d: %s",
+                   (long long)stages, stage_bytes(k), (long long)(k->block_m * k->block_n * ACCUMULATOR_BYTES),
+                   shared_bytes(k, stages), arch->name, arch->max_shared_bytes, remedy);
+}
+
+static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arch)
+{
+    int stages = 0;
+    while (stages < MAX_STAGES && shared_bytes(k, stages + 1) <= arch->max_shared_bytes)
+        stages++;
+    return stages;
+}
+
+static void settle(int64_t *setting, int64_t automatic)
+{
+    if (!*setting)
+        *setting = automatic;
+}
+
+static int64_t widest_swizzle(const pg_matmul_accumulate_key *k)
+{
+    const int64_t a_row = OPERAND_BYTES * k->block_k, b_row = b_row_bytes(k);
+    const int64_t row = a_row < b_row ? a_row : b_row;
+    return row < 128 ? row : 128;
+}
+
+ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+{
+    pg_matmul_accumulate_key *k = key;
+    PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", err));
+    settle(&k->block_m, PG_TMEM_LANES);
+    settle(&k->block_n, 128);
+    settle(&k->block_k, 64);
+    settle(&k->group_m, 8);
+    settle(&k->ctas, 1);
+    PG_TRY(check_blocks(k, err));
+    settle(&k->swizzle, widest_swizzle(k));
+    PG_TRY(check_swizzle(k, err));
+    const int fit = stages_that_fit(k, arch);
+    PG_TRY(check_shared(k, arch, fit, err));
+    settle(&k->stages, fit);
+    return PTXGEN_OK;
+}
+
+/* K-major: columns of K as wide as the swizzle, each of all rows. */
+static int k_major_step(int step, int rows, int swizzle)
+{
+    const int byte = step * STEP_BYTES;
+    return byte / swizzle * rows * swizzle + byte % swizzle;
+}
+
+int pg_matmul_accumulate_a_step(const pg_matmul_accumulate_plan *p, int step)
+{
+    return k_major_step(step, p->block_m, p->swizzle);
+}
+
+int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step)
+{
+    if (p->b_transposed)
+        return k_major_step(step, p->b_columns, p->swizzle);
+    return step * (STEP_BYTES / OPERAND_BYTES) * p->swizzle; /* rows of K, each as wide as the swizzle */
+}
+
+int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column)
+{
+    return k_major_step(column / COPY_COLUMNS, p->block_m, C_SWIZZLE);
+}
+
+static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
+{
+    p->a_bytes = p->block_m * p->block_k * OPERAND_BYTES;
+    p->b_bytes = p->b_columns * p->block_k * OPERAND_BYTES;
+    p->c_bytes = p->block_m * p->block_n * ACCUMULATOR_BYTES;
+    p->b_offset = p->a_offset + p->stages * p->a_bytes;
+    p->c_offset = p->b_offset + p->stages * p->b_bytes;
+    p->full = p->c_offset + p->c_bytes;
+    p->empty = p->full + p->stages * BARRIER_BYTES;
+    p->c_full = p->empty + p->stages * BARRIER_BYTES;
+    p->c_empty = p->c_full + BARRIER_BYTES;
+    p->acc_full = p->c_empty + BARRIER_BYTES;
+    p->acc_empty = p->acc_full + PG_ACCUMULATORS * BARRIER_BYTES;
+    p->address_slot = p->acc_empty + PG_ACCUMULATORS * BARRIER_BYTES;
+    p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
+}
+
+static void describe_matrices(pg_matmul_accumulate_plan *p)
+{
+    const pg_swizzle swizzle = pg_swizzle_of(p->swizzle);
+    const int type = p->dtype->tensor_type == PG_TENSOR_BF16 ? PG_MMA_TYPE_BF16 : PG_MMA_TYPE_F16;
+    const pg_mma_shape shape = {.kind = PG_MMA_F16, .m = p->block_m * p->ctas, .n = p->block_n,
+                                .a_type = type, .b_type = type, .b_mn_major = !p->b_transposed};
+    p->instruction = pg_instruction_descriptor(&shape);
+    p->a = (pg_smem_matrix){16, 8 * p->swizzle, swizzle};
+    p->b = (pg_smem_matrix){p->b_transposed ? 16 : p->block_k * p->swizzle, 8 * p->swizzle, swizzle};
+    p->c = (pg_smem_matrix){16, 8 * C_SWIZZLE, pg_swizzle_of(C_SWIZZLE)};
+}
+
+static void count_instructions(pg_matmul_accumulate_plan *p)
+{
+    p->a_loads = p->block_k * OPERAND_BYTES / p->swizzle;
+    p->b_loads = p->b_transposed ? p->a_loads : p->b_columns * OPERAND_BYTES / p->swizzle;
+    p->c_loads = p->block_n * ACCUMULATOR_BYTES / C_SWIZZLE;
+    p->copies = p->block_n / COPY_COLUMNS;
+    p->multiplications = p->block_k * OPERAND_BYTES / STEP_BYTES;
+}
+
+void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *plan)
+{
+    const pg_matmul_accumulate_key *k = key;
+    pg_matmul_accumulate_plan *p = plan;
+    memset(p, 0, sizeof *p);
+    p->arch = arch;
+    p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
+    p->b_transposed = k->b != 0;
+    p->block_m = (int)k->block_m;
+    p->block_n = (int)k->block_n;
+    p->block_k = (int)k->block_k;
+    p->stages = (int)k->stages;
+    p->group_m = (int)k->group_m;
+    p->swizzle = (int)k->swizzle;
+    p->ctas = (int)k->ctas;
+    p->b_columns = p->block_n / p->ctas;
+    p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
+    place_in_shared_memory(p);
+    describe_matrices(p);
+    count_instructions(p);
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s", p->dtype->name,
+             p->block_m, p->block_n, p->block_k, p->stages, p->ctas, p->b_transposed ? "_bt" : "");
+}

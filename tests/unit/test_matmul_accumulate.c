@@ -1,0 +1,332 @@
+/* matmul_accumulate: the plan's numbers against the reference's, instruction counts in the emitted PTX, where each
+ * tile's bytes lie (against a model written from the layouts, not from the plan), refusals, launch records, the
+ * one-call API's checks, the oracle, and that a sample assembles. */
+#include "ptx_text.h"
+
+#include "base/half.h"
+#include "matmul_accumulate/matmul_accumulate.h"
+
+static ptxgen *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    ptxgen_destroy(context);
+    return 0;
+}
+
+static pg_matmul_accumulate_plan plan_of(const char *params)
+{
+    const pg_param_table *t = &pg_family_matmul_accumulate.params;
+    const pg_arch *arch = pg_arch_find(1001);
+    pg_matmul_accumulate_key key;
+    pg_matmul_accumulate_plan plan;
+    ptxgen_error err = {0};
+    pg_params_default(t, &key, 1001);
+    if (pg_params_parse(t, params, &key, &err) != PTXGEN_OK ||
+        pg_matmul_accumulate_resolve(&key, arch, &err) != PTXGEN_OK)
+        fail_msg("%s: %s", params, err.message);
+    pg_matmul_accumulate_plan_from(&key, arch, &plan);
+    return plan;
+}
+
+static void plans_fit_their_box(void **state)
+{
+    (void)state;
+    assert_true(sizeof(pg_matmul_accumulate_plan) <= PG_PLAN_MAX_BYTES);
+    assert_true(sizeof(pg_matmul_accumulate_key) <= PG_KEY_MAX_BYTES);
+}
+
+/* The reference kernel: 128x128x64 with 3 stages. */
+static void the_reference_numbers(void **state)
+{
+    (void)state;
+    const pg_matmul_accumulate_plan p = plan_of("stages=3"), q = plan_of("stages=3 block_n=64");
+    assert_int_equal(p.instruction, 0x08210010);
+    assert_int_equal(q.instruction, 0x08110010);
+    assert_int_equal(p.c_bytes, 65536);
+    assert_int_equal(q.c_bytes, 32768);
+    assert_int_equal(p.a_bytes + p.b_bytes, 32768);
+    assert_int_equal(q.a_bytes + q.b_bytes, 24576);
+    assert_int_equal(p.tmem_columns, 256);
+    assert_int_equal(q.tmem_columns, 128);
+    assert_int_equal(pg_smem_descriptor_high(p.a), 0x40004040);
+    assert_int_equal(pg_smem_descriptor_low(p.a, 0), 0x00010000);
+    /* row-major B: 64-column blocks are block_k * 128 bytes apart, 16 rows of K are 2048 bytes */
+    assert_int_equal(pg_smem_descriptor_low(p.b, 0), (64 * 128 / 16) << 16);
+    assert_int_equal(pg_matmul_accumulate_b_step(&p, 1), 2048);
+    assert_int_equal(pg_matmul_accumulate_a_step(&p, 1), 32);
+}
+
+static void instruction_counts_in_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params;
+        int copies, multiplications, loads;
+    } cases[] = {
+        /* copies = block_n / 8, multiplications = block_k / 16, loads = one per swizzle-wide block:
+         * of C block_n / 32, of A block_k * 2 / swizzle, of B row-major block_n * 2 / swizzle per CTA */
+        {"block_n=128 block_k=64 stages=3", 16, 4, 4 + 1 + 2},
+        {"block_n=64 block_k=64 stages=3", 8, 4, 2 + 1 + 1},
+        {"block_n=256 block_k=32", 32, 2, 8 + 1 + 8}, /* swizzle 64: 64 bytes of K */
+        {"block_n=128 block_k=128 b=transposed", 16, 8, 4 + 2 + 2},
+        {"block_n=128 block_k=64 swizzle=32", 16, 4, 4 + 4 + 8},
+        {"block_n=256 block_k=64 ctas=2", 32, 4, 8 + 1 + 2},
+        {"block_n=256 block_k=64 ctas=2 b=transposed", 32, 4, 8 + 1 + 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ptxgen_kernel *k = emit_kernel(context, "matmul_accumulate", cases[i].params);
+        const pg_matmul_accumulate_plan p = plan_of(cases[i].params);
+        assert_int_equal(p.copies, cases[i].copies);
+        assert_int_equal(p.multiplications, cases[i].multiplications);
+        assert_int_equal(p.a_loads + p.b_loads + p.c_loads, cases[i].loads);
+        assert_int_equal(count_in_ptx(k, "tcgen05.cp."), cases[i].copies);
+        assert_int_equal(count_in_ptx(k, "tcgen05.mma."), cases[i].multiplications);
+        assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor"), cases[i].loads);
+        assert_int_equal(count_in_ptx(k, "tcgen05.commit."), 3);
+        assert_int_equal(count_in_ptx(k, "setmaxnreg.dec"), 2);
+        assert_int_equal(count_in_ptx(k, ".minnctapersm 1"), 1);
+        assert_int_equal(count_in_ptx(k, p.ctas == 2 ? "cta_group::1" : "cta_group::2"), 0);
+        ptxgen_kernel_unref(k);
+    }
+}
+
+/* Where tensor-map boxes put element (row, k) of a K-major stage of `rows` rows, before the swizzle. */
+static int k_major_byte(int rows, int swizzle, int row, int k)
+{
+    return 2 * k / swizzle * rows * swizzle + row * swizzle + 2 * k % swizzle;
+}
+
+/* Where the tensor core looks for it: row r in 8-row groups, the stride offset apart. */
+static int k_major_read(pg_smem_matrix m, int start, int swizzle, int row, int k)
+{
+    return start + row / 8 * m.stride_offset + row % 8 * swizzle + 2 * k;
+}
+
+static void operands_lie_where_the_tensor_core_reads(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "block_n=128 block_k=64", "block_n=256 block_k=32",      "block_n=64 block_k=128 b=transposed",
+        "block_k=128 swizzle=32", "ctas=2 block_n=128 b=transposed", "block_k=64 swizzle=64 dtype=bf16",
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const pg_matmul_accumulate_plan p = plan_of(cases[c]);
+        for (int k = 0; k < p.block_k; k++) {
+            const int step = k / 16;
+            for (int r = 0; r < p.block_m; r += 5)
+                assert_int_equal(k_major_read(p.a, pg_matmul_accumulate_a_step(&p, step), p.swizzle, r, k % 16),
+                                 k_major_byte(p.block_m, p.swizzle, r, k));
+            for (int n = 0; n < p.b_columns; n += 3) {
+                const int start = pg_matmul_accumulate_b_step(&p, step);
+                if (p.b_transposed) {
+                    assert_int_equal(k_major_read(p.b, start, p.swizzle, n, k % 16),
+                                     k_major_byte(p.b_columns, p.swizzle, n, k));
+                    continue;
+                }
+                /* MN-major: blocks of swizzle-wide columns the leading offset apart, 8 rows of K the stride offset */
+                const int wide = p.swizzle / 2, kk = k % 16;
+                const int read = start + n / wide * p.b.leading_offset + n % wide * 2 +
+                                 kk / 8 * p.b.stride_offset + kk % 8 * p.swizzle;
+                assert_int_equal(read, n / wide * p.block_k * p.swizzle + k * p.swizzle + n % wide * 2);
+            }
+        }
+    }
+}
+
+static void c_lies_where_the_copies_read(void **state)
+{
+    (void)state;
+    const pg_matmul_accumulate_plan p = plan_of("block_n=256 block_k=32");
+    for (int column = 0; column < 256; column += 8)
+        for (int row = 0; row < 128; row++) {
+            const int read = pg_matmul_accumulate_c_source(&p, column) + row / 8 * p.c.stride_offset + row % 8 * 128;
+            assert_int_equal(read, column / 32 * 128 * 128 + row * 128 + column % 32 * 4);
+        }
+}
+
+static void shared_memory_holds_everything_once(void **state)
+{
+    (void)state;
+    for (int n = 64; n <= 256; n *= 2)
+        for (int k = 32; k <= 128; k *= 2)
+            for (int ctas = 1; ctas <= 2; ctas++) {
+                char params[96], text[256];
+                snprintf(params, sizeof params, "block_n=%d block_k=%d ctas=%d", n, k, ctas);
+                if (ptxgen_canonical("matmul_accumulate", params, text, sizeof text, NULL) != PTXGEN_OK) {
+                    assert_true(n == 256 && k == 128); /* the only ones that cannot have two stages */
+                    continue;
+                }
+                const pg_matmul_accumulate_plan p = plan_of(params);
+                assert_int_equal(p.b_offset % 1024, 0);
+                assert_int_equal(p.c_offset % 1024, 0);
+                assert_int_equal(p.a_bytes % 1024, 0);
+                assert_int_equal(p.b_bytes % 1024, 0);
+                assert_true(p.b_offset >= p.a_offset + p.stages * p.a_bytes);
+                assert_true(p.c_offset >= p.b_offset + p.stages * p.b_bytes);
+                assert_true(p.full >= p.c_offset + p.c_bytes && p.full % 8 == 0);
+                assert_true(p.acc_empty + 16 <= p.address_slot);
+                assert_true(p.head.shared_bytes <= 227 * 1024);
+                assert_true(p.stages >= 2 && p.stages <= 6);
+                assert_true(p.tmem_columns >= 2 * n && p.tmem_columns <= 512);
+            }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(context, "matmul_accumulate", "block_m=64", "use block_m=128");
+    expect_refusal(context, "matmul_accumulate", "block_n=96", "use 64, 128 or 256");
+    expect_refusal(context, "matmul_accumulate", "block_k=48", "use 32, 64 or 128");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=128", "lower block_n or block_k");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3", "use stages=2 or less");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3", "232448");
+    expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
+    expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
+    expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a", "tensor memory");
+    expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16, bf16");
+}
+
+static ptxgen_matmul_accumulate_args small_args(void)
+{
+    static _Alignas(32) char memory[4][4096];
+    return (ptxgen_matmul_accumulate_args){.size = sizeof(ptxgen_matmul_accumulate_args), .dtype = PTXGEN_F16,
+                                           .m = 8, .n = 16, .k = 24, .a = memory[0], .b = memory[1],
+                                           .c = (float *)memory[2], .d = (float *)memory[3]};
+}
+
+static void expect_call(const ptxgen_matmul_accumulate_args *a, ptxgen_status status, const char *says)
+{
+    ptxgen_error err = {0};
+    assert_int_equal(ptxgen_matmul_accumulate(context, a, NULL, &err), status);
+    if (says && !strstr(err.message, says))
+        fail_msg("\"%s\" is not in: %s", says, err.message);
+}
+
+static void the_call_checks_its_arguments(void **state)
+{
+    (void)state;
+    ptxgen_matmul_accumulate_args a = small_args();
+    a.size = 4;
+    expect_call(&a, PTXGEN_EINVAL, "sizeof(ptxgen_matmul_accumulate_args)");
+    a = small_args(), a.dtype = PTXGEN_F32;
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "PTXGEN_BF16");
+    a = small_args(), a.k = -1;
+    expect_call(&a, PTXGEN_EINVAL, "k=-1");
+    a = small_args(), a.m = 0, a.a = NULL;
+    expect_call(&a, PTXGEN_OK, NULL);
+    a = small_args(), a.k = 17;
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "multiple of 8 elements");
+    a = small_args(), a.a = (const char *)a.a + 2;
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "16-byte aligned");
+    a = small_args(), a.c_stride = 12;
+    expect_call(&a, PTXGEN_EINVAL, "rows would overlap");
+    a = small_args(), a.d = (float *)(uintptr_t)a.a;
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "d and a overlap");
+    a = small_args(), a.d = (float *)(uintptr_t)a.c + 4;
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "d overlaps c");
+    a = small_args(), a.b = NULL;
+    expect_call(&a, PTXGEN_EINVAL, "b is NULL");
+}
+
+static void the_launch_record(void **state)
+{
+    (void)state;
+    const ptxgen_device_info device = {.sm_count = 148};
+    pg_launch l;
+    ptxgen_matmul_accumulate_args a = small_args();
+    a.m = 500, a.n = 600, a.k = 704;
+    a.a_stride = a.k, a.b_stride = a.n, a.c_stride = a.d_stride = a.n;
+    pg_matmul_accumulate_plan p = plan_of("stages=3");
+    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    assert_int_equal(l.grid[0], 4 * 5);
+    assert_int_equal(l.cluster[0], 0);
+    assert_int_equal(l.block[0], 256);
+    assert_int_equal(l.shared_bytes, p.head.shared_bytes);
+    assert_int_equal(l.nargs, 12);
+    assert_int_equal(l.args[0].tensor.dims[0], 704);
+    assert_int_equal(l.args[0].tensor.dims[1], 500);
+    assert_int_equal(l.args[0].tensor.box[0], 64);
+    assert_int_equal(l.args[0].tensor.box[1], 128);
+    assert_int_equal(l.args[1].tensor.dims[0], 600); /* B row-major: n is inner */
+    assert_int_equal(l.args[1].tensor.box[1], 64);
+    assert_int_equal(l.args[2].tensor.box[0], 32);
+    assert_int_equal(l.args[7].u32, 11); /* 704 / 64 */
+    assert_int_equal(l.args[11].u32, 32);
+    p = plan_of("ctas=2 block_n=256 b=transposed");
+    a.b_transposed = true, a.b_stride = a.k, a.d_stride = 604;
+    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    assert_int_equal(l.grid[0], 2 * 2 * 3);
+    assert_int_equal(l.cluster[0], 2);
+    assert_int_equal(l.args[1].tensor.box[1], 128); /* half of the tile's columns */
+    assert_int_equal(l.args[11].u32, 16);
+    a.k = 0, a.a = a.b = NULL;
+    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    assert_int_equal(l.args[7].u32, 0);
+    assert_ptr_equal(l.args[0].tensor.address, a.c); /* a map must point somewhere */
+    const ptxgen_device_info tiny = {.sm_count = 1};
+    a.m = a.n = 8192;
+    pg_matmul_accumulate_launch(&p, &a, &tiny, &l);
+    assert_int_equal(l.grid[0], 2);
+}
+
+static void the_oracle_multiplies(void **state)
+{
+    (void)state;
+    /* A 2x3 in rows of 4, B 3x2 and its transpose, D = C in place */
+    const double a_values[] = {1, 2, 3, 99, -1, 0.5, 4, 99}, b_values[] = {1, 2, 3, 4, 5, 6};
+    uint16_t a_bits[8], b_bits[6], bt_bits[6];
+    float d[] = {10, 20, 30, 40};
+    for (int i = 0; i < 8; i++)
+        a_bits[i] = pg_bf16_from_double(a_values[i]);
+    for (int i = 0; i < 6; i++)
+        b_bits[i] = bt_bits[i % 2 * 3 + i / 2] = pg_bf16_from_double(b_values[i]);
+    ptxgen_matmul_accumulate_args a = {.size = sizeof a, .dtype = PTXGEN_BF16, .m = 2, .n = 2, .k = 3,
+                                       .a = a_bits, .b = b_bits, .c = d, .d = d, .a_stride = 4};
+    assert_int_equal(ptxgen_matmul_accumulate_oracle(&a, NULL), PTXGEN_OK);
+    const float want[] = {10 + 22, 20 + 28, 30 + 20.5F, 40 + 24};
+    assert_memory_equal(d, want, sizeof d);
+    float c[] = {10, 20, 30, 40};
+    a.b = bt_bits, a.b_transposed = true, a.c = c;
+    assert_int_equal(ptxgen_matmul_accumulate_oracle(&a, NULL), PTXGEN_OK);
+    assert_memory_equal(d, want, sizeof d);
+}
+
+static void a_sample_assembles(void **state)
+{
+    (void)state;
+    ptxgen *ctx = assembling_context();
+    if (!ctx)
+        skip();
+    expect_assembles(ctx, "matmul_accumulate", "stages=3 arch=sm_100a");
+    expect_assembles(ctx, "matmul_accumulate", "block_n=256 b=transposed dtype=bf16 arch=sm_103a");
+    expect_assembles(ctx, "matmul_accumulate", "ctas=2 block_n=256 arch=sm_100f");
+    ptxgen_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_fit_their_box),
+        cmocka_unit_test(the_reference_numbers),
+        cmocka_unit_test(instruction_counts_in_the_text),
+        cmocka_unit_test(operands_lie_where_the_tensor_core_reads),
+        cmocka_unit_test(c_lies_where_the_copies_read),
+        cmocka_unit_test(shared_memory_holds_everything_once),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(the_call_checks_its_arguments),
+        cmocka_unit_test(the_launch_record),
+        cmocka_unit_test(the_oracle_multiplies),
+        cmocka_unit_test(a_sample_assembles),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
