@@ -22,6 +22,8 @@ enum cli_exit {
     CLI_SYSTEM = 5       /* a file, memory, the driver, a missing part */
 };
 
+enum { CLI_MAX_ARGS = 64 };
+
 /* Every option means the same in every subcommand, so one struct holds them all. */
 typedef struct cli_settings {
     bool help, json, dry_run, verbose;
@@ -35,6 +37,13 @@ typedef struct cli_settings {
     bool check;
     int64_t repeat;
     int64_t seed;
+    /* run FILE.ptx */
+    const char *entry, *grid, *block, *cluster, *seeds; /* NULL: not given */
+    const char *arg[CLI_MAX_ARGS];
+    size_t arg_count;
+    int64_t shared, order, budget,
+        result; /* order: ptxgen_emulator_order; result: from 1, 0 if not given */
+    bool check_races, stats;
 } cli_settings;
 
 /* A parsed command line: the words that are no options, in order. */
@@ -65,6 +74,9 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Says the error on standard error (and, under --json, as an object on standard output) and returns the
  * exit code that its status maps to. */
 int cli_report(const cli_settings *, const ptxgen_error *);
+/* The two halves of cli_report: the line on standard error, and the object. */
+void cli_say_error(const ptxgen_error *);
+struct cJSON *cli_error_json(const ptxgen_error *);
 /* cli_report of a CLI_USAGE error in the words given. */
 int cli_usage_error(const cli_settings *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INTEGER, OPTION_CHOICE } option_kind;
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_INTEGER,
+    OPTION_CHOICE,
+    OPTION_ARGUMENT /* may be given many times */
+} option_kind;
 
 typedef struct option {
     const char *name;
@@ -21,6 +27,7 @@ typedef struct option {
 static const char *const assembler_words[] = {"auto",      "ptxas",  "nvptxcompiler",
                                               "nvjitlink", "driver", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
+static const char *const order_words[] = {"hw", "isa", NULL};
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
 
 #define FIELD(name) offsetof(cli_settings, name)
@@ -55,6 +62,26 @@ static const option options[] = {
      NULL},
     {"log", 0, OPTION_CHOICE, FIELD(log_level), NULL, "what to log on standard error", 0, 0,
      log_words},
+    {"entry", 0, OPTION_TEXT, FIELD(entry), "NAME", "the kernel, if the PTX has several", 0, 0,
+     NULL},
+    {"grid", 0, OPTION_TEXT, FIELD(grid), "X[,Y[,Z]]", "CTAs (default 1)", 0, 0, NULL},
+    {"block", 0, OPTION_TEXT, FIELD(block), "X[,Y[,Z]]", "threads of a CTA (default 1)", 0, 0,
+     NULL},
+    {"cluster", 0, OPTION_TEXT, FIELD(cluster), "X[,Y[,Z]]", "CTAs of a cluster", 0, 0, NULL},
+    {"shared", 0, OPTION_INTEGER, FIELD(shared), "BYTES", "dynamic shared memory", 0, 1 << 20,
+     NULL},
+    {"arg", 0, OPTION_ARGUMENT, 0, "VALUE", "the next parameter of the kernel", 0, 0, NULL},
+    {"result", 0, OPTION_INTEGER, FIELD(result), "N", "-o writes parameter N's buffer (from 1)", 1,
+     64, NULL},
+    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races and misuse; exit code 1",
+     0, 0, NULL},
+    {"order", 0, OPTION_CHOICE, FIELD(order), NULL, "isa: reorder what may be reordered", 0, 0,
+     order_words},
+    {"seeds", 0, OPTION_TEXT, FIELD(seeds), "A..B", "order=isa, once with each of these seeds", 0,
+     0, NULL},
+    {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
+    {"budget", 0, OPTION_INTEGER, FIELD(budget), "N", "give up after N warp instructions", 1,
+     INT64_MAX, NULL},
     {"help", 'h', OPTION_FLAG, FIELD(help), NULL, "show this", 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };
@@ -171,6 +198,11 @@ static ptxgen_status set_option(const option *o, const char *value, cli_settings
         return set_integer(o, value, (int64_t *)field, err);
     case OPTION_CHOICE:
         return set_choice(o, value, (int64_t *)field, err);
+    case OPTION_ARGUMENT:
+        if (set->arg_count == CLI_MAX_ARGS)
+            return cli_fail(err, PTXGEN_EINVAL, "more than %d --%s", CLI_MAX_ARGS, o->name);
+        set->arg[set->arg_count++] = value;
+        return PTXGEN_OK;
     }
     return PTXGEN_OK;
 }
@@ -252,15 +284,17 @@ void cli_print_params(size_t family)
     }
 }
 
-static void print_families(const cli_args *args)
+/* The family that the first word names, or -1. */
+static int64_t named_family(const cli_args *args)
 {
-    for (size_t f = 0; f < ptxgen_family_count(); f++) {
-        if (args->count > 0 && strcmp(args->words[0], ptxgen_family_name(f)) == 0) {
-            printf("\nparameters of %s:\n", ptxgen_family_name(f));
-            cli_print_params(f);
-            return;
-        }
-    }
+    for (size_t f = 0; args->count > 0 && f < ptxgen_family_count(); f++)
+        if (strcmp(args->words[0], ptxgen_family_name(f)) == 0)
+            return (int64_t)f;
+    return -1;
+}
+
+static void print_families(void)
+{
     printf("\nfamilies (add a family's name before --help to see its parameters):\n");
     for (size_t f = 0; f < ptxgen_family_count(); f++)
         printf("  %-20s %s\n", ptxgen_family_name(f), ptxgen_family_summary(f));
@@ -269,8 +303,13 @@ static void print_families(const cli_args *args)
 void cli_help(const cli_command *command, const cli_args *args)
 {
     printf("usage: ptxgen %s %s\n\n%s", command->name, command->usage, command->text);
-    if (command->takes_family)
-        print_families(args);
+    const int64_t family = named_family(args);
+    if (family >= 0) {
+        printf("\nparameters of %s:\n", args->words[0]);
+        cli_print_params((size_t)family);
+    } else if (command->takes_family) {
+        print_families();
+    }
     printf("\noptions:\n");
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (takes(command, &options[i]))

@@ -18,6 +18,10 @@ static int run(const cli_args *args)
         return cli_usage_error(&args->set,
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
                                "src=src.npy -o result.npy`");
+    const char *what = args->words[0];
+    const size_t n = strlen(what);
+    if (strcmp(what, "-") == 0 || (n > 4 && strcmp(what + n - 4, ".ptx") == 0))
+        return cli_run_ptx(args);
     for (size_t i = 0; i < RUNNER_COUNT; i++) {
         if (strcmp(runners[i].family, args->words[0]) == 0)
             return runners[i].run(args);
@@ -31,20 +35,24 @@ static int run(const cli_args *args)
 
 const cli_command cli_run = {
     .name = "run",
-    .usage = "scatter_add out=FILE index=FILE src=FILE [name=value ...]",
-    .summary = "run a kernel on .npy files",
-    .text = "Reads out, index and src from .npy files (one may be -, standard input),\n"
-            "runs out[index[i], :] += src[i, :] and writes the new out with -o; nothing\n"
-            "else is written. dtype, n and the index type come from the files; other\n"
-            "parameters may be given. An index out of range is reported with its\n"
-            "position and value, exit code 1, and nothing is written. --check compares\n"
-            "each element with a sum in double: an element that k rows were added to may\n"
-            "be off by (k + 1) u (|out| + sum |src|), with u = 2^-24 for f32, 2^-11 for\n"
-            "f16, 2^-8 for bf16.\n",
+    .usage = "scatter_add out=FILE index=FILE src=FILE [n=v ...] | FILE.ptx",
+    .summary = "run a kernel on .npy files, or any PTX on the emulator",
+    .text = "scatter_add: reads out, index and src from .npy files (one may be -), runs\n"
+            "out[index[i], :] += src[i, :] and writes the new out with -o; nothing else is\n"
+            "written. dtype, n and the index type come from the files. A bad index is\n"
+            "reported with position and value, exit code 1. --check compares with a sum in\n"
+            "double: an element that k rows were added to may be off by\n"
+            "(k + 1) u (|out| + sum |src|), u = 2^-24 (f32), 2^-11 (f16), 2^-8 (bf16).\n"
+            "FILE.ptx (or -): runs an entry on the emulator. A VALUE is a number (7, 0x10,\n"
+            "f32:0.5), buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one,\n"
+            "map:ARG:TYPE:SIZES:BOX[:SWIZZLE] with sizes innermost first, as in\n"
+            "map:0:bf16:64x128:64x8:128.\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
-                "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy --check\n"
-                "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy --repeat 100\n",
-    .options = "output check repeat device assembler toolkit cache-dir json log help",
-    .takes_family = true,
+                "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy --check --repeat 100\n"
+                "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n"
+                "  ptxgen run k.ptx --block 32 --arg zeros:4096 --check-races --seeds 1..100\n",
+    .options =
+        "output json check repeat device assembler toolkit cache-dir entry grid block cluster "
+        "shared arg result check-races order seeds stats budget log help",
     .run = run,
 };

@@ -5,5 +5,6 @@
 #include "ptxgen_command.h"
 
 int cli_run_scatter_add(const cli_args *);
+int cli_run_ptx(const cli_args *);
 
 #endif

@@ -42,26 +42,36 @@ int cli_exit_for(ptxgen_status status)
     }
 }
 
-int cli_report(const cli_settings *set, const ptxgen_error *err)
+void cli_say_error(const ptxgen_error *err)
 {
-    int code = cli_exit_for(err->status);
-    if (err->file[0] != '\0')
+    if (err->file[0] != '\0' && strstr(err->message, err->file) == NULL)
         cli_say("%s:%d: %s", err->file, err->line, err->message);
     else
         cli_say("%s", err->message);
+}
+
+cJSON *cli_error_json(const ptxgen_error *err)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "status", ptxgen_status_name(err->status));
+    cJSON_AddStringToObject(object, "message", err->message);
+    if (err->file[0] != '\0') {
+        cJSON_AddStringToObject(object, "file", err->file);
+        cli_json_integer(object, "line", err->line);
+    }
+    cli_json_integer(object, "exit_code", cli_exit_for(err->status));
+    return object;
+}
+
+int cli_report(const cli_settings *set, const ptxgen_error *err)
+{
+    cli_say_error(err);
     if (set->json) {
         cJSON *root = cJSON_CreateObject();
-        cJSON *object = cJSON_AddObjectToObject(root, "error");
-        cJSON_AddStringToObject(object, "status", ptxgen_status_name(err->status));
-        cJSON_AddStringToObject(object, "message", err->message);
-        if (err->file[0] != '\0') {
-            cJSON_AddStringToObject(object, "file", err->file);
-            cli_json_integer(object, "line", err->line);
-        }
-        cli_json_integer(object, "exit_code", code);
+        cJSON_AddItemToObject(root, "error", cli_error_json(err));
         cli_json_print(root);
     }
-    return code;
+    return cli_exit_for(err->status);
 }
 
 int cli_usage_error(const cli_settings *set, const char *format, ...)

@@ -1,0 +1,116 @@
+# run FILE.ptx: any PTX on the emulator: results, arguments, reports of races, refusals.
+. tests/support/cli.sh
+
+cat >scale.ptx <<'END'
+.version 8.3
+.target sm_90
+.address_size 64
+// x[i] *= f for i < n
+.visible .entry scale(.param .u64 x_, .param .u32 n_, .param .f32 f_)
+{
+    .reg .pred %p;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    .reg .f32 %f<4>;
+    ld.param.u64 %rd0, [x_];
+    ld.param.u32 %r0, [n_];
+    ld.param.f32 %f0, [f_];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    setp.ge.u32 %p, %r4, %r0;
+    @%p bra DONE;
+    mul.wide.u32 %rd1, %r4, 4;
+    add.s64 %rd2, %rd0, %rd1;
+    ld.global.f32 %f1, [%rd2];
+    mul.rn.f32 %f2, %f1, %f0;
+    st.global.f32 [%rd2], %f2;
+DONE:
+    ret;
+}
+END
+# Each thread writes its slot of shared memory and reads its mirror's, with or without a barrier between.
+mirror() {
+    cat <<END
+.version 8.3
+.target sm_90
+.address_size 64
+.visible .entry mirror(.param .u64 out_)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    .shared .align 4 .b8 slots[256];
+    ld.param.u64 %rd0, [out_];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, slots;
+    shl.b32 %r2, %r0, 2;
+    add.u32 %r3, %r1, %r2;
+    st.shared.u32 [%r3], %r0;
+    $1
+    sub.u32 %r4, 63, %r0;
+    shl.b32 %r5, %r4, 2;
+    add.u32 %r6, %r1, %r5;
+    ld.shared.u32 %r7, [%r6];
+    mul.wide.u32 %rd1, %r0, 4;
+    add.s64 %rd2, %rd0, %rd1;
+    st.global.u32 [%rd2], %r7;
+    ret;
+}
+END
+}
+mirror 'bar.sync 0;' >safe.ptx
+mirror '' >racy.ptx
+values() { tail -c "$2" "$1" | od -An -v -t"$3" -w4 | tr -d ' '; }
+
+# A buffer from a file, a number, a float; the file that was read does not change.
+ok array random:100 -o x.npy
+cp x.npy kept.npy
+ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:-2 -o y.npy
+expect_silent_out
+cmp x.npy kept.npy
+values x.npy 400 f4 >x
+values y.npy 400 f4 >y
+paste x y | awk '{ want = NR <= 90 ? -2 * $1 : $1; d = $2 - want } d * d > 1e-9 { exit 1 }' || die "not scaled"
+"$PTXGEN" run - --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:-2 -o - <scale.ptx | cmp - y.npy
+rm x y
+
+# A new buffer.
+ok run safe.ptx --block 64 --arg zeros:256 -o m.npy
+[ "$(values m.npy 256 d4 | head -1)" = 63 ] && [ "$(values m.npy 256 d4 | tail -1)" = 0 ] || die "not mirrored"
+
+# Checking: the safe one has no defect with any seed, the racy one names the line and both accesses.
+ok run safe.ptx --block 64 --arg zeros:256 --check-races --order isa --seeds 1..20
+expect_out '^safe.ptx: 0 defects in 20 runs$'
+t run racy.ptx --block 64 --arg zeros:256 --check-races
+expect_code 1
+expect_out '^racy.ptx:19: race on shared memory: .*conflicts with line 14'
+t run racy.ptx --block 64 --arg zeros:256 --check-races --json
+expect_code 1
+expect_out '"kind":.*"race on shared memory"'
+
+ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stats
+expect_out ' 360  global_read_bytes$'
+expect_out ' 360  global_written_bytes$'
+ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stats --json
+expect_out '"global_read_bytes":.*360'
+
+# What is wrong, where, and how to write it.
+refuse 1 'scale.ptx:22|<ptx>:22' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 --arg f32:1 -o y2.npy
+refuse 1 'budget' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
+sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
+refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
+refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
+refuse 2 'the entry has 3 parameters and 1 --arg' run scale.ptx --arg 1
+refuse 2 '--arg 3.5: that is no number. Write a number' run scale.ptx --arg 1 --arg 2 --arg 3.5
+refuse 2 '--arg 4294967296: the number does not fit' run scale.ptx --arg 1 --arg 4294967296 --arg f32:1
+refuse 2 '--arg zeros:16: the parameter is no pointer' run scale.ptx --arg 1 --arg zeros:16 --arg f32:1
+refuse 2 '--arg zeros:0: the size' run scale.ptx --arg zeros:0 --arg 1 --arg f32:1
+refuse 2 'map:0:u8:4:4: the parameter is no tensor map' run scale.ptx --arg map:0:u8:4:4 --arg 1 --arg f32:1
+refuse 5 'nothere.npy cannot be read' run scale.ptx --arg buf:nothere.npy --arg 1 --arg f32:1
+refuse 2 "--grid is '0'" run scale.ptx --grid 0
+refuse 2 "--block is '1,2,3,4'" run scale.ptx --block 1,2,3,4
+refuse 2 "--seeds is '5..1'" run scale.ptx --seeds 5..1
+refuse 2 'no entry named nope' run scale.ptx --entry nope
+refuse 2 "'x=1': arguments of a kernel are written --arg" run scale.ptx x=1
+refuse 2 '-o writes a buffer, and no --arg is one' run scale.ptx --arg 0 --arg 0 --arg f32:1 -o n.npy

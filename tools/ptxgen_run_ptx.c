@@ -1,0 +1,291 @@
+/* ptxgen run FILE.ptx: any PTX on the emulator, once or once for each of a range of seeds. */
+#include "ptxgen_file.h"
+#include "ptxgen_json.h"
+#include "ptxgen_output.h"
+#include "ptxgen_progress.h"
+#include "ptxgen_ptx_args.h"
+#include "ptxgen_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    const cli_args *args;
+    const char *path;
+    char *text;                  /* owned */
+    uint64_t seed_from, seed_to; /* order=isa */
+    ptxgen_emulator_launch launch;
+    ptx_args arguments;
+    size_t defects;
+    cJSON *json; /* NULL without --json */
+} job;
+
+/* An emulator with the program in it; a seed is fixed when it is created, so each run has its own. */
+typedef struct machine {
+    ptxgen_emulator *emu;
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entry;
+} machine;
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+/* "8", "8,4" or "8,4,2"; zero where nothing is said. */
+static ptxgen_status parse_extent(const char *option, const char *text, uint32_t *out,
+                                  ptxgen_error *err)
+{
+    const char *p = text;
+    for (int d = 0; text && d < 3; d++) {
+        char *end;
+        const unsigned long v = strtoul(p, &end, 10);
+        if (end == p || *p < '0' || *p > '9' || v == 0 || v > INT32_MAX)
+            break;
+        out[d] = (uint32_t)v;
+        if (*end == '\0')
+            return PTXGEN_OK;
+        if (*end != ',')
+            break;
+        p = end + 1;
+    }
+    return text ? cli_fail(err, PTXGEN_EINVAL,
+                           "--%s is '%s'; write one to three positive numbers, like 8 or 8,4,1",
+                           option, text)
+                : PTXGEN_OK;
+}
+
+/* "7" or "1..100" */
+static ptxgen_status parse_seeds(const char *text, job *j, ptxgen_error *err)
+{
+    if (!text)
+        return PTXGEN_OK;
+    char *end, *last;
+    j->seed_from = j->seed_to = strtoull(text, &end, 10);
+    bool good = end != text && *text >= '0' && *text <= '9';
+    if (good && strncmp(end, "..", 2) == 0) {
+        j->seed_to = strtoull(end + 2, &last, 10);
+        good = last != end + 2 && *last == '\0' && j->seed_to >= j->seed_from &&
+               j->seed_to - j->seed_from < 1000000;
+    } else {
+        good = good && *end == '\0';
+    }
+    return good ? PTXGEN_OK
+                : cli_fail(err, PTXGEN_EINVAL,
+                           "--seeds is '%s'; write one seed or a range, like 1..100", text);
+}
+
+static void log_line(void *user, ptxgen_log_level level, const char *line)
+{
+    (void)user, (void)level;
+    fprintf(stderr, "%s\n", line); /* a kernel's printf, a deadlock's list of barriers */
+}
+
+static ptxgen_status build_machine(const job *j, uint64_t seed, machine *m, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .order = (ptxgen_emulator_order)set->order,
+                                           .seed = seed,
+                                           .check = set->check_races,
+                                           .instruction_budget = (uint64_t)set->budget,
+                                           .log = log_line,
+                                           .log_level = PTXGEN_LOG_WARNING};
+    *m = (machine){0};
+    ptxgen_status status = ptxgen_emulator_create(&config, &m->emu, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_load(m->emu, j->text, strlen(j->text), j->path, &m->module, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_find(m->module, set->entry, &m->entry, err);
+    return status;
+}
+
+static void free_machine(machine *m)
+{
+    ptxgen_emulator_unload(m->module);
+    ptxgen_emulator_destroy(m->emu);
+}
+
+/* ---- reports ----------------------------------------------------------------------------------- */
+
+static cJSON *defect_json(const ptxgen_emulator_report *r, uint64_t seed)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
+    cli_json_integer(o, "line", r->line);
+    cli_json_integer(o, "other_line", r->other_line);
+    cJSON_AddStringToObject(o, "where", r->where);
+    cJSON_AddStringToObject(o, "text", r->text);
+    cli_json_integer(o, "count", (int64_t)r->count);
+    cli_json_integer(o, "seed", (int64_t)seed);
+    return o;
+}
+
+static void print_defect(const job *j, const ptxgen_emulator_report *r, uint64_t seed)
+{
+    printf("%s:%d: %s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->path, r->line,
+           ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1], r->cta[2], r->warp,
+           r->lane, r->where[0] ? "; " : "", r->where, (unsigned long long)r->count);
+    if (r->other_line > 0)
+        printf("; conflicts with line %d", r->other_line);
+    if (j->seed_from != j->seed_to)
+        printf("; seed %llu", (unsigned long long)seed);
+    printf("]\n");
+}
+
+static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
+{
+    ptxgen_emulator_report r;
+    cJSON *list = j->json ? cJSON_GetObjectItem(j->json, "defects") : NULL;
+    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
+        j->defects += r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE; /* that one is advice */
+        if (list)
+            cJSON_AddItemToArray(list, defect_json(&r, seed));
+        else
+            print_defect(j, &r, seed);
+    }
+}
+
+static void report_opcodes(const ptxgen_emulator *emu, cJSON *into)
+{
+    const char *name;
+    uint64_t count;
+    for (size_t i = 0; ptxgen_emulator_opcode_count(emu, i, &name, &count); i++) {
+        if (count > 0 && into)
+            cli_json_integer(into, name, (int64_t)count);
+        else if (count > 0)
+            printf("%14llu  %s\n", (unsigned long long)count, name);
+    }
+}
+
+static void report_stats(const ptxgen_emulator *emu, cJSON *root)
+{
+    ptxgen_emulator_stats s;
+    ptxgen_emulator_get_stats(emu, &s);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"warp_instructions", s.warp_instructions}, {"global_read_bytes", s.global_read},
+                {"global_written_bytes", s.global_written}, {"shared_read_bytes", s.shared_read},
+                {"shared_written_bytes", s.shared_written}, {"local_read_bytes", s.local_read},
+                {"local_written_bytes", s.local_written}};
+    cJSON *o = root ? cJSON_AddObjectToObject(root, "stats") : NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (o)
+            cli_json_integer(o, rows[i].name, (int64_t)rows[i].value);
+        else
+            printf("%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
+    }
+    report_opcodes(emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL);
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
+{
+    machine m;
+    const cli_settings *set = &j->args->set;
+    ptxgen_status status = build_machine(j, seed, &m, err);
+    if (status == PTXGEN_OK && seed == j->seed_from)
+        status = ptx_args_parse(m.entry, set->arg, set->arg_count, &j->arguments, err);
+    if (status == PTXGEN_OK)
+        status = ptx_args_attach(&j->arguments, m.emu, err);
+    if (status == PTXGEN_OK) {
+        j->launch.args = j->arguments.pointers;
+        j->launch.arg_count = j->arguments.count;
+        status = ptxgen_emulator_run(m.entry, &j->launch, err);
+        report_defects(j, m.emu, seed);
+        if (set->stats && seed == j->seed_to)
+            report_stats(m.emu, j->json);
+    }
+    free_machine(&m);
+    return status;
+}
+
+static ptxgen_status run_seeds(job *j, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    cli_progress bar = cli_progress_begin("running", (size_t)(j->seed_to - j->seed_from + 1));
+    for (uint64_t seed = j->seed_from; seed <= j->seed_to && status == PTXGEN_OK; seed++) {
+        cli_progress_clear(&bar);
+        status = run_seed(j, seed, err);
+        cli_progress_step(&bar, NULL);
+    }
+    cli_progress_end(&bar);
+    return status;
+}
+
+/* -o writes the buffer of argument --result, or the first buffer. */
+static ptxgen_status write_result(const job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const ptx_args *a = &j->arguments;
+    if (!set->output)
+        return PTXGEN_OK;
+    size_t which = set->result > 0 ? (size_t)set->result - 1 : 0;
+    while (set->result == 0 && which < a->count && !a->all[which].buffer.data)
+        which++;
+    if (which >= a->count || !a->all[which].buffer.data)
+        return cli_fail(err, PTXGEN_EINVAL, "-o writes a buffer, and %s",
+                        set->result > 0 ? "the parameter of --result is none" : "no --arg is one");
+    cli_output to;
+    ptxgen_status status = cli_output_open(&to, set->output, true, err);
+    if (status != PTXGEN_OK)
+        return status;
+    npy_write(&a->all[which].buffer, to.file);
+    return cli_output_commit(&to, err);
+}
+
+static ptxgen_status prepare(job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    j->launch.size = sizeof j->launch;
+    j->launch.dynamic_shared = (size_t)set->shared;
+    ptxgen_status status = parse_extent("grid", set->grid, j->launch.grid, err);
+    if (status == PTXGEN_OK)
+        status = parse_extent("block", set->block, j->launch.block, err);
+    if (status == PTXGEN_OK)
+        status = parse_extent("cluster", set->cluster, j->launch.cluster, err);
+    if (status == PTXGEN_OK)
+        status = parse_seeds(set->seeds, j, err);
+    return status == PTXGEN_OK ? cli_read_text(j->path, &j->text, err) : status;
+}
+
+/* The last line, or the JSON object. */
+static void conclude(job *j, const ptxgen_error *err)
+{
+    const uint64_t runs = j->seed_to - j->seed_from + 1;
+    if (j->json) {
+        cli_json_integer(j->json, "runs", (int64_t)runs);
+        if (err)
+            cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
+        cli_json_print(j->json);
+    } else if (!err && j->args->set.check_races) {
+        printf("%s: %zu defects in %llu runs\n", j->path, j->defects, (unsigned long long)runs);
+    }
+    if (err)
+        cli_say_error(err);
+}
+
+int cli_run_ptx(const cli_args *args)
+{
+    ptxgen_error err = {0};
+    cli_settings *set = (cli_settings *)&args->set;
+    job j = {.args = args, .path = args->words[0]};
+    if (args->count > 1)
+        return cli_usage_error(set, "'%s': arguments of a kernel are written --arg VALUE",
+                               args->words[1]);
+    ptxgen_status status = prepare(&j, &err);
+    if (set->json) {
+        j.json = cJSON_CreateObject();
+        cJSON_AddItemToObject(j.json, "defects", cJSON_CreateArray());
+    }
+    if (status == PTXGEN_OK)
+        status = run_seeds(&j, &err);
+    if (status == PTXGEN_OK)
+        status = write_result(&j, &err);
+    conclude(&j, status == PTXGEN_OK ? NULL : &err);
+    ptx_args_free(&j.arguments);
+    free(j.text);
+    if (status != PTXGEN_OK)
+        return cli_exit_for(status);
+    return j.defects > 0 ? CLI_NO : CLI_OK;
+}
