@@ -91,6 +91,23 @@ static void find_nvrtc(pg_toolkit *t, pg_tool *tool)
                          : "not found: only needed for kernels with CUDA C++ parts");
 }
 
+static const char *part_name(int kind)
+{
+    return kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name;
+}
+
+/* Under the toolkit's lock. */
+static void search(pg_toolkit *t, int kind, pg_tool *tool)
+{
+    if (kind == PG_TOOL_NVRTC)
+        find_nvrtc(t, tool);
+    else
+        backends[kind]->find(t, tool);
+    if (tool->found && kind != PG_TOOL_NVRTC)
+        snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
+    atomic_store_explicit(&tool->searched, true, memory_order_release);
+}
+
 static pg_tool *find_tool(pg_toolkit *t, int kind)
 {
     pg_tool *tool = &t->tools[kind];
@@ -98,31 +115,31 @@ static pg_tool *find_tool(pg_toolkit *t, int kind)
         return tool;
     pg_compile_begin(); /* a child forked now would find the lock held for ever */
     pthread_mutex_lock(&t->lock);
-    if (!atomic_load(&tool->searched)) {
-        if (kind == PG_TOOL_NVRTC)
-            find_nvrtc(t, tool);
-        else
-            backends[kind]->find(t, tool);
-        if (tool->found && kind != PG_TOOL_NVRTC)
-            snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
-        pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s",
-                    kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name,
-                    tool->found ? tool->path : tool->note);
-        atomic_store_explicit(&tool->searched, true, memory_order_release);
-    }
+    bool first = !atomic_load(&tool->searched);
+    if (first)
+        search(t, kind, tool);
     pthread_mutex_unlock(&t->lock);
     pg_compile_end();
+    if (first)
+        pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s", part_name(kind),
+                    tool->found ? tool->path : tool->note);
     return tool;
+}
+
+static ptxgen_status check_keeps(const pg_assembler_backend *b, bool whole_program, ptxgen_error *err)
+{
+    if (!whole_program || b->keeps_setmaxnreg)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EMISSING,
+                   "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip package "
+                   "nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
+                   b->name);
 }
 
 static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
 {
     const pg_assembler_backend *b = backends[t->wanted];
-    if (whole_program && !b->keeps_setmaxnreg)
-        return pg_fail(err, PTXGEN_EMISSING,
-                       "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip "
-                       "package nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
-                       b->name);
+    PG_TRY(check_keeps(b, whole_program, err));
     const pg_tool *tool = find_tool(t, t->wanted);
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s", b->name,
@@ -143,7 +160,7 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assemb
             found = i;
     if (!found)
         return pg_fail(err, PTXGEN_EMISSING,
-                       "no assembler %sin %s: install a CUDA toolkit 12.8 or newer, or the pip package "
+                       "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
                        "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
                        whole_program ? "that keeps setmaxnreg " : "",
                        t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
@@ -158,8 +175,8 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b,
-                                 pg_assembly_job *job, ptxgen_error *err)
+static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b, pg_assembly_job *job,
+                                 ptxgen_error *err)
 {
     if (!b->in_process)
         return b->assemble(t, job, err);
@@ -205,6 +222,7 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg
     pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
+    PG_TRY(check_keeps(b, request->whole_program, err));
     PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
     pg_buf_truncate(&out->cubin, 0);
     pg_buf_truncate(&out->log, 0);
@@ -222,7 +240,7 @@ bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)
         return false;
     int kind = (int)i + 1;
     const pg_tool *tool = find_tool(t, kind);
-    *out = (ptxgen_part){.name = kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name,
+    *out = (ptxgen_part){.name = part_name(kind),
                          .found = tool->found,
                          .path = tool->path,
                          .version = tool->version,

@@ -94,7 +94,7 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
     ptxgen_error err = {0};
     ptxgen_assembler chosen;
     const char *identity;
-    const pg_assembly_request r = request_for(KERNEL_SETMAXNREG, 901);
+    pg_assembly_request r = request_for(KERNEL_SETMAXNREG, 901);
     bool keeps = kind != PTXGEN_ASSEMBLER_NVJITLINK;
     assembly_init(&a);
     assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err), keeps ? PTXGEN_OK : PTXGEN_EASSEMBLE);
@@ -104,6 +104,8 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
                      keeps ? PTXGEN_OK : PTXGEN_EMISSING);
     if (!keeps)
         assert_non_null(strstr(err.message, "ptxas"));
+    r.whole_program = true;
+    assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err), keeps ? PTXGEN_OK : PTXGEN_EMISSING);
     assembly_fini(&a);
 }
 
