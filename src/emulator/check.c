@@ -12,6 +12,8 @@ pg_checker *pg_checker_new(pg_launch *launch)
     if (!k)
         return NULL;
     k->launch = launch;
+    for (uint32_t i = 0; i < launch->memory.count; i++)
+        k->has_dependent |= launch->memory.buffers[i].dependent;
     k->fence_use = pg_alloc_zero(launch->alloc, launch->program->op_count + 1);
     if (k->fence_use)
         return k;
@@ -43,7 +45,7 @@ static size_t state_bytes(const pg_launch *y)
 {
     return sizeof(pg_cluster_check) +
            y->ctas_per_cluster * (sizeof(pg_cta_check) + y->warps_per_cta * sizeof(pg_warp_check) +
-                                  (y->shared_bytes / PG_GRANULE + 1) * sizeof(pg_granule));
+                                  (y->shared_bytes / PG_BLOCK + 1) * sizeof(pg_shadow_block));
 }
 
 bool pg_check_cluster_start(pg_cluster *c)
@@ -64,8 +66,8 @@ bool pg_check_cluster_start(pg_cluster *c)
             k->ctas[i].warps[w].now = 1;
     }
     for (uint32_t i = 0; i < y->ctas_per_cluster; i++) {
-        k->ctas[i].shared = (pg_granule *)rest;
-        rest += (y->shared_bytes / PG_GRANULE + 1) * sizeof(pg_granule);
+        k->ctas[i].shared = (pg_shadow_block *)rest;
+        rest += (y->shared_bytes / PG_BLOCK + 1) * sizeof(pg_shadow_block);
     }
     k->threads = y->ctas_per_cluster * y->warps_per_cta * PG_LANES;
     k->agents = k->threads + PG_DYNAMIC_AGENTS;
@@ -78,6 +80,7 @@ static void drop_all(pg_cluster *c)
 {
     pg_cluster_check *k = c->check;
     for (uint32_t i = 0; i < c->cta_count; i++) {
+        pg_shadow_drop_parts(c->launch, k->ctas[i].shared, c->launch->shared_bytes / PG_BLOCK + 1);
         for (uint32_t w = 0; w < c->ctas[i].warp_count; w++)
             for (int l = 0; l < PG_LANES; l++)
                 pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
@@ -168,7 +171,8 @@ static void synchronise(pg_warp *w, uint32_t lane, uint64_t key, bool global, pg
 static void check_dependent(const pg_touch *t)
 {
     const pg_memory *m = &t->warp->launch->memory;
-    if (pg_warp_check_of(t->warp)->grid_waited >> t->lane & 1)
+    if (!t->warp->launch->checker->has_dependent ||
+        pg_warp_check_of(t->warp)->grid_waited >> t->lane & 1)
         return;
     for (uint32_t i = 0; i < m->count; i++)
         if (m->buffers[i].dependent && t->address - m->buffers[i].address < m->buffers[i].bytes)
@@ -180,6 +184,8 @@ static void check_dependent(const pg_touch *t)
 static void check_barrier_memory(const pg_touch *t)
 {
     const pg_cta *cta = t->cta;
+    if (!cta->mbarrier_count)
+        return;
     for (uint64_t at = t->address / 8 * 8; at < t->address + t->bytes; at += 8)
         if (pg_mbarrier_find(cta, (uint32_t)at))
             pg_check_report(t, PTXGEN_EMULATOR_REPORT_BARRIER_MISUSE, NULL,
@@ -187,38 +193,39 @@ static void check_barrier_memory(const pg_touch *t)
                             "used otherwise");
 }
 
-static void check_lane(pg_warp *w, const pg_op *op, const pg_checked_access *a, uint32_t lane)
+static void check_lane(pg_touch *t, uint64_t address)
 {
-    uint64_t address = a->address[lane];
-    pg_space space = (pg_space)op->space;
+    pg_space space = (pg_space)t->op->space;
     if (space == PG_MEM_GENERIC)
         space = pg_generic_space(address, &address);
     if (space == PG_MEM_LOCAL || space == PG_MEM_PARAM || space == PG_MEM_CONST)
         return;
     const bool shared = space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
-    pg_touch t = {.warp = w,
-                  .op = op,
-                  .lane = lane,
-                  .address = address,
-                  .bytes = a->bytes,
-                  .write = (a->kind & PG_ACCESS_WRITE) != 0,
-                  .strong = (op->flags & PG_ACCESS_STRONG) != 0};
+    t->cta = NULL;
+    t->address = address;
     if (shared) {
-        t.cta = &w->cta->cluster->ctas[address >> PG_SHARED_RANK_SHIFT & 0xff];
-        t.address = PG_SHARED_OFFSET(address);
-        check_barrier_memory(&t);
+        t->cta = &t->warp->cta->cluster->ctas[address >> PG_SHARED_RANK_SHIFT & 0xff];
+        t->address = PG_SHARED_OFFSET(address);
+        check_barrier_memory(t);
     } else {
-        check_dependent(&t);
+        check_dependent(t);
     }
-    if (t.strong)
-        synchronise(w, lane, address + 1, !shared, a->kind);
-    pg_shadow_touch(&t);
+    if (t->strong)
+        synchronise(t->warp, t->lane, address + 1, !shared,
+                    t->write ? PG_ACCESS_ATOMIC : PG_ACCESS_READ);
+    pg_shadow_touch(t);
 }
 
 void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access)
 {
-    for (uint32_t left = access->lanes; left; left &= left - 1)
-        check_lane(w, op, access, (uint32_t)__builtin_ctz(left));
+    pg_touch t = pg_touch_by(w, op);
+    t.bytes = access->bytes;
+    t.write = (access->kind & PG_ACCESS_WRITE) != 0;
+    t.strong = (op->flags & PG_ACCESS_STRONG) != 0;
+    for (uint32_t left = access->lanes; left; left &= left - 1) {
+        t.lane = (uint32_t)__builtin_ctz(left);
+        check_lane(&t, access->address[t.lane]);
+    }
 }
 
 /* ---- fences ---- */

@@ -37,9 +37,7 @@ void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
     }
     k->init_thread = thread_of(w, (uint32_t)lane);
     k->init_clock = pg_warp_check_of(w)->now;
-    const uint64_t offset = b->offset;
-    for (uint64_t at = offset; at < offset + PG_MBARRIER_BYTES; at += PG_GRANULE)
-        pg_cta_check_of(w->cta)->shared[at / PG_GRANULE] = (pg_granule){.written = 15};
+    pg_shadow_reset(w->cta, b->offset, PG_MBARRIER_BYTES);
 }
 
 void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b)
@@ -153,17 +151,16 @@ typedef struct touch_plan {
 static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t bytes, bool write,
                   bool atomic)
 {
-    pg_touch t = {.warp = p->a->warp,
-                  .op = p->a->op,
-                  .lane = p->a->lane,
-                  .cta = cta,
-                  .address = address,
-                  .bytes = bytes,
-                  .write = write,
-                  .async = true,
-                  .strong = atomic,
-                  .agent = write ? p->write_agent : p->read_agent,
-                  .clock = write ? p->clock : p->read_clock};
+    pg_touch t = pg_touch_by(p->a->warp, p->a->op);
+    t.lane = p->a->lane;
+    t.cta = cta;
+    t.address = address;
+    t.bytes = bytes;
+    t.write = write;
+    t.async = true;
+    t.strong = atomic;
+    t.agent = write ? p->write_agent : p->read_agent;
+    t.clock = write ? p->clock : p->read_clock;
     if (p->settle)
         pg_shadow_settle(&t);
     else
@@ -337,14 +334,13 @@ static void issue_copy(pg_async *a)
         if (!k->copy_agent[l])
             k->copy_agent[l] = pg_new_agent(w->cta->cluster, 1);
         /* cp.async is of the generic proxy; its agent is not the thread itself. */
-        pg_touch t = {.warp = w,
-                      .op = a->op,
-                      .lane = (uint32_t)l,
-                      .bytes = c->source_bytes[l],
-                      .address = c->source_address[l],
-                      .agent = k->copy_agent[l],
-                      .clock = c->group[l] + 1,
-                      .detached = true};
+        pg_touch t = pg_touch_by(w, a->op);
+        t.lane = (uint32_t)l;
+        t.bytes = c->source_bytes[l];
+        t.address = c->source_address[l];
+        t.agent = k->copy_agent[l];
+        t.clock = c->group[l] + 1;
+        t.detached = true;
         if (t.bytes)
             pg_shadow_touch(&t);
         t.cta = w->cta;

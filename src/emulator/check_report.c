@@ -32,7 +32,10 @@ void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const 
                      const char *text)
 {
     const pg_launch *launch = t->warp->launch;
+    const int other_line = other ? (int)launch->program->ops[other->op].line : 0;
     pg_buf where, words;
+    if (pg_reports_again(launch->reports, kind, (int)t->op->line, other_line))
+        return;
     pg_buf_init(&where, launch->alloc);
     pg_buf_init(&words, launch->alloc);
     if (t->cta)
@@ -43,11 +46,8 @@ void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const 
     pg_buf_puts(&words, text);
     if (other)
         describe_record(launch, other, &words);
-    const ptxgen_emulator_report r = {.kind = kind,
-                                      .lane = t->lane,
-                                      .where = pg_buf_text(&where),
-                                      .other_line =
-                                          other ? (int)launch->program->ops[other->op].line : 0};
+    const ptxgen_emulator_report r = {
+        .kind = kind, .lane = t->lane, .where = pg_buf_text(&where), .other_line = other_line};
     add(t->warp, t->op, &r, pg_buf_text(&words));
     pg_buf_fini(&where);
     pg_buf_fini(&words);

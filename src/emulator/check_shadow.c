@@ -30,48 +30,96 @@ static bool grow_pages(pg_checker *k)
     return true;
 }
 
-enum { PAGE_BYTES = PG_SHADOW_PAGE / PG_GRANULE * sizeof(pg_granule) };
+enum {
+    PAGE_BLOCKS = PG_SHADOW_PAGE / PG_BLOCK,
+    PAGE_BYTES = PAGE_BLOCKS * sizeof(pg_shadow_block),
+    PARTS_BYTES = PG_BLOCK_PARTS * sizeof(pg_granule)
+};
 
-/* NULL: no memory for it; the access then goes unchecked. */
-static pg_granule *global_page(pg_checker *k, uint64_t address)
+/* Memory for shadow, within the launch's budget; NULL: the access then goes unchecked. */
+static void *shadow_memory(pg_launch *launch, size_t bytes)
+{
+    const uint64_t used = atomic_fetch_add(&launch->memory_used, bytes) + bytes;
+    void *p = launch->memory_budget && used > launch->memory_budget
+                  ? NULL
+                  : pg_alloc_zero(launch->alloc, bytes);
+    if (!p)
+        atomic_fetch_sub(&launch->memory_used, bytes);
+    return p;
+}
+
+static pg_shadow_block *global_page(pg_checker *k, uint64_t address)
 {
     const uint64_t page = address / PG_SHADOW_PAGE + 1;
+    if (k->last.page == page)
+        return k->last.blocks;
     if (2 * (k->page_count + 1) > k->page_slots && !grow_pages(k))
         return NULL;
     pg_shadow_page *p = &k->pages[page_slot(k, page)];
-    if (p->page)
-        return p->granules;
-    pg_launch *launch = k->launch;
-    const uint64_t used = atomic_fetch_add(&launch->memory_used, PAGE_BYTES) + PAGE_BYTES;
-    pg_granule *granules = launch->memory_budget && used > launch->memory_budget
-                               ? NULL
-                               : pg_alloc_zero(launch->alloc, PAGE_BYTES);
-    if (!granules) {
-        atomic_fetch_sub(&launch->memory_used, PAGE_BYTES);
-        return NULL;
+    if (!p->page) {
+        p->blocks = shadow_memory(k->launch, PAGE_BYTES);
+        if (!p->blocks)
+            return NULL;
+        p->page = page;
+        k->page_count++;
     }
-    p->page = page;
-    p->granules = granules;
-    k->page_count++;
-    return granules;
+    k->last = *p;
+    return p->blocks;
+}
+
+void pg_shadow_drop_parts(pg_launch *launch, pg_shadow_block *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!blocks[i].parts)
+            continue;
+        pg_free(launch->alloc, blocks[i].parts, PARTS_BYTES);
+        atomic_fetch_sub(&launch->memory_used, PARTS_BYTES);
+    }
 }
 
 void pg_shadow_free(pg_checker *k)
 {
     const pg_alloc *alloc = k->launch->alloc;
-    for (uint32_t i = 0; i < k->page_slots; i++)
-        if (k->pages[i].page)
-            pg_free(alloc, k->pages[i].granules, PAGE_BYTES);
+    for (uint32_t i = 0; i < k->page_slots; i++) {
+        if (!k->pages[i].page)
+            continue;
+        pg_shadow_drop_parts(k->launch, k->pages[i].blocks, PAGE_BLOCKS);
+        pg_free(alloc, k->pages[i].blocks, PAGE_BYTES);
+    }
     if (k->pages)
         pg_free(alloc, k->pages, k->page_slots * sizeof *k->pages);
 }
 
-static pg_granule *granule_at(const pg_touch *t, uint64_t address)
+static inline pg_shadow_block *block_at(const pg_touch *t, uint64_t address)
 {
     if (t->cta)
-        return &pg_cta_check_of(t->cta)->shared[address / PG_GRANULE];
-    pg_granule *page = global_page(t->warp->launch->checker, address);
-    return page ? &page[address % PG_SHADOW_PAGE / PG_GRANULE] : NULL;
+        return &pg_cta_check_of(t->cta)->shared[address / PG_BLOCK];
+    pg_shadow_block *page = global_page(t->warp->launch->checker, address);
+    return page ? &page[address % PG_SHADOW_PAGE / PG_BLOCK] : NULL;
+}
+
+/* Gives every granule of the block an entry of its own. */
+static inline bool split_block(pg_launch *launch, pg_shadow_block *b)
+{
+    if (b->split)
+        return true;
+    if (!b->parts)
+        b->parts = shadow_memory(launch, PARTS_BYTES);
+    if (!b->parts)
+        return false;
+    for (int i = 0; i < PG_BLOCK_PARTS; i++)
+        b->parts[i] = b->whole;
+    b->split = true;
+    return true;
+}
+
+void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes)
+{
+    for (uint32_t at = offset; at < offset + bytes; at += PG_GRANULE) {
+        pg_shadow_block *b = &pg_cta_check_of(cta)->shared[at / PG_BLOCK];
+        if (split_block(cta->cluster->launch, b))
+            b->parts[at % PG_BLOCK / PG_GRANULE] = (pg_granule){.written = 15};
+    }
 }
 
 /* ---- judgement ---- */
@@ -79,7 +127,9 @@ static pg_granule *granule_at(const pg_touch *t, uint64_t address)
 /* The lane that acts (or issued the operation) has seen all accesses of the record. */
 static bool has_seen(const pg_touch *t, const pg_record *r, const pg_vector *v, bool own_too)
 {
-    const uint16_t own = (uint16_t)(pg_warp_agent(t->warp) + t->lane);
+    const uint16_t own = (uint16_t)(t->base + t->lane);
+    if (own_too && r->lanes == 1u << t->lane && r->base == (own & ~31u))
+        return true;
     for (uint32_t left = r->lanes; left; left &= left - 1) {
         const uint16_t agent = (uint16_t)(r->base + __builtin_ctz(left));
         if (own_too && agent == own)
@@ -93,7 +143,7 @@ static bool has_seen(const pg_touch *t, const pg_record *r, const pg_vector *v, 
 /* Orders that the checker does not follow: between clusters that synchronise through global memory. */
 static bool other_cluster_in_order(const pg_touch *t)
 {
-    return (pg_warp_check_of(t->warp)->foreign >> t->lane & 1) != 0;
+    return (t->check->foreign >> t->lane & 1) != 0;
 }
 
 static ptxgen_emulator_report_kind race_kind(const pg_touch *t, const pg_record *r)
@@ -108,7 +158,7 @@ static void mark_fence_needed(const pg_touch *t, const pg_record *r)
 {
     pg_checker *k = t->warp->launch->checker;
     const pg_op *ops = t->warp->launch->program->ops;
-    const pg_op *mine = pg_warp_check_of(t->warp)->last_fence[t->lane];
+    const pg_op *mine = t->check->last_fence[t->lane];
     if (mine)
         k->fence_use[mine - ops] |= 2;
     const pg_cluster *c = t->warp->cta->cluster;
@@ -127,13 +177,13 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
     const bool both_strong = t->strong && (r->flags & PG_RECORD_STRONG);
     if (!r->lanes || both_strong)
         return;
-    if (r->cluster != (uint32_t)t->warp->cta->cluster->index) {
+    if (r->cluster != t->cluster) {
         if (!other_cluster_in_order(t) && !(t->async && (r->flags & PG_RECORD_ASYNC) && t->strong))
             pg_check_report(t, PTXGEN_EMULATOR_REPORT_RACE_GLOBAL, r,
                             "another cluster accesses the same memory and nothing orders the two");
         return;
     }
-    const pg_knowledge *mine = &pg_warp_check_of(t->warp)->lane[t->lane];
+    const pg_knowledge *mine = &t->check->lane[t->lane];
     if (!has_seen(t, r, mine->seen, true)) {
         const bool reuse = !record_is_write && (r->flags & PG_RECORD_ASYNC);
         pg_check_report(t,
@@ -157,14 +207,14 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
         mark_fence_needed(t, r);
 }
 
-static pg_record new_record(const pg_touch *t, uint8_t bytes)
+static inline pg_record new_record(const pg_touch *t, uint8_t bytes)
 {
     const bool dynamic = t->async || t->detached;
     return (pg_record){.lanes = dynamic ? 1 : 1u << t->lane,
-                       .clock = dynamic ? t->clock : pg_warp_check_of(t->warp)->now,
-                       .cluster = (uint32_t)t->warp->cta->cluster->index,
-                       .op = pg_pc_of(t->warp, t->op),
-                       .base = dynamic ? t->agent : pg_warp_agent(t->warp),
+                       .clock = dynamic ? t->clock : t->check->now,
+                       .cluster = t->cluster,
+                       .op = t->pc,
+                       .base = dynamic ? t->agent : t->base,
                        .bytes = bytes,
                        .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) |
                                           (t->strong ? PG_RECORD_STRONG : 0) |
@@ -175,7 +225,7 @@ static pg_record new_record(const pg_touch *t, uint8_t bytes)
 static void remember_read(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
     const pg_record record = new_record(t, bytes);
-    const pg_vector *seen = pg_warp_check_of(t->warp)->lane[t->lane].seen;
+    const pg_vector *seen = t->check->lane[t->lane].seen;
     int place = -1;
     for (int i = 0; i < PG_SHADOW_READS; i++) {
         pg_record *r = &g->reads[i];
@@ -200,8 +250,43 @@ static void remember_write(const pg_touch *t, pg_granule *g, uint8_t bytes)
             g->reads[i].lanes = 0;
 }
 
-static void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
+/* A record of this lane's own accesses, or none. */
+static inline bool is_own(const pg_touch *t, const pg_record *r)
 {
+    return !r->lanes ||
+           (r->lanes == 1u << t->lane && r->base == t->base && r->cluster == t->cluster &&
+            !(r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)));
+}
+
+/* Memory that only this lane has touched: nothing to judge, only to remember. */
+static inline bool touch_own(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    pg_record *const r = g->reads;
+    if (t->async || t->detached || !is_own(t, &g->write) || !is_own(t, &r[0]) || r[1].lanes ||
+        r[2].lanes)
+        return false;
+    pg_record *to = t->write ? &g->write : &r[0];
+    if ((to->lanes && (to->bytes & ~bytes)) || (t->write && r[0].lanes && (r[0].bytes & ~bytes)) ||
+        (!t->write && t->cta && (g->written & bytes) != bytes))
+        return false;
+    *to = (pg_record){.lanes = 1u << t->lane,
+                      .clock = t->check->now,
+                      .cluster = t->cluster,
+                      .op = t->pc,
+                      .base = t->base,
+                      .bytes = bytes,
+                      .flags = t->strong ? PG_RECORD_STRONG : 0};
+    if (t->write) {
+        r[0].lanes = 0;
+        g->written |= bytes;
+    }
+    return true;
+}
+
+static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    if (touch_own(t, g, bytes))
+        return;
     if (g->write.bytes & bytes)
         judge(t, &g->write, true);
     if (!t->write) {
@@ -219,39 +304,70 @@ static void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
     remember_write(t, g, bytes);
 }
 
-void pg_shadow_touch(const pg_touch *t)
+/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole block counts once
+ * when it is not split; a write to all of it makes it whole again. */
+static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
 {
     const uint64_t end = t->address + t->bytes;
     pg_touch part = *t;
     for (uint64_t at = t->address; at < end;) {
-        const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
-        const uint32_t first = (uint32_t)(at % PG_GRANULE),
-                       n = (uint32_t)((next < end ? next : end) - at);
-        pg_granule *g = granule_at(t, at);
-        if (!g)
+        pg_shadow_block *b = block_at(t, at);
+        const uint64_t block_end = (at / PG_BLOCK + 1) * PG_BLOCK;
+        const bool all = at % PG_BLOCK == 0 && end >= block_end;
+        if (!b)
             return;
         part.address = at;
-        touch_granule(&part, g, (uint8_t)(((1u << n) - 1) << first));
-        at += n;
+        if (all && !b->split) {
+            f(&part, &b->whole, 15);
+            at = block_end;
+            continue;
+        }
+        if (!split_block(t->warp->launch, b))
+            return;
+        while (at < end && at < block_end) {
+            const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
+            const uint32_t n = (uint32_t)((next < end ? next : end) - at);
+            part.address = at;
+            f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
+              (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
+            at += n;
+        }
+        if (all && t->write) {
+            b->whole = b->parts[0];
+            b->split = false;
+        }
     }
 }
 
-static void settle(const pg_touch *t, pg_record *r)
+void pg_shadow_touch(const pg_touch *t)
+{
+    const uint32_t first = (uint32_t)(t->address % PG_GRANULE);
+    if (first + t->bytes <= PG_GRANULE) { /* one granule, the common case */
+        pg_shadow_block *b = block_at(t, t->address);
+        if (b && split_block(t->warp->launch, b))
+            touch_granule(t, &b->parts[t->address % PG_BLOCK / PG_GRANULE],
+                          (uint8_t)(((1u << t->bytes) - 1) << first));
+        return;
+    }
+    each_entry(t, touch_granule);
+}
+
+static void settle_record(const pg_touch *t, pg_record *r)
 {
     if (r->base == t->agent && (r->flags & PG_RECORD_ASYNC) && r->clock == PG_IN_FLIGHT)
         r->clock = t->clock;
 }
 
+static void settle_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    (void)bytes;
+    if (t->write)
+        settle_record(t, &g->write);
+    for (int i = 0; !t->write && i < PG_SHADOW_READS; i++)
+        settle_record(t, &g->reads[i]);
+}
+
 void pg_shadow_settle(const pg_touch *t)
 {
-    for (uint64_t at = t->address / PG_GRANULE * PG_GRANULE; at < t->address + t->bytes;
-         at += PG_GRANULE) {
-        pg_granule *g = granule_at(t, at);
-        if (!g)
-            return;
-        if (t->write)
-            settle(t, &g->write);
-        for (int i = 0; !t->write && i < PG_SHADOW_READS; i++)
-            settle(t, &g->reads[i]);
-    }
+    each_entry(t, settle_granule);
 }

@@ -19,7 +19,9 @@ enum {
     PG_GRANULE = 4, /* bytes that share one shadow entry */
     PG_SHADOW_READS = 3,
     PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
-    PG_SHADOW_PAGE = 4096    /* bytes of global memory per page of shadow */
+    PG_BLOCK = 256,          /* bytes */
+    PG_BLOCK_PARTS = PG_BLOCK / PG_GRANULE,
+    PG_SHADOW_PAGE = 4096 /* bytes of global memory per page of shadow */
 };
 #define PG_IN_FLIGHT UINT32_MAX
 
@@ -69,6 +71,14 @@ typedef struct pg_granule {
     uint8_t written; /* bytes that something has written */
 } pg_granule;
 
+/* Copies touch whole blocks: one entry stands for all granules of a block until an access is smaller. */
+typedef struct pg_shadow_block {
+    pg_granule whole;
+    pg_granule
+        *parts; /* PG_BLOCK / PG_GRANULE, NULL until the first small access; valid while split */
+    bool split;
+} pg_shadow_block;
+
 /* ---- synchronising objects ---- */
 
 typedef struct pg_mbarrier_check {
@@ -90,7 +100,7 @@ typedef struct pg_sync_word {
 } pg_sync_word;
 
 typedef struct pg_cta_check {
-    pg_granule *shared; /* shared_bytes / PG_GRANULE */
+    pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
     pg_knowledge barrier[PG_NAMED_BARRIERS];
     pg_warp_check *warps;
 } pg_cta_check;
@@ -106,14 +116,16 @@ typedef struct pg_cluster_check {
 
 typedef struct pg_shadow_page {
     uint64_t page; /* address / PG_SHADOW_PAGE + 1; 0: free */
-    pg_granule *granules;
+    pg_shadow_block *blocks;
 } pg_shadow_page;
 
 struct pg_checker {
     pg_launch *launch;
     pg_shadow_page *pages;
     uint32_t page_slots, page_count;
-    uint8_t *fence_use; /* by op: 1 executed, 2 needed */
+    pg_shadow_page last; /* the page of the last access */
+    bool has_dependent;  /* some buffer is written by the grid before */
+    uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
 };
 
 static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)
@@ -162,10 +174,26 @@ typedef struct pg_touch {
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;
+    pg_warp_check *check; /* of the warp; this and the rest by pg_touch_by */
+    uint16_t base;        /* agent of the warp's lane 0 */
+    uint32_t cluster, pc;
 } pg_touch;
+/* A touch by `op` of the warp, whose other fields are to be set. */
+static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
+{
+    return (pg_touch){.warp = w,
+                      .op = op,
+                      .check = pg_warp_check_of(w),
+                      .base = pg_warp_agent(w),
+                      .cluster = (uint32_t)w->cta->cluster->index,
+                      .pc = pg_pc_of(w, op)};
+}
 void pg_shadow_touch(const pg_touch *t);
 /* Sets the clock of the records that an operation left in flight. */
 void pg_shadow_settle(const pg_touch *t);
+/* Bytes of a CTA's shared memory become written by nobody in particular (a new mbarrier). */
+void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
+void pg_shadow_drop_parts(pg_launch *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
 
 /* ---- check_report.c ---- */

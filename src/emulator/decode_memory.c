@@ -52,6 +52,13 @@ static bool data_rows(pg_decoder *d, pg_op *op, const pg_ptx_operand *o, bool de
     return rows && op->size;
 }
 
+/* One plain element that fills its register. */
+static bool is_whole_row(const pg_op *op)
+{
+    return op->count == 1 && op->size == op->lane_bytes && op->size >= 2 && op->size <= 8 &&
+           !(op->flags & PG_ACCESS_STRONG);
+}
+
 void pg_decode_ld(pg_decoder *d, pg_op *op)
 {
     const bool is_signed = pg_ptx_type_class_of(pg_type(d, 0)) == PG_CLASS_SIGNED;
@@ -62,7 +69,8 @@ void pg_decode_ld(pg_decoder *d, pg_op *op)
     if (op->space == PG_MEM_PARAM && (op->flags & PG_ACCESS_NO_BASE))
         op->run = pg_load_param_handler(op->size, op->lane_bytes, is_signed);
     else
-        op->run = pg_load_handler(op->size, op->lane_bytes, is_signed);
+        op->run = is_whole_row(op) ? pg_load_row_handler(op->size)
+                                   : pg_load_handler(op->size, op->lane_bytes, is_signed);
 }
 
 void pg_decode_st(pg_decoder *d, pg_op *op)
@@ -71,7 +79,8 @@ void pg_decode_st(pg_decoder *d, pg_op *op)
         return;
     ordering(d, op);
     pg_address(d, op, pg_operand(d, 0), pg_space_of_modifier(pg_mod(d, PG_F_SPACE)));
-    op->run = pg_store_handler(op->size, op->lane_bytes);
+    op->run = is_whole_row(op) ? pg_store_row_handler(op->size)
+                               : pg_store_handler(op->size, op->lane_bytes);
 }
 
 static pg_atomic_op atomic_op(unsigned modifier)

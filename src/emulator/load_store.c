@@ -63,6 +63,29 @@ static void count_bytes(uint64_t *counter, const pg_op *op, uint32_t lanes)
     }
 #define STORE_STRONG(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
+/* Whole registers of a whole warp side by side in memory: one copy. */
+#define ROW_ACCESS(n, T)                                                                           \
+    static pg_step ld_row_##n(pg_warp *w, const pg_op *op, uint32_t lanes)                         \
+    {                                                                                              \
+        const uint8_t *at =                                                                        \
+            lanes == PG_ALL_LANES ? pg_resolve_row(w, op, sizeof(T), false) : NULL;                \
+        if (!at)                                                                                   \
+            return ld_u##n##_##n(w, op, lanes);                                                    \
+        count_bytes(w->cta->cluster->worker->space_read, op, lanes);                               \
+        memcpy(pg_row_at(w, op->rows[0]), at, PG_LANES * sizeof(T));                               \
+        return PG_NEXT;                                                                            \
+    }                                                                                              \
+    static pg_step st_row_##n(pg_warp *w, const pg_op *op, uint32_t lanes)                         \
+    {                                                                                              \
+        uint8_t *at = lanes == PG_ALL_LANES ? pg_resolve_row(w, op, sizeof(T), true) : NULL;       \
+        if (!at)                                                                                   \
+            return st_##n##_##n(w, op, lanes);                                                     \
+        count_bytes(w->cta->cluster->worker->space_written, op, lanes);                            \
+        w->cta->cluster->progress++;                                                               \
+        memcpy(at, pg_row_at(w, op->rows[0]), PG_LANES * sizeof(T));                               \
+        return PG_NEXT;                                                                            \
+    }
+
 #define WIDTHS(X, name, T)                                                                         \
     X(name##_16, T, uint16_t)                                                                      \
     X(name##_32, T, uint32_t)                                                                      \
@@ -78,6 +101,10 @@ WIDTHS(STORE, st_8, uint8_t)
 WIDTHS(STORE, st_16, uint16_t)
 WIDTHS(STORE, st_32, uint32_t)
 WIDTHS(STORE, st_64, uint64_t)
+
+ROW_ACCESS(16, uint16_t)
+ROW_ACCESS(32, uint32_t)
+ROW_ACCESS(64, uint64_t)
 
 #undef LOAD_STRONG
 #undef STORE_STRONG
@@ -113,6 +140,20 @@ static const pg_handler *pick(const pg_handler *row, unsigned lane_bytes)
 {
     const int column = log2_of(lane_bytes) - 1;
     return column < 0 ? NULL : row + column;
+}
+
+/* The handlers for plain accesses to one whole register. */
+static const pg_handler row_loads[3] = {ld_row_16, ld_row_32, ld_row_64};
+static const pg_handler row_stores[3] = {st_row_16, st_row_32, st_row_64};
+
+pg_handler pg_load_row_handler(unsigned bytes)
+{
+    return row_loads[log2_of(bytes) - 1];
+}
+
+pg_handler pg_store_row_handler(unsigned bytes)
+{
+    return row_stores[log2_of(bytes) - 1];
 }
 
 pg_handler pg_load_handler(unsigned bytes, unsigned lane_bytes, bool is_signed)

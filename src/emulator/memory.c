@@ -170,6 +170,53 @@ static bool resolve_global(pg_warp *w, uint32_t lanes, uint32_t bytes, uint8_t *
     return bad == 0;
 }
 
+/* Whether lane l is at first + l * bytes for all lanes. */
+static bool consecutive_64(const uint64_t *a, uint64_t bytes)
+{
+    const uint64_t first = a[0];
+    uint64_t differs = 0;
+    for (uint64_t l = 0; l < PG_LANES; l++)
+        differs |= a[l] ^ (first + l * bytes);
+    return differs == 0;
+}
+
+static bool consecutive_32(const uint32_t *a, uint32_t bytes)
+{
+    const uint32_t first = a[0];
+    uint32_t differs = 0;
+    for (uint32_t l = 0; l < PG_LANES; l++)
+        differs |= a[l] ^ (first + l * bytes);
+    return differs == 0;
+}
+
+uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write)
+{
+    if (w->launch->checker || (op->flags & (PG_ACCESS_NO_BASE | PG_ACCESS_FRAME)))
+        return NULL;
+    const void *row = pg_row_at(w, op->a);
+    uint64_t first;
+    if (op->flags & PG_ACCESS_ADDRESS32) {
+        if (!consecutive_32(row, bytes))
+            return NULL;
+        first = (uint32_t)(*(const uint32_t *)row + (uint32_t)op->imm);
+    } else {
+        if (!consecutive_64(row, bytes))
+            return NULL;
+        first = *(const uint64_t *)row + op->imm;
+    }
+    if (first % bytes)
+        return NULL;
+    if (op->space == PG_MEM_SHARED) {
+        const uint64_t offset = first - w->cta->shared_address;
+        const bool inside = offset >= PG_SHARED_BASE && offset <= w->cta->shared_bytes &&
+                            PG_LANES * bytes <= w->cta->shared_bytes - offset;
+        return inside ? w->cta->shared + offset : NULL;
+    }
+    if ((op->space != PG_MEM_GLOBAL && op->space != PG_MEM_GENERIC) || first & PG_WINDOW_MASK)
+        return NULL;
+    return pg_global_at(w->cta->cluster->worker, first, PG_LANES * bytes, write);
+}
+
 static bool resolve(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at)
 {
     const uint32_t lanes = access->lanes, bytes = access->bytes;

@@ -16,6 +16,10 @@ typedef enum pg_access_kind {
 bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_access_kind kind,
                 uint8_t **at);
 
+/* The common case of a whole warp at consecutive addresses of shared or global memory, in fast mode: the host
+ * address of lane 0's element, or NULL (then pg_resolve decides). */
+uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write);
+
 /* The same for an operand of an asynchronous operation: the checker hears of it at issue, not here. */
 bool pg_resolve_async(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes,
                       pg_access_kind kind, uint8_t **at);

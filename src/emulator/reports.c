@@ -88,18 +88,33 @@ static bool append(pg_reports *r, const ptxgen_emulator_report *report)
     return true;
 }
 
+static ptxgen_emulator_report *find(pg_reports *r, ptxgen_emulator_report_kind kind, int line,
+                                    int other_line)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        ptxgen_emulator_report *x = &r->items[i];
+        if (x->kind == kind && x->line == line && x->other_line == other_line)
+            return x;
+    }
+    return NULL;
+}
+
+bool pg_reports_again(pg_reports *r, ptxgen_emulator_report_kind kind, int line, int other_line)
+{
+    pthread_mutex_lock(&r->lock);
+    ptxgen_emulator_report *known = find(r, kind, line, other_line);
+    if (known)
+        known->count++;
+    pthread_mutex_unlock(&r->lock);
+    return known != NULL;
+}
+
 bool pg_reports_add(pg_reports *r, const ptxgen_emulator_report *report)
 {
-    bool added = false, known = false;
+    if (pg_reports_again(r, report->kind, report->line, report->other_line))
+        return false;
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; i < r->count && !known; i++) {
-        ptxgen_emulator_report *x = &r->items[i];
-        known = x->kind == report->kind && x->line == report->line &&
-                x->other_line == report->other_line;
-        x->count += known;
-    }
-    if (!known)
-        added = append(r, report);
+    const bool added = append(r, report);
     pthread_mutex_unlock(&r->lock);
     return added;
 }

@@ -1,0 +1,183 @@
+/* How fast the emulator is on one core: plain instructions, copies and reductions of scatter-add's kind, and
+ * the price of checking mode. Columns: thread instructions (or bytes) per second, fast and checked. */
+#include "ptxgen/emulator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char plain_ptx[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
+    "    .reg .b32 %r<12>;\n    .reg .f32 %f<4>;\n    .reg .b64 %d<3>;\n    .reg .pred %p;\n"
+    "    ld.param.u64 %d1, [out];\n    ld.param.u32 %r0, [n];\n    mov.u32 %r1, %tid.x;\n"
+    "    mov.u32 %r3, 12345;\n    mov.u32 %r4, 0;\n    mov.u32 %r5, 99;\n"
+    "    mov.f32 %f1, 0f3F800000;\n    mov.f32 %f2, 0f3F800001;\n"
+    "LOOP:\n"
+    "    mad.lo.u32 %r3, %r3, 1664525, 1013904223;\n    shr.u32 %r6, %r3, 7;\n"
+    "    xor.b32 %r4, %r4, %r6;\n    add.u32 %r5, %r5, %r4;\n    and.b32 %r7, %r5, 255;\n"
+    "    shl.b32 %r8, %r7, 3;\n    or.b32 %r9, %r8, %r1;\n    sub.u32 %r5, %r5, %r9;\n"
+    "    fma.rn.f32 %f1, %f1, %f2, %f2;\n    add.rn.f32 %f3, %f1, %f2;\n    max.u32 %r10, %r5, "
+    "%r4;\n"
+    "    add.u32 %r4, %r4, %r10;\n"
+    "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n"
+    "    mul.wide.u32 %d2, %r1, 4;\n    add.u64 %d1, %d1, %d2;\n    add.u32 %r4, %r4, %r5;\n"
+    "    st.global.u32 [%d1], %r4;\n    ret;\n}\n";
+
+static const char memory_ptx[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
+    "    .reg .b32 %r<12>;\n    .reg .b64 %d<4>;\n    .reg .pred %p;\n    .shared .align 16 .b8 "
+    "buf[4096];\n"
+    "    ld.param.u64 %d1, [out];\n    ld.param.u32 %r0, [n];\n    mov.u32 %r1, %tid.x;\n"
+    "    mul.wide.u32 %d2, %r1, 4;\n    add.u64 %d1, %d1, %d2;\n    mov.u32 %r2, buf;\n"
+    "    shl.b32 %r3, %r1, 2;\n    add.u32 %r2, %r2, %r3;\n    st.shared.u32 [%r2], %r1;\n"
+    "LOOP:\n"
+    "    ld.global.u32 %r4, [%d1];\n    ld.shared.u32 %r5, [%r2];\n    add.u32 %r6, %r4, %r5;\n"
+    "    st.shared.u32 [%r2], %r6;\n    xor.b32 %r7, %r6, %r4;\n    st.global.u32 [%d1], %r7;\n"
+    "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n    ret;\n}\n";
+
+static const char scatter_ptx[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry kernel(.param .u64 out, .param .u64 src, .param .u64 index, .param .u32 "
+    "rows)\n{\n"
+    "    .reg .b32 %r<12>;\n    .reg .b64 %d<12>;\n    .reg .pred %p<4>;\n"
+    "    .shared .align 128 .b8 buf[1024];\n    .shared .align 8 .b64 bar;\n"
+    "    ld.param.u64 %d1, [out];\n    ld.param.u64 %d2, [src];\n    ld.param.u64 %d3, [index];\n"
+    "    ld.param.u32 %r0, [rows];\n    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %nctaid.x;\n"
+    "    mov.u32 %r3, buf;\n    mov.u32 %r4, bar;\n    mov.u32 %r5, %tid.x;\n    setp.ne.u32 %p1, "
+    "%r5, 0;\n"
+    "    @%p1 ret;\n    mbarrier.init.shared::cta.b64 [%r4], 1;\n    "
+    "fence.mbarrier_init.release.cluster;\n"
+    "    mov.u32 %r6, 0;\n"
+    "LOOP:\n    setp.ge.u32 %p2, %r1, %r0;\n    @%p2 bra DONE;\n"
+    "    mul.wide.u32 %d4, %r1, 8;\n    add.u64 %d4, %d3, %d4;\n    ld.global.u64 %d5, [%d4];\n"
+    "    mad.lo.u64 %d6, %d5, 1024, %d1;\n    mul.wide.u32 %d7, %r1, 1024;\n    add.u64 %d7, %d2, "
+    "%d7;\n"
+    "    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 1024;\n"
+    "    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%d7], 1024, "
+    "[%r4];\n"
+    "WAIT:\n    mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r4], %r6;\n    @!%p3 bra WAIT;\n"
+    "    xor.b32 %r6, %r6, 1;\n"
+    "    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%d6], [%r3], 1024;\n"
+    "    cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group.read 0;\n"
+    "    add.u32 %r1, %r1, %r2;\n    bra LOOP;\n"
+    "DONE:\n    cp.async.bulk.wait_group 0;\n    ret;\n}\n";
+
+typedef struct job {
+    const char *name, *ptx, *unit;
+    uint32_t grid, block;
+    void *args[4];
+    unsigned arg_count;
+    double bytes; /* 0: count thread instructions */
+} job;
+
+typedef struct memory {
+    void *address;
+    size_t bytes;
+    const char *name;
+} memory;
+
+/* Processor time: other work on the machine does not count. */
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Units per second; negative when it failed. */
+static double measure(const job *j, const memory *buffers, size_t count, bool check)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config, .threads = 1, .check = check};
+    ptxgen_emulator *emu;
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entry;
+    ptxgen_error err = {0};
+    if (ptxgen_emulator_create(&config, &emu, &err) != PTXGEN_OK)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        ptxgen_emulator_add_buffer(emu, buffers[i].name, buffers[i].address, buffers[i].bytes,
+                                   PTXGEN_EMULATOR_WRITABLE, &err);
+    const ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                           .grid = {j->grid, 1, 1},
+                                           .block = {j->block, 1, 1},
+                                           .args = j->args,
+                                           .arg_count = j->arg_count};
+    double rate = -1;
+    if (ptxgen_emulator_load(emu, j->ptx, strlen(j->ptx), j->name, &module, &err) == PTXGEN_OK &&
+        ptxgen_emulator_find(module, NULL, &entry, &err) == PTXGEN_OK) {
+        const double start = seconds();
+        if (ptxgen_emulator_run(entry, &launch, &err) == PTXGEN_OK) {
+            ptxgen_emulator_stats s;
+            ptxgen_emulator_get_stats(emu, &s);
+            rate = (j->bytes > 0 ? j->bytes : 32.0 * (double)s.warp_instructions) /
+                   (seconds() - start);
+        }
+        ptxgen_emulator_unload(module);
+    }
+    if (rate < 0)
+        printf("%s: %s\n", j->name, err.message);
+    ptxgen_emulator_destroy(emu);
+    return rate;
+}
+
+enum { ROW = 1024, ROWS = 65536, OUT_ROWS = 16384 };
+
+int main(int argc, char **argv)
+{
+    FILE *csv = argc > 1 ? fopen(argv[1], "w") : NULL;
+    void *out = aligned_alloc(1024, (size_t)OUT_ROWS * ROW),
+         *src = aligned_alloc(1024, (size_t)ROWS * ROW);
+    uint64_t *index = malloc(ROWS * sizeof *index);
+    uint32_t loops = 20000, few = 40000, rows = ROWS;
+    memset(out, 0, (size_t)OUT_ROWS * ROW);
+    memset(src, 0, (size_t)ROWS * ROW);
+    for (uint32_t i = 0; i < ROWS; i++)
+        index[i] = i * 2654435761u % OUT_ROWS;
+    const memory buffers[] = {{out, (size_t)OUT_ROWS * ROW, "out"},
+                              {src, (size_t)ROWS * ROW, "src"},
+                              {index, ROWS * sizeof *index, "index"}};
+    const job jobs[] = {
+        {"plain instructions",
+         plain_ptx,
+         "G thread instructions/s",
+         8,
+         256,
+         {(void *)&out, &loops},
+         2,
+         0},
+        {"loads and stores",
+         memory_ptx,
+         "G thread instructions/s",
+         1,
+         256,
+         {(void *)&out, &few},
+         2,
+         0},
+        {"scatter-add, 64 MiB of rows",
+         scatter_ptx,
+         "GB/s",
+         4096,
+         32,
+         {(void *)&out, (void *)&src, (void *)&index, &rows},
+         4,
+         (double)ROWS * ROW},
+    };
+    printf("%-30s %12s %12s %10s\n", "", "fast", "checked", "slowdown");
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const double fast = measure(&jobs[i], buffers, 3, false) / 1e9;
+        const double checked = measure(&jobs[i], buffers, 3, true) / 1e9;
+        printf("%-30s %12.3f %12.3f %10.1f  %s\n", jobs[i].name, fast, checked, fast / checked,
+               jobs[i].unit);
+        if (csv)
+            fprintf(csv, "%s,%g,%g\n", jobs[i].name, fast, checked);
+    }
+    if (csv)
+        fclose(csv);
+    free(out);
+    free(src);
+    free(index);
+    return 0;
+}
