@@ -75,17 +75,18 @@ static bool is_local(const pg_files *files, int folder)
     return false;
 }
 
-/* Called with the mutex held. */
+/* The host's log hook is called without the mutex: it may do anything, fork for instance. */
 static void turn_off(pg_locks *locks, const char *why)
 {
+    pthread_mutex_lock(&locks->mutex);
+    bool first = !locks->off;
     locks->off = true;
-    if (!locks->warned)
-        pg_log_line(
-            locks->log, PTXGEN_LOG_WARNING,
-            "cache: no locks between processes (%s): a kernel may be compiled by several processes "
-            "at once; a cache folder on a local disk avoids that",
-            why);
-    locks->warned = true;
+    pthread_mutex_unlock(&locks->mutex);
+    if (first)
+        pg_log_line(locks->log, PTXGEN_LOG_WARNING,
+                    "cache: no locks between processes (%s): a kernel may be compiled by several "
+                    "processes at once; a cache folder on a local disk avoids that",
+                    why);
 }
 
 void pg_locks_init(pg_locks *locks, int folder)
@@ -206,9 +207,7 @@ pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint3
     *token = 0;
     if (r == -EAGAIN)
         return PG_LOCK_BUSY;
-    pthread_mutex_lock(&locks->mutex);
     turn_off(locks, strerror(-r));
-    pthread_mutex_unlock(&locks->mutex);
     return PG_LOCK_NONE;
 }
 

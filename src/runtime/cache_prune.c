@@ -13,7 +13,7 @@
 enum { LEFTOVER_SECONDS = 3600, FUTURE_SECONDS = 3600 };
 
 typedef struct counted {
-    int64_t modified;
+    int64_t modified, used; /* the file's date; what it says */
     uint64_t size;
     char shard[3], leaf[31];
 } counted;
@@ -35,9 +35,9 @@ static bool is_hex(const char *s, size_t n)
 }
 
 /* A date in the future tells nothing (the clock was set back): it counts as never used. */
-static int64_t age_of(int64_t modified, int64_t now)
+static int64_t last_used(int64_t modified, int64_t now)
 {
-    return modified > now + FUTURE_SECONDS ? INT64_MAX : now - modified;
+    return modified > now + FUTURE_SECONDS ? 0 : modified;
 }
 
 static void sweep(count *c, const char *name)
@@ -45,7 +45,7 @@ static void sweep(count *c, const char *name)
     const pg_files *files = c->cache->files;
     pg_file_stat st;
     if (files->stat_at(files->user, c->shard, name, &st) == 0 &&
-        age_of(st.modified, c->now) > LEFTOVER_SECONDS &&
+        c->now - last_used(st.modified, c->now) > LEFTOVER_SECONDS &&
         files->unlink(files->user, c->shard, name) == 0)
         c->result->swept++;
 }
@@ -66,7 +66,8 @@ static bool count_file(void *arg, const char *name)
         c->cache->files->stat_at(c->cache->files->user, c->shard, name, &st) < 0 ||
         st.type != PG_FILE_REGULAR)
         return true;
-    counted file = {.modified = st.modified, .size = st.size};
+    counted file = {
+        .modified = st.modified, .used = last_used(st.modified, c->now), .size = st.size};
     memcpy(file.shard, c->shard_name, sizeof file.shard);
     memcpy(file.leaf, name, sizeof file.leaf);
     pg_buf_append(&c->files, &file, sizeof file);
@@ -90,10 +91,10 @@ static bool count_shard(void *arg, const char *name)
     return r == 0;
 }
 
-static int by_date(const void *a, const void *b)
+static int by_use(const void *a, const void *b)
 {
     const counted *x = a, *y = b;
-    return (x->modified > y->modified) - (x->modified < y->modified);
+    return (x->used > y->used) - (x->used < y->used);
 }
 
 /* 0 also when it is gone already; 1 when it was used since. */
@@ -114,9 +115,9 @@ static int remove_file(pg_cache *cache, const counted *file)
 static void remove_oldest(count *c, const pg_prune_rule *rule, counted *files, size_t n)
 {
     pg_prune_result *out = c->result;
-    pg_sort(files, n, sizeof *files, by_date);
+    pg_sort(files, n, sizeof *files, by_use);
     for (size_t i = 0; i < n; i++) {
-        int64_t age = age_of(files[i].modified, c->now);
+        int64_t age = c->now - files[i].used;
         bool over = out->bytes > rule->max_bytes || out->entries > rule->max_entries;
         bool old = rule->max_age >= 0 && age > rule->max_age;
         if (!over && !old)

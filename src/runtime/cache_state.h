@@ -35,7 +35,7 @@ struct pg_cache {
     pg_counts counts;
     /* Moments of the monotonic clock. */
     _Atomic int64_t write_after_ms;     /* no store before */
-    _Atomic int64_t make_room_after_ms; /* no eviction before: the last one found nothing to remove */
+    _Atomic int64_t make_room_after_ms; /* no eviction before: the last removed nothing */
     _Atomic int64_t flush_after_ms;     /* next time for writing the counters */
     _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
 };

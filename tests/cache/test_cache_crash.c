@@ -48,6 +48,7 @@ static pid_t start_reader(const char *dir)
     pid_t pid = fork();
     if (pid)
         return pid;
+    alarm(100); /* does not outlive a failed test */
     pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = dir}, NULL);
     for (;;) {
         test_lookup(cache, 1);

@@ -89,6 +89,7 @@ static pid_t start_holder(const char *dir, _Atomic int *flag)
     *flag = 0;
     pid_t pid = fork();
     if (pid == 0) {
+        alarm(100); /* does not outlive a failed test */
         pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = dir}, NULL);
         test_kernel k;
         test_kernel_make(&k, 1);
@@ -189,6 +190,7 @@ static void a_forked_child_gives_up_its_copy(void **state)
     assert_int_not_equal(token, 0);
     pid_t child = fork();
     if (child == 0) {
+        alarm(100);
         pg_cache_release(cache, token); /* not ours to release */
         uint64_t mine = 0;
         pg_cache_acquire(cache, "k", 1, &mine); /* the parent has it */

@@ -209,6 +209,15 @@ static void a_pack_cannot_give_one_kernel_for_another(void **state)
     memcpy(b + n - 8, &sum, 8);
     test_write_file(p.pack, b, n);
     assert_int_equal(found_in_layer(p.pack, NULL), 0);
+    char own[700];
+    snprintf(own, sizeof own, "%s/own", p.folder.path);
+    ptxgen_cache *admin;
+    ptxgen_cache_transfer transfer;
+    ptxgen_cache_options o = {.size = sizeof o, .create = true};
+    assert_int_equal(ptxgen_cache_open(own, &o, &admin, NULL), PTXGEN_OK);
+    assert_int_equal(ptxgen_cache_import(admin, p.pack, &transfer, NULL), PTXGEN_OK);
+    assert_true(transfer.copied == 0 && transfer.damaged == KERNELS);
+    ptxgen_cache_close(admin);
     free(b);
     test_folder_remove(&p.folder);
 }

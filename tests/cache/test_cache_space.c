@@ -98,6 +98,62 @@ static void bytes_are_limited_whatever_the_dates(void **state)
     }
 }
 
+/* stat_at that lets a reader use each entry right after it was counted: the second look finds it
+ * dated anew. */
+static int stat_at_after_use(void *user, int folder, const char *name, pg_file_stat *out)
+{
+    static size_t looks;
+    (void)user;
+    if (strlen(name) == 30 && looks++ >= 5)
+        utimensat(folder, name, NULL, 0);
+    return pg_files_libc.stat_at(NULL, folder, name, out);
+}
+
+static void what_is_used_while_room_is_made_stays(void **state)
+{
+    (void)state;
+    test_folder folder;
+    test_folder_make(&folder);
+    pg_cache *cache =
+        test_cache_open(&(pg_cache_config){.dir = folder.path, .no_sync = true}, NULL);
+    for (uint64_t i = 0; i < 5; i++) {
+        test_store(cache, i);
+        date_entry(folder.path, i, 100000);
+    }
+    pg_cache_destroy(cache);
+    pg_files files = pg_files_libc;
+    files.stat_at = stat_at_after_use;
+    cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &files}, NULL);
+    pg_prune_result r;
+    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){0, 0, 3600, -1}, 1000, &r), 0);
+    assert_true(r.removed == 0 && r.entries == 5);
+    pg_cache_destroy(cache);
+    assert_int_equal(test_exact_usage(folder.path).entries, 5);
+    test_folder_remove(&folder);
+}
+
+/* Not young, though their date is later than now: a clock that was set back must not fill the
+ * folder. */
+static void entries_of_the_future_go_first(void **state)
+{
+    (void)state;
+    test_folder folder;
+    test_folder_make(&folder);
+    pg_cache_config config = {.dir = folder.path, .no_sync = true, .max_entries = 20};
+    pg_cache *cache = test_cache_open(&config, NULL);
+    for (uint64_t i = 0; i < 20; i++) {
+        test_store(cache, i);
+        date_entry(folder.path, i, i < 10 ? -400 * 86400 : 8000);
+    }
+    for (uint64_t i = 20; i < 25; i++)
+        test_store(cache, i);
+    assert_int_equal(test_counter(cache, "stores"), 25);
+    for (uint64_t i = 10; i < 25; i++)
+        assert_int_equal(test_lookup(cache, i), PG_CACHE_HIT);
+    pg_cache_destroy(cache);
+    test_folder_remove(&folder);
+}
+
 static void an_entry_larger_than_the_limit_is_not_stored(void **state)
 {
     (void)state;
@@ -221,6 +277,8 @@ int main(void)
         cmocka_unit_test(the_longest_unused_go_first),
         cmocka_unit_test(young_entries_are_never_evicted),
         cmocka_unit_test(bytes_are_limited_whatever_the_dates),
+        cmocka_unit_test(entries_of_the_future_go_first),
+        cmocka_unit_test(what_is_used_while_room_is_made_stays),
         cmocka_unit_test(an_entry_larger_than_the_limit_is_not_stored),
         cmocka_unit_test(replacing_and_losing_entries_is_booked),
         cmocka_unit_test(a_nearly_full_disk_is_left_alone),
