@@ -8,8 +8,12 @@
 #include <emmintrin.h>
 #endif
 
-/* Outcomes of a comparison that make it true. */
-enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
+enum {
+    LESS = PG_OUTCOME_LESS,
+    EQUAL = PG_OUTCOME_EQUAL,
+    GREATER = PG_OUTCOME_GREATER,
+    UNORDERED = PG_OUTCOME_UNORDERED
+};
 
 typedef uint32_t (*compare_fn)(const void *a, const void *b, unsigned accept);
 
@@ -122,7 +126,7 @@ static int integer_index(unsigned cmp)
     }
 }
 
-static unsigned accepted_outcomes(unsigned cmp)
+unsigned pg_accepted_outcomes(unsigned cmp)
 {
     static const uint8_t ordered[6] = {EQUAL,        LESS | GREATER, LESS,
                                        LESS | EQUAL, GREATER,        GREATER | EQUAL};
@@ -159,7 +163,7 @@ static compare_plan *make_plan(pg_decoder *d, pg_ptx_type type)
         return NULL;
     const unsigned cmp = pg_mod(d, PG_F_CMP);
     plan->ftz = pg_mod(d, PG_F_FTZ) != 0;
-    plan->accept = accepted_outcomes(cmp);
+    plan->accept = pg_accepted_outcomes(cmp);
     plan->compare = float_compare(type, plan->ftz);
     if (!plan->compare && integer_index(cmp) >= 0) {
         const unsigned bits = pg_ptx_type_bits(type);

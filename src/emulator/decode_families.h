@@ -59,6 +59,14 @@ void pg_decode_carry(pg_decoder *d, pg_op *op, pg_carry carry);
 /* and, or, xor, not and mov (PG_ALU_MOV) of predicates. */
 void pg_decode_pred_logic(pg_decoder *d, pg_op *op, pg_alu alu);
 pg_handler pg_relu_handler(bool max, bool packed);
+/* Outcomes of a comparison, and those that make a PG_M_CMP_... true. compare.c */
+enum {
+    PG_OUTCOME_LESS = 1,
+    PG_OUTCOME_EQUAL = 2,
+    PG_OUTCOME_GREATER = 4,
+    PG_OUTCOME_UNORDERED = 8
+};
+unsigned pg_accepted_outcomes(unsigned cmp);
 /* PG_ROUND_RN for a modifier that is absent. */
 pg_round pg_round_of(unsigned modifier);
 

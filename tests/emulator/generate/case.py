@@ -24,7 +24,7 @@ class Case:
         self.block, self.grid, self.cluster, self.shared = block, grid, cluster, shared
         self.lines, self.params, self.body, self.exact = [], [], "", False
         self.preamble = ""  # module variables
-        self.version, self.target = "8.4", "sm_90a"
+        self.version, self.target, self.directives = "8.4", "sm_90a", ""
 
     def _data(self, words, size):
         per_line = 96 // (2 * size + 1)
@@ -55,7 +55,7 @@ class Case:
             text += "//: emulator\n"  # no such GPU at hand
         text += "\n".join(self.lines) + "\n"
         text += f".version {self.version}\n.target {self.target}\n.address_size 64\n\n{self.preamble}"
-        text += ".visible .entry kernel(\n    " + ",\n    ".join(self.params) + ")\n{\n" + self.body + "}\n"
+        text += ".visible .entry kernel(\n    " + ",\n    ".join(self.params) + f")\n{self.directives}{{\n" + self.body + "}\n"
         with open(os.path.join(CASES, self.name + ".ptx"), "w") as f:
             f.write(text)
 

@@ -13,11 +13,13 @@ import floating  # noqa: E402
 import integer  # noqa: E402
 import matrix  # noqa: E402
 import memory  # noqa: E402
+import misc  # noqa: E402
+import sync  # noqa: E402
 import warp  # noqa: E402
 
 
 def main():
-    for family in (bulk, convert, floating, integer, matrix, memory, warp):
+    for family in (bulk, convert, floating, integer, matrix, memory, misc, sync, warp):
         family.generate()
 
 
