@@ -23,11 +23,13 @@ void pg_mma_panel_a(const uint32_t *plain, uint32_t m, uint32_t k, uint32_t *pan
 void pg_mma_panel_b(const uint32_t *plain, uint32_t n, uint32_t k, uint32_t *panel)
 {
     for (uint32_t j = 0; j < n / 8; j++, plain += 8 * k)
-        for (uint32_t i = 0; i < k; i++, panel += 16)
-            for (uint32_t column = 0; column < 8; column++) {
-                const uint32_t word = plain[column * k + i];
-                uint32_t *to = panel + 8 * (column & 1) + column / 2;
-                to[0] = word;
-                to[4] = word;
-            }
+        for (uint32_t i = 0; i < k; i++, panel += 16) {
+            const uint32_t *const c = plain + i;
+            const uint32_t even[4] = {c[0], c[2 * k], c[4 * k], c[6 * k]};
+            const uint32_t odd[4] = {c[k], c[3 * k], c[5 * k], c[7 * k]};
+            memcpy(panel, even, sizeof even);
+            memcpy(panel + 4, even, sizeof even);
+            memcpy(panel + 8, odd, sizeof odd);
+            memcpy(panel + 12, odd, sizeof odd);
+        }
 }

@@ -12,17 +12,40 @@ static float float_of_e4m3(uint8_t x)
     return pg_f32_of_f16((uint16_t)((x & 0x80) << 8 | (x & 0x7f) << 7)) * 256.0f;
 }
 
+typedef uint16_t u16x8 __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint32_t u32x8 __attribute__((vector_size(32)));
+typedef uint32_t u32x8_in_memory __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* pg_f32_of_f16, eight at a time; tiles hold multiples of eight elements. */
+static inline __attribute__((always_inline)) void widen_f16(const uint16_t *in, size_t count,
+                                                            float *out)
+{
+    for (size_t i = 0; i < count; i += 8) {
+        const u32x8 h = __builtin_convertvector(*(const u16x8 *)(in + i), u32x8);
+        const u32x8 magnitude = h & 0x7fffu;
+        const pg_f32x8 scaled = (pg_f32x8)(magnitude << 13) * 0x1p112f;
+        const u32x8 special = (u32x8)(magnitude >= 0x7c00u) & 0x7f800000u;
+        *(u32x8_in_memory *)(out + i) = (u32x8)scaled | special | (h & 0x8000u) << 16;
+    }
+}
+
+static inline __attribute__((always_inline)) void widen_bf16(const uint16_t *in, size_t count,
+                                                             float *out)
+{
+    for (size_t i = 0; i < count; i += 8)
+        *(u32x8_in_memory *)(out + i) = __builtin_convertvector(*(const u16x8 *)(in + i), u32x8)
+                                        << 16;
+}
+
 static inline __attribute__((always_inline)) void widen_body(pg_mma_type type, const void *in,
                                                              size_t count, float *out)
 {
     switch (type) {
     case PG_MMA_F16:
-        for (size_t i = 0; i < count; i++)
-            out[i] = pg_f32_of_f16(((const uint16_t *)in)[i]);
+        widen_f16(in, count, out);
         return;
     case PG_MMA_BF16:
-        for (size_t i = 0; i < count; i++)
-            out[i] = pg_f32_of_bf16(((const uint16_t *)in)[i]);
+        widen_bf16(in, count, out);
         return;
     case PG_MMA_TF32:
         for (size_t i = 0; i < count; i++)
@@ -38,7 +61,8 @@ static inline __attribute__((always_inline)) void widen_body(pg_mma_type type, c
     }
 }
 
-static void widen(pg_mma_type type, const void *in, size_t count, bool negate, float *out)
+static inline __attribute__((always_inline)) void
+widen_negated(pg_mma_type type, const void *in, size_t count, bool negate, float *out)
 {
     widen_body(type, in, count, out);
     for (size_t i = 0; negate && i < count; i++)
@@ -115,24 +139,22 @@ static inline __attribute__((always_inline)) void multiply_body(const pg_mma_til
     }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void multiply_avx2(const pg_mma_tile *t, const float *a,
-                                                          const float *b)
+static inline __attribute__((always_inline)) void run_body(const pg_mma_tile *t, float *scratch)
 {
+    float *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
+    widen_negated(t->a_type, t->a, t->m * t->k, t->negate_a != t->negate_b, plain);
+    pg_mma_panel_a((const uint32_t *)plain, t->m, t->k, (uint32_t *)a);
+    widen_body(t->b_type, t->b, t->n * t->k, plain);
+    pg_mma_panel_b((const uint32_t *)plain, t->n, t->k, (uint32_t *)b);
     multiply_body(t, a, b);
 }
-#endif
 
-static void multiply(const pg_mma_tile *t, const float *a, const float *b)
-{
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        multiply_avx2(t, a, b);
-        return;
-    }
-#endif
-    multiply_body(t, a, b);
+__attribute__((target("avx2"))) static void run_avx2(const pg_mma_tile *t, float *scratch)
+{
+    run_body(t, scratch);
 }
+#endif
 
 void pg_mma_fast(const pg_mma_tile *t, void *scratch)
 {
@@ -140,10 +162,11 @@ void pg_mma_fast(const pg_mma_tile *t, void *scratch)
         pg_mma_integer(t, scratch);
         return;
     }
-    float *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
-    widen(t->a_type, t->a, t->m * t->k, t->negate_a != t->negate_b, plain);
-    pg_mma_panel_a((const uint32_t *)plain, t->m, t->k, (uint32_t *)a);
-    widen(t->b_type, t->b, t->n * t->k, false, plain);
-    pg_mma_panel_b((const uint32_t *)plain, t->n, t->k, (uint32_t *)b);
-    multiply(t, a, b);
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        run_avx2(t, scratch);
+        return;
+    }
+#endif
+    run_body(t, scratch);
 }

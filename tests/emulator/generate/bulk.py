@@ -103,9 +103,10 @@ def cluster_cases():
     case.buffer("in", "in0", 4, data)
     case.buffer("out", "out0", 4, data)
     peer = ["    mapa.shared::cluster.u32 %c, %s, 1;", "    mapa.shared::cluster.u32 %e, %m, 1;"]
-    rank = ["    .reg .b32 %rank;", "    .reg .pred %first, %send;", "    mov.u32 %rank, %cluster_ctarank;", "    setp.eq.u32 %first, %rank, 0;"]
+    rank = ["    .reg .b32 %rank;", "    .reg .pred %first, %send, %receive;", "    mov.u32 %rank, %cluster_ctarank;",
+            "    setp.eq.u32 %first, %rank, 0;", "    setp.eq.and.u32 %receive, %t, 0, !%first;"]
     body = shared(256) + BARRIER + rank + copy_in(256) + peer
-    body += ["    @%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
+    body += ["    @%receive mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
     body += ["    and.pred %send, %q, %first;", "    @!%send bra sent;",
              "    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%c], [%s], 256, [%e];", "sent:",
              "    @%first bra end;"] + WAIT + copy_out(256) + ["end:"] + CLUSTER
@@ -121,7 +122,7 @@ def cluster_cases():
         for at in (0, 128):
             body += [f"    ld.global.b32 %b, [%g + {at}];", f"    st.shared.b32 [%a + {at}], %b;"]
         body += ["    fence.proxy.async.shared::cta;", "    bar.sync 0;"] + peer
-        body += ["    @%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
+        body += ["    @%receive mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
         body += ["    and.pred %send, %q, %first;", "    @!%send bra sent;",
                  f"    cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{op}.{t} [%c], [%s], 256, [%e];",
                  "sent:", "    @%first bra end;"] + WAIT + copy_out(256) + ["end:"] + CLUSTER
