@@ -67,14 +67,11 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan
 void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,
                                  pg_launch *);
 
-/* Emitters: the module, then one per implementation, then the roles of the Blackwell one. */
+/* Emitters: the module, then one per implementation, then the roles of the Blackwell one
+ * (common/warp_roles.h). */
 void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
 void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);
-/* Waits for the phase with `parity` of a barrier of this CTA, whose arrivals may come from the whole pair. */
-void pg_matmul_accumulate_wait(pg_emit *E, const pg_matmul_accumulate_plan *p, const char *barrier,
-                               const char *parity);
 void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
-void pg_matmul_accumulate_epilogue_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 
 #endif
