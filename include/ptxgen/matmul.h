@@ -82,6 +82,52 @@ PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args,
                                                          ptxgen_error *err);
 
+/* ---- D = A @ B^T, both block-scaled ------------------------------------------------------------------ */
+
+/* Elements and the scales of groups of them along K. 4-bit elements are packed two to a byte, the one with the
+ * even index in the low half. */
+typedef enum ptxgen_scaled_format {
+    PTXGEN_MXFP8, /* e4m3, a ue8m0 scale per 32 */
+    PTXGEN_MXFP4, /* e2m1, a ue8m0 scale per 32 */
+    PTXGEN_NVFP4  /* e2m1, a ue4m3 scale per 16; only together with itself */
+} ptxgen_scaled_format;
+
+/* A [m, k] and B [n, k] in their formats, D [m, n] in `out`: D = sum over k of A * scale(A) * B * scale(B), summed in
+ * f32. Base addresses of A and B: 16-byte aligned, row strides multiples of 16 bytes. 4-bit: k and the strides are
+ * even. MXFP8 with MXFP4: k is a multiple of 128, and the 4-bit operand's base and row stride of 32 bytes. */
+typedef struct ptxgen_matmul_scaled_args {
+    size_t size;
+    ptxgen_scaled_format a_format, b_format;
+    ptxgen_dtype out; /* PTXGEN_F32, PTXGEN_F16 or PTXGEN_BF16 */
+    int64_t m, n, k;  /* m or n 0: nothing happens; k: 1 or more */
+    const void *a, *b;
+    const uint8_t *a_scales, *b_scales; /* packed (ptxgen_pack_scales), 16-byte aligned */
+    void *d; /* aligned to its type; 32-byte aligned rows are stored fastest; no overlap */
+    int64_t a_stride, b_stride, d_stride;
+    ptxgen_matmul_tiling tiling; /* swizzle and ctas: 0 */
+} ptxgen_matmul_scaled_args;
+
+PTXGEN_API ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,
+                                              ptxgen_stream stream, ptxgen_error *err);
+/* With a kernel from ptxgen_get(ctx, "matmul_scaled", ...): EINVAL when it does not serve the arguments; tiling is
+ * ignored. */
+PTXGEN_API ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
+                                                     const ptxgen_matmul_scaled_args *args,
+                                                     ptxgen_stream stream, ptxgen_error *err);
+/* The plain C answer on host memory: summed in double, rounded once. */
+PTXGEN_API ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err);
+
+/* Elements that share a scale: 32 or 16; 0 for a format that is none. */
+PTXGEN_API int64_t ptxgen_scale_group(ptxgen_scaled_format format);
+/* Bytes of the packed scales of `rows` rows of `groups` groups each (groups = k / group, rounded up). */
+PTXGEN_API int64_t ptxgen_packed_scales_bytes(int64_t rows, int64_t groups);
+/* Packs scales[row * stride + group] (host memory; stride 0: groups) the way the tensor core takes them:
+ * [rows / 128, groups / 4, 32, 4, 4] bytes, both divisions rounded up: the scale of (row, group) is at
+ *     ((row / 128 * (groups / 4) + group / 4) * 32 + row % 32) * 16 + row % 128 / 32 * 4 + group % 4
+ * What lies outside is 0. `packed`: ptxgen_packed_scales_bytes(rows, groups) bytes. */
+PTXGEN_API void ptxgen_pack_scales(const uint8_t *scales, int64_t rows, int64_t groups, int64_t stride,
+                                   uint8_t *packed);
+
 #ifdef __cplusplus
 }
 #endif

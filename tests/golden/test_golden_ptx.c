@@ -18,6 +18,8 @@ static const char *const cases[][3] = {
     {"matmul_accumulate", "matmul_accumulate_f16_64x64.ptx", "block_n=64 block_k=64 stages=3"},
     {"matmul_accumulate", "matmul_accumulate_bf16_pair.ptx",
      "dtype=bf16 b=transposed ctas=2 block_n=64 block_k=32 stages=2"},
+    {"matmul_scaled", "matmul_scaled_mxfp8_mxfp4_bf16.ptx", "b=mxfp4 out=bf16 block_n=128 block_k=128 stages=3"},
+    {"matmul_scaled", "matmul_scaled_nvfp4_f32.ptx", "a=nvfp4 b=nvfp4 block_k=256 stages=3 arch=sm_103a"},
 };
 
 static char *read_file(const char *path, size_t *size)

@@ -70,11 +70,33 @@ static void matmul_accumulate_assembles(void **state)
     assert_true(count > 300);
 }
 
+static void matmul_scaled_assembles(void **state)
+{
+    (void)state;
+    static const char *const formats[][2] = {
+        {"mxfp8", "mxfp8"}, {"mxfp8", "mxfp4"}, {"mxfp4", "mxfp8"}, {"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}};
+    static const char *const outs[] = {"f32", "f16", "bf16"};
+    char params[160];
+    int count = 0;
+    if (!context)
+        skip();
+    for (int i = 0; i < 5 * 3 * 2 * 3; i++)
+        for (int stages = 1; stages <= 6; stages++) {
+            snprintf(params, sizeof params, "a=%s b=%s out=%s block_n=%d block_k=%d stages=%d arch=%s",
+                     formats[i % 5][0], formats[i % 5][1], outs[i / 5 % 3], 128 << i / 15 % 2, 128 << i / 30,
+                     stages, targets[(i + stages) % TARGETS]);
+            count += assemble_if_accepted("matmul_scaled", params);
+        }
+    print_message("%d kernels of matmul_scaled\n", count);
+    assert_true(count > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tcgen05_copy_assembles),
         cmocka_unit_test(matmul_accumulate_assembles),
+        cmocka_unit_test(matmul_scaled_assembles),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
