@@ -141,8 +141,11 @@ void ptxgen_destroy(ptxgen *ctx)
 static ptxgen_status create_device(ptxgen *ctx, pg_device **out, ptxgen_error *err)
 {
     if (ctx->device_kind == PTXGEN_DEVICE_EMULATOR)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "device=emulator is not part of this version: use device=cuda");
-    return pg_cuda_device_create(&ctx->alloc, &ctx->log, out, err);
+        return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
+    const ptxgen_status status = pg_cuda_device_create(&ctx->alloc, &ctx->log, out, err);
+    if (status == PTXGEN_EMISSING && ctx->device_kind == PTXGEN_DEVICE_AUTO)
+        return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
+    return status;
 }
 
 ptxgen_status pg_context_device(ptxgen *ctx, pg_device **out, ptxgen_error *err)

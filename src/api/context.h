@@ -91,6 +91,9 @@ struct ptxgen {
 };
 
 void pg_context_unref(ptxgen *ctx);
+/* The device that emulates: host memory, PTX interpreted (emulator_device.c). */
+ptxgen_status pg_emulator_device_create(const pg_alloc *, const pg_log *, pg_device **out,
+                                        ptxgen_error *err);
 /* The context's device, created at first need. */
 ptxgen_status pg_context_device(ptxgen *ctx, pg_device **out, ptxgen_error *err);
 

@@ -73,11 +73,18 @@ static bool complete_bulk_store(pg_async *a)
     return true;
 }
 
+/* Other host threads may reduce into the same global memory. */
+static bool is_contended(const pg_async *a)
+{
+    return a->warp->launch->host_threads > 1;
+}
+
 static bool complete_bulk_reduce(pg_async *a)
 {
     const pg_async_bulk *b = &a->u.bulk;
-    if (!pg_reduce_bytes(b->reduce, b->type, b->target, a->staging ? a->staging : b->source,
-                         b->bytes))
+    const uint8_t *source = a->staging ? a->staging : b->source;
+    if (!(is_contended(a) ? pg_reduce_bytes_atomic : pg_reduce_bytes)(b->reduce, b->type, b->target, source,
+                                                                      b->bytes))
         return unsupported_reduction(a);
     note_arrival(a);
     return !b->to_shared || pg_mbarrier_signal_completion(a->warp, a->op, &b->signal);
@@ -107,7 +114,7 @@ static bool row_memory(pg_async *a, const pg_tensor_row *row, bool write, uint8_
 static bool deliver_tensor(pg_async *a, pg_cta *cta)
 {
     const pg_async_tensor *t = &a->u.tensor;
-    const pg_tensor_copy copy = {&t->map, cta->shared, t->box_address};
+    const pg_tensor_copy copy = {&t->map, cta->shared, t->box_address, false};
     pg_tensor_walk walk;
     pg_tensor_row row;
     pg_tensor_walk_start(&walk, &t->map, t->coords);
@@ -129,7 +136,7 @@ static bool complete_tensor_load(pg_async *a)
 static bool complete_tensor_store(pg_async *a)
 {
     const pg_async_tensor *t = &a->u.tensor;
-    const pg_tensor_copy copy = {&t->map, a->warp->cta->shared, t->box_address};
+    const pg_tensor_copy copy = {&t->map, a->warp->cta->shared, t->box_address, is_contended(a)};
     pg_tensor_walk walk;
     pg_tensor_row row;
     pg_tensor_walk_start(&walk, &t->map, t->coords);

@@ -96,6 +96,21 @@ static reduce_function *const reductions[PG_TENSOR_TYPE_COUNT][PG_REDUCE_OP_COUN
     [PG_TENSOR_F64] = {[PG_REDUCE_ADD] = reduce_add_f64},
 };
 
+bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
+                            uint32_t bytes)
+{
+    reduce_function *f = reductions[type][op];
+    for (uint32_t i = 0; f && i < bytes; i += (uint32_t)sizeof(uint64_t)) {
+        uint64_t *word = (uint64_t *)(void *)(global + i);
+        uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED), next;
+        do {
+            next = seen;
+            f((uint8_t *)&next, linear + i, sizeof next);
+        } while (!__atomic_compare_exchange_n(word, &seen, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    }
+    return f != NULL;
+}
+
 bool pg_reduce_bytes(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
                      uint32_t bytes)
 {

@@ -111,7 +111,8 @@ bool pg_tensor_reduce_row(const pg_tensor_copy *c, pg_reduce_op op, const pg_ten
         uint8_t block[BLOCK];
         const uint32_t n = row->valid - done < BLOCK ? row->valid - done : BLOCK;
         pg_swizzle_load(c->shared_base, address + done, block, n, c->map->swizzle);
-        if (!pg_reduce_bytes(op, c->map->type, global + done, block, n))
+        if (!(c->contended ? pg_reduce_bytes_atomic : pg_reduce_bytes)(op, c->map->type, global + done,
+                                                                       block, n))
             return false;
     }
     return true;

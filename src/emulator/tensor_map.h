@@ -117,6 +117,7 @@ typedef struct pg_tensor_copy {
     const pg_tensor_map *map;
     uint8_t *shared_base;
     uint32_t box_address;
+    bool contended; /* other host threads may reduce into the same memory */
 } pg_tensor_copy;
 void pg_tensor_load_row(const pg_tensor_copy *c, const pg_tensor_row *row, const uint8_t *global);
 void pg_tensor_store_row(const pg_tensor_copy *c, const pg_tensor_row *row, uint8_t *global);
@@ -141,6 +142,10 @@ typedef enum pg_reduce_op {
  * subnormals (PTX: cp.reduce...add.f32 does), f16 and bf16 do not. False when the pair is not one PTX has. */
 bool pg_reduce_bytes(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
                      uint32_t bytes);
+/* The same while other host threads may change `global`: each element is updated as one atomic step. `global`
+ * is 8-byte aligned and `bytes` a multiple of 8. */
+bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
+                            uint32_t bytes);
 /* The row of a tensor reduction: gathers through the swizzle, then the above. */
 bool pg_tensor_reduce_row(const pg_tensor_copy *c, pg_reduce_op op, const pg_tensor_row *row,
                           uint8_t *global);

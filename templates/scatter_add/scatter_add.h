@@ -78,7 +78,8 @@ void pg_scatter_add_emit(pg_emit *E, const void *plan);
 void pg_scatter_add_seed(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_bulk(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_vector(pg_emit *E, const pg_scatter_add_plan *p);
-/* Shared pieces. What a bad index does; %row_ok is true for a good one. */
+/* Shared pieces (main.ptxc). */
+void pg_scatter_add_keep_bad(pg_emit *E, const char *index, const char *position);
 void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const char *index,
                                 const char *position, const char *lane_has_row, const char *row_ok);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);

@@ -81,7 +81,7 @@ static void time_boxes(pg_swizzle swizzle)
                        .box = {64, 64},
                        .element_strides = {1, 1},
                        .swizzle = swizzle};
-    const pg_tensor_copy copy = {&m, shared, 1024};
+    const pg_tensor_copy copy = {&m, shared, 1024, false};
     const double start = now();
     double bytes = 0;
     while (now() - start < 0.3)

@@ -3,58 +3,28 @@
  *
  *     test_gpu_scatter_add [STRIDE (1)]     every STRIDE-th combination, for runs under compute-sanitizer */
 #include "base/half.h"
-#include "scatter_case.h"
+#include "scatter_suite.h"
 #include "test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 static ptxgen *ctx;
-static size_t every = 1;
-
-static const int64_t lengths[] = {4,   8,   12,   20,   36,   100,    128,
-                                  500, 512, 1000, 1024, 4096, 160000, 0 /* dynamic */};
-enum { LENGTHS = sizeof lengths / sizeof *lengths };
-enum { COMBINATIONS = LENGTHS * 3 * 2 * 2 * 3 * 2 };
-
-/* Combination i in a fixed order; false when the row length does not suit the dtype. */
-static bool combination(size_t i, scatter_case *c)
-{
-    memset(c, 0, sizeof *c);
-    c->n = lengths[i % LENGTHS];
-    i /= LENGTHS;
-    c->dtype = (ptxgen_dtype)(PTXGEN_F32 + i % 3);
-    i /= 3;
-    c->contig = i % 2;
-    i /= 2;
-    c->index_type = (ptxgen_index_type)(i % 2);
-    i /= 2;
-    c->schedule = (ptxgen_schedule)(PTXGEN_SCHEDULE_SEED + i % 3);
-    i /= 3;
-    c->oob = i % 2 ? PTXGEN_OOB_TRAP : PTXGEN_OOB_RECORD;
-    c->dynamic_n = c->n == 0;
-    return ptxgen_row_shape_supported(c->dtype, c->n);
-}
+static scatter_suite suite = {.every = 1, .elements = 300000};
 
 static atomic_size_t next_to_compile, failures;
 
 static void *compile_some(void *unused)
 {
-    static const char *const dtypes[] = {"", "f32", "f16", "bf16"};
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
     (void)unused;
-    for (size_t i; (i = atomic_fetch_add(&next_to_compile, every)) < COMBINATIONS;) {
+    for (size_t i; (i = atomic_fetch_add(&next_to_compile, suite.every)) < SCATTER_COMBINATIONS;) {
         scatter_case c;
-        char params[256], n[24] = "dynamic";
+        char params[256];
         ptxgen_kernel *k;
         ptxgen_error err;
-        if (!combination(i, &c))
+        if (!scatter_combination(i, &c))
             continue;
-        if (c.n)
-            snprintf(n, sizeof n, "%lld", (long long)c.n);
-        snprintf(params, sizeof params, "arch=sm_90 dtype=%s n=%s contig=%s index=%s schedule=%s oob=%s",
-                 dtypes[c.dtype], n, c.contig ? "yes" : "no", c.index_type ? "i32" : "i64",
-                 schedules[c.schedule], c.oob ? "trap" : "record");
+        scatter_combination_params(&c, params, sizeof params);
         if (ptxgen_compile(ctx, "scatter_add", params, &k, &err) != PTXGEN_OK) {
             fprintf(stderr, "%s: %s\n", params, err.message);
             atomic_fetch_add(&failures, 1);
@@ -76,91 +46,28 @@ static void compile_all(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Sizes that leave a partial last tile, and few rows for the long ones. */
-static void size_case(scatter_case *c, size_t i)
-{
-    static const int64_t dynamic_lengths[] = {8, 72, 1000, 4104, 33000};
-    if (c->dynamic_n)
-        c->n = dynamic_lengths[i / LENGTHS % 5];
-    c->rows = c->n > 10000 ? 7 : c->n > 1000 ? 67 : c->n > 50 ? 515 : 4099;
-    c->out_rows = c->rows + 5;
-    c->seed = i + 1;
-}
-
 static void every_combination_equals_the_oracle(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COMBINATIONS; i += every) {
-        scatter_case c;
-        if (!combination(i, &c))
-            continue;
-        size_case(&c, i);
-        c.indices = (distribution)(i / 7 % DISTRIBUTIONS);
-        run_scatter_case(ctx, &c);
-        c.indices = INDEX_PERMUTATION;
-        c.rough_values = true;
-        run_scatter_case(ctx, &c);
-    }
+    scatter_every_combination(&suite);
 }
 
 static void every_distribution(void **state)
 {
     (void)state;
-    for (int d = 0; d < DISTRIBUTIONS; d++) {
-        for (int s = PTXGEN_SCHEDULE_AUTO; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
-            for (int t = PTXGEN_F32; t <= PTXGEN_BF16; t++) {
-                const scatter_case c = {.dtype = (ptxgen_dtype)t, .n = 264, .rows = 4111, .out_rows = 5003,
-                                        .contig = s % 2, .schedule = (ptxgen_schedule)s,
-                                        .indices = (distribution)d, .seed = 1000 + (uint64_t)d};
-                run_scatter_case(ctx, &c);
-            }
-        }
-    }
+    scatter_every_distribution(&suite);
 }
 
 static void small_and_single_rows(void **state)
 {
     (void)state;
-    for (int s = PTXGEN_SCHEDULE_AUTO; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
-        for (int64_t rows = 1; rows < 70; rows += rows < 5 ? 1 : 31) {
-            scatter_case c = {.dtype = PTXGEN_BF16, .n = 24, .rows = rows, .out_rows = 1, .contig = true,
-                              .schedule = (ptxgen_schedule)s, .seed = 7};
-            run_scatter_case(ctx, &c);
-            c.out_rows = 300;
-            c.n = 8;
-            run_scatter_case(ctx, &c);
-        }
-    }
-}
-
-static void bad_index_case(ptxgen_schedule schedule, int64_t value, int64_t position, int shape)
-{
-    static const int64_t row_lengths[] = {40, 40, 5000};
-    const bool fits_i32 = value >= INT32_MIN && value <= INT32_MAX;
-    const scatter_case c = {.dtype = shape ? PTXGEN_F32 : PTXGEN_F16,
-                            .n = row_lengths[shape],
-                            .rows = 1003,
-                            .out_rows = 500,
-                            .contig = true,
-                            .schedule = schedule,
-                            .index_type = fits_i32 && position % 2 ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64,
-                            .has_bad = true,
-                            .bad_position = position,
-                            .bad_value = value,
-                            .seed = 3};
-    run_scatter_case(ctx, &c);
+    scatter_small_and_single_rows(&suite);
 }
 
 static void a_bad_index_is_skipped_and_reported(void **state)
 {
     (void)state;
-    const int64_t values[] = {-1, 500, INT64_MIN, (INT64_C(1) << 32) + 1, INT32_MIN, INT32_MAX};
-    const int64_t positions[] = {0, 501, 1002};
-    for (int s = PTXGEN_SCHEDULE_SEED; s <= PTXGEN_SCHEDULE_VECTOR; s++)
-        for (size_t v = 0; v < sizeof values / sizeof *values; v++)
-            for (size_t p = 0; p < 3; p++)
-                for (int shape = 0; shape < 3; shape++)
-                    bad_index_case((ptxgen_schedule)s, values[v], positions[p], shape);
+    scatter_bad_indices(&suite);
 }
 
 static void must(ptxgen_status status, const ptxgen_error *err)
@@ -193,7 +100,7 @@ static void get(void *host, const void *device, size_t bytes)
 static void more_than_2_31_elements(void **state)
 {
     (void)state;
-    if (every > 1)
+    if (suite.every > 1)
         skip(); /* gigabytes: not under a sanitizer */
     enum { N = 512, ROWS = (1 << 22) + 5, ROW_BYTES = 2 * N, MARKED = 5 };
     const int64_t marked[MARKED] = {0, 1, (1 << 22) - 1, 1 << 22, ROWS - 1};
@@ -235,7 +142,7 @@ static void more_than_2_31_elements(void **state)
 static void strides_over_4_gib(void **state)
 {
     (void)state;
-    if (every > 1)
+    if (suite.every > 1)
         skip();
     enum { N = 64, ROWS = 3 };
     const int64_t stride = (INT64_C(1) << 30) + 256; /* f32 elements */
@@ -272,7 +179,7 @@ static void strides_over_4_gib(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
-        every = (size_t)atoi(argv[1]);
+        suite.every = (size_t)atoi(argv[1]);
     const ptxgen_config config = {.size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
@@ -282,6 +189,7 @@ int main(int argc, char **argv)
         printf("skipped: %s\n", err.message);
         return TEST_SKIPPED;
     }
+    suite.ctx = ctx;
     printf("on %s\n", info.name);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compile_all),

@@ -262,7 +262,7 @@ static void boxes_load_as_element_by_element(void **state)
         scene_refill(&s);
         memcpy(s.expected, s.shared, SHARED_BYTES);
         each_element(&s, expect_loaded);
-        const pg_tensor_copy copy = {&s.map, s.shared, BOX_ADDRESS};
+        const pg_tensor_copy copy = {&s.map, s.shared, BOX_ADDRESS, false};
         pg_tensor_walk walk;
         pg_tensor_row row;
         uint32_t bytes = 0;
@@ -291,7 +291,7 @@ static void boxes_store_as_element_by_element(void **state)
         scene_refill(&s);
         memcpy(s.expected, s.global, GLOBAL_BYTES);
         each_element(&s, expect_stored);
-        const pg_tensor_copy copy = {&s.map, s.shared, BOX_ADDRESS};
+        const pg_tensor_copy copy = {&s.map, s.shared, BOX_ADDRESS, false};
         pg_tensor_walk walk;
         pg_tensor_row row;
         pg_tensor_walk_start(&walk, &s.map, s.coords);
@@ -326,7 +326,7 @@ static void padded_types_unpack(void **state)
         assert_int_equal(pg_tensor_check_coordinates(&m, coords, NULL), PTXGEN_OK);
         assert_int_equal(pg_tensor_check_coordinates(&m, odd, NULL), PTXGEN_EEMULATOR);
         memset(shared, 0xee, sizeof shared);
-        const pg_tensor_copy copy = {&m, shared, 1024};
+        const pg_tensor_copy copy = {&m, shared, 1024, false};
         pg_tensor_walk walk;
         pg_tensor_row row;
         pg_tensor_walk_start(&walk, &m, coords);
@@ -360,7 +360,7 @@ static void tf32_rounds_to_nearest(void **state)
                        .box = {16},
                        .element_strides = {1}};
     assert_int_equal(encode(&m), PTXGEN_OK);
-    const pg_tensor_copy copy = {&m, (uint8_t *)shared, 0};
+    const pg_tensor_copy copy = {&m, (uint8_t *)shared, 0, false};
     const int32_t coords[1] = {0};
     pg_tensor_walk walk;
     pg_tensor_row row;

@@ -1,0 +1,250 @@
+/* The emulator as a device (runtime/device.h): host memory is device memory, a launch runs the PTX on the CPU
+ * and returns when the grid has ended, streams mean nothing. It calls the public emulator API only, so it is
+ * also an example of it. */
+#include "api/context.h"
+
+#include "base/error.h"
+#include "ptxgen/emulator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A GPU of few multiprocessors: every one of them makes threads that the CPU has to run. */
+enum { SM_COUNT = 8, L2_BYTES = 50 << 20, ALIGNMENT = 256, TENSOR_MAP_BYTES = 128 };
+
+typedef struct emulator_device {
+    pg_device device;
+    pg_alloc alloc;
+    ptxgen_emulator *emulator;
+    ptxgen_device_info info;
+    pthread_mutex_t record_lock;
+    _Alignas(16) pg_bad_index record;
+} emulator_device;
+
+struct pg_loaded {
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entry;
+};
+
+static emulator_device *of(pg_device *d)
+{
+    return (emulator_device *)d;
+}
+
+static void destroy(pg_device *d)
+{
+    emulator_device *e = of(d);
+    const pg_alloc alloc = e->alloc;
+    ptxgen_emulator_destroy(e->emulator);
+    pthread_mutex_destroy(&e->record_lock);
+    pg_free(&alloc, e, sizeof *e);
+}
+
+static ptxgen_status info(pg_device *d, const ptxgen_device_info **out, ptxgen_error *err)
+{
+    (void)err;
+    *out = &of(d)->info;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status capturing(pg_device *d, ptxgen_stream stream, bool *out, ptxgen_error *err)
+{
+    (void)d;
+    (void)stream;
+    (void)err;
+    *out = false;
+    return PTXGEN_OK;
+}
+
+static bool ready(pg_device *d, const pg_loaded *loaded)
+{
+    (void)d;
+    (void)loaded;
+    return true;
+}
+
+static void unload(pg_device *d, pg_loaded *loaded)
+{
+    ptxgen_emulator_unload(loaded->module);
+    pg_free(&of(d)->alloc, loaded, sizeof *loaded);
+}
+
+static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, ptxgen_error *err)
+{
+    emulator_device *e = of(d);
+    if (*out)
+        return PTXGEN_OK;
+    pg_loaded *loaded = pg_alloc_zero(&e->alloc, sizeof *loaded);
+    if (!loaded)
+        return pg_fail_memory(err, sizeof *loaded);
+    ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size, image->entry,
+                                                &loaded->module, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_find(loaded->module, image->entry, &loaded->entry, err);
+    if (status != PTXGEN_OK) {
+        unload(d, loaded);
+        return status;
+    }
+    *out = loaded;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status encode(const pg_tensor_spec *spec, void *out, ptxgen_error *err)
+{
+    ptxgen_emulator_tensor_map map = {.size = sizeof map,
+                                      .data_type = (int)spec->type,
+                                      .rank = spec->rank,
+                                      .address = spec->address,
+                                      .swizzle = (int)spec->swizzle,
+                                      .l2_promotion = (int)spec->l2_promotion,
+                                      .oob_fill = (int)spec->nan_fill};
+    memcpy(map.dims, spec->dims, sizeof map.dims);
+    memcpy(map.strides, spec->strides, sizeof map.strides);
+    memcpy(map.box, spec->box, sizeof map.box);
+    return ptxgen_emulator_encode_tensor_map(&map, out, err);
+}
+
+static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l, ptxgen_stream stream,
+                            ptxgen_error *err)
+{
+    emulator_device *e = of(d);
+    pg_bad_index *record = &e->record;
+    void *args[PG_LAUNCH_MAX_ARGS];
+    _Alignas(64) unsigned char maps[PG_LAUNCH_MAX_ARGS][TENSOR_MAP_BYTES];
+    (void)stream;
+    for (uint32_t i = 0; i < l->nargs; i++) {
+        const pg_arg *a = &l->args[i];
+        switch (a->kind) {
+        case PG_ARG_TENSOR:
+            PG_TRY(encode(&a->tensor, maps[i], err));
+            args[i] = maps[i];
+            break;
+        case PG_ARG_RECORD:
+            args[i] = &record;
+            break;
+        case PG_ARG_U32:
+            args[i] = (void *)&a->u32;
+            break;
+        case PG_ARG_U64:
+            args[i] = (void *)&a->u64;
+            break;
+        }
+    }
+    ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                     .dynamic_shared = l->shared_bytes,
+                                     .args = args,
+                                     .arg_count = l->nargs};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
+    return ptxgen_emulator_run(loaded->entry, &launch, err);
+}
+
+/* ---- memory: an aligned block with its size before it ---- */
+
+typedef struct block_head {
+    void *block;
+    size_t size; /* of the whole block */
+} block_head;
+
+static ptxgen_status device_alloc(pg_device *d, size_t bytes, void **out, ptxgen_error *err)
+{
+    const pg_alloc *a = &of(d)->alloc;
+    const size_t extra = ALIGNMENT + sizeof(block_head);
+    if (bytes > SIZE_MAX - extra)
+        return pg_fail_memory(err, bytes);
+    char *block = a->realloc(a->user, NULL, 0, bytes + extra);
+    if (!block)
+        return pg_fail_memory(err, bytes + extra);
+    char *p = block + sizeof(block_head);
+    p += (ALIGNMENT - (uintptr_t)p % ALIGNMENT) % ALIGNMENT;
+    const block_head head = {block, bytes + extra};
+    memcpy(p - sizeof head, &head, sizeof head);
+    *out = p;
+    return PTXGEN_OK;
+}
+
+static void device_free(pg_device *d, void *p)
+{
+    block_head head;
+    memcpy(&head, (char *)p - sizeof head, sizeof head);
+    pg_free(&of(d)->alloc, head.block, head.size);
+}
+
+static ptxgen_status copy(pg_device *d, void *to, const void *from, size_t bytes, ptxgen_error *err)
+{
+    (void)d;
+    (void)err;
+    memcpy(to, from, bytes);
+    return PTXGEN_OK;
+}
+
+static ptxgen_status synchronize(pg_device *d, ptxgen_stream stream, ptxgen_error *err)
+{
+    (void)d;
+    (void)stream;
+    (void)err;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status take_bad_index(pg_device *d, ptxgen_stream stream, pg_bad_index *out, ptxgen_error *err)
+{
+    emulator_device *e = of(d);
+    (void)stream;
+    (void)err;
+    pthread_mutex_lock(&e->record_lock);
+    *out = e->record;
+    e->record = PG_BAD_INDEX_EMPTY;
+    pthread_mutex_unlock(&e->record_lock);
+    return PTXGEN_OK;
+}
+
+static const pg_device_ops ops = {
+    .kind = PTXGEN_DEVICE_EMULATOR,
+    .destroy = destroy,
+    .info = info,
+    .capturing = capturing,
+    .load = load,
+    .ready = ready,
+    .unload = unload,
+    .launch = launch,
+    .alloc = device_alloc,
+    .free = device_free,
+    .upload = copy,
+    .download = copy,
+    .synchronize = synchronize,
+    .take_bad_index = take_bad_index,
+};
+
+ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log, pg_device **out,
+                                        ptxgen_error *err)
+{
+    emulator_device *e = pg_alloc_zero(alloc, sizeof *e);
+    if (!e)
+        return pg_fail_memory(err, sizeof *e);
+    /* Pointers are the caller's, as on a GPU: what they reach is not known here. */
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .trust_pointers = true,
+                                           .realloc = alloc->realloc,
+                                           .user = alloc->user,
+                                           .log = log->user == alloc->user ? log->write : NULL,
+                                           .log_level = log->level};
+    const ptxgen_status status = ptxgen_emulator_create(&config, &e->emulator, err);
+    if (status != PTXGEN_OK) {
+        pg_free(alloc, e, sizeof *e);
+        return status;
+    }
+    e->device.ops = &ops;
+    e->alloc = *alloc;
+    e->info = (ptxgen_device_info){.size = sizeof e->info,
+                                   .kind = PTXGEN_DEVICE_EMULATOR,
+                                   .arch = 901,
+                                   .sm_count = SM_COUNT,
+                                   .shared_bytes_per_block = 227 << 10,
+                                   .l2_bytes = L2_BYTES};
+    snprintf(e->info.name, sizeof e->info.name, "emulator (CPU)");
+    e->record = PG_BAD_INDEX_EMPTY;
+    pthread_mutex_init(&e->record_lock, NULL);
+    *out = &e->device;
+    return PTXGEN_OK;
+}
