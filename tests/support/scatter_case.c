@@ -19,13 +19,16 @@ const char *scatter_case_text(const scatter_case *c)
     static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
     static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
     static const char *const oobs[] = {"record", "trap", "unchecked"};
-    static const char *const indices[] = {"uniform", "permutation", "sorted", "half-on-0", "100-rows"};
+    static const char *const indices[] = {"uniform", "permutation", "sorted", "half-on-0",
+                                          "100-rows"};
     static char text[256];
-    snprintf(text, sizeof text, "%s rows=%lld out_rows=%lld n=%lld%s contig=%s %s %s %s %s bad=%d@%lld=%lld",
+    snprintf(text, sizeof text,
+             "%s rows=%lld out_rows=%lld n=%lld%s contig=%s %s %s %s %s bad=%d@%lld=%lld",
              dtypes[c->dtype], (long long)c->rows, (long long)c->out_rows, (long long)c->n,
              c->dynamic_n ? "(dynamic)" : "", c->contig ? "yes" : "no",
-             c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64", schedules[c->schedule], oobs[c->oob],
-             indices[c->indices], c->has_bad, (long long)c->bad_position, (long long)c->bad_value);
+             c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64", schedules[c->schedule],
+             oobs[c->oob], indices[c->indices], c->has_bad, (long long)c->bad_position,
+             (long long)c->bad_value);
     return text;
 }
 
@@ -45,7 +48,8 @@ static void fill(const scatter_case *c, void *p, size_t elems, uint64_t *state)
         if (c->dtype == PTXGEN_F32)
             ((float *)p)[i] = (float)v;
         else
-            ((uint16_t *)p)[i] = c->dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
+            ((uint16_t *)p)[i] =
+                c->dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
     }
 }
 
@@ -85,20 +89,21 @@ static void *upload(ptxgen *ctx, const void *host, size_t bytes)
     return d;
 }
 
-static void first_difference(const scatter_case *c, const unsigned char *got, const unsigned char *want,
-                             size_t bytes)
+static void first_difference(const scatter_case *c, const unsigned char *got,
+                             const unsigned char *want, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         if (got[i] != want[i])
-            fail_msg("%s: byte %zu of %zu is 0x%02x, not 0x%02x", scatter_case_text(c), i, bytes, got[i],
-                     want[i]);
+            fail_msg("%s: byte %zu of %zu is 0x%02x, not 0x%02x", scatter_case_text(c), i, bytes,
+                     got[i], want[i]);
 }
 
 /* The expected result: the oracle without the bad row. */
 static void expect(const scatter_case *c, ptxgen_scatter_add_args a, char *want, const char *src,
                    const char *index, size_t index_bytes)
 {
-    const size_t row = (size_t)(a.src_stride ? a.src_stride : a.n) * (c->dtype == PTXGEN_F32 ? 4 : 2);
+    const size_t row =
+        (size_t)(a.src_stride ? a.src_stride : a.n) * (c->dtype == PTXGEN_F32 ? 4 : 2);
     ptxgen_error err;
     a.out = want + GUARD;
     a.rows = c->has_bad ? c->bad_position : c->rows;
@@ -128,7 +133,8 @@ static void run_on_device(ptxgen *ctx, const scatter_case *c, const ptxgen_scatt
         snprintf(wanted, sizeof wanted, "index[%lld] = %lld ", (long long)c->bad_position,
                  (long long)c->bad_value);
         if (status != PTXGEN_EINDEX || !strstr(err.message, wanted))
-            fail_msg("%s: status %d, message \"%s\"", scatter_case_text(c), (int)status, err.message);
+            fail_msg("%s: status %d, message \"%s\"", scatter_case_text(c), (int)status,
+                     err.message);
     }
 }
 
@@ -136,9 +142,15 @@ void run_scatter_case(ptxgen *ctx, const scatter_case *c)
 {
     const size_t elem = c->dtype == PTXGEN_F32 ? 4 : 2;
     const size_t index_bytes = c->index_type == PTXGEN_INDEX_I32 ? 4 : 8;
-    ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = c->dtype, .index_type = c->index_type,
-                                 .rows = c->rows, .out_rows = c->out_rows, .n = c->n,
-                                 .schedule = c->schedule, .oob = c->oob, .dynamic_n = c->dynamic_n};
+    ptxgen_scatter_add_args a = {.size = sizeof a,
+                                 .dtype = c->dtype,
+                                 .index_type = c->index_type,
+                                 .rows = c->rows,
+                                 .out_rows = c->out_rows,
+                                 .n = c->n,
+                                 .schedule = c->schedule,
+                                 .oob = c->oob,
+                                 .dynamic_n = c->dynamic_n};
     if (!c->contig) {
         a.out_stride = c->n + PAD_ELEMS;
         a.src_stride = c->n + 2 * PAD_ELEMS;

@@ -32,9 +32,9 @@ void scatter_combination_params(const scatter_case *c, char *text, size_t size)
     char n[24] = "dynamic";
     if (c->n)
         snprintf(n, sizeof n, "%lld", (long long)c->n);
-    snprintf(text, size, "arch=sm_90 dtype=%s n=%s contig=%s index=%s schedule=%s oob=%s", dtypes[c->dtype], n,
-             c->contig ? "yes" : "no", c->index_type ? "i32" : "i64", schedules[c->schedule],
-             c->oob ? "trap" : "record");
+    snprintf(text, size, "arch=sm_90 dtype=%s n=%s contig=%s index=%s schedule=%s oob=%s",
+             dtypes[c->dtype], n, c->contig ? "yes" : "no", c->index_type ? "i32" : "i64",
+             schedules[c->schedule], c->oob ? "trap" : "record");
 }
 
 /* Sizes that leave a partial last tile, and few rows for the long ones. */
@@ -69,9 +69,14 @@ void scatter_every_distribution(const scatter_suite *s)
     for (int d = 0; d < DISTRIBUTIONS; d++) {
         for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++) {
             for (int t = PTXGEN_F32; t <= PTXGEN_BF16; t++) {
-                const scatter_case c = {.dtype = (ptxgen_dtype)t, .n = 264, .rows = s->elements / 264 | 3, .out_rows = s->elements / 200,
-                                        .contig = schedule % 2, .schedule = (ptxgen_schedule)schedule,
-                                        .indices = (distribution)d, .seed = 1000 + (uint64_t)d};
+                const scatter_case c = {.dtype = (ptxgen_dtype)t,
+                                        .n = 264,
+                                        .rows = s->elements / 264 | 3,
+                                        .out_rows = s->elements / 200,
+                                        .contig = schedule % 2,
+                                        .schedule = (ptxgen_schedule)schedule,
+                                        .indices = (distribution)d,
+                                        .seed = 1000 + (uint64_t)d};
                 run_scatter_case(s->ctx, &c);
             }
         }
@@ -82,8 +87,13 @@ void scatter_small_and_single_rows(const scatter_suite *s)
 {
     for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++) {
         for (int64_t rows = 1; rows < 70; rows += rows < 5 ? 1 : 31) {
-            scatter_case c = {.dtype = PTXGEN_BF16, .n = 24, .rows = rows, .out_rows = 1, .contig = true,
-                              .schedule = (ptxgen_schedule)schedule, .seed = 7};
+            scatter_case c = {.dtype = PTXGEN_BF16,
+                              .n = 24,
+                              .rows = rows,
+                              .out_rows = 1,
+                              .contig = true,
+                              .schedule = (ptxgen_schedule)schedule,
+                              .seed = 7};
             run_scatter_case(s->ctx, &c);
             c.out_rows = 300;
             c.n = 8;
@@ -92,7 +102,8 @@ void scatter_small_and_single_rows(const scatter_suite *s)
     }
 }
 
-static void bad_index_case(const scatter_suite *s, ptxgen_schedule schedule, int64_t value, int64_t position, int shape)
+static void bad_index_case(const scatter_suite *s, ptxgen_schedule schedule, int64_t value,
+                           int64_t position, int shape)
 {
     static const int64_t row_lengths[] = {40, 40, 5000};
     const bool fits_i32 = value >= INT32_MIN && value <= INT32_MAX;
@@ -102,7 +113,8 @@ static void bad_index_case(const scatter_suite *s, ptxgen_schedule schedule, int
                             .out_rows = 500,
                             .contig = true,
                             .schedule = schedule,
-                            .index_type = fits_i32 && position % 2 ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64,
+                            .index_type =
+                                fits_i32 && position % 2 ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64,
                             .has_bad = true,
                             .bad_position = position,
                             .bad_value = value,
