@@ -1,5 +1,5 @@
-/* cvt between scalar types. A float source becomes a double (exact), an integer source sign and magnitude;
- * a float result is rounded once by pg_pack, an integer result by pg_int_of_double. */
+/* cvt between scalar types. A float source becomes a double (exact), an integer source sign and
+ * magnitude; a float result is rounded once by pg_pack, an integer result by pg_int_of_double. */
 #include "emulator/convert.h"
 
 #include <math.h>

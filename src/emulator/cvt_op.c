@@ -1,5 +1,5 @@
-/* Handlers of cvt. Conversions that compilers emit in inner loops have loops of their own; every other one goes
- * through pg_convert, lane by lane. */
+/* Handlers of cvt. Conversions that compilers emit in inner loops have loops of their own; every
+ * other one goes through pg_convert, lane by lane. */
 #include "emulator/cvt_op.h"
 
 #include "emulator/lanes.h"
@@ -129,8 +129,8 @@ pg_handler pg_cvt_handler(const pg_cvt_plan *p)
 
 /* ---- packed ---- */
 
-/* Random bits of element i (0 is the lowest): 13 of a half word for f16, 16 for bf16 and the 8- and 6-bit types,
- * 8 for fp4. PTX ISA 9.0, 9.7.9.21, figures of .rs. */
+/* Random bits of element i (0 is the lowest): 13 of a half word for f16, 16 for bf16 and the 8- and
+ * 6-bit types, 8 for fp4. PTX ISA 9.0, 9.7.9.21, figures of .rs. */
 static void set_random(const pg_cvt_packed_plan *p, uint32_t bits, uint32_t i, pg_encode_mode *mode)
 {
     const uint32_t half = bits >> (16 * (p->count == 2 ? i : i / 2)) & 0xffff;

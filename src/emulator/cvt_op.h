@@ -1,4 +1,4 @@
-/* cvt on the emulated machine: what a decoded conversion needs beyond its rows, and the handlers. */
+/* cvt on the emulated machine: the plan of a decoded conversion, and the handlers. */
 #ifndef PG_EMULATOR_CVT_OP_H
 #define PG_EMULATOR_CVT_OP_H
 
@@ -15,14 +15,14 @@ typedef struct pg_cvt_plan {
 /* d, a. The fastest handler for the plan. */
 pg_handler pg_cvt_handler(const pg_cvt_plan *plan);
 
-/* op->extra of a packing or unpacking conversion. Element 0 is the lowest of the packed register; elements are
- * `width` bits apart (8 for fp8 and fp6, 4 for fp4, 16 for f16 and bf16). */
+/* op->extra of a packing or unpacking conversion. Element 0 is the lowest of the packed register;
+ * elements are `width` bits apart (8 for fp8 and fp6, 4 for fp4, 16 for f16 and bf16). */
 typedef struct pg_cvt_packed_plan {
     pg_format_id to, from;
     uint8_t count; /* elements */
     uint8_t to_width, from_width;
-    bool
-        packed_source; /* one source row holds all elements; else op->rows[i] is the f32 of element i */
+    bool packed_source; /* one source row holds all elements; else op->rows[i] is the f32 of element
+                           i */
     pg_encode_mode mode;
     uint8_t to_lane_bytes, from_lane_bytes;
     bool random; /* .rs: op->b holds the random bits */

@@ -34,7 +34,8 @@ static bool tile_of(const pg_decoder *d, pg_mma_tile *t)
 
 /* ---- wgmma ---- */
 
-/* The immediates after scale-d: scale-a, scale-b, then the transposes of the operands in shared memory. */
+/* The immediates after scale-d: scale-a, scale-b, then the transposes of the operands in shared
+ * memory. */
 static void wgmma_immediates(pg_decoder *d, pg_wgmma_plan *p)
 {
     uint64_t imm[4] = {1, 1, 0, 0};

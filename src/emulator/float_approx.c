@@ -1,5 +1,6 @@
-/* The approximate f32 and f64 instructions: the function in double, rounded once. Special values follow the
- * tables of the ISA; the last bits of a GPU's own results are not documented and not reproduced. */
+/* The approximate f32 and f64 instructions: the function in double, rounded once. Special values
+ * follow the tables of the ISA; the last bits of a GPU's own results are not documented and not
+ * reproduced. */
 #include "emulator/float_ops.h"
 
 #include <math.h>
@@ -66,7 +67,8 @@ uint32_t pg_f32_div_approx(uint32_t a, uint32_t b, bool ftz)
     return finish(x / y, ftz);
 }
 
-/* The f64 approximations work on the top 32 bits: the operand's and the result's low halves are zero. */
+/* The f64 approximations work on the top 32 bits: the operand's and the result's low halves are
+ * zero. */
 static uint64_t high_half(double x)
 {
     if (isnan(x))

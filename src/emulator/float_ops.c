@@ -1,6 +1,7 @@
-/* f32 and f64 arithmetic in four rounding modes. Every operation computes the exact value as sign * sig * 2^exp
- * in 128 bits (its lowest bit sticky) and rounds once with pg_pack; round to nearest takes the processor's
- * instruction instead. f32 and f64 share the code: a row of pg_formats tells them apart. */
+/* f32 and f64 arithmetic in four rounding modes. Every operation computes the exact value as sign *
+ * sig * 2^exp in 128 bits (its lowest bit sticky) and rounds once with pg_pack; round to nearest
+ * takes the processor's instruction instead. f32 and f64 share the code: a row of pg_formats tells
+ * them apart. */
 #include "emulator/float_ops.h"
 
 #include <math.h>
@@ -66,8 +67,9 @@ static pg_u128 shift_right_sticky(pg_u128 x, int n)
     return x >> n | ((x & (((pg_u128)1 << n) - 1)) != 0);
 }
 
-/* The sum of two exact values, each below 2^107, rounded. The larger exponent's operand moves up to bit 124,
- * so bits are only lost (into the sticky bit) when the other one is too small to cancel more than one bit. */
+/* The sum of two exact values, each below 2^107, rounded. The larger exponent's operand moves up to
+ * bit 124, so bits are only lost (into the sticky bit) when the other one is too small to cancel
+ * more than one bit. */
 typedef struct term {
     bool negative;
     pg_u128 sig;
@@ -98,7 +100,8 @@ static uint64_t add_terms(const pg_format *f, term a, term b, pg_round round)
     const int up = 124 - (term_top(a) - a.exp);
     a.sig <<= up;
     a.exp -= up;
-    /* b goes to a's exponent: up if it fits (it is below a's top bit), down with a sticky bit otherwise. */
+    /* b goes to a's exponent: up if it fits (it is below a's top bit), down with a sticky bit
+     * otherwise. */
     b.sig = b.exp >= a.exp ? b.sig << (b.exp - a.exp) : shift_right_sticky(b.sig, a.exp - b.exp);
     if (a.negative == b.negative)
         return round_to(f, a.negative, a.sig + b.sig, a.exp, round);
@@ -166,7 +169,7 @@ static uint64_t exact_div(const pg_format *f, uint64_t a, uint64_t b, pg_round r
         return infinity_of(f, negative);
     if (y.inf || !x.sig)
         return round_to(f, negative, 0, 0, round);
-    /* Subnormal operands first get their top bit up, so the quotient always has more than 60 bits. */
+    /* The top bits go up first, so the quotient always has more than 60 bits. */
     const int up_x = __builtin_clzll(x.sig), up_y = __builtin_clzll(y.sig);
     const pg_u128 dividend = (pg_u128)(x.sig << up_x) << 63;
     const uint64_t divisor = y.sig << up_y;

@@ -1,11 +1,12 @@
-/* f32 and f64 arithmetic as PTX defines it, on bit patterns: one rounding in any of the four modes, .ftz,
- * .sat, and NVIDIA's NaN rules.
+/* f32 and f64 arithmetic as PTX defines it, on bit patterns: one rounding in any of the four modes,
+ * .ftz, .sat, and NVIDIA's NaN rules.
  *
- * NaN rules: every f32 NaN result is 0x7fffffff. An f64 operation with a NaN operand returns the first NaN
- * operand, quieted; an invalid one (inf - inf, 0 * inf, sqrt(-1)) returns 0xfff8000000000000.
- * .ftz flushes subnormal inputs and results to zero of the same sign; .sat clamps to [0, 1], NaN to +0.
- * Round-to-nearest uses the processor (same bits), the other modes integers. Pure; any thread; see the
- * environment note in formats.h. Source: PTX ISA 9.0, sections 9.7.3 and 9.7.4. */
+ * NaN rules: every f32 NaN result is 0x7fffffff. An f64 operation with a NaN operand returns the
+ * first NaN operand, quieted; an invalid one (inf - inf, 0 * inf, sqrt(-1)) returns
+ * 0xfff8000000000000. .ftz flushes subnormal inputs and results to zero of the same sign; .sat
+ * clamps to [0, 1], NaN to +0. Round-to-nearest uses the processor (same bits), the other modes
+ * integers. Pure; any thread; see the environment note in formats.h. Source: PTX ISA 9.0,
+ * sections 9.7.3 and 9.7.4. */
 #ifndef PG_EMULATOR_FLOAT_OPS_H
 #define PG_EMULATOR_FLOAT_OPS_H
 
@@ -35,8 +36,8 @@ uint64_t pg_f64_div(uint64_t a, uint64_t b, pg_round round);
 uint64_t pg_f64_rcp(uint64_t a, pg_round round);
 uint64_t pg_f64_sqrt(uint64_t a, pg_round round);
 
-/* min/max. -0 is less than +0. One NaN operand: the other operand, or with `nan` (.NaN) the canonical NaN.
- * xorsign_abs: the smaller (larger) magnitude with the exclusive-or of the signs. */
+/* min/max. -0 is less than +0. One NaN operand: the other operand, or with `nan` (.NaN) the
+ * canonical NaN. xorsign_abs: the smaller (larger) magnitude with the exclusive-or of the signs. */
 typedef struct pg_minmax_mode {
     bool max, ftz, nan, xorsign_abs;
 } pg_minmax_mode;
@@ -60,9 +61,10 @@ static inline uint32_t pg_f32_abs(uint32_t a, bool ftz)
     return (ftz ? pg_f32_flush(a) : a) & 0x7fffffffu;
 }
 
-/* The approximate instructions. Each returns the correctly rounded (to nearest, within 1 ulp in rare double
- * rounding cases) value of the function; a GPU's table-driven result may differ in the last bits, so these
- * are not bit-exact and no test compares them bitwise with hardware. Special values are exact. */
+/* The approximate instructions. Each returns the correctly rounded (to nearest, within 1 ulp in
+ * rare double rounding cases) value of the function; a GPU's table-driven result may differ in the
+ * last bits, so these are not bit-exact and no test compares them bitwise with hardware. Special
+ * values are exact. */
 uint32_t pg_f32_ex2_approx(uint32_t a, bool ftz);
 uint32_t pg_f32_lg2_approx(uint32_t a, bool ftz);
 uint32_t pg_f32_sin_approx(uint32_t a, bool ftz);
@@ -75,8 +77,8 @@ uint32_t pg_f32_div_approx(uint32_t a, uint32_t b, bool ftz);
 uint64_t pg_f64_rcp_approx_ftz(uint64_t a);
 uint64_t pg_f64_rsqrt_approx_ftz(uint64_t a);
 
-/* The common case for a whole warp: d[i] = a[i] op b[i] for n lanes, round to nearest, no .sat; the same
- * bits as above. Arrays may be the same, not partly overlapping. */
+/* The common case for a whole warp: d[i] = a[i] op b[i] for n lanes, round to nearest, no .sat; the
+ * same bits as above. Arrays may be the same, not partly overlapping. */
 void pg_f32_add_lanes(uint32_t *d, const uint32_t *a, const uint32_t *b, size_t n, bool ftz);
 void pg_f32_mul_lanes(uint32_t *d, const uint32_t *a, const uint32_t *b, size_t n, bool ftz);
 typedef struct pg_fma_operands {

@@ -90,7 +90,8 @@ uint64_t pg_pack(const pg_format *f, bool negative, pg_u128 sig, int exp, pg_enc
         kept = (uint64_t)(sig >> shift);
         kept += rounds_up(mode, negative, kept & 1, sig & (((pg_u128)1 << shift) - 1), shift);
     }
-    /* `kept` has the leading one of a normal number at man_bits: adding it carries into the exponent. */
+    /* `kept` has the leading one of a normal number at man_bits: adding it carries into the
+     * exponent. */
     const uint64_t exponent = subnormal ? 0 : (uint64_t)(e - e_min);
     if (exponent >> f->exp_bits)
         return overflow(f, negative, false, mode);

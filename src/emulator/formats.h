@@ -1,12 +1,15 @@
-/* Number formats of PTX: what every bit pattern is worth, and rounding of exact values into a format.
+/* Number formats of PTX: what every bit pattern is worth, and rounding of exact values into a
+ * format.
  *
- * One table row describes a format; decoding and rounding are the same code for all of them, so f16, the fp8
- * pair, fp6, fp4 and f64 cannot disagree about a rule. The arithmetic of float_ops.h and half_ops.h and the
- * conversions of convert.h end in pg_pack, except for fast paths that give the same bits.
+ * One table row describes a format; decoding and rounding are the same code for all of them, so
+ * f16, the fp8 pair, fp6, fp4 and f64 cannot disagree about a rule. The arithmetic of float_ops.h
+ * and half_ops.h and the conversions of convert.h end in pg_pack, except for fast paths that give
+ * the same bits.
  *
- * All functions here are pure: any thread, no state. They assume the default floating-point environment
- * (round to nearest, no flush to zero) on paths that use the processor's arithmetic; whoever runs emulated
- * code calls pg_float_env_enter first. Source: PTX ISA 9.0, section 9.7.9.21 (cvt) and 5.2.3. */
+ * All functions here are pure: any thread, no state. They assume the default floating-point
+ * environment (round to nearest, no flush to zero) on paths that use the processor's arithmetic;
+ * whoever runs emulated code calls pg_float_env_enter first. Source: PTX ISA 9.0, section 9.7.9.21
+ * (cvt) and 5.2.3. */
 #ifndef PG_EMULATOR_FORMATS_H
 #define PG_EMULATOR_FORMATS_H
 
@@ -63,19 +66,19 @@ typedef struct pg_encode_mode {
 
 typedef unsigned __int128 pg_u128;
 
-/* The bits of (-1)^negative * sig * 2^exp in format f; sig may be 0. Where the exact value has more bits than
- * sig can hold, its lowest bit is the sticky bit. Not for ue8m0. */
+/* The bits of (-1)^negative * sig * 2^exp in format f; sig may be 0. Where the exact value has more
+ * bits than sig can hold, its lowest bit is the sticky bit. Not for ue8m0. */
 uint64_t pg_pack(const pg_format *f, bool negative, pg_u128 sig, int exp, pg_encode_mode mode);
 
 /* The value of the low f->bits bits, exactly; NaN for NaN. Every format's values fit a double. */
 double pg_decode(pg_format_id id, uint64_t bits);
-/* x rounded once into the format. NaN gives the canonical NaN, or the largest finite value in formats that
- * have none. Overflow without satfinite: infinity (or the largest finite value, as the rounding mode says);
- * NaN in e4m3. For ue8m0 the sign is ignored and zero gives 0x00. */
+/* x rounded once into the format. NaN gives the canonical NaN, or the largest finite value in
+ * formats that have none. Overflow without satfinite: infinity (or the largest finite value, as the
+ * rounding mode says); NaN in e4m3. For ue8m0 the sign is ignored and zero gives 0x00. */
 uint64_t pg_encode(pg_format_id id, double x, pg_encode_mode mode);
 
-/* Stops the host program's rounding mode, flush-to-zero or denormals-are-zero setting from reaching emulated
- * arithmetic on this thread; leave puts the host's settings back. */
+/* Stops the host program's rounding mode, flush-to-zero or denormals-are-zero setting from reaching
+ * emulated arithmetic on this thread; leave puts the host's settings back. */
 static inline void pg_float_env_enter(fenv_t *saved)
 {
     fegetenv(saved);

@@ -1,7 +1,8 @@
 /* f16 and bf16 arithmetic: exact (or provably sufficient) in double, then one rounding.
  *
- * Sums and products of two 16-bit floats are either exact in double or so far apart in size that rounding
- * twice cannot differ (p >= 2q + 2). A fused multiply-add can differ, so its double sum is rounded to odd. */
+ * Sums and products of two 16-bit floats are either exact in double or so far apart in size that
+ * rounding twice cannot differ (p >= 2q + 2). A fused multiply-add can differ, so its double sum is
+ * rounded to odd. */
 #include "emulator/half_ops.h"
 
 #include <math.h>
@@ -28,7 +29,8 @@ static bool is_nan(uint16_t x, pg_half_mode m)
     return (x & 0x7fff) > (m.bf16 ? 0x7f80 : 0x7c00);
 }
 
-/* a * b + c rounded to odd: the discarded part, if any, shows in the last bit. The product is exact (22 bits). */
+/* a * b + c rounded to odd: the discarded part, if any, shows in the last bit. The product is exact
+ * (22 bits). */
 static double fma_to_odd(double a, double b, double c)
 {
     const double p = a * b;

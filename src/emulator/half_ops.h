@@ -1,9 +1,9 @@
-/* f16 and bf16 arithmetic on bit patterns, scalar; a packed instruction applies the scalar rule to both halves
- * (pg_half2). Every result is the exact value rounded once to nearest even.
+/* f16 and bf16 arithmetic on bit patterns, scalar; a packed instruction applies the scalar rule to
+ * both halves (pg_half2). Every result is the exact value rounded once to nearest even.
  *
- * NaN results are 0x7fff in both formats. .ftz (f16 only) flushes subnormal inputs and results to signed zero,
- * .sat clamps to [0, 1] (NaN to +0), .relu clamps negatives to +0 and keeps NaN (canonical).
- * Pure; any thread. Source: PTX ISA 9.0, section 9.7.5. */
+ * NaN results are 0x7fff in both formats. .ftz (f16 only) flushes subnormal inputs and results to
+ * signed zero, .sat clamps to [0, 1] (NaN to +0), .relu clamps negatives to +0 and keeps NaN
+ * (canonical). Pure; any thread. Source: PTX ISA 9.0, section 9.7.5. */
 #ifndef PG_EMULATOR_HALF_OPS_H
 #define PG_EMULATOR_HALF_OPS_H
 

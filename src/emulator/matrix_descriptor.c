@@ -1,11 +1,12 @@
 /* Descriptor bits, canonical layouts and operand gathers.
  *
- * Layouts (T = elements in 16 bytes, W = elements in a swizzle span, all offsets in bytes):
- *   K-major, none     row r: r%8 * 16 + r/8 * stride        k: inside 16 bytes, next 16 bytes at `leading`
- *   K-major, swizzle  row r: r%8 * span + r/8 * stride       k: contiguous; `leading` is not used
- *   MN-major, none    row: inside 16 bytes, next at `stride`; k: k%8 * 16 + k/8 * leading
- *   MN-major, swizzle row: inside the span, next at `leading`; k: k%8 * span + k/8 * stride
- * A K-major operand deeper than the swizzle span, and an MN-major one of 1-byte elements, are not canonical. */
+ * Layouts; all offsets in bytes:
+ *   K, none      row r: r%8 * 16 + r/8 * stride       k: inside 16 bytes, the next at `leading`
+ *   K, swizzle   row r: r%8 * span + r/8 * stride     k: contiguous; `leading` is not used
+ *   MN, none     row: inside 16 bytes, next at stride k: k%8 * 16 + k/8 * leading
+ *   MN, swizzle  row: inside the span, next at leading k: k%8 * span + k/8 * stride
+ * A K-major operand deeper than the swizzle span, and an MN-major one of 1-byte elements, are not
+ * canonical. */
 #include "emulator/matrix_descriptor.h"
 
 #include "base/error.h"
@@ -74,7 +75,8 @@ static ptxgen_status refuse(const pg_matrix_descriptor *d, const pg_matrix_shape
         shape->depth, why);
 }
 
-/* Strides of one direction: `inner` elements `step` bytes apart, groups of them `outer` bytes apart. */
+/* Strides of one direction: `inner` elements `step` bytes apart, groups of them `outer` bytes
+ * apart. */
 typedef struct direction {
     uint32_t inner, step, outer;
 } direction;
@@ -133,7 +135,7 @@ static uint32_t depth_offset(const pg_matrix_layout *l, uint32_t depth)
     return depth % l->depth_inner * l->depth_step + depth / l->depth_inner * l->depth_outer;
 }
 
-/* The pattern is anchored where the base offset says; the swizzle's own bits come from above that. */
+/* The swizzle pattern is anchored where the base offset says. */
 static uint32_t place(const pg_matrix_layout *l, uint32_t linear)
 {
     return pg_swizzle_address(linear - l->xor_bias, l->swizzle) + l->xor_bias;
@@ -153,7 +155,8 @@ static uint32_t depth_units(const pg_matrix_shape *shape)
 pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout,
                                          const pg_matrix_shape *shape)
 {
-    /* Every step is forward, so the corners bound the linear addresses; a swizzle stays inside its span. */
+    /* Every step is forward, so the corners bound the linear addresses; a swizzle stays inside its
+     * span. */
     const uint32_t depth = depth_units(shape);
     const uint32_t row_inner = shape->rows < layout->row_inner ? shape->rows : layout->row_inner;
     const uint32_t depth_inner = depth < layout->depth_inner ? depth : layout->depth_inner;

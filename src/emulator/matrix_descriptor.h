@@ -1,10 +1,10 @@
-/* Shared-memory matrix descriptors of wgmma (sm_90) and tcgen05 (sm_100): decoding, the canonical layouts, and
- * the address of an element.
+/* Shared-memory matrix descriptors of wgmma (sm_90) and tcgen05 (sm_100): decoding, the canonical
+ * layouts, and the address of an element.
  *
- * A layout is two-level in both directions (see matrix_descriptor.c for the table); an element's linear
- * address is start + the sum of two strides per direction, then the swizzle is applied to the absolute address
- * (minus the base offset). Layouts outside the canonical set are refused, not guessed.
- * Pure; any thread. Source: PTX ISA 9.0, sections 9.7.15.5.1 and 9.7.16.4.1. */
+ * A layout is two-level in both directions (see matrix_descriptor.c for the table); an element's
+ * linear address is start + the sum of two strides per direction, then the swizzle is applied to
+ * the absolute address (minus the base offset). Layouts outside the canonical set are refused, not
+ * guessed. Pure; any thread. Source: PTX ISA 9.0, sections 9.7.15.5.1 and 9.7.16.4.1. */
 #ifndef PG_EMULATOR_MATRIX_DESCRIPTOR_H
 #define PG_EMULATOR_MATRIX_DESCRIPTOR_H
 
@@ -28,7 +28,8 @@ typedef struct pg_matrix_descriptor {
 ptxgen_status pg_matrix_descriptor_decode(uint64_t bits, pg_descriptor_arch arch,
                                           pg_matrix_descriptor *d, ptxgen_error *err);
 
-/* An operand as one instruction reads it: `rows` along M or N, `depth` along K, elements of elem_bits. */
+/* An operand as one instruction reads it: `rows` along M or N, `depth` along K, elements of
+ * elem_bits. */
 typedef struct pg_matrix_shape {
     uint32_t rows, depth;
     uint32_t elem_bits; /* 8, 16, 32; 1 for b1 (depth in bits) */
@@ -46,23 +47,25 @@ typedef struct pg_matrix_layout {
     uint32_t depth_inner, depth_step, depth_outer;
 } pg_matrix_layout;
 
-/* PTXGEN_EUNSUPPORTED when the pair is not canonical (for instance an MN-major layout of 8-bit elements). */
+/* PTXGEN_EUNSUPPORTED when the pair is not canonical (for instance an MN-major layout of 8-bit
+ * elements). */
 ptxgen_status pg_matrix_layout_make(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
                                     pg_matrix_layout *layout, ptxgen_error *err);
 
 /* Shared address of element (row, depth); 1-bit elements count as bytes of 8. */
 uint32_t pg_matrix_element_address(const pg_matrix_layout *layout, uint32_t row, uint32_t depth);
 
-/* The lowest and one past the highest shared address that the operand touches, for bounds and race checks. */
+/* The lowest and one past the highest shared address that the operand touches, for bounds and race
+ * checks. */
 typedef struct pg_matrix_extent {
     uint32_t first, end;
 } pg_matrix_extent;
 pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout,
                                          const pg_matrix_shape *shape);
 
-/* Copies the operand to `out` as rows x depth elements, depth contiguous (row stride = depth * elem bytes).
- * `shared` is the host address of shared address 0; the caller has checked the extent. MN-major needs rows to
- * be a multiple of 16 bytes of elements. */
+/* Copies the operand to `out` as rows x depth elements, depth contiguous (row stride = depth * elem
+ * bytes). `shared` is the host address of shared address 0; the caller has checked the extent.
+ * MN-major needs rows to be a multiple of 16 bytes of elements. */
 void pg_matrix_gather(const pg_matrix_layout *layout, const pg_matrix_shape *shape,
                       const uint8_t *shared, void *out);
 

@@ -1,5 +1,5 @@
-/* Tiles of 8-bit integers and of bits. Sums are exact in 32 bits (32 products, or 256 bits); adding C wraps, or
- * clamps with .satfinite. */
+/* Tiles of 8-bit integers and of bits. Sums are exact in 32 bits (32 products, or 256 bits); adding
+ * C wraps, or clamps with .satfinite. */
 #include "emulator/mma_model.h"
 
 static void widen(pg_mma_type type, const void *in, size_t count, uint32_t *out)

@@ -1,5 +1,5 @@
-/* mma.sync and the instructions that move 8 x 8 matrices; PTX ISA 9.0, section 9.7.14.5. All are .sync.aligned: the
- * lanes of a warp that have not exited execute them together. */
+/* mma.sync and the instructions that move 8 x 8 matrices; PTX ISA 9.0, section 9.7.14.5. All are
+ * .sync.aligned: the lanes of a warp that have not exited execute them together. */
 #include "emulator/mma_op.h"
 
 #include "emulator/memory.h"
@@ -137,7 +137,8 @@ pg_step pg_op_ldmatrix(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-/* A register's two elements go to (row, col) and (row, col + 1), or with .trans to the mirrored places. */
+/* A register's two elements go to (row, col) and (row, col + 1), or with .trans to the mirrored
+ * places. */
 static void scatter_pair(uint16_t matrix[8][8], uint32_t lane, uint32_t value, bool trans)
 {
     const pg_mma_place p = pg_ldmatrix_place(lane);

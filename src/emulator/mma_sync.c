@@ -1,5 +1,5 @@
-/* Shapes and fragments of mma.sync. In all shapes lane t owns row t/4 (and rows 8 further for m16), and four
- * lanes share the 16 bytes of K of one register set; only the number of registers differs. */
+/* Shapes and fragments of mma.sync. In all shapes lane t owns row t/4 (and rows 8 further for m16),
+ * and four lanes share the 16 bytes of K of one register set; the number of registers differs. */
 #include "emulator/mma_sync.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* The element-wise reductions of bulk copies. One function per element type and operation; a table finds it. */
+/* The element-wise reductions of bulk copies. One function per element type and operation; a table
+ * finds it. */
 #include "emulator/tensor_map.h"
 
 #include "emulator/float_ops.h"
@@ -40,7 +41,8 @@ PG_REDUCE(and_64, uint64_t, x &y)
 PG_REDUCE(or_64, uint64_t, x | y)
 PG_REDUCE(xor_64, uint64_t, x ^ y)
 PG_REDUCE(add_f64, uint64_t, pg_f64_add(x, y, PG_ROUND_RN))
-/* A float has more than twice the precision plus two bits: one rounding after another is one rounding. */
+/* A float has more than twice the precision plus two bits: one rounding after another is one
+ * rounding. */
 PG_REDUCE(add_f16, uint16_t, pg_f16_of_f32(pg_f32_of_f16(x) + pg_f32_of_f16(y)))
 PG_REDUCE(add_bf16, uint16_t, pg_bf16_of_f32(pg_f32_of_bf16(x) + pg_f32_of_bf16(y)))
 PG_REDUCE(min_f16, uint16_t, pg_half(PG_HALF_MIN, ((const uint16_t[3]){x, y}), (pg_half_mode){0}))

@@ -1,8 +1,9 @@
-/* The shared-memory swizzles of TMA and of the matrix descriptors: involutions on absolute shared addresses.
+/* The shared-memory swizzles of TMA and of the matrix descriptors: involutions on absolute shared
+ * addresses.
  *
- * Each exchanges chunks (16, 32 or 64 bytes) inside a span of 32, 64 or 128 bytes, by the exclusive-or of
- * higher address bits; the pattern repeats every 256, 512 or 1024 bytes. Pure; any thread.
- * Source: PTX ISA 9.0, sections 5.5.7 and 9.7.16.10.6. */
+ * Each exchanges chunks (16, 32 or 64 bytes) inside a span of 32, 64 or 128 bytes, by the
+ * exclusive-or of higher address bits; the pattern repeats every 256, 512 or 1024 bytes. Pure; any
+ * thread. Source: PTX ISA 9.0, sections 5.5.7 and 9.7.16.10.6. */
 #ifndef PG_EMULATOR_SWIZZLE_H
 #define PG_EMULATOR_SWIZZLE_H
 
@@ -50,8 +51,9 @@ static inline uint32_t pg_swizzle_address(uint32_t a, pg_swizzle s)
     }
 }
 
-/* Copies n linear bytes to their swizzled places: `base` is the host address of shared address 0, `address`
- * the linear shared address of the first byte. The caller has checked that the whole span lies inside. */
+/* Copies n linear bytes to their swizzled places: `base` is the host address of shared address 0,
+ * `address` the linear shared address of the first byte. The caller has checked that the whole span
+ * lies inside. */
 void pg_swizzle_store(uint8_t *base, uint32_t address, const uint8_t *linear, uint32_t n,
                       pg_swizzle s);
 /* The reverse. */

@@ -1,5 +1,5 @@
-/* Moves rows of a tensor box between global memory and swizzled shared memory: plain bytes, padded sub-byte
- * units, and float types that are rounded or flushed on the way in. */
+/* Moves rows of a tensor box between global memory and swizzled shared memory: plain bytes, padded
+ * sub-byte units, and float types that are rounded or flushed on the way in. */
 #include "emulator/tensor_map.h"
 
 #include "emulator/formats.h"

@@ -1,11 +1,12 @@
-/* Tensor maps: the emulator's own 128-byte encoding of what cuTensorMapEncodeTiled takes, and the walk over
- * the box that a tensor copy moves.
+/* Tensor maps: the emulator's own 128-byte encoding of what cuTensorMapEncodeTiled takes, and the
+ * walk over the box that a tensor copy moves.
  *
- * The driver's encoding is opaque, so a map made by pg_tensor_map_encode works on the emulator only (and a
- * driver-made map is refused by its missing magic). The checks are the driver's; each refusal names the value
- * and the limit. The walk knows nothing about memory: it hands out rows (a global address range that exists,
- * and fill on both sides of it), which the caller resolves, checks and copies with pg_swizzle_store/_load.
- * Pure; any thread. Source: CUDA driver API (cuTensorMapEncodeTiled), PTX ISA 9.0, section 5.5. */
+ * The driver's encoding is opaque, so a map made by pg_tensor_map_encode works on the emulator only
+ * (and a driver-made map is refused by its missing magic). The checks are the driver's; each
+ * refusal names the value and the limit. The walk knows nothing about memory: it hands out rows (a
+ * global address range that exists, and fill on both sides of it), which the caller resolves,
+ * checks and copies with pg_swizzle_store/_load. Pure; any thread. Source: CUDA driver API
+ * (cuTensorMapEncodeTiled), PTX ISA 9.0, section 5.5. */
 #ifndef PG_EMULATOR_TENSOR_MAP_H
 #define PG_EMULATOR_TENSOR_MAP_H
 
@@ -34,8 +35,8 @@ typedef enum pg_tensor_type {
     PG_TENSOR_TF32,
     PG_TENSOR_TF32_FTZ,
     PG_TENSOR_16U4_ALIGN8B,  /* 16 4-bit values in 8 bytes, everywhere */
-    PG_TENSOR_16U4_ALIGN16B, /* 16 4-bit values: 8 bytes in global, 8 + 8 padding in shared memory */
-    PG_TENSOR_16U6_ALIGN16B, /* 16 6-bit values: 12 bytes in global, 12 + 4 padding in shared memory */
+    PG_TENSOR_16U4_ALIGN16B, /* 16 4-bit values: 8 bytes in global, 16 in shared memory */
+    PG_TENSOR_16U6_ALIGN16B, /* 16 6-bit values: 12 bytes in global, 16 in shared memory */
     PG_TENSOR_TYPE_COUNT
 } pg_tensor_type;
 
@@ -45,7 +46,7 @@ typedef enum pg_tensor_interleave {
     PG_INTERLEAVE_32B
 } pg_tensor_interleave;
 
-/* What a map says. Dimension 0 is the innermost; strides[i] is that of dimension i + 1, in bytes. */
+/* What a map says. Dimension 0 is the innermost; strides[i] is of dimension i + 1, in bytes. */
 typedef struct pg_tensor_map {
     pg_tensor_type type;
     uint32_t rank;
@@ -69,23 +70,23 @@ typedef struct pg_tensor_type_info {
 
 extern const pg_tensor_type_info pg_tensor_types[PG_TENSOR_TYPE_COUNT];
 
-/* Checks like the driver and writes PG_TENSOR_MAP_BYTES bytes (64-byte aligned for a kernel parameter; not
- * needed here). PTXGEN_EINVAL with the reason. */
+/* Checks like the driver and writes PG_TENSOR_MAP_BYTES bytes (64-byte aligned for a kernel
+ * parameter; not needed here). PTXGEN_EINVAL with the reason. */
 ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen_error *err);
 /* Reads them back; PTXGEN_EINVAL when they are not such an encoding or were changed. */
 ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen_error *err);
 
-/* Bytes of the whole box in shared memory: what a load adds to and takes from the barrier's byte count, also
- * where parts are out of bounds. */
+/* Bytes of the whole box in shared memory: what a load adds to and takes from the barrier's byte
+ * count, also where parts are out of bounds. */
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
 
 /* One row of the box (or several adjacent ones, when they are adjacent in both memories). */
 typedef struct pg_tensor_row {
-    uint64_t global; /* address of the first byte that exists; meaningless if valid == 0 */
-    uint32_t shared; /* offset of the row in the linear (unswizzled) box */
-    uint32_t bytes;  /* of the row in shared memory */
-    uint32_t
-        fill_before; /* shared bytes out of bounds before the valid part; a load fills, a store skips */
+    uint64_t global;      /* address of the first byte that exists; meaningless if valid == 0 */
+    uint32_t shared;      /* offset of the row in the linear (unswizzled) box */
+    uint32_t bytes;       /* of the row in shared memory */
+    uint32_t fill_before; /* shared bytes out of bounds before the valid part; a load fills, a store
+                             skips */
     uint32_t
         valid; /* shared bytes that exist in global memory; the rest after them is out of bounds */
 } pg_tensor_row;
@@ -98,8 +99,8 @@ ptxgen_status pg_tensor_check_coordinates(const pg_tensor_map *map, const int32_
 typedef struct pg_tensor_walk {
     const pg_tensor_map *map;
     int64_t origin[PG_TENSOR_MAX_RANK]; /* coordinates of the box */
-    uint32_t count
-        [PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded up) */
+    uint32_t count[PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded
+                                           up) */
     uint32_t at[PG_TENSOR_MAX_RANK];
     uint32_t next_shared, row_bytes;
     bool merge, done;
@@ -110,9 +111,9 @@ void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int
 /* The next row in shared-memory order; false at the end. */
 bool pg_tensor_walk_next(pg_tensor_walk *w, pg_tensor_row *row);
 
-/* Moves one row. `shared_base` is the host address of shared address 0, `box_address` the shared address of
- * the box, `global` the host address of row->global. Padded types are packed and unpacked; tf32 loads round
- * to nearest; *_FTZ loads flush subnormals. */
+/* Moves one row. `shared_base` is the host address of shared address 0, `box_address` the shared
+ * address of the box, `global` the host address of row->global. Padded types are packed and
+ * unpacked; tf32 loads round to nearest; *_FTZ loads flush subnormals. */
 typedef struct pg_tensor_copy {
     const pg_tensor_map *map;
     uint8_t *shared_base;
@@ -138,8 +139,9 @@ typedef enum pg_reduce_op {
     PG_REDUCE_OP_COUNT
 } pg_reduce_op;
 
-/* global[i] = global[i] op shared[i] for `bytes` bytes of `type`. Float add rounds to nearest; f32 add flushes
- * subnormals (PTX: cp.reduce...add.f32 does), f16 and bf16 do not. False when the pair is not one PTX has. */
+/* global[i] = global[i] op shared[i] for `bytes` bytes of `type`. Float add rounds to nearest; f32
+ * add flushes subnormals (PTX: cp.reduce...add.f32 does), f16 and bf16 do not. False when the pair
+ * is not one PTX has. */
 bool pg_reduce_bytes(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
                      uint32_t bytes);
 /* The same while other host threads may change `global`: each element is updated as one atomic step. `global`

@@ -1,9 +1,9 @@
 /* The exact tile engine: the published model of the tensor core's arithmetic, in integers.
  *
- * A finite operand is sig * 2^(exp - fraction bits), |sig| < 2^11; zeros get an exponent that never is the largest.
- * Per output: the largest exponent among the products and C, every term cut towards zero to F fraction bits
- * below it, an exact sum, one rounding. Eight lanes at a time; a block that meets an infinity or NaN takes the
- * scalar path for those outputs. */
+ * A finite operand is sig * 2^(exp - fraction bits), |sig| < 2^11; zeros get an exponent that never
+ * is the largest. Per output: the largest exponent among the products and C, every term cut towards
+ * zero to F fraction bits below it, an exact sum, one rounding. Eight lanes at a time; a block that
+ * meets an infinity or NaN takes the scalar path for those outputs. */
 #include "emulator/mma_model.h"
 
 #include "emulator/formats.h"
@@ -145,7 +145,7 @@ static uint16_t finish_f16(const engine *e, partial x, addend c)
     return round_to_f16(total, x.exp_max - e->fraction);
 }
 
-/* ---- infinities and NaN: floats say what the sum is, since every finite term is irrelevant ---- */
+/* ---- infinities and NaN: finite terms do not matter ---- */
 
 static float special_sum(const engine *e, uint32_t row, uint32_t column, float c)
 {

@@ -1,10 +1,11 @@
-/* The fast tile engine: operands as float panels, one multiply and one add a product. A block of 8 x 8 outputs
- * is eight vectors that stay in registers over k. */
+/* The fast tile engine: operands as float panels, one multiply and one add a product. A block of 8
+ * x 8 outputs is eight vectors that stay in registers over k. */
 #include "emulator/mma_model.h"
 
 #include "emulator/formats.h"
 
-/* e4m3 moves into an f16 with the exponent off by 8, put right exactly; e5m2 is the top byte of an f16. */
+/* e4m3 moves into an f16 with the exponent off by 8, put right exactly; e5m2 is the top byte of an
+ * f16. */
 static float float_of_e4m3(uint8_t x)
 {
     if ((x & 0x7f) == 0x7f)

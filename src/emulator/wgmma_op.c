@@ -1,5 +1,5 @@
-/* Issue, order and execution of wgmma; PTX ISA 9.0, section 9.7.15. The arithmetic is in wgmma_exact.c and
- * wgmma_fast.c, the operand layouts in matrix_descriptor.c. */
+/* Issue, order and execution of wgmma; PTX ISA 9.0, section 9.7.15. The arithmetic is in
+ * wgmma_exact.c and wgmma_fast.c, the operand layouts in matrix_descriptor.c. */
 #include "emulator/wgmma_op.h"
 
 #include "emulator/check.h"
@@ -67,7 +67,8 @@ static bool same_operands(const pg_async *a, const pg_async *b)
            a->u.mma.zero_d == b->u.mma.zero_d;
 }
 
-/* Looks for the next unexecuted wgmma of each warp of the group; those at the same instruction join. */
+/* Looks for the next unexecuted wgmma of each warp of the group; those at the same instruction
+ * join. */
 static bool find_parts(pg_async *a, parts *found)
 {
     const uint32_t group = a->warp->index / GROUP_WARPS;
@@ -215,7 +216,8 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-/* Registers are read and written when the instruction is carried out, so there is nothing to order here. */
+/* Registers are read and written when the instruction is carried out, so there is nothing to order
+ * here. */
 pg_step pg_op_wgmma_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;

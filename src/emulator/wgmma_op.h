@@ -1,6 +1,7 @@
-/* wgmma on the emulated machine. Each warp issues its part (16 rows of the warpgroup's 64) into its own in-order
- * queue; when one part is carried out, the same instruction of the other three warps is carried out with it if
- * they have issued it too, so that operand B is unpacked once and not four times. */
+/* wgmma on the emulated machine. Each warp issues its part (16 rows of the warpgroup's 64) into its
+ * own in-order queue; when one part is carried out, the same instruction of the other three warps
+ * is carried out with it if they have issued it too, so that operand B is unpacked once and not
+ * four times. */
 #ifndef PG_EMULATOR_WGMMA_OP_H
 #define PG_EMULATOR_WGMMA_OP_H
 

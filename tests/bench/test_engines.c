@@ -1,5 +1,5 @@
-/* Speed of the emulator's engines on one core: wgmma m64n256k16 in both arithmetics, operand gathers, and tensor
- * boxes. Prints a table; asserts nothing. */
+/* Speed of the emulator's engines on one core: wgmma m64n256k16 in both arithmetics, operand
+ * gathers, and tensor boxes. Prints a table; asserts nothing. */
 #include "test.h"
 
 #include "emulator/matrix_descriptor.h"

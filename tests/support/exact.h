@@ -1,5 +1,6 @@
-/* Exact arithmetic for references in tests: signed fixed-point numbers of 1280 bits whose unit is 2^-640. Slow, and
- * deliberately unlike the code under test: no exponents, no rounding, just long addition. */
+/* Exact arithmetic for references in tests: signed fixed-point numbers of 1280 bits whose unit is
+ * 2^-640. Slow, and deliberately unlike the code under test: no exponents, no rounding, just long
+ * addition. */
 #ifndef PG_TEST_EXACT_H
 #define PG_TEST_EXACT_H
 
@@ -30,8 +31,8 @@ int exact_top(exact a);
 /* The value, when a double can hold it exactly. */
 double exact_to_double(exact a);
 
-/* Rounding direction: which of two neighbours lo <= x <= hi is right? mode: 'n' nearest (even_lo breaks ties),
- * 'a' nearest, ties away from zero, 'z', 'm', 'p'. True: hi. */
+/* Rounding direction: which of two neighbours lo <= x <= hi is right? mode: 'n' nearest (even_lo
+ * breaks ties), 'a' nearest, ties away from zero, 'z', 'm', 'p'. True: hi. */
 bool exact_rounds_to_high(exact x, exact lo, exact hi, char mode, bool lo_is_even);
 
 #endif

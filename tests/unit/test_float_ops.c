@@ -1,5 +1,5 @@
-/* f32 and f64 arithmetic in all rounding modes against the processor under fesetround, on operands drawn from
- * edges and at random, and the NaN, flush and clamp rules. */
+/* f32 and f64 arithmetic in all rounding modes against the processor under fesetround, on operands
+ * drawn from edges and at random, and the NaN, flush and clamp rules. */
 #include "test.h"
 
 #include "emulator/float_ops.h"

@@ -1,4 +1,5 @@
-/* Number formats: decoding against the definition, rounding against a search among all values of the format. */
+/* Number formats: decoding against the definition, rounding against a search among all values of
+ * the format. */
 #include "test.h"
 
 #include "exact.h"
@@ -291,7 +292,8 @@ static void half_arithmetic_rounds_the_exact_result(void **state)
 static void half_fma_does_not_round_twice(void **state)
 {
     (void)state;
-    /* bf16: 1 * (1 + 2^-7) ... a product exactly half way, and an addend too small for a double to see. */
+    /* bf16: 1 * (1 + 2^-7) ... a product exactly half way, and an addend too small for a double to
+     * see. */
     const uint16_t up[3] = {0x3f81, 0x3fc0, 0x0001}, down[3] = {0x3f81, 0x3fc0, 0x8001};
     /* 1.0078125 * 1.5 = 1.51171875: half way between 1.5078125 and 1.515625. */
     const pg_half_mode m = {.bf16 = true};

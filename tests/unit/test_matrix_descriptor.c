@@ -1,5 +1,5 @@
-/* Matrix descriptors: operands written into shared memory as TMA boxes or as 8 x 16-byte core matrices, by rules
- * stated here, come back element by element and as a whole. */
+/* Matrix descriptors: operands written into shared memory as TMA boxes or as 8 x 16-byte core
+ * matrices, by rules stated here, come back element by element and as a whole. */
 #include "test.h"
 
 #include "emulator/matrix_descriptor.h"
@@ -19,7 +19,8 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(random_state >> 33) % n;
 }
 
-/* Where TMA puts byte `x` of line `y` of a box that is `span` bytes wide: chunk index XOR line index. */
+/* Where TMA puts byte `x` of line `y` of a box that is `span` bytes wide: chunk index XOR line
+ * index. */
 static uint32_t boxed(uint32_t base, uint32_t span, uint32_t x, uint32_t y)
 {
     const uint32_t linear = y * span + x;

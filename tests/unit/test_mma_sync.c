@@ -1,5 +1,5 @@
-/* Fragments of mma.sync: every element of A, B and C has exactly one place, and the places are those of the ISA's
- * figures for the common shapes. */
+/* Fragments of mma.sync: every element of A, B and C has exactly one place, and the places are
+ * those of the ISA's figures for the common shapes. */
 #include "test.h"
 
 #include "emulator/mma_sync.h"

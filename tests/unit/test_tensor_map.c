@@ -1,4 +1,4 @@
-/* Tensor maps: the driver's checks, and box copies against a walk that moves one element at a time. */
+/* Tensor maps: the driver's checks, and box copies against an element-by-element walk. */
 #include "test.h"
 
 #include "emulator/formats.h"
@@ -142,7 +142,8 @@ static const pg_tensor_type element_types[] = {PG_TENSOR_U8,     PG_TENSOR_U16, 
                                                PG_TENSOR_F64,    PG_TENSOR_F16, PG_TENSOR_S64,
                                                PG_TENSOR_F32_FTZ};
 
-/* A random legal map over the global buffer, with a small box, and coordinates that may stick out anywhere. */
+/* A random legal map over the global buffer, with a small box, and coordinates that may stick out
+ * anywhere. */
 static void random_scene(scene *s)
 {
     pg_tensor_map *m = &s->map;
@@ -176,7 +177,7 @@ static void random_scene(scene *s)
         s->coords[0] = 0;
 }
 
-/* Calls `visit` for each element of the box in shared-memory order; global is NULL out of bounds. */
+/* Calls `visit` for each element in shared-memory order; global is NULL out of bounds. */
 static void each_element(const scene *s, void (*visit)(const scene *, uint32_t, uint8_t *))
 {
     const pg_tensor_map *m = &s->map;

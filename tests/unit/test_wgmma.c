@@ -1,5 +1,6 @@
-/* The tile engines: `exact` against the model worked out in long fixed-point numbers, `fast` against a plain float
- * loop, integers against 64-bit sums; on random and adversarial operands, in every operand type. */
+/* The tile engines: `exact` against the model worked out in long fixed-point numbers, `fast`
+ * against a plain float loop, integers against 64-bit sums; on random and adversarial operands, in
+ * every operand type. */
 #include "test.h"
 
 #include "exact.h"
@@ -130,8 +131,8 @@ static void fill_tile(pg_mma_tile *t, flavour how)
     t->d = d_rows;
 }
 
-/* D or C at (row, column), from the fragment layout as the ISA draws it: warp row/16, register 4 * (col/8) +
- * 2 * (row/8 % 2) + col % 2 of lane 4 * (row % 8) + col % 8 / 2. */
+/* D or C at (row, column), from the fragment layout as the ISA draws it: warp row/16, register 4 *
+ * (col/8) + 2 * (row/8 % 2) + col % 2 of lane 4 * (row % 8) + col % 8 / 2. */
 static uint32_t word_at(const pg_mma_tile *t, const uint32_t *words, uint32_t row, uint32_t col)
 {
     const uint32_t lane = 4 * (row % 8) + col % 8 / 2;
@@ -280,7 +281,8 @@ static float one_output(float c, uint16_t x, uint16_t y, uint16_t z)
     return pg_f32_of(word_at(&t, registers, 0, 0));
 }
 
-/* Cases that random numbers seldom meet, worked out by hand: truncation, and which bits survive alignment. */
+/* Cases that random numbers seldom meet, worked out by hand: truncation, and which bits survive
+ * alignment. */
 static void exact_truncates_and_keeps_25_bits(void **state)
 {
     (void)state;

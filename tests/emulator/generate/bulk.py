@@ -6,9 +6,16 @@ import memory
 import number as n
 from case import Case
 
-BARRIER = ["    .shared .align 8 .b8 barrier[8];", "    .reg .b32 %m;", "    mov.u32 %m, barrier;", "    setp.eq.u32 %q, %t, 0;",
-           "    @%q mbarrier.init.shared::cta.b64 [%m], 1;", "    fence.mbarrier_init.release.cluster;", "    fence.proxy.async;",
-           "    bar.sync 0;"]
+BARRIER = [
+    "    .shared .align 8 .b8 barrier[8];",
+    "    .reg .b32 %m;",
+    "    mov.u32 %m, barrier;",
+    "    setp.eq.u32 %q, %t, 0;",
+    "    @%q mbarrier.init.shared::cta.b64 [%m], 1;",
+    "    fence.mbarrier_init.release.cluster;",
+    "    fence.proxy.async;",
+    "    bar.sync 0;",
+]
 WAIT = ["wait:", "    mbarrier.try_wait.parity.shared::cta.b64 %q, [%m], 0;", "    @!%q bra wait;"]
 
 
@@ -39,33 +46,81 @@ def shared(bytes_, align=128):
 def bulk_cases():
     data = words(256, 0)
     for space in ("shared::cluster", "shared::cta"):
-        case = Case(f"bulk_load_{space.replace('::', '_')}", f"cp.async.bulk global to {space}", block=32)
+        case = Case(
+            f"bulk_load_{space.replace('::', '_')}", f"cp.async.bulk global to {space}", block=32
+        )
         if space == "shared::cta":
             case.version = "8.6"
         case.buffer("in", "in0", 4, data)
         case.buffer("out", "out0", 4, data[:64] + data[128:192])
-        body = shared(512) + BARRIER + ["    ld.param.u64 %p, [in0];", "    @!%q bra issued;",
-                                        "    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 512;",
-                                        f"    cp.async.bulk.{space}.global.mbarrier::complete_tx::bytes [%s], [%p], 256, [%m];",
-                                        "    mov.u32 %c, 256;",
-                                        f"    cp.async.bulk.{space}.global.mbarrier::complete_tx::bytes [%s + 256], [%p + 512], %c, [%m];",
-                                        "issued:"]
+        body = (
+            shared(512)
+            + BARRIER
+            + [
+                "    ld.param.u64 %p, [in0];",
+                "    @!%q bra issued;",
+                "    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 512;",
+                f"    cp.async.bulk.{space}.global.mbarrier::complete_tx::bytes [%s], [%p], 256, [%m];",
+                "    mov.u32 %c, 256;",
+                f"    cp.async.bulk.{space}.global.mbarrier::complete_tx::bytes [%s + 256], [%p + 512], %c, [%m];",
+                "issued:",
+            ]
+        )
         memory.finish(case, body + WAIT + copy_out(512))
     case = Case("bulk_store", "cp.async.bulk shared to global, groups", block=32)
     case.buffer("in", "in0", 4, data[:128])
     case.buffer("out", "out0", 4, data[:128])
-    body = shared(512) + ["    setp.eq.u32 %q, %t, 0;"] + copy_in(512) + ["    ld.param.u64 %p, [out0];", "    @!%q bra done;"]
+    body = (
+        shared(512)
+        + ["    setp.eq.u32 %q, %t, 0;"]
+        + copy_in(512)
+        + ["    ld.param.u64 %p, [out0];", "    @!%q bra done;"]
+    )
     for i in range(4):
-        body += [f"    cp.async.bulk.global.shared::cta.bulk_group [%p + {128 * i}], [%s + {128 * i}], 128;", "    cp.async.bulk.commit_group;"]
-    body += ["    cp.async.bulk.wait_group.read 2;", "    cp.async.bulk.wait_group 1;", "    cp.async.bulk.wait_group.read 0;",
-             "    cp.async.bulk.wait_group 0;", "    cp.async.bulk.prefetch.L2.global [%p], 256;", "done:"]
+        body += [
+            f"    cp.async.bulk.global.shared::cta.bulk_group [%p + {128 * i}], [%s + {128 * i}], 128;",
+            "    cp.async.bulk.commit_group;",
+        ]
+    body += [
+        "    cp.async.bulk.wait_group.read 2;",
+        "    cp.async.bulk.wait_group 1;",
+        "    cp.async.bulk.wait_group.read 0;",
+        "    cp.async.bulk.wait_group 0;",
+        "    cp.async.bulk.prefetch.L2.global [%p], 256;",
+        "done:",
+    ]
     memory.finish(case, body)
 
 
-REDUCTIONS = [("and", "b32"), ("or", "b32"), ("xor", "b32"), ("and", "b64"), ("or", "b64"), ("xor", "b64"), ("add", "u32"), ("add", "s32"),
-              ("add", "u64"), ("add", "f32"), ("add", "f64"), ("add", "f16"), ("add", "bf16"), ("inc", "u32"), ("dec", "u32"),
-              ("min", "u32"), ("max", "u32"), ("min", "s32"), ("max", "s32"), ("min", "u64"), ("max", "u64"), ("min", "s64"), ("max", "s64"),
-              ("min", "f16"), ("max", "f16"), ("min", "bf16"), ("max", "bf16")]
+REDUCTIONS = [
+    ("and", "b32"),
+    ("or", "b32"),
+    ("xor", "b32"),
+    ("and", "b64"),
+    ("or", "b64"),
+    ("xor", "b64"),
+    ("add", "u32"),
+    ("add", "s32"),
+    ("add", "u64"),
+    ("add", "f32"),
+    ("add", "f64"),
+    ("add", "f16"),
+    ("add", "bf16"),
+    ("inc", "u32"),
+    ("dec", "u32"),
+    ("min", "u32"),
+    ("max", "u32"),
+    ("min", "s32"),
+    ("max", "s32"),
+    ("min", "u64"),
+    ("max", "u64"),
+    ("min", "s64"),
+    ("max", "s64"),
+    ("min", "f16"),
+    ("max", "f16"),
+    ("min", "bf16"),
+    ("max", "bf16"),
+]
 
 
 def packed(values, size):
@@ -87,61 +142,147 @@ def reduce_cases():
         case.buffer("in", "in0", 4, packed(x, size))
         case.buffer("inout", "memory", 4, packed(old, size), packed(after, size))
         noftz = ".noftz" if op == "add" and t in ("f16", "bf16") else ""
-        body = shared(512) + ["    setp.eq.u32 %q, %t, 0;"] + copy_in(512) + ["    ld.param.u64 %p, [memory];", "    @!%q bra done;"]
-        body += [f"    cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}{noftz}.{t} [%p], [%s], 512;",
-                 "    cp.async.bulk.commit_group;", "    cp.async.bulk.wait_group 0;", "done:"]
+        body = (
+            shared(512)
+            + ["    setp.eq.u32 %q, %t, 0;"]
+            + copy_in(512)
+            + ["    ld.param.u64 %p, [memory];", "    @!%q bra done;"]
+        )
+        body += [
+            f"    cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}{noftz}.{t} [%p], [%s], 512;",
+            "    cp.async.bulk.commit_group;",
+            "    cp.async.bulk.wait_group 0;",
+            "done:",
+        ]
         memory.finish(case, body)
 
 
-CLUSTER = ["    barrier.cluster.arrive.release.aligned;", "    barrier.cluster.wait.acquire.aligned;"]
+CLUSTER = [
+    "    barrier.cluster.arrive.release.aligned;",
+    "    barrier.cluster.wait.acquire.aligned;",
+]
 
 
 def cluster_cases():
     """CTA 0 sends its buffer to CTA 1 (and adds to it there)."""
     data = words(64, "cluster")
-    case = Case("bulk_cluster_copy", "cp.async.bulk from one CTA's shared memory to the other's", block=32, grid=2, cluster=2)
+    case = Case(
+        "bulk_cluster_copy",
+        "cp.async.bulk from one CTA's shared memory to the other's",
+        block=32,
+        grid=2,
+        cluster=2,
+    )
     case.buffer("in", "in0", 4, data)
     case.buffer("out", "out0", 4, data)
     peer = ["    mapa.shared::cluster.u32 %c, %s, 1;", "    mapa.shared::cluster.u32 %e, %m, 1;"]
-    rank = ["    .reg .b32 %rank;", "    .reg .pred %first, %send, %receive;", "    mov.u32 %rank, %cluster_ctarank;",
-            "    setp.eq.u32 %first, %rank, 0;", "    setp.eq.and.u32 %receive, %t, 0, !%first;"]
+    rank = [
+        "    .reg .b32 %rank;",
+        "    .reg .pred %first, %send, %receive;",
+        "    mov.u32 %rank, %cluster_ctarank;",
+        "    setp.eq.u32 %first, %rank, 0;",
+        "    setp.eq.and.u32 %receive, %t, 0, !%first;",
+    ]
     body = shared(256) + BARRIER + rank + copy_in(256) + peer
     body += ["    @%receive mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
-    body += ["    and.pred %send, %q, %first;", "    @!%send bra sent;",
-             "    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%c], [%s], 256, [%e];", "sent:",
-             "    @%first bra end;"] + WAIT + copy_out(256) + ["end:"] + CLUSTER
+    body += (
+        [
+            "    and.pred %send, %q, %first;",
+            "    @!%send bra sent;",
+            "    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%c], [%s], 256, [%e];",
+            "sent:",
+            "    @%first bra end;",
+        ]
+        + WAIT
+        + copy_out(256)
+        + ["end:"]
+        + CLUSTER
+    )
     memory.finish(case, body)
-    for op, t in [r for r in REDUCTIONS if r[1] in ("u32", "s32", "b32", "u64") and (r[1] != "u64" or r[0] == "add")]:
+    for op, t in [
+        r
+        for r in REDUCTIONS
+        if r[1] in ("u32", "s32", "b32", "u64") and (r[1] != "u64" or r[0] == "add")
+    ]:
         size = memory.size_of(t)
         old, x, after = reduction_operands(op, t, 256 // size)
-        case = Case(f"bulk_reduce_cluster_{op}_{t}", f"cp.reduce.async.bulk to another CTA, {op}.{t}", block=32, grid=2, cluster=2)
-        case.buffer("in", "in0", 4, packed(x, size) + packed(old, size))  # CTA 0 sends x, CTA 1 holds old
+        case = Case(
+            f"bulk_reduce_cluster_{op}_{t}",
+            f"cp.reduce.async.bulk to another CTA, {op}.{t}",
+            block=32,
+            grid=2,
+            cluster=2,
+        )
+        case.buffer(
+            "in", "in0", 4, packed(x, size) + packed(old, size)
+        )  # CTA 0 sends x, CTA 1 holds old
         case.buffer("out", "out0", 4, packed(after, size))
         body = shared(256) + BARRIER + rank
-        body += ["    ld.param.u64 %g, [in0];", "    mad.wide.u32 %g, %rank, 256, %g;", "    mad.wide.u32 %g, %t, 4, %g;", "    mad.lo.u32 %a, %t, 4, %s;"]
+        body += [
+            "    ld.param.u64 %g, [in0];",
+            "    mad.wide.u32 %g, %rank, 256, %g;",
+            "    mad.wide.u32 %g, %t, 4, %g;",
+            "    mad.lo.u32 %a, %t, 4, %s;",
+        ]
         for at in (0, 128):
             body += [f"    ld.global.b32 %b, [%g + {at}];", f"    st.shared.b32 [%a + {at}], %b;"]
         body += ["    fence.proxy.async.shared::cta;", "    bar.sync 0;"] + peer
         body += ["    @%receive mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"] + CLUSTER
-        body += ["    and.pred %send, %q, %first;", "    @!%send bra sent;",
-                 f"    cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{op}.{t} [%c], [%s], 256, [%e];",
-                 "sent:", "    @%first bra end;"] + WAIT + copy_out(256) + ["end:"] + CLUSTER
+        body += (
+            [
+                "    and.pred %send, %q, %first;",
+                "    @!%send bra sent;",
+                f"    cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{op}.{t} [%c], [%s], 256, [%e];",
+                "sent:",
+                "    @%first bra end;",
+            ]
+            + WAIT
+            + copy_out(256)
+            + ["end:"]
+            + CLUSTER
+        )
         memory.finish(case, body)
     multicast_case()
 
 
 def multicast_case():
     data = words(64, "multicast")
-    case = Case("bulk_multicast", "cp.async.bulk with .multicast::cluster to both CTAs", block=32, grid=2, cluster=2)
+    case = Case(
+        "bulk_multicast",
+        "cp.async.bulk with .multicast::cluster to both CTAs",
+        block=32,
+        grid=2,
+        cluster=2,
+    )
     case.buffer("in", "in0", 4, data)
     case.buffer("out", "out0", 4, data + data)
     body = shared(256) + BARRIER
-    body += ["    .reg .b32 %rank;", "    .reg .b16 %mask;", "    .reg .pred %first, %send;", "    mov.u32 %rank, %cluster_ctarank;",
-             "    setp.eq.u32 %first, %rank, 0;", "    mov.u16 %mask, 3;", "    @%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;"]
-    body += CLUSTER + ["    ld.param.u64 %p, [in0];", "    and.pred %send, %q, %first;", "    @!%send bra sent;",
-                       "    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%p], 256, [%m], %mask;",
-                       "sent:"] + WAIT
-    body += ["    ld.param.u64 %g, [out0];", "    mad.wide.u32 %g, %rank, 256, %g;", "    mad.wide.u32 %g, %t, 4, %g;", "    mad.lo.u32 %a, %t, 4, %s;"]
+    body += [
+        "    .reg .b32 %rank;",
+        "    .reg .b16 %mask;",
+        "    .reg .pred %first, %send;",
+        "    mov.u32 %rank, %cluster_ctarank;",
+        "    setp.eq.u32 %first, %rank, 0;",
+        "    mov.u16 %mask, 3;",
+        "    @%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 256;",
+    ]
+    body += (
+        CLUSTER
+        + [
+            "    ld.param.u64 %p, [in0];",
+            "    and.pred %send, %q, %first;",
+            "    @!%send bra sent;",
+            "    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%p], 256, [%m], %mask;",
+            "sent:",
+        ]
+        + WAIT
+    )
+    body += [
+        "    ld.param.u64 %g, [out0];",
+        "    mad.wide.u32 %g, %rank, 256, %g;",
+        "    mad.wide.u32 %g, %t, 4, %g;",
+        "    mad.lo.u32 %a, %t, 4, %s;",
+    ]
     for at in (0, 128):
         body += [f"    ld.shared.b32 %b, [%a + {at}];", f"    st.global.b32 [%g + {at}], %b;"]
     memory.finish(case, body + CLUSTER)
@@ -149,8 +290,18 @@ def multicast_case():
 
 # ---- tensors ----------------------------------------------------------------------------------------------
 
-SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8, "float16": 2, "float32": 4, "float64": 8,
-         "bfloat16": 2}
+SIZES = {
+    "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "int32": 4,
+    "uint64": 8,
+    "int64": 8,
+    "float16": 2,
+    "float32": 4,
+    "float64": 8,
+    "bfloat16": 2,
+}
 
 
 def chunk_swizzle(address, mode):
@@ -161,7 +312,9 @@ def chunk_swizzle(address, mode):
 
 
 class Tensor:
-    def __init__(self, type_, dims, box, swizzle="none", fill="zero", element_strides=None, pad=0, seed=0):
+    def __init__(
+        self, type_, dims, box, swizzle="none", fill="zero", element_strides=None, pad=0, seed=0
+    ):
         self.type, self.dims, self.box, self.swizzle, self.fill = type_, dims, box, swizzle, fill
         self.element_strides = element_strides or [1] * len(dims)
         self.size = SIZES[type_]
@@ -174,7 +327,9 @@ class Tensor:
         self.data = bytearray(rng.randrange(256) for _ in range(self.total))
 
     def counts(self):
-        return [self.box[0]] + [(b + s - 1) // s for b, s in zip(self.box[1:], self.element_strides[1:])]
+        return [self.box[0]] + [
+            (b + s - 1) // s for b, s in zip(self.box[1:], self.element_strides[1:])
+        ]
 
     def box_bytes(self):
         r = self.size
@@ -186,7 +341,10 @@ class Tensor:
         """(offset in the box, offset in the tensor or None), in order."""
         counts, at = self.counts(), [0] * len(self.dims)
         for i in range(self.box_bytes() // self.size):
-            place = [c + a * (s if k else 1) for k, (c, a, s) in enumerate(zip(coords, at, self.element_strides))]
+            place = [
+                c + a * (s if k else 1)
+                for k, (c, a, s) in enumerate(zip(coords, at, self.element_strides))
+            ]
             inside = all(0 <= p < d for p, d in zip(place, self.dims))
             offset = place[0] * self.size + sum(p * s for p, s in zip(place[1:], self.strides))
             yield i * self.size, offset if inside else None
@@ -197,8 +355,15 @@ class Tensor:
                 at[k] = 0
 
     def declare(self, case, over):
-        fields = {"over": over, "type": self.type, "dims": ",".join(map(str, self.dims)), "box": ",".join(map(str, self.box)),
-                  "element_strides": ",".join(map(str, self.element_strides)), "swizzle": self.swizzle, "fill": self.fill}
+        fields = {
+            "over": over,
+            "type": self.type,
+            "dims": ",".join(map(str, self.dims)),
+            "box": ",".join(map(str, self.box)),
+            "element_strides": ",".join(map(str, self.element_strides)),
+            "swizzle": self.swizzle,
+            "fill": self.fill,
+        }
         if self.strides:
             fields["strides"] = ",".join(map(str, self.strides))
         case.tensor_map("map", **fields)
@@ -220,7 +385,11 @@ def coordinate_registers(coords):
 
 def load_case(name, tensor, coords, suffix=""):
     size = round_up(tensor.box_bytes(), 128)
-    case = Case(name, f"cp.async.bulk.tensor load: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}", block=32)
+    case = Case(
+        name,
+        f"cp.async.bulk.tensor load: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}",
+        block=32,
+    )
     case.buffer("in", "tensor", 4, as_words(bytes(tensor.data)))
     tensor.declare(case, "tensor")
     out = bytearray(b"\xee" * size)
@@ -232,20 +401,45 @@ def load_case(name, tensor, coords, suffix=""):
     case.buffer("out", "out0", 4, as_words(bytes(out)))
     dims = len(coords)
     registers, vector = coordinate_registers(coords)
-    body = shared(size, 1024) + ["    mad.lo.u32 %a, %t, 4, %s;"] + [f"    st.shared.b32 [%a + {at}], 0xeeeeeeee;" for at in range(0, size, 128)]
-    body += BARRIER + registers + ["    mov.b64 %p, map;", "    @!%q bra issued;", "    prefetch.tensormap [%p];",
-             f"    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], {tensor.box_bytes()};",
-             f"    cp.async.bulk.prefetch.tensor.{dims}d.L2.global [%p, {vector}];",
-             f"    cp.async.bulk.tensor.{dims}d.shared::cluster.global{suffix}.mbarrier::complete_tx::bytes [%s], [%p, {vector}], [%m];", "issued:"]
+    body = (
+        shared(size, 1024)
+        + ["    mad.lo.u32 %a, %t, 4, %s;"]
+        + [f"    st.shared.b32 [%a + {at}], 0xeeeeeeee;" for at in range(0, size, 128)]
+    )
+    body += (
+        BARRIER
+        + registers
+        + [
+            "    mov.b64 %p, map;",
+            "    @!%q bra issued;",
+            "    prefetch.tensormap [%p];",
+            f"    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], {tensor.box_bytes()};",
+            f"    cp.async.bulk.prefetch.tensor.{dims}d.L2.global [%p, {vector}];",
+            f"    cp.async.bulk.tensor.{dims}d.shared::cluster.global{suffix}.mbarrier::complete_tx::bytes [%s], [%p, {vector}], [%m];",
+            "issued:",
+        ]
+    )
     memory.finish(case, body + WAIT + copy_out(size))
 
 
 def store_case(name, tensor, coords, op=None):
     size = round_up(tensor.box_bytes(), 128)
     kind = "store" if op is None else "reduction, " + op
-    case = Case(name, f"cp.async.bulk.tensor {kind}: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}", block=32)
-    t = {"uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
-         "float64": "f64"}.get(tensor.type, "b8")
+    case = Case(
+        name,
+        f"cp.async.bulk.tensor {kind}: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}",
+        block=32,
+    )
+    t = {
+        "uint32": "u32",
+        "int32": "s32",
+        "uint64": "u64",
+        "int64": "s64",
+        "float16": "f16",
+        "bfloat16": "bf16",
+        "float32": "f32",
+        "float64": "f64",
+    }.get(tensor.type, "b8")
     box = bytearray(size)
     if op in ("and", "or", "xor"):
         t = "b" + t[1:]
@@ -267,11 +461,20 @@ def store_case(name, tensor, coords, op=None):
     case.buffer("inout", "tensor", 4, as_words(bytes(tensor.data)), as_words(bytes(after)))
     tensor.declare(case, "tensor")
     registers, vector = coordinate_registers(coords)
-    instruction = f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta" if op is None else \
-        f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{op}"
+    instruction = (
+        f"cp.async.bulk.tensor.{len(coords)}d.global.shared::cta"
+        if op is None
+        else f"cp.reduce.async.bulk.tensor.{len(coords)}d.global.shared::cta.{op}"
+    )
     body = shared(size, 1024) + ["    setp.eq.u32 %q, %t, 0;"] + copy_in(size) + registers
-    body += ["    mov.b64 %p, map;", "    @!%q bra done;", f"    {instruction}.bulk_group [%p, {vector}], [%s];",
-             "    cp.async.bulk.commit_group;", "    cp.async.bulk.wait_group 0;", "done:"]
+    body += [
+        "    mov.b64 %p, map;",
+        "    @!%q bra done;",
+        f"    {instruction}.bulk_group [%p, {vector}], [%s];",
+        "    cp.async.bulk.commit_group;",
+        "    cp.async.bulk.wait_group 0;",
+        "done:",
+    ]
     memory.finish(case, body)
 
 
@@ -286,20 +489,51 @@ def tensor_cases():
     load_case("tensor_load_2d_nan_bf16", Tensor("bfloat16", [12, 5], [16, 4], fill="nan"), [4, 3])
     load_case("tensor_load_3d", Tensor("float32", [20, 5, 4], [16, 4, 2], "64B", pad=16), [2, 2, 1])
     load_case("tensor_load_4d", Tensor("uint16", [16, 3, 3, 3], [16, 2, 2, 2], "32B"), [0, 2, 1, 2])
-    load_case("tensor_load_5d", Tensor("float64", [4, 3, 2, 3, 2], [4, 2, 2, 2, 2], "32B"), [1, 1, 0, 2, 0])
-    load_case("tensor_load_strided", Tensor("float32", [16, 12, 6], [16, 8, 4], "64B", element_strides=[1, 2, 3]), [0, 1, 2])
+    load_case(
+        "tensor_load_5d",
+        Tensor("float64", [4, 3, 2, 3, 2], [4, 2, 2, 2, 2], "32B"),
+        [1, 1, 0, 2, 0],
+    )
+    load_case(
+        "tensor_load_strided",
+        Tensor("float32", [16, 12, 6], [16, 8, 4], "64B", element_strides=[1, 2, 3]),
+        [0, 1, 2],
+    )
     store_case("tensor_store_1d", Tensor("float32", [40], [32]), [16])
     store_case("tensor_store_2d", Tensor("float16", [72, 9], [64, 8], "128B"), [0, 1])
     store_case("tensor_store_2d_clipped", Tensor("float16", [72, 9], [32, 8], "64B"), [48, 5])
-    store_case("tensor_store_3d", Tensor("float32", [20, 5, 4], [16, 4, 2], "64B", pad=16), [8, 2, 3])
-    store_case("tensor_store_4d", Tensor("uint16", [16, 3, 3, 3], [16, 2, 2, 2], "32B"), [0, 2, 1, 2])
-    store_case("tensor_store_5d", Tensor("float64", [4, 3, 2, 3, 2], [4, 2, 2, 2, 2], "32B"), [1, 1, 0, 2, 0])
-    ops = [("add", t) for t in ("uint32", "int32", "uint64", "float32", "float16", "bfloat16", "float64")]
-    ops += [(o, t) for o in ("min", "max") for t in ("uint32", "int32", "uint64", "int64", "float16", "bfloat16")]
-    ops += [(o, t) for o in ("and", "or", "xor") for t in ("uint32", "uint64")] + [("inc", "uint32"), ("dec", "uint32")]
+    store_case(
+        "tensor_store_3d", Tensor("float32", [20, 5, 4], [16, 4, 2], "64B", pad=16), [8, 2, 3]
+    )
+    store_case(
+        "tensor_store_4d", Tensor("uint16", [16, 3, 3, 3], [16, 2, 2, 2], "32B"), [0, 2, 1, 2]
+    )
+    store_case(
+        "tensor_store_5d",
+        Tensor("float64", [4, 3, 2, 3, 2], [4, 2, 2, 2, 2], "32B"),
+        [1, 1, 0, 2, 0],
+    )
+    ops = [
+        ("add", t)
+        for t in ("uint32", "int32", "uint64", "float32", "float16", "bfloat16", "float64")
+    ]
+    ops += [
+        (o, t)
+        for o in ("min", "max")
+        for t in ("uint32", "int32", "uint64", "int64", "float16", "bfloat16")
+    ]
+    ops += [(o, t) for o in ("and", "or", "xor") for t in ("uint32", "uint64")] + [
+        ("inc", "uint32"),
+        ("dec", "uint32"),
+    ]
     for op, t in ops:
         size = SIZES[t]
-        store_case(f"tensor_reduce_{op}_{t}", Tensor(t, [80 // size, 5], [64 // size, 4], "64B"), [32 // size, 2], op)
+        store_case(
+            f"tensor_reduce_{op}_{t}",
+            Tensor(t, [80 // size, 5], [64 // size, 4], "64B"),
+            [32 // size, 2],
+            op,
+        )
 
 
 def generate():

@@ -29,7 +29,9 @@ class Case:
     def _data(self, words, size):
         per_line = 96 // (2 * size + 1)
         for i in range(0, len(words), per_line):
-            text = " ".join(f"{w & ((1 << 8 * size) - 1):0{2 * size}x}" for w in words[i : i + per_line])
+            text = " ".join(
+                f"{w & ((1 << 8 * size) - 1):0{2 * size}x}" for w in words[i : i + per_line]
+            )
             self.lines.append("//= " + text)
 
     def buffer(self, kind, name, size, words, expect=None):
@@ -54,8 +56,16 @@ class Case:
         if self.target != "sm_90a":
             text += "//: emulator\n"  # no such GPU at hand
         text += "\n".join(self.lines) + "\n"
-        text += f".version {self.version}\n.target {self.target}\n.address_size 64\n\n{self.preamble}"
-        text += ".visible .entry kernel(\n    " + ",\n    ".join(self.params) + f")\n{self.directives}{{\n" + self.body + "}\n"
+        text += (
+            f".version {self.version}\n.target {self.target}\n.address_size 64\n\n{self.preamble}"
+        )
+        text += (
+            ".visible .entry kernel(\n    "
+            + ",\n    ".join(self.params)
+            + f")\n{self.directives}{{\n"
+            + self.body
+            + "}\n"
+        )
         with open(os.path.join(CASES, self.name + ".ptx"), "w") as f:
             f.write(text)
 
@@ -97,6 +107,9 @@ class Elementwise:
             lines += [f"    {d}" for d in declare.splitlines()]
             lines += ["    " + t for t in text.replace("$", "%x").splitlines()]
             lines += [f"    ld.param.u64 %p, [out{n}];", f"    mad.wide.u32 %p, %t, {size}, %p;"]
-            lines += [f"    st.global.{'b8' if size == 1 else 'b' + str(8 * size)} [%p], %x;", "    }"]
+            lines += [
+                f"    st.global.{'b8' if size == 1 else 'b' + str(8 * size)} [%p], %x;",
+                "    }",
+            ]
         self.case.body = "\n".join(lines) + "\n    ret;\n"
         self.case.write()

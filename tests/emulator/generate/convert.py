@@ -36,22 +36,37 @@ def register(size):
 def int_cases():
     for source in INT_TYPES:
         size = size_of(source)
-        e = Elementwise(f"cvt_from_{source}", f"cvt from {source} to every integer and float type",
-                        n.int_inputs(8 * size, 1, 48, source), (size,))
+        e = Elementwise(
+            f"cvt_from_{source}",
+            f"cvt from {source} to every integer and float type",
+            n.int_inputs(8 * size, 1, 48, source),
+            (size,),
+        )
         for to in INT_TYPES:
             wide = register(size_of(to))
-            e.op(f"cvt.{to}.{source} $, %0;", wide,
-                 lambda a, t=to, s=source, w=wide: int_value(t, int_value(s, a)) & (1 << 8 * w) - 1)
+            e.op(
+                f"cvt.{to}.{source} $, %0;",
+                wide,
+                lambda a, t=to, s=source, w=wide: int_value(t, int_value(s, a)) & (1 << 8 * w) - 1,
+            )
             if limits(source)[0] < limits(to)[0] or limits(source)[1] > limits(to)[1]:
-                e.op(f"cvt.sat.{to}.{source} $, %0;", wide,
-                     lambda a, t=to, s=source, w=wide: clamp(t, int_value(s, a)) & (1 << 8 * w) - 1)
+                e.op(
+                    f"cvt.sat.{to}.{source} $, %0;",
+                    wide,
+                    lambda a, t=to, s=source, w=wide: clamp(t, int_value(s, a)) & (1 << 8 * w) - 1,
+                )
         for to in ("f16", "bf16", "f32", "f64"):
             fmt = n.FLOATS[to]
             if fmt is n.BF16 and size == 1:  # wants a register declared .u8, which nobody writes
                 continue
             for mode in n_modes():
-                e.op(f"cvt.{mode}.{to}.{source} $, %0;", fmt.bits // 8,
-                     lambda a, f=fmt, s=source, m=mode: f.encode(int_value(s, a) < 0, Fraction(abs(int_value(s, a))), m))
+                e.op(
+                    f"cvt.{mode}.{to}.{source} $, %0;",
+                    fmt.bits // 8,
+                    lambda a, f=fmt, s=source, m=mode: f.encode(
+                        int_value(s, a) < 0, Fraction(abs(int_value(s, a))), m
+                    ),
+                )
         e.write()
 
 
@@ -90,7 +105,13 @@ def integer_edges(fmt):
         if -fmt.bias < e <= fmt.bias:
             one = (fmt.bias + e) << fmt.man
             codes += [one - 1, one, one + 1, one | 1 << fmt.man - 1]
-    for half in (Fraction(1, 2), Fraction(3, 2), Fraction(5, 2), Fraction(255, 2), Fraction(511, 2)):
+    for half in (
+        Fraction(1, 2),
+        Fraction(3, 2),
+        Fraction(5, 2),
+        Fraction(255, 2),
+        Fraction(511, 2),
+    ):
         codes.append(fmt.encode(False, half))
     return [(c | s,) for c in codes for s in (0, fmt.sign_bit)]
 
@@ -99,19 +120,33 @@ def float_to_int_cases():
     for name, fmt in n.FLOATS.items():
         rows = integer_edges(fmt) + n.float_inputs(fmt, 1, 20, "int")
         for mode in ("rni", "rzi", "rmi", "rpi"):
-            e = Elementwise(f"cvt_{mode}_{name}", f"cvt.{mode} from {name} to every integer type", rows, (fmt.bits // 8,))
+            e = Elementwise(
+                f"cvt_{mode}_{name}",
+                f"cvt.{mode} from {name} to every integer type",
+                rows,
+                (fmt.bits // 8,),
+            )
             for t in INT_TYPES:
                 wide = register(size_of(t))
                 if fmt is n.BF16:  # registers of exactly the type
                     if size_of(t) == 1:
                         continue
                     wide = size_of(t)
-                e.op(f"cvt.{mode}.{t}.{name} $, %0;", wide,
-                     lambda a, f=fmt, t=t, m=mode, w=wide: signed_word(to_int(f, a, t, m), t) & (1 << 8 * w) - 1)
+                e.op(
+                    f"cvt.{mode}.{t}.{name} $, %0;",
+                    wide,
+                    lambda a, f=fmt, t=t, m=mode, w=wide: signed_word(to_int(f, a, t, m), t)
+                    & (1 << 8 * w) - 1,
+                )
                 if fmt is n.F32:
-                    e.op(f"cvt.{mode}.ftz.{t}.f32 $, %0;", wide,
-                         lambda a, f=fmt, t=t, m=mode, w=wide:
-                         signed_word(to_int(f, n.flush(n.F32, a), t, m), t) & (1 << 8 * w) - 1)
+                    e.op(
+                        f"cvt.{mode}.ftz.{t}.f32 $, %0;",
+                        wide,
+                        lambda a, f=fmt, t=t, m=mode, w=wide: signed_word(
+                            to_int(f, n.flush(n.F32, a), t, m), t
+                        )
+                        & (1 << 8 * w) - 1,
+                    )
             e.write()
 
 
@@ -147,18 +182,29 @@ def convert(to, source, a, mode, ftz=False, sat=False, satfinite=False, relu=Fal
 def float_to_float_cases():
     for s_name, s in n.FLOATS.items():
         rows = n.float_inputs(s, 1, 72, "float") + integer_edges(s)[:24]
-        e = Elementwise(f"cvt_float_{s_name}", f"cvt from {s_name} to every float type", rows, (s.bits // 8,))
+        e = Elementwise(
+            f"cvt_float_{s_name}", f"cvt from {s_name} to every float type", rows, (s.bits // 8,)
+        )
         for t_name, t in n.FLOATS.items():
             exact = t.bits > s.bits and t.exp >= s.exp and t.man >= s.man
             modes = ("",) if exact else ("rni", "rzi", "rmi", "rpi") if s is t else n_modes()
             for mode in modes:
-                for ftz in (False, True) if n.F32 in (s, t) and (s, t) not in ((n.F32, n.BF16), (n.BF16, n.F32)) else (False,):
+                for ftz in (
+                    (False, True)
+                    if n.F32 in (s, t) and (s, t) not in ((n.F32, n.BF16), (n.BF16, n.F32))
+                    else (False,)
+                ):
                     for sat in (False, True) if t is not n.BF16 else (False,):
                         if sat and n.BF16 in (s, t):
                             continue
                         text = f"cvt{'.' + mode if mode else ''}{'.ftz' if ftz else ''}{'.sat' if sat else ''}"
-                        e.op(f"{text}.{t_name}.{s_name} $, %0;", t.bits // 8,
-                             lambda a, k=(t, s), m=mode or "rn", f=ftz, x=sat: convert(k[0], k[1], a, m, f, x))
+                        e.op(
+                            f"{text}.{t_name}.{s_name} $, %0;",
+                            t.bits // 8,
+                            lambda a, k=(t, s), m=mode or "rn", f=ftz, x=sat: convert(
+                                k[0], k[1], a, m, f, x
+                            ),
+                        )
         e.write()
 
 
@@ -166,13 +212,22 @@ def half_pack_cases():
     rows = n.float_inputs(n.F32, 2, 96, "pack")
     for name in ("f16", "bf16"):
         fmt = n.FLOATS[name]
-        e = Elementwise(f"cvt_{name}x2_f32", f"cvt to {name} and {name}x2 with .relu and .satfinite", rows, (4, 4))
+        e = Elementwise(
+            f"cvt_{name}x2_f32",
+            f"cvt to {name} and {name}x2 with .relu and .satfinite",
+            rows,
+            (4, 4),
+        )
         for mode in ("rn", "rz"):
             for relu in (False, True):
                 for fin in (False, True):
                     text = f"cvt.{mode}{'.relu' if relu else ''}{'.satfinite' if fin else ''}"
-                    rule = lambda a, f=fmt, m=mode, r=relu, x=fin: convert(f, n.F32, a, m, satfinite=x, relu=r)
-                    e.op(f"{text}.{name}x2.f32 $, %0, %1;", 4, lambda a, b, g=rule: g(a) << 16 | g(b))
+                    rule = lambda a, f=fmt, m=mode, r=relu, x=fin: convert(
+                        f, n.F32, a, m, satfinite=x, relu=r
+                    )
+                    e.op(
+                        f"{text}.{name}x2.f32 $, %0, %1;", 4, lambda a, b, g=rule: g(a) << 16 | g(b)
+                    )
                     if relu or fin:
                         e.op(f"{text}.{name}.f32 $, %0;", 2, lambda a, b, g=rule: g(a))
         e.write()
@@ -182,7 +237,9 @@ def tf32(a, mode, satfinite=False, relu=False):
     kind, negative, value = n.F32.decode(a)
     if kind == "n":
         return 0x7FFFFFFF
-    code = n.TF32.inf if kind == "i" else n.TF32.encode(False, value, "rna" if mode == "rna" else mode)
+    code = (
+        n.TF32.inf if kind == "i" else n.TF32.encode(False, value, "rna" if mode == "rna" else mode)
+    )
     if satfinite and code == n.TF32.inf:
         code -= 1
     if relu and negative:
@@ -191,13 +248,37 @@ def tf32(a, mode, satfinite=False, relu=False):
 
 
 def tf32_cases():
-    edges = [(c,) for c in (0x3F800FFF, 0x3F801000, 0x3F801001, 0x3F802FFF, 0x3F803000, 0x7F7FF000, 0x7F7FEFFF, 0x00000FFF,
-                            0x00001000, 0x00001001, 0x80001000, 0xBF801000)]
-    e = Elementwise("cvt_tf32_f32", "cvt.rna.tf32.f32 and the sm_90 modes", edges + n.float_inputs(n.F32, 1, 60, "tf32"), (4,))
+    edges = [
+        (c,)
+        for c in (
+            0x3F800FFF,
+            0x3F801000,
+            0x3F801001,
+            0x3F802FFF,
+            0x3F803000,
+            0x7F7FF000,
+            0x7F7FEFFF,
+            0x00000FFF,
+            0x00001000,
+            0x00001001,
+            0x80001000,
+            0xBF801000,
+        )
+    ]
+    e = Elementwise(
+        "cvt_tf32_f32",
+        "cvt.rna.tf32.f32 and the sm_90 modes",
+        edges + n.float_inputs(n.F32, 1, 60, "tf32"),
+        (4,),
+    )
     for mode in ("rna", "rn", "rz"):
         for relu in (False, True) if mode != "rna" else (False,):
             # rna.satfinite needs a newer target
-            e.op(f"cvt.{mode}{'.relu' if relu else ''}.tf32.f32 $, %0;", 4, lambda a, m=mode, r=relu: tf32(a, m, False, r))
+            e.op(
+                f"cvt.{mode}{'.relu' if relu else ''}.tf32.f32 $, %0;",
+                4,
+                lambda a, m=mode, r=relu: tf32(a, m, False, r),
+            )
     e.write()
 
 
@@ -207,14 +288,22 @@ def fp8_cases():
         points = []
         for code in range(fmt.max_code + 1):
             v, w = fmt.magnitude(code), fmt.magnitude(code + 1)
-            points += [n.F32.encode(False, v), n.F32.encode(False, (v + w) / 2), n.F32.encode(False, (v + w) / 2) + 1]
+            points += [
+                n.F32.encode(False, v),
+                n.F32.encode(False, (v + w) / 2),
+                n.F32.encode(False, (v + w) / 2) + 1,
+            ]
         points = [p | (0x80000000 if i & 1 else 0) for i, p in enumerate(points)]
         points += [row[0] for row in n.float_inputs(n.F32, 1, 60, "fp8")]
         rows = [(points[i], points[-1 - i]) for i in range(min(len(points), 480))]
         e = Elementwise(f"cvt_{name}_f32", f"cvt to {name} from f32", rows, (4, 4))
         for relu in (False, True):
             rule = lambda a, r=relu: convert(fmt, n.F32, a, "rn", satfinite=True, relu=r)
-            e.op(f"cvt.rn.satfinite{'.relu' if relu else ''}.{name}.f32 $, %0, %1;", 2, lambda a, b, g=rule: g(a) << 8 | g(b))
+            e.op(
+                f"cvt.rn.satfinite{'.relu' if relu else ''}.{name}.f32 $, %0, %1;",
+                2,
+                lambda a, b, g=rule: g(a) << 8 | g(b),
+            )
         e.write()
         half = [n.F16.encode(bool(p >> 31), n.F32.decode(p)[2]) for p in points[:256]]
         half += [row[0] for row in n.float_inputs(n.F16, 1, 60, "fp8")]
@@ -222,18 +311,32 @@ def fp8_cases():
         e = Elementwise(f"cvt_{name}_f16x2", f"cvt to {name} from f16x2", rows, (4,))
         for relu in (False, True):
             rule = lambda a, r=relu: convert(fmt, n.F16, a, "rn", satfinite=True, relu=r)
-            e.op(f"cvt.rn.satfinite{'.relu' if relu else ''}.{name}.f16x2 $, %0;", 2,
-                 lambda a, g=rule: g(a >> 16) << 8 | g(a & 0xFFFF))
+            e.op(
+                f"cvt.rn.satfinite{'.relu' if relu else ''}.{name}.f16x2 $, %0;",
+                2,
+                lambda a, g=rule: g(a >> 16) << 8 | g(a & 0xFFFF),
+            )
         e.write()
-        e = Elementwise(f"cvt_f16x2_{name}", f"cvt to f16x2 from {name}", [(i | (255 - i) << 8,) for i in range(256)], (2,))
+        e = Elementwise(
+            f"cvt_f16x2_{name}",
+            f"cvt to f16x2 from {name}",
+            [(i | (255 - i) << 8,) for i in range(256)],
+            (2,),
+        )
         for relu in (False, True):
             rule = lambda a, r=relu: convert(n.F16, fmt, a, "rn", relu=r)
-            e.op(f"cvt.rn{'.relu' if relu else ''}.f16x2.{name} $, %0;", 4, lambda a, g=rule: g(a >> 8) << 16 | g(a & 255))
+            e.op(
+                f"cvt.rn{'.relu' if relu else ''}.f16x2.{name} $, %0;",
+                4,
+                lambda a, g=rule: g(a >> 8) << 16 | g(a & 255),
+            )
         e.write()
 
 
 def integer_pack_cases():
-    e = Elementwise("cvt_pack", "cvt.pack: saturation and placement", n.int_inputs(32, 3, 96, "pack"), (4, 4, 4))
+    e = Elementwise(
+        "cvt_pack", "cvt.pack: saturation and placement", n.int_inputs(32, 3, 96, "pack"), (4, 4, 4)
+    )
     for t, bits in (("u16", 16), ("s16", 16), ("u8", 8), ("s8", 8)):
         lo, hi = (-(1 << bits - 1), (1 << bits - 1) - 1) if t[0] == "s" else (0, (1 << bits) - 1)
 
@@ -241,7 +344,11 @@ def integer_pack_cases():
             x, y = (max(lo, min(hi, n.to_signed(v, 32))) & (1 << bits) - 1 for v in (a, b))
             return (c << 2 * bits | x << bits | y) & 0xFFFFFFFF if bits < 16 else x << bits | y
 
-        e.op(f"cvt.pack.sat.{t}.s32{'.b32' if bits < 16 else ''} $, %0, %1{', %2' if bits < 16 else ''};", 4, rule)
+        e.op(
+            f"cvt.pack.sat.{t}.s32{'.b32' if bits < 16 else ''} $, %0, %1{', %2' if bits < 16 else ''};",
+            4,
+            rule,
+        )
     e.write()
 
 

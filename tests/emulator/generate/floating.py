@@ -22,7 +22,12 @@ def f32_rule(function, ftz, sat):
 
 def f32_cases():
     for name, function in BINARY.items():
-        e = Elementwise(f"{name}_f32", f"{name}.f32: rounding modes, .ftz, .sat", n.float_inputs(n.F32, 2, COUNT, name), (4, 4))
+        e = Elementwise(
+            f"{name}_f32",
+            f"{name}.f32: rounding modes, .ftz, .sat",
+            n.float_inputs(n.F32, 2, COUNT, name),
+            (4, 4),
+        )
         for mode in MODES:
             for ftz in (False, True):
                 for sat in (False, True):
@@ -31,7 +36,12 @@ def f32_cases():
                     e.op(f"{name}{suffix}.f32 $, %0, %1;", 4, rule)
         e.op(f"{name}.f32 $, %0, %1;", 4, lambda a, b: function(n.F32, a, b))
         e.write()
-    e = Elementwise("fma_f32", "fma.f32 and mad.f32: rounding modes, .ftz, .sat", n.float_inputs(n.F32, 3, COUNT, 0), (4,) * 3)
+    e = Elementwise(
+        "fma_f32",
+        "fma.f32 and mad.f32: rounding modes, .ftz, .sat",
+        n.float_inputs(n.F32, 3, COUNT, 0),
+        (4,) * 3,
+    )
     for mode in MODES:
         for ftz in (False, True):
             for sat in (False, True):
@@ -43,27 +53,65 @@ def f32_cases():
 
 
 def f32_division_cases():
-    e = Elementwise("div_f32", "div.f32 in all rounding modes", n.float_inputs(n.F32, 2, COUNT, "div"), (4, 4))
-    r = Elementwise("rcp_sqrt_f32", "rcp.f32 and sqrt.f32 in all rounding modes", n.float_inputs(n.F32, 1, COUNT, "rcp"), (4,))
+    e = Elementwise(
+        "div_f32", "div.f32 in all rounding modes", n.float_inputs(n.F32, 2, COUNT, "div"), (4, 4)
+    )
+    r = Elementwise(
+        "rcp_sqrt_f32",
+        "rcp.f32 and sqrt.f32 in all rounding modes",
+        n.float_inputs(n.F32, 1, COUNT, "rcp"),
+        (4,),
+    )
     one = n.F32.bias << 23
     for mode in MODES:
         for ftz in (False, True):
             suffix = f".{mode}" + (".ftz" if ftz else "")
-            e.op(f"div{suffix}.f32 $, %0, %1;", 4, f32_rule(lambda a, b, m=mode: n.div(n.F32, a, b, m), ftz, False))
-            r.op(f"rcp{suffix}.f32 $, %0;", 4, f32_rule(lambda a, m=mode: n.div(n.F32, one, a, m), ftz, False))
-            r.op(f"sqrt{suffix}.f32 $, %0;", 4, f32_rule(lambda a, m=mode: n.sqrt(n.F32, a, m), ftz, False))
+            e.op(
+                f"div{suffix}.f32 $, %0, %1;",
+                4,
+                f32_rule(lambda a, b, m=mode: n.div(n.F32, a, b, m), ftz, False),
+            )
+            r.op(
+                f"rcp{suffix}.f32 $, %0;",
+                4,
+                f32_rule(lambda a, m=mode: n.div(n.F32, one, a, m), ftz, False),
+            )
+            r.op(
+                f"sqrt{suffix}.f32 $, %0;",
+                4,
+                f32_rule(lambda a, m=mode: n.sqrt(n.F32, a, m), ftz, False),
+            )
     e.write()
     r.write()
 
 
 def f64_cases():
-    e = Elementwise("arith_f64", "add, sub, mul, div of f64 in all rounding modes", n.float_inputs(n.F64, 2, 64, 0), (8, 8))
-    f = Elementwise("fma_f64", "fma.f64 and mad.f64 in all rounding modes", n.float_inputs(n.F64, 3, 64, 0), (8,) * 3)
-    r = Elementwise("rcp_sqrt_f64", "rcp.f64 and sqrt.f64 in all rounding modes", n.float_inputs(n.F64, 1, 64, 0), (8,))
+    e = Elementwise(
+        "arith_f64",
+        "add, sub, mul, div of f64 in all rounding modes",
+        n.float_inputs(n.F64, 2, 64, 0),
+        (8, 8),
+    )
+    f = Elementwise(
+        "fma_f64",
+        "fma.f64 and mad.f64 in all rounding modes",
+        n.float_inputs(n.F64, 3, 64, 0),
+        (8,) * 3,
+    )
+    r = Elementwise(
+        "rcp_sqrt_f64",
+        "rcp.f64 and sqrt.f64 in all rounding modes",
+        n.float_inputs(n.F64, 1, 64, 0),
+        (8,),
+    )
     one = n.F64.bias << 52
     for mode in MODES:
         for name, function in (*BINARY.items(), ("div", n.div)):
-            e.op(f"{name}.{mode}.f64 $, %0, %1;", 8, lambda a, b, m=mode, g=function: g(n.F64, a, b, m))
+            e.op(
+                f"{name}.{mode}.f64 $, %0, %1;",
+                8,
+                lambda a, b, m=mode, g=function: g(n.F64, a, b, m),
+            )
         f.op(f"fma.{mode}.f64 $, %0, %1, %2;", 8, lambda a, b, c, m=mode: n.fma(n.F64, a, b, c, m))
         f.op(f"mad.{mode}.f64 $, %0, %1, %2;", 8, lambda a, b, c, m=mode: n.fma(n.F64, a, b, c, m))
         r.op(f"rcp.{mode}.f64 $, %0;", 8, lambda a, m=mode: n.div(n.F64, one, a, m))
@@ -74,25 +122,39 @@ def f64_cases():
 
 def simple_f32_f64_cases():
     """min, max, abs, neg, copysign, testp."""
-    e = Elementwise("minmax_f32", "min.f32 and max.f32 with .ftz, .NaN, .xorsign.abs", n.float_inputs(n.F32, 2, COUNT, "min"), (4, 4))
+    e = Elementwise(
+        "minmax_f32",
+        "min.f32 and max.f32 with .ftz, .NaN, .xorsign.abs",
+        n.float_inputs(n.F32, 2, COUNT, "min"),
+        (4, 4),
+    )
     for name in ("min", "max"):
         for ftz in ("", ".ftz"):
             for nan in ("", ".NaN"):
                 for xorsign in ("", ".xorsign.abs"):
+
                     def rule(a, b, k=(name == "max", ftz, nan, xorsign)):
                         if k[1]:
                             a, b = n.flush(n.F32, a), n.flush(n.F32, b)
                         return n.minmax(n.F32, a, b, k[0], bool(k[2]), bool(k[3]))
+
                     e.op(f"{name}{ftz}{nan}{xorsign}.f32 $, %0, %1;", 4, rule)
     e.write()
-    e = Elementwise("minmax_f64", "min.f64, max.f64, copysign.f64", n.float_inputs(n.F64, 2, 64, "min"), (8, 8))
+    e = Elementwise(
+        "minmax_f64", "min.f64, max.f64, copysign.f64", n.float_inputs(n.F64, 2, 64, "min"), (8, 8)
+    )
     e.op("min.f64 $, %0, %1;", 8, lambda a, b: n.minmax(n.F64, a, b, False))
     e.op("max.f64 $, %0, %1;", 8, lambda a, b: n.minmax(n.F64, a, b, True))
     e.op("copysign.f64 $, %0, %1;", 8, lambda a, b: (a & 1 << 63) | (b & ~(1 << 63)))
     e.op("abs.f64 $, %0;", 8, lambda a, b: a & ~(1 << 63))
     e.op("neg.f64 $, %0;", 8, lambda a, b: a ^ 1 << 63)
     e.write()
-    e = Elementwise("sign_f32", "abs.f32, neg.f32, copysign.f32", n.float_inputs(n.F32, 2, COUNT, "sign"), (4, 4))
+    e = Elementwise(
+        "sign_f32",
+        "abs.f32, neg.f32, copysign.f32",
+        n.float_inputs(n.F32, 2, COUNT, "sign"),
+        (4, 4),
+    )
     e.op("abs.f32 $, %0;", 4, lambda a, b: a & 0x7FFFFFFF)
     e.op("neg.f32 $, %0;", 4, lambda a, b: a ^ 0x80000000)
     e.op("abs.ftz.f32 $, %0;", 4, lambda a, b: n.flush(n.F32, a) & 0x7FFFFFFF)
@@ -103,14 +165,27 @@ def simple_f32_f64_cases():
 
 def testp_cases():
     for fmt, size in ((n.F32, 4), (n.F64, 8)):
-        e = Elementwise(f"testp_{fmt.name}", f"testp.{fmt.name}", n.float_inputs(fmt, 1, 64, "testp"), (size,))
-        subnormal = lambda a, f=fmt: f.decode(a)[0] == "f" and 0 < f.decode(a)[2] < f.magnitude(1 << f.man)
-        tests = {"finite": lambda a, f=fmt: f.decode(a)[0] == "f", "infinite": lambda a, f=fmt: f.decode(a)[0] == "i",
-                 "number": lambda a, f=fmt: f.decode(a)[0] != "n", "notanumber": lambda a, f=fmt: f.decode(a)[0] == "n",
-                 "normal": lambda a, f=fmt: f.decode(a)[0] == "f" and f.decode(a)[2] >= f.magnitude(1 << f.man),
-                 "subnormal": subnormal}
+        e = Elementwise(
+            f"testp_{fmt.name}", f"testp.{fmt.name}", n.float_inputs(fmt, 1, 64, "testp"), (size,)
+        )
+        subnormal = lambda a, f=fmt: f.decode(a)[0] == "f" and 0 < f.decode(a)[2] < f.magnitude(
+            1 << f.man
+        )
+        tests = {
+            "finite": lambda a, f=fmt: f.decode(a)[0] == "f",
+            "infinite": lambda a, f=fmt: f.decode(a)[0] == "i",
+            "number": lambda a, f=fmt: f.decode(a)[0] != "n",
+            "notanumber": lambda a, f=fmt: f.decode(a)[0] == "n",
+            "normal": lambda a, f=fmt: f.decode(a)[0] == "f"
+            and f.decode(a)[2] >= f.magnitude(1 << f.man),
+            "subnormal": subnormal,
+        }
         for name, test in tests.items():
-            e.op(f"testp.{name}.{fmt.name} %q, %0;\nselp.b32 $, 1, 0, %q;", 4, lambda a, t=test: int(t(a)))
+            e.op(
+                f"testp.{name}.{fmt.name} %q, %0;\nselp.b32 $, 1, 0, %q;",
+                4,
+                lambda a, t=test: int(t(a)),
+            )
         e.write()
 
 
@@ -122,24 +197,66 @@ def compare(fmt, a, b, op):
         return unordered == (op == "nan")
     if unordered:
         return op.endswith("u") or op == "ne" and False
-    big = 10 ** 400
-    u, v = (-1 if x[1] else 1) * (big if x[0] == "i" else x[2]), (-1 if y[1] else 1) * (big if y[0] == "i" else y[2])
-    return {"eq": u == v, "ne": u != v, "lt": u < v, "le": u <= v, "gt": u > v, "ge": u >= v}[op.removesuffix("u")]
+    big = 10**400
+    u, v = (-1 if x[1] else 1) * (big if x[0] == "i" else x[2]), (-1 if y[1] else 1) * (
+        big if y[0] == "i" else y[2]
+    )
+    return {"eq": u == v, "ne": u != v, "lt": u < v, "le": u <= v, "gt": u > v, "ge": u >= v}[
+        op.removesuffix("u")
+    ]
 
 
 def setp_cases():
-    ops = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+    ops = (
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "equ",
+        "neu",
+        "ltu",
+        "leu",
+        "gtu",
+        "geu",
+        "num",
+        "nan",
+    )
     for fmt, size in ((n.F32, 4), (n.F64, 8), (n.F16, 2), (n.BF16, 2)):
-        e = Elementwise(f"setp_{fmt.name}", f"setp.{fmt.name}: every comparison", n.float_inputs(fmt, 2, 64, "setp"), (size, size))
+        e = Elementwise(
+            f"setp_{fmt.name}",
+            f"setp.{fmt.name}: every comparison",
+            n.float_inputs(fmt, 2, 64, "setp"),
+            (size, size),
+        )
         for op in ops:
-            e.op(f"setp.{op}.{fmt.name} %q, %0, %1;\nselp.b32 $, 1, 0, %q;", 4,
-                 lambda a, b, f=fmt, o=op: int(compare(f, a, b, o)))
+            e.op(
+                f"setp.{op}.{fmt.name} %q, %0, %1;\nselp.b32 $, 1, 0, %q;",
+                4,
+                lambda a, b, f=fmt, o=op: int(compare(f, a, b, o)),
+            )
         if fmt is n.F32:
-            e.op("setp.lt.ftz.f32 %q, %0, %1;\nselp.b32 $, 1, 0, %q;", 4,
-                 lambda a, b: int(compare(n.F32, n.flush(n.F32, a), n.flush(n.F32, b), "lt")))
-            e.op("setp.lt.f32 %q|%q2, %0, %1;\nselp.b32 $, 1, 0, %q2;", 4, lambda a, b: int(not compare(n.F32, a, b, "lt")))
-            e.op("set.gt.u32.f32 $, %0, %1;", 4, lambda a, b: 0xFFFFFFFF if compare(n.F32, a, b, "gt") else 0)
-            e.op("set.gt.f32.f32 $, %0, %1;", 4, lambda a, b: 0x3F800000 if compare(n.F32, a, b, "gt") else 0)
+            e.op(
+                "setp.lt.ftz.f32 %q, %0, %1;\nselp.b32 $, 1, 0, %q;",
+                4,
+                lambda a, b: int(compare(n.F32, n.flush(n.F32, a), n.flush(n.F32, b), "lt")),
+            )
+            e.op(
+                "setp.lt.f32 %q|%q2, %0, %1;\nselp.b32 $, 1, 0, %q2;",
+                4,
+                lambda a, b: int(not compare(n.F32, a, b, "lt")),
+            )
+            e.op(
+                "set.gt.u32.f32 $, %0, %1;",
+                4,
+                lambda a, b: 0xFFFFFFFF if compare(n.F32, a, b, "gt") else 0,
+            )
+            e.op(
+                "set.gt.f32.f32 $, %0, %1;",
+                4,
+                lambda a, b: 0x3F800000 if compare(n.F32, a, b, "gt") else 0,
+            )
         e.write()
 
 
@@ -183,7 +300,9 @@ def half_forms(fmt):
         for nan in ("", ".NaN"):
             for xorsign in ("", ".xorsign.abs"):
                 for ftz in ("", ".ftz") if f16 else ("",):
-                    rule = lambda a, b, k=(name == "max", bool(nan), bool(xorsign)): n.minmax(fmt, a, b, *k)
+                    rule = lambda a, b, k=(name == "max", bool(nan), bool(xorsign)): n.minmax(
+                        fmt, a, b, *k
+                    )
                     yield f"{name}{ftz}{nan}{xorsign}", 2, half_rule(fmt, rule, ftz=bool(ftz))
     yield "neg", 1, lambda a: a ^ 0x8000
     yield "abs", 1, lambda a: a & 0x7FFF
@@ -192,7 +311,9 @@ def half_forms(fmt):
 def half_cases():
     for fmt in (n.F16, n.BF16):
         rows = n.float_inputs(fmt, 3, COUNT, "half")
-        pairs = [tuple(x | y << 16 for x, y in zip(r, s)) for r, s in zip(rows, rows[1:] + rows[:1])]
+        pairs = [
+            tuple(x | y << 16 for x, y in zip(r, s)) for r, s in zip(rows, rows[1:] + rows[:1])
+        ]
         for group in ("add", "sub", "mul", "fma", "min", "max", "neg_abs"):
             scalar = Elementwise(f"{group}_{fmt.name}", f"{group}.{fmt.name}", rows, (2, 2, 2))
             double = Elementwise(f"{group}_{fmt.name}x2", f"{group}.{fmt.name}x2", pairs, (4, 4, 4))

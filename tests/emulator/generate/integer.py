@@ -41,7 +41,9 @@ def arithmetic(t):
     yield f"sad.{t} $, %0, %1, %2;", size, lambda a, b, c: c + abs(a - b)
     # a divisor of zero is left open by the ISA
     yield f"or.b{bits} %y, %1, 1;\ndiv.{t} $, %0, %y;", size, lambda a, b, c: c_div(a, b | 1)
-    yield f"or.b{bits} %y, %1, 1;\nrem.{t} $, %0, %y;", size, lambda a, b, c: a - (b | 1) * c_div(a, b | 1)
+    yield f"or.b{bits} %y, %1, 1;\nrem.{t} $, %0, %y;", size, lambda a, b, c: a - (b | 1) * c_div(
+        a, b | 1
+    )
     if t[0] == "s":
         yield f"neg.{t} $, %0;", size, lambda a, b, c: -a
         yield f"abs.{t} $, %0;", size, lambda a, b, c: abs(a)
@@ -58,15 +60,24 @@ def arithmetic(t):
         yield f"mad24.lo.{t} $, %0, %1, %2;", 4, lambda a, b, c: w(a) * w(b) + c
         yield f"mad24.hi.{t} $, %0, %1, %2;", 4, lambda a, b, c: (w(a) * w(b) >> 16) + c
         if t[0] == "s":
-            yield "mad24.hi.sat.s32 $, %0, %1, %2;", 4, lambda a, b, c: clamp32((w(a) * w(b) >> 16) + c)
+            yield "mad24.hi.sat.s32 $, %0, %1, %2;", 4, lambda a, b, c: clamp32(
+                (w(a) * w(b) >> 16) + c
+            )
 
 
 def arithmetic_cases():
     for t in ("u16", "s16", "u32", "s32", "u64", "s64"):
         size = int(t[1:]) // 8
-        e = Elementwise(f"integer_{t}", f"integer arithmetic of {t}", n.int_inputs(8 * size, 3, COUNT, t), (size,) * 3)
+        e = Elementwise(
+            f"integer_{t}",
+            f"integer arithmetic of {t}",
+            n.int_inputs(8 * size, 3, COUNT, t),
+            (size,) * 3,
+        )
         for text, out, function in arithmetic(t):
-            rule = lambda a, b, c, f=function, o=out, t=t: f(signed(t, a), signed(t, b), signed(t, c)) & mask(8 * o)
+            rule = lambda a, b, c, f=function, o=out, t=t: f(
+                signed(t, a), signed(t, b), signed(t, c)
+            ) & mask(8 * o)
             e.op(text, out, rule, f".reg .b{8 * size} %y;")
         e.write()
 
@@ -74,10 +85,18 @@ def arithmetic_cases():
 def wide_mad_cases():
     for t in ("u16", "s16", "u32", "s32"):
         bits = int(t[1:])
-        rows = [(a, b, c) for (a, b), (c,) in zip(n.int_inputs(bits, 2, COUNT, t), n.int_inputs(2 * bits, 1, COUNT, t))]
+        rows = [
+            (a, b, c)
+            for (a, b), (c,) in zip(
+                n.int_inputs(bits, 2, COUNT, t), n.int_inputs(2 * bits, 1, COUNT, t)
+            )
+        ]
         e = Elementwise(f"mad_wide_{t}", f"mad.wide.{t}", rows, (bits // 8, bits // 8, bits // 4))
-        e.op(f"mad.wide.{t} $, %0, %1, %2;", bits // 4,
-             lambda a, b, c, t=t: (signed(t, a) * signed(t, b) + c) & mask(2 * int(t[1:])))
+        e.op(
+            f"mad.wide.{t} $, %0, %1, %2;",
+            bits // 4,
+            lambda a, b, c, t=t: (signed(t, a) * signed(t, b) + c) & mask(2 * int(t[1:])),
+        )
         e.write()
 
 
@@ -91,21 +110,58 @@ def shifts(bits):
 
 
 def shift_cases():
-    amounts = [0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 256, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 5, 24, 40]
+    amounts = [
+        0,
+        1,
+        2,
+        7,
+        8,
+        15,
+        16,
+        17,
+        31,
+        32,
+        33,
+        63,
+        64,
+        65,
+        255,
+        256,
+        0x7FFFFFFF,
+        0x80000000,
+        0xFFFFFFFF,
+        5,
+        24,
+        40,
+    ]
     for bits in (16, 32, 64):
         values = [row[0] for row in n.int_inputs(bits, 1, 44, "shift")]
         rows = [(v, amounts[i % len(amounts)]) for i, v in enumerate(values)]
-        e = Elementwise(f"shift_b{bits}", f"shl and shr of {bits} bits, amounts past the width", rows, (bits // 8, 4))
+        e = Elementwise(
+            f"shift_b{bits}",
+            f"shl and shr of {bits} bits, amounts past the width",
+            rows,
+            (bits // 8, 4),
+        )
         for text, function in shifts(bits):
             e.op(text, bits // 8, lambda a, s, f=function, b=bits: f(a, s) & mask(b))
         e.write()
-    rows = [(a, b, amounts[i % len(amounts)]) for i, (a, b) in enumerate(n.int_inputs(32, 2, 44, "shf"))]
+    rows = [
+        (a, b, amounts[i % len(amounts)]) for i, (a, b) in enumerate(n.int_inputs(32, 2, 44, "shf"))
+    ]
     e = Elementwise("shf", "funnel shifts, .clamp and .wrap", rows, (4, 4, 4))
     for mode in ("clamp", "wrap"):
         amount = (lambda s: min(s, 32)) if mode == "clamp" else (lambda s: s & 31)
-        e.op(f"shf.l.{mode}.b32 $, %0, %1, %2;", 4,
-             lambda a, b, s, g=amount: ((b << 32 | a) << g(s) >> 32) & mask(32))
-        e.op(f"shf.r.{mode}.b32 $, %0, %1, %2;", 4, lambda a, b, s, g=amount: ((b << 32 | a) >> g(s)) & mask(32))
+        e.op(
+            f"shf.l.{mode}.b32 $, %0, %1, %2;",
+            4,
+            lambda a, b, s, g=amount: ((b << 32 | a) << g(s) >> 32) & mask(32),
+        )
+        e.op(
+            f"shf.r.{mode}.b32 $, %0, %1, %2;",
+            4,
+            lambda a, b, s, g=amount: ((b << 32 | a) >> g(s)) & mask(32),
+        )
     e.write()
 
 
@@ -117,6 +173,7 @@ def bit_field_cases():
     wide = [(a[0], a[1], r[2], r[3]) for a, r in zip(n.int_inputs(64, 2, COUNT, "bfe"), rows)]
     e64 = Elementwise("bit_field_b64", "bfe and bfi of 64 bits", wide, (8, 8, 4, 4))
     for bits, e in ((32, e32), (64, e64)):
+
         def extract(a, b, pos, length, is_signed, bits=bits):
             pos, length = pos & 0xFF, length & 0xFF
             top = bits - 1
@@ -131,8 +188,16 @@ def bit_field_cases():
             field = mask(length) << pos & mask(bits)
             return (b & ~field) | (a << pos & field)
 
-        e.op(f"bfe.u{bits} $, %0, %2, %3;", bits // 8, lambda a, b, p, l, f=extract: f(a, b, p, l, False))
-        e.op(f"bfe.s{bits} $, %0, %2, %3;", bits // 8, lambda a, b, p, l, f=extract: f(a, b, p, l, True))
+        e.op(
+            f"bfe.u{bits} $, %0, %2, %3;",
+            bits // 8,
+            lambda a, b, p, l, f=extract: f(a, b, p, l, False),
+        )
+        e.op(
+            f"bfe.s{bits} $, %0, %2, %3;",
+            bits // 8,
+            lambda a, b, p, l, f=extract: f(a, b, p, l, True),
+        )
         e.op(f"bfi.b{bits} $, %0, %1, %2, %3;", bits // 8, insert)
         e.write()
 
@@ -148,7 +213,12 @@ def bfind(t, a, shiftamt):
 
 def bit_cases():
     for bits in (32, 64):
-        e = Elementwise(f"bit_count_b{bits}", f"popc, clz, bfind, brev of {bits} bits", n.int_inputs(bits, 1, COUNT, "bits"), (bits // 8,))
+        e = Elementwise(
+            f"bit_count_b{bits}",
+            f"popc, clz, bfind, brev of {bits} bits",
+            n.int_inputs(bits, 1, COUNT, "bits"),
+            (bits // 8,),
+        )
         e.op(f"popc.b{bits} $, %0;", 4, lambda a: bin(a).count("1"))
         e.op(f"clz.b{bits} $, %0;", 4, lambda a, b=bits: b - a.bit_length())
         e.op(f"brev.b{bits} $, %0;", bits // 8, lambda a, b=bits: int(f"{a:0{b}b}"[::-1], 2))
@@ -157,8 +227,12 @@ def bit_cases():
             e.op(f"bfind.shiftamt.{t} $, %0;", 4, lambda a, t=t: bfind(t, a, True))
         e.write()
     for bits in (16, 32, 64):
-        e = Elementwise(f"logic_b{bits}", f"and, or, xor, not, cnot, selp, slct of {bits} bits",
-                        n.int_inputs(bits, 2, 40, "logic"), (bits // 8,) * 2)
+        e = Elementwise(
+            f"logic_b{bits}",
+            f"and, or, xor, not, cnot, selp, slct of {bits} bits",
+            n.int_inputs(bits, 2, 40, "logic"),
+            (bits // 8,) * 2,
+        )
         e.op(f"and.b{bits} $, %0, %1;", bits // 8, lambda a, b: a & b)
         e.op(f"or.b{bits} $, %0, %1;", bits // 8, lambda a, b: a | b)
         e.op(f"xor.b{bits} $, %0, %1;", bits // 8, lambda a, b: a ^ b)
@@ -181,9 +255,14 @@ def lop3(a, b, c, table):
 def prmt(a, b, c, mode):
     source = [(b << 32 | a) >> 8 * i & 0xFF for i in range(8)]
     s = c & 3
-    modes = {"f4e": [s, s + 1, s + 2, s + 3], "b4e": [s, s - 1 & 7, s - 2 & 7, s - 3 & 7], "rc8": [s] * 4,
-             "ecl": [max(s, i) for i in range(4)], "ecr": [min(s, i) for i in range(4)],
-             "rc16": [2 * (s & 1), 2 * (s & 1) + 1] * 2}
+    modes = {
+        "f4e": [s, s + 1, s + 2, s + 3],
+        "b4e": [s, s - 1 & 7, s - 2 & 7, s - 3 & 7],
+        "rc8": [s] * 4,
+        "ecl": [max(s, i) for i in range(4)],
+        "ecr": [min(s, i) for i in range(4)],
+        "rc16": [2 * (s & 1), 2 * (s & 1) + 1] * 2,
+    }
     if mode:
         return sum(source[i] << 8 * k for k, i in enumerate(modes[mode]))
     r = 0
@@ -200,7 +279,9 @@ def dot(a, b, c, ta, tb, n_b, shift=0):
     for i in range(n_b):
         x = a >> width * i & mask(width)
         y = b >> 8 * (i + shift) & 0xFF
-        total += (n.to_signed(x, width) if ta[0] == "s" else x) * (n.to_signed(y, 8) if tb[0] == "s" else y)
+        total += (n.to_signed(x, width) if ta[0] == "s" else x) * (
+            n.to_signed(y, 8) if tb[0] == "s" else y
+        )
     return total & mask(32)
 
 
@@ -212,20 +293,39 @@ def word_cases():
     e.write()
     e = Elementwise("prmt", "prmt in all modes", rows, (4,) * 3)
     for mode in ("", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"):
-        e.op(f"prmt.b32{'.' + mode if mode else ''} $, %0, %1, %2;", 4, lambda a, b, c, m=mode: prmt(a, b, c, m))
+        e.op(
+            f"prmt.b32{'.' + mode if mode else ''} $, %0, %1, %2;",
+            4,
+            lambda a, b, c, m=mode: prmt(a, b, c, m),
+        )
     e.write()
     e = Elementwise("dot_product", "dp4a and dp2a", rows, (4,) * 3)
     for ta in ("u32", "s32"):
         for tb in ("u32", "s32"):
-            e.op(f"dp4a.{ta}.{tb} $, %0, %1, %2;", 4, lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 4))
-            e.op(f"dp2a.lo.{ta}.{tb} $, %0, %1, %2;", 4, lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 2))
-            e.op(f"dp2a.hi.{ta}.{tb} $, %0, %1, %2;", 4, lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 2, 2))
+            e.op(
+                f"dp4a.{ta}.{tb} $, %0, %1, %2;", 4, lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 4)
+            )
+            e.op(
+                f"dp2a.lo.{ta}.{tb} $, %0, %1, %2;",
+                4,
+                lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 2),
+            )
+            e.op(
+                f"dp2a.hi.{ta}.{tb} $, %0, %1, %2;",
+                4,
+                lambda a, b, c, k=(ta, tb): dot(a, b, c, *k, 2, 2),
+            )
     e.write()
 
 
 def packed16_cases():
-    e = Elementwise("packed_16x2", "add, min, max of u16x2 and s16x2", n.int_inputs(32, 2, COUNT, "x2"), (4, 4))
-    halves = lambda f: lambda a, b: (f(a & 0xFFFF, b & 0xFFFF) & 0xFFFF) | (f(a >> 16, b >> 16) & 0xFFFF) << 16
+    e = Elementwise(
+        "packed_16x2", "add, min, max of u16x2 and s16x2", n.int_inputs(32, 2, COUNT, "x2"), (4, 4)
+    )
+    halves = (
+        lambda f: lambda a, b: (f(a & 0xFFFF, b & 0xFFFF) & 0xFFFF)
+        | (f(a >> 16, b >> 16) & 0xFFFF) << 16
+    )
     s16 = lambda x: n.to_signed(x, 16)
     for t in ("u16x2", "s16x2"):
         e.op(f"add.{t} $, %0, %1;", 4, halves(lambda a, b: a + b))
@@ -240,47 +340,109 @@ def packed16_cases():
 
 def mask_cases():
     amounts = [0, 1, 5, 31, 32, 33, 40, 255, 0xFFFFFFFF, 16, 30]
-    rows = [(row[0], amounts[i % 11], amounts[i * 5 % 11]) for i, row in enumerate(n.int_inputs(32, 1, 44, "mask"))]
+    rows = [
+        (row[0], amounts[i % 11], amounts[i * 5 % 11])
+        for i, row in enumerate(n.int_inputs(32, 1, 44, "mask"))
+    ]
     e = Elementwise("szext_bmsk", "szext and bmsk, .clamp and .wrap", rows, (4,) * 3)
     for mode in ("clamp", "wrap"):
         amount = (lambda s: min(s, 32)) if mode == "clamp" else (lambda s: s & 31)
         e.op(f"szext.{mode}.u32 $, %0, %1;", 4, lambda a, p, q, g=amount: a & mask(g(p)))
-        e.op(f"szext.{mode}.s32 $, %0, %1;", 4,
-             lambda a, p, q, g=amount: (n.to_signed(a, g(p)) if g(p) else 0) & mask(32))
-        e.op(f"bmsk.{mode}.b32 $, %1, %2;", 4, lambda a, p, q, g=amount: mask(g(q)) << g(p) & mask(32))
+        e.op(
+            f"szext.{mode}.s32 $, %0, %1;",
+            4,
+            lambda a, p, q, g=amount: (n.to_signed(a, g(p)) if g(p) else 0) & mask(32),
+        )
+        e.op(
+            f"bmsk.{mode}.b32 $, %1, %2;",
+            4,
+            lambda a, p, q, g=amount: mask(g(q)) << g(p) & mask(32),
+        )
     e.write()
 
 
 def carry_cases():
     rows = n.int_inputs(32, 4, COUNT, "carry")
-    e = Elementwise("carry_chain_32", "add.cc, addc, sub.cc, subc, mad.lo.cc, madc of 32 bits", rows, (4,) * 4)
+    e = Elementwise(
+        "carry_chain_32", "add.cc, addc, sub.cc, subc, mad.lo.cc, madc of 32 bits", rows, (4,) * 4
+    )
     declare = ".reg .b32 %y;"
     long = lambda lo, hi: lo | hi << 32
-    e.op("add.cc.u32 %y, %0, %1;\naddc.u32 $, %2, %3;", 4, lambda a, b, c, d: (long(a, c) + long(b, d)) >> 32 & mask(32), declare)
-    e.op("add.cc.s32 %y, %0, %1;\naddc.cc.s32 %y, %2, %3;\naddc.u32 $, 0, 0;", 4, lambda a, b, c, d: (long(a, c) + long(b, d)) >> 64, declare)
-    e.op("sub.cc.u32 %y, %0, %1;\nsubc.u32 $, %2, %3;", 4, lambda a, b, c, d: (long(a, c) - long(b, d)) >> 32 & mask(32), declare)
-    e.op("sub.cc.s32 %y, %0, %1;\nsubc.cc.s32 %y, %2, %3;\nsubc.u32 $, 0, 0;", 4,
-         lambda a, b, c, d: (long(a, c) - long(b, d)) >> 64 & mask(32), declare)
-    e.op("mad.lo.cc.u32 %y, %0, %1, %2;\nmadc.hi.u32 $, %0, %1, %3;", 4,
-         lambda a, b, c, d: (a * b + long(c, d)) >> 32 & mask(32), declare)
-    e.op("mad.lo.cc.u32 %y, %0, %1, %2;\nmadc.hi.cc.u32 %y, %0, %1, %3;\naddc.u32 $, 0, 0;", 4,
-         lambda a, b, c, d: (a * b + long(c, d)) >> 64, declare)
+    e.op(
+        "add.cc.u32 %y, %0, %1;\naddc.u32 $, %2, %3;",
+        4,
+        lambda a, b, c, d: (long(a, c) + long(b, d)) >> 32 & mask(32),
+        declare,
+    )
+    e.op(
+        "add.cc.s32 %y, %0, %1;\naddc.cc.s32 %y, %2, %3;\naddc.u32 $, 0, 0;",
+        4,
+        lambda a, b, c, d: (long(a, c) + long(b, d)) >> 64,
+        declare,
+    )
+    e.op(
+        "sub.cc.u32 %y, %0, %1;\nsubc.u32 $, %2, %3;",
+        4,
+        lambda a, b, c, d: (long(a, c) - long(b, d)) >> 32 & mask(32),
+        declare,
+    )
+    e.op(
+        "sub.cc.s32 %y, %0, %1;\nsubc.cc.s32 %y, %2, %3;\nsubc.u32 $, 0, 0;",
+        4,
+        lambda a, b, c, d: (long(a, c) - long(b, d)) >> 64 & mask(32),
+        declare,
+    )
+    e.op(
+        "mad.lo.cc.u32 %y, %0, %1, %2;\nmadc.hi.u32 $, %0, %1, %3;",
+        4,
+        lambda a, b, c, d: (a * b + long(c, d)) >> 32 & mask(32),
+        declare,
+    )
+    e.op(
+        "mad.lo.cc.u32 %y, %0, %1, %2;\nmadc.hi.cc.u32 %y, %0, %1, %3;\naddc.u32 $, 0, 0;",
+        4,
+        lambda a, b, c, d: (a * b + long(c, d)) >> 64,
+        declare,
+    )
     e.write()
-    e = Elementwise("carry_chain_64", "add.cc, addc, sub.cc, subc of 64 bits", n.int_inputs(64, 4, 40, "carry"), (8,) * 4)
+    e = Elementwise(
+        "carry_chain_64",
+        "add.cc, addc, sub.cc, subc of 64 bits",
+        n.int_inputs(64, 4, 40, "carry"),
+        (8,) * 4,
+    )
     wide = lambda lo, hi: lo | hi << 64
-    e.op("add.cc.u64 %y, %0, %1;\naddc.u64 $, %2, %3;", 8, lambda a, b, c, d: (wide(a, c) + wide(b, d)) >> 64 & mask(64), ".reg .b64 %y;")
-    e.op("sub.cc.u64 %y, %0, %1;\nsubc.u64 $, %2, %3;", 8, lambda a, b, c, d: (wide(a, c) - wide(b, d)) >> 64 & mask(64), ".reg .b64 %y;")
+    e.op(
+        "add.cc.u64 %y, %0, %1;\naddc.u64 $, %2, %3;",
+        8,
+        lambda a, b, c, d: (wide(a, c) + wide(b, d)) >> 64 & mask(64),
+        ".reg .b64 %y;",
+    )
+    e.op(
+        "sub.cc.u64 %y, %0, %1;\nsubc.u64 $, %2, %3;",
+        8,
+        lambda a, b, c, d: (wide(a, c) - wide(b, d)) >> 64 & mask(64),
+        ".reg .b64 %y;",
+    )
     e.write()
 
 
-COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-           "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
 
 
 def compare_cases():
     for t in ("u16", "s16", "u32", "s32", "u64", "s64"):
         bits = int(t[1:])
-        rows = [(a, a if i % 6 == 0 else b) for i, (a, b) in enumerate(n.int_inputs(bits, 2, 48, "cmp"))]
+        rows = [
+            (a, a if i % 6 == 0 else b) for i, (a, b) in enumerate(n.int_inputs(bits, 2, 48, "cmp"))
+        ]
         e = Elementwise(f"setp_{t}", f"setp and set of {t}", rows, (bits // 8,) * 2)
         compare = dict(COMPARE)
         if t[0] == "u":
@@ -288,15 +450,33 @@ def compare_cases():
         for op, function in compare.items():
             rule = lambda a, b, f=function, t=t: int(f(signed(t, a), signed(t, b)))
             e.op(f"setp.{op}.{t} {PREDICATE}", 4, rule)
-        e.op(f"setp.lt.{t} %q|%q2, %0, %1;\nselp.b32 $, 1, 0, %q2;", 4, lambda a, b, t=t: int(signed(t, a) >= signed(t, b)))
+        e.op(
+            f"setp.lt.{t} %q|%q2, %0, %1;\nselp.b32 $, 1, 0, %q2;",
+            4,
+            lambda a, b, t=t: int(signed(t, a) >= signed(t, b)),
+        )
         for combine, function in (("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__)):
-            e.op(f"setp.eq.{t} %q2, %0, %1;\nsetp.le.{combine}.{t} %q, %0, %1, !%q2;\nselp.b32 $, 1, 0, %q;", 4,
-                 lambda a, b, t=t, g=function: g(int(signed(t, a) <= signed(t, b)), int(a != b)))
-        e.op(f"set.gt.u32.{t} $, %0, %1;", 4, lambda a, b, t=t: mask(32) if signed(t, a) > signed(t, b) else 0)
-        e.op(f"set.gt.f32.{t} $, %0, %1;", 4, lambda a, b, t=t: 0x3F800000 if signed(t, a) > signed(t, b) else 0)
+            e.op(
+                f"setp.eq.{t} %q2, %0, %1;\nsetp.le.{combine}.{t} %q, %0, %1, !%q2;\nselp.b32 $, 1, 0, %q;",
+                4,
+                lambda a, b, t=t, g=function: g(int(signed(t, a) <= signed(t, b)), int(a != b)),
+            )
+        e.op(
+            f"set.gt.u32.{t} $, %0, %1;",
+            4,
+            lambda a, b, t=t: mask(32) if signed(t, a) > signed(t, b) else 0,
+        )
+        e.op(
+            f"set.gt.f32.{t} $, %0, %1;",
+            4,
+            lambda a, b, t=t: 0x3F800000 if signed(t, a) > signed(t, b) else 0,
+        )
         e.write()
     for bits in (16, 32, 64):
-        rows = [(a, a if i % 3 == 0 else b) for i, (a, b) in enumerate(n.int_inputs(bits, 2, 40, "cmpb"))]
+        rows = [
+            (a, a if i % 3 == 0 else b)
+            for i, (a, b) in enumerate(n.int_inputs(bits, 2, 40, "cmpb"))
+        ]
         e = Elementwise(f"setp_b{bits}", f"setp.eq and setp.ne of b{bits}", rows, (bits // 8,) * 2)
         e.op(f"setp.eq.b{bits} {PREDICATE}", 4, lambda a, b: int(a == b))
         e.op(f"setp.ne.b{bits} {PREDICATE}", 4, lambda a, b: int(a != b))
@@ -308,23 +488,54 @@ def move_cases():
     e = Elementwise("mov_32", "mov of words, packing, unpacking, immediates", rows, (4, 4))
     e.op("mov.b32 $, %0;", 4, lambda a, b: a)
     e.op("mov.b64 $, {%0, %1};", 8, lambda a, b: a | b << 32)
-    e.op("mov.b64 %z, {%0, %1};\nmov.b64 {%y, $}, %z;", 4, lambda a, b: b, ".reg .b32 %y;\n.reg .b64 %z;")
-    e.op("mov.b32 {%h, %h2}, %0;\nmov.b32 $, {%h2, %h};", 4, lambda a, b: (a >> 16 | a << 16) & mask(32), ".reg .b16 %h, %h2;")
+    e.op(
+        "mov.b64 %z, {%0, %1};\nmov.b64 {%y, $}, %z;",
+        4,
+        lambda a, b: b,
+        ".reg .b32 %y;\n.reg .b64 %z;",
+    )
+    e.op(
+        "mov.b32 {%h, %h2}, %0;\nmov.b32 $, {%h2, %h};",
+        4,
+        lambda a, b: (a >> 16 | a << 16) & mask(32),
+        ".reg .b16 %h, %h2;",
+    )
     e.op("mov.b32 {_, %h}, %0;\ncvt.u32.u16 $, %h;", 4, lambda a, b: a >> 16, ".reg .b16 %h;")
     e.op("mov.u32 $, 0x89abcdef;", 4, lambda a, b: 0x89ABCDEF)
     e.op("mov.s32 $, -7;", 4, lambda a, b: mask(32) - 6)
     e.op("mov.f32 $, 0fbf800000;", 4, lambda a, b: 0xBF800000)
     e.op("mov.f64 $, 0d400921fb54442d18;", 8, lambda a, b: 0x400921FB54442D18)
     e.op("mov.u64 $, 0xfedcba9876543210;", 8, lambda a, b: 0xFEDCBA9876543210)
-    e.op("setp.lt.u32 %q, %0, %1;\nmov.pred %q2, %q;\nselp.b32 $, 1, 0, %q2;", 4, lambda a, b: int(a < b))
-    e.op("setp.lt.u32 %q, %0, %1;\nnot.pred %q2, %q;\nselp.b32 $, 1, 0, %q2;", 4, lambda a, b: int(a >= b))
-    e.op("setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nand.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;", 4,
-         lambda a, b: int(a < b and b < 100))
-    e.op("setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nor.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;", 4,
-         lambda a, b: int(a < b or b < 100))
-    e.op("setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nxor.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;", 4,
-         lambda a, b: int((a < b) != (b < 100)))
-    e.op("mov.b32 $, %1;\nsetp.lt.u32 %q, %0, %1;\n@%q mov.b32 $, 1;\n@!%q mov.b32 $, 2;", 4, lambda a, b: 1 if a < b else 2)
+    e.op(
+        "setp.lt.u32 %q, %0, %1;\nmov.pred %q2, %q;\nselp.b32 $, 1, 0, %q2;",
+        4,
+        lambda a, b: int(a < b),
+    )
+    e.op(
+        "setp.lt.u32 %q, %0, %1;\nnot.pred %q2, %q;\nselp.b32 $, 1, 0, %q2;",
+        4,
+        lambda a, b: int(a >= b),
+    )
+    e.op(
+        "setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nand.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;",
+        4,
+        lambda a, b: int(a < b and b < 100),
+    )
+    e.op(
+        "setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nor.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;",
+        4,
+        lambda a, b: int(a < b or b < 100),
+    )
+    e.op(
+        "setp.lt.u32 %q, %0, %1;\nsetp.lt.u32 %q2, %1, 100;\nxor.pred %q, %q, %q2;\nselp.b32 $, 1, 0, %q;",
+        4,
+        lambda a, b: int((a < b) != (b < 100)),
+    )
+    e.op(
+        "mov.b32 $, %1;\nsetp.lt.u32 %q, %0, %1;\n@%q mov.b32 $, 1;\n@!%q mov.b32 $, 2;",
+        4,
+        lambda a, b: 1 if a < b else 2,
+    )
     e.write()
 
 

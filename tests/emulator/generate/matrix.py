@@ -10,7 +10,17 @@ import number as n
 from case import Case
 
 FORMATS = {"f16": n.F16, "bf16": n.BF16, "tf32": n.TF32, "e4m3": n.E4M3, "e5m2": n.E5M2}
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1, "f64": 64}
+BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "e4m3": 8,
+    "e5m2": 8,
+    "s8": 8,
+    "u8": 8,
+    "b1": 1,
+    "f64": 64,
+}
 
 
 # ---- arithmetic -------------------------------------------------------------------------------------------
@@ -104,7 +114,11 @@ def element(rng, t, flavour):
     elif flavour == "finite":
         exp = rng.randrange(top)
     elif flavour == "any":
-        exp = rng.choice((top, top - 1, 0, rng.randrange(top + 1))) if rng.randrange(4) == 0 else rng.randrange(top)
+        exp = (
+            rng.choice((top, top - 1, 0, rng.randrange(top + 1)))
+            if rng.randrange(4) == 0
+            else rng.randrange(top)
+        )
     elif flavour == "cancelling":
         man, exp = rng.choice((0, (1 << fmt.man) - 1)), fmt.bias + rng.randrange(2)
     else:
@@ -154,7 +168,17 @@ class Product:
             return c
         fc = n.F16 if self.td == "f16" else n.F32
         low = o.get("low_precision", False)
-        return dot(FORMATS[self.ta], FORMATS[self.tb], a, b, c, fc, o.get("negate", False), 13 if low else 25, low)
+        return dot(
+            FORMATS[self.ta],
+            FORMATS[self.tb],
+            a,
+            b,
+            c,
+            fc,
+            o.get("negate", False),
+            13 if low else 25,
+            low,
+        )
 
     def d(self, k_step=None, zero_c=False):
         """All outputs; k_step: one instruction for every k_step of K, in order."""
@@ -207,8 +231,13 @@ def c_registers(p, rows, warps=1):
     out = []
     for j in range(p.n // 8):
         for h in range(halves):
-            pair = [[rows[16 * (t // 32) + t % 32 // 4 + 8 * h][8 * j + 2 * (t % 4) + q] for t in range(32 * warps)]
-                    for q in range(2)]
+            pair = [
+                [
+                    rows[16 * (t // 32) + t % 32 // 4 + 8 * h][8 * j + 2 * (t % 4) + q]
+                    for t in range(32 * warps)
+                ]
+                for q in range(2)
+            ]
             out += [[x | y << 16 for x, y in zip(*pair)]] if p.td == "f16" else pair
     return out
 
@@ -252,46 +281,73 @@ def mma_case(name, text, products):
     case.exact = True
     kind = f".b{8 * size}" if size == 4 else ".f64"
     body = ["    .reg .b32 %t, %lane, %cta;", "    .reg .b64 %p;"]
-    body += [f"    .reg {kind} %{x}<{count}>;" for x, count in (("a", a_regs), ("b", b_regs), ("c", c_regs), ("d", c_regs))]
+    body += [
+        f"    .reg {kind} %{x}<{count}>;"
+        for x, count in (("a", a_regs), ("b", b_regs), ("c", c_regs), ("d", c_regs))
+    ]
     body += ["    mov.u32 %lane, %tid.x;", "    mov.u32 %cta, %ctaid.x;"]
     for param, count in (("a", a_regs), ("b", b_regs), ("c", c_regs)):
         body.append(f"    mad.lo.u32 %t, %cta, {32 * count}, %lane;")
         body += load_registers(param, "%" + param, count, size, 32)
-    body.append(f"    {text} {vector('%d', c_regs)}, {vector('%a', a_regs)}, {vector('%b', b_regs)}, {vector('%c', c_regs)};")
+    body.append(
+        f"    {text} {vector('%d', c_regs)}, {vector('%a', a_regs)}, {vector('%b', b_regs)}, {vector('%c', c_regs)};"
+    )
     body.append(f"    mad.lo.u32 %t, %cta, {32 * c_regs}, %lane;")
     body += store_registers("d", "%d", c_regs, size, 32)
     case.body = "\n".join(body) + "\n    ret;\n"
     if size == 8:
-        case.body = case.body.replace("ld.global.b64", "ld.global.f64").replace("st.global.b64", "st.global.f64")
+        case.body = case.body.replace("ld.global.b64", "ld.global.f64").replace(
+            "st.global.b64", "st.global.f64"
+        )
     case.write()
 
 
 def mma_cases():
-    floats = [((16, 8, 8), "f16", "f16", "f32"), ((16, 8, 16), "f16", "f16", "f32"), ((16, 8, 8), "f16", "f16", "f16"),
-              ((16, 8, 16), "f16", "f16", "f16"), ((16, 8, 8), "bf16", "bf16", "f32"), ((16, 8, 16), "bf16", "bf16", "f32"),
-              ((16, 8, 4), "tf32", "tf32", "f32"), ((16, 8, 8), "tf32", "tf32", "f32")]
+    floats = [
+        ((16, 8, 8), "f16", "f16", "f32"),
+        ((16, 8, 16), "f16", "f16", "f32"),
+        ((16, 8, 8), "f16", "f16", "f16"),
+        ((16, 8, 16), "f16", "f16", "f16"),
+        ((16, 8, 8), "bf16", "bf16", "f32"),
+        ((16, 8, 16), "bf16", "bf16", "f32"),
+        ((16, 8, 4), "tf32", "tf32", "f32"),
+        ((16, 8, 8), "tf32", "tf32", "f32"),
+    ]
     floats += [((16, 8, 32), x, y, "f32") for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2")]
     for shape, ta, tb, td in floats:
         m, nn, k = shape
         text = f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.{td}.{ta}.{tb}.{td}"
-        mma_case(f"mma_m{m}n{nn}k{k}_{td}_{ta}_{tb}", text, [Product(shape, ta, tb, td, f, 0) for f in FLAVOURS])
+        mma_case(
+            f"mma_m{m}n{nn}k{k}_{td}_{ta}_{tb}",
+            text,
+            [Product(shape, ta, tb, td, f, 0) for f in FLAVOURS],
+        )
     for shape in ((8, 8, 16), (16, 8, 16), (16, 8, 32)):
         for ta in ("s8", "u8"):
             for tb in ("s8", "u8"):
                 for sat in ("", ".satfinite"):
                     m, nn, k = shape
                     text = f"mma.sync.aligned.m{m}n{nn}k{k}.row.col{sat}.s32.{ta}.{tb}.s32"
-                    mma_case(f"mma_m{m}n{nn}k{k}_{ta}_{tb}{sat.replace('.', '_')}", text,
-                             [Product(shape, ta, tb, "s32", "", 0, satfinite=bool(sat))])
+                    mma_case(
+                        f"mma_m{m}n{nn}k{k}_{ta}_{tb}{sat.replace('.', '_')}",
+                        text,
+                        [Product(shape, ta, tb, "s32", "", 0, satfinite=bool(sat))],
+                    )
     for shape in ((8, 8, 128), (16, 8, 128), (16, 8, 256)):
         for op in ("xor", "and"):
             m, nn, k = shape
-            mma_case(f"mma_m{m}n{nn}k{k}_b1_{op}", f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.s32.b1.b1.s32.{op}.popc",
-                     [Product(shape, "b1", "b1", "s32", "", 0, xor=op == "xor")])
+            mma_case(
+                f"mma_m{m}n{nn}k{k}_b1_{op}",
+                f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.s32.b1.b1.s32.{op}.popc",
+                [Product(shape, "b1", "b1", "s32", "", 0, xor=op == "xor")],
+            )
     for shape in ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)):
         m, nn, k = shape
-        mma_case(f"mma_m{m}n{nn}k{k}_f64", f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.f64.f64.f64.f64",
-                 [Product(shape, "f64", "f64", "f64", f, 0) for f in ("near_one", "finite")])
+        mma_case(
+            f"mma_m{m}n{nn}k{k}_f64",
+            f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.f64.f64.f64.f64",
+            [Product(shape, "f64", "f64", "f64", f, 0) for f in ("near_one", "finite")],
+        )
 
 
 # ---- wgmma ------------------------------------------------------------------------------------------------
@@ -325,7 +381,8 @@ def swizzle(address, span):
 
 def place_operand(image, p, rows, t, base, mode, mn_major):
     """Writes an operand (rows of codes along K) into the image; returns (start, leading, stride) in bytes of the
-    descriptor of the first K step. K-major: tiles of 8 rows; MN-major: blocks as wide as the swizzle."""
+    descriptor of the first K step. K-major: tiles of 8 rows; MN-major: blocks as wide as the swizzle.
+    """
     span, _ = SWIZZLES[mode]
     size = max(1, BITS[t] // 8)
     step = 1 if BITS[t] >= 8 else 8  # bits travel as bytes
@@ -349,7 +406,9 @@ def place_operand(image, p, rows, t, base, mode, mn_major):
     for r in range(count):
         for k in range(depth):
             outer = r // per_line * (leading if span else stride)
-            at = outer + k // 8 * (stride if span else leading) + k % 8 * width + r % per_line * size
+            at = (
+                outer + k // 8 * (stride if span else leading) + k % 8 * width + r % per_line * size
+            )
             image.put(base + swizzle(at, span), units[r][k], size)
     return leading, stride
 
@@ -365,8 +424,19 @@ def wgmma_k(t):
 class Wgmma:
     """One case: sets of operands, one CTA of 128 threads each, K of one or more instructions."""
 
-    def __init__(self, name, products, a_mode=None, b_mode=None, a_mn=False, b_mn=False, a_regs=False, scale=(1, 1),
-                 zero=False, fold=False):
+    def __init__(
+        self,
+        name,
+        products,
+        a_mode=None,
+        b_mode=None,
+        a_mn=False,
+        b_mn=False,
+        a_regs=False,
+        scale=(1, 1),
+        zero=False,
+        fold=False,
+    ):
         self.name, self.products, self.p = name, products, products[0]
         self.a_mn, self.b_mn, self.a_regs = a_mn, b_mn, a_regs
         self.scale, self.zero, self.fold = scale, zero, fold
@@ -387,7 +457,9 @@ class Wgmma:
             return ""
         imm = [str(self.scale[0]), str(self.scale[1])]
         if p.ta in ("f16", "bf16"):
-            imm += [str(int(self.b_mn))] if self.a_regs else [str(int(self.a_mn)), str(int(self.b_mn))]
+            imm += (
+                [str(int(self.b_mn))] if self.a_regs else [str(int(self.a_mn)), str(int(self.b_mn))]
+            )
         return ", " + ", ".join(imm)
 
     def k_advance(self, mn, mode, leading, stride):
@@ -415,8 +487,17 @@ class Wgmma:
         per = 32 // BITS[p.ta]
         for s in range(self.steps):
             for r in range(4):
-                out.append([p.word(p.ta, p.a[16 * (t // 32) + t % 32 // 4 + 8 * (r & 1)]
-                                   [s * self.k + per * (t % 4 + 4 * (r >> 1)) :][:per]) for t in range(128)])
+                out.append(
+                    [
+                        p.word(
+                            p.ta,
+                            p.a[16 * (t // 32) + t % 32 // 4 + 8 * (r & 1)][
+                                s * self.k + per * (t % 4 + 4 * (r >> 1)) :
+                            ][:per],
+                        )
+                        for t in range(128)
+                    ]
+                )
         return out
 
     def expected(self):
@@ -442,14 +523,21 @@ class Wgmma:
             case.buffer("in", "a", 4, [w for q in self.products for w in flat(self.a_fragments(q))])
         d_regs = p.n // (4 if p.td == "f16" else 2)
         if not self.zero:
-            case.buffer("in", "c", 4, [w for q in self.products for w in flat(c_registers(q, q.c, warps=4))])
+            case.buffer(
+                "in", "c", 4, [w for q in self.products for w in flat(c_registers(q, q.c, warps=4))]
+            )
         case.buffer("out", "d", 4, self.expected())
         case.body = "\n".join(self.body(d_regs)) + "\n    ret;\n"
         case.write()
 
     def body(self, d_regs):
-        yield from [f"    .shared .align 1024 .b8 smem[{4 * self.image_words}];", "    .reg .b32 %t, %tid0, %cta, %s, %w, %i, %h;",
-                    "    .reg .b64 %p, %da, %db, %x;", "    .reg .pred %q, %scale;", f"    .reg .b32 %d<{d_regs}>;"]
+        yield from [
+            f"    .shared .align 1024 .b8 smem[{4 * self.image_words}];",
+            "    .reg .b32 %t, %tid0, %cta, %s, %w, %i, %h;",
+            "    .reg .b64 %p, %da, %db, %x;",
+            "    .reg .pred %q, %scale;",
+            f"    .reg .b32 %d<{d_regs}>;",
+        ]
         yield "    mov.u32 %tid0, %tid.x;\n    mov.u32 %cta, %ctaid.x;\n    mov.u32 %s, smem;"
         yield f"    ld.param.u64 %p, [image];\n    mad.wide.u32 %p, %cta, {4 * self.image_words}, %p;"
         yield "    mad.wide.u32 %p, %tid0, 4, %p;\n    mad.lo.u32 %w, %tid0, 4, %s;\n    mov.u32 %i, 0;"
@@ -482,28 +570,46 @@ class Wgmma:
             yield "    mov.u32 %h, 0;"
             yield from [f"    mad.lo.u32 %h, %h, 31, %d{i};" for i in range(d_regs)]
             yield "    mad.lo.u32 %t, %cta, 128, %tid0;"
-            yield from ["    ld.param.u64 %p, [d];", "    mad.wide.u32 %p, %t, 4, %p;", "    st.global.b32 [%p], %h;"]
+            yield from [
+                "    ld.param.u64 %p, [d];",
+                "    mad.wide.u32 %p, %t, 4, %p;",
+                "    st.global.b32 [%p], %h;",
+            ]
         else:
             yield f"    mad.lo.u32 %t, %cta, {128 * d_regs}, %tid0;"
             yield from store_registers("d", "%d", d_regs, 4, 128)
 
 
 def wgmma_cases():
-    pairs = [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32")]
+    pairs = [
+        ("f16", "f16", "f32"),
+        ("f16", "f16", "f16"),
+        ("bf16", "bf16", "f32"),
+        ("tf32", "tf32", "f32"),
+    ]
     pairs += [(x, y, d) for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2") for d in ("f32", "f16")]
     for ta, tb, td in pairs:
         low = BITS[ta] == 8
-        make = lambda f, k=1, nn=8, **o: Product((64, nn, k * wgmma_k(ta)), ta, tb, td, f, 1, low_precision=low, **o)
+        make = lambda f, k=1, nn=8, **o: Product(
+            (64, nn, k * wgmma_k(ta)), ta, tb, td, f, 1, low_precision=low, **o
+        )
         basic = ta == "f16"
         flavours = FLAVOURS if basic else ("finite", "any", "cancelling")
         Wgmma(f"wgmma_{td}_{ta}_{tb}", [make(f) for f in flavours], fold=not basic).write()
-        Wgmma(f"wgmma_{td}_{ta}_{tb}_registers", [make("near_one", 2)], a_regs=True, fold=True).write()
+        Wgmma(
+            f"wgmma_{td}_{ta}_{tb}_registers", [make("near_one", 2)], a_regs=True, fold=True
+        ).write()
     for ta in ("s8", "u8"):
         for tb in ("s8", "u8"):
             for sat in (False, True):
                 p = Product((64, 8, 32), ta, tb, "s32", "", 1, satfinite=sat)
                 Wgmma(f"wgmma_s32_{ta}_{tb}{'_satfinite' if sat else ''}", [p], fold=True).write()
-                Wgmma(f"wgmma_s32_{ta}_{tb}{'_satfinite' if sat else ''}_registers", [p], a_regs=True, fold=True).write()
+                Wgmma(
+                    f"wgmma_s32_{ta}_{tb}{'_satfinite' if sat else ''}_registers",
+                    [p],
+                    a_regs=True,
+                    fold=True,
+                ).write()
     p = Product((64, 8, 256), "b1", "b1", "s32", "", 1)
     Wgmma("wgmma_b1", [p]).write()
     Wgmma("wgmma_b1_registers", [p], a_regs=True).write()
@@ -514,14 +620,47 @@ def wgmma_layout_cases():
     make = lambda t, k, nn, **o: Product((64, nn, k * wgmma_k(t)), t, t, "f32", "near_one", 2, **o)
     for mode in ("none", "32B", "64B", "128B"):
         k = max(1, (SWIZZLES[mode][0] or 64) // 32)
-        Wgmma(f"wgmma_layout_{mode}", [make("f16", k, 16)], a_mode=mode, b_mode=mode, zero=True, fold=True).write()
-        Wgmma(f"wgmma_layout_{mode}_tf32", [make("tf32", k, 16)], a_mode=mode, b_mode=mode, zero=True, fold=True).write()
-        Wgmma(f"wgmma_layout_{mode}_transposed", [make("f16", 2, 64)], a_mode=mode, b_mode=mode, a_mn=True, b_mn=True,
-              zero=True, fold=True).write()
-        Wgmma(f"wgmma_layout_{mode}_b_transposed", [make("bf16", 2, 64)], b_mode=mode, b_mn=True, zero=True, fold=True).write()
+        Wgmma(
+            f"wgmma_layout_{mode}",
+            [make("f16", k, 16)],
+            a_mode=mode,
+            b_mode=mode,
+            zero=True,
+            fold=True,
+        ).write()
+        Wgmma(
+            f"wgmma_layout_{mode}_tf32",
+            [make("tf32", k, 16)],
+            a_mode=mode,
+            b_mode=mode,
+            zero=True,
+            fold=True,
+        ).write()
+        Wgmma(
+            f"wgmma_layout_{mode}_transposed",
+            [make("f16", 2, 64)],
+            a_mode=mode,
+            b_mode=mode,
+            a_mn=True,
+            b_mn=True,
+            zero=True,
+            fold=True,
+        ).write()
+        Wgmma(
+            f"wgmma_layout_{mode}_b_transposed",
+            [make("bf16", 2, 64)],
+            b_mode=mode,
+            b_mn=True,
+            zero=True,
+            fold=True,
+        ).write()
     for scale in ((-1, 1), (1, -1), (-1, -1)):
         negate = scale[0] != scale[1]
-        Wgmma(f"wgmma_scale_{scale[0]}_{scale[1]}".replace("-1", "m1"), [make("f16", 1, 8, negate=negate)], scale=scale).write()
+        Wgmma(
+            f"wgmma_scale_{scale[0]}_{scale[1]}".replace("-1", "m1"),
+            [make("f16", 1, 8, negate=negate)],
+            scale=scale,
+        ).write()
     Wgmma("wgmma_zero_d", [make("f16", 2, 8)], zero=True).write()
     for nn in (24, 40, 104, 128, 192, 256):
         Wgmma(f"wgmma_n{nn}", [make("f16", 1, nn)], zero=True, fold=True).write()
@@ -540,7 +679,9 @@ def matrix_move_cases():
     rng = random.Random("ldmatrix")
     for count in (1, 2, 4):
         for trans in (False, True):
-            matrices = [[[rng.randrange(1 << 16) for _ in range(8)] for _ in range(8)] for _ in range(count)]
+            matrices = [
+                [[rng.randrange(1 << 16) for _ in range(8)] for _ in range(8)] for _ in range(count)
+            ]
             order = list(range(8 * count))  # rows lie in shared memory in a shuffled order
             rng.shuffle(order)
             suffix = f"x{count}{'_trans' if trans else ''}"
@@ -548,17 +689,43 @@ def matrix_move_cases():
             image = [0] * (32 * count)
             for i, place in enumerate(order):
                 row = matrices[i // 8][i % 8]
-                image[4 * place : 4 * place + 4] = [row[2 * k] | row[2 * k + 1] << 16 for k in range(4)]
+                image[4 * place : 4 * place + 4] = [
+                    row[2 * k] | row[2 * k + 1] << 16 for k in range(4)
+                ]
             offsets = [16 * order[i] if i < 8 * count else 0xFFFF0 for i in range(32)]
-            move_case("ldmatrix", suffix, modifiers, count, image, offsets, [fragment(m, trans) for m in matrices])
-            move_case("stmatrix", suffix, modifiers, count, image, offsets, [fragment(m, trans) for m in matrices])
+            move_case(
+                "ldmatrix",
+                suffix,
+                modifiers,
+                count,
+                image,
+                offsets,
+                [fragment(m, trans) for m in matrices],
+            )
+            move_case(
+                "stmatrix",
+                suffix,
+                modifiers,
+                count,
+                image,
+                offsets,
+                [fragment(m, trans) for m in matrices],
+            )
     matrix = [[rng.randrange(1 << 16) for _ in range(8)] for _ in range(8)]
     case = Case("movmatrix", "movmatrix transposes across the warp", block=32)
     case.buffer("in", "a", 4, fragment(matrix, False))
     case.buffer("out", "d", 4, fragment(matrix, True))
-    case.body = "\n".join(["    .reg .b32 %t, %a0, %d0;", "    .reg .b64 %p;", "    mov.u32 %t, %tid.x;",
-                           *load_registers("a", "%a", 1, 4, 32), "    movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;",
-                           *store_registers("d", "%d", 1, 4, 32), "    ret;\n"])
+    case.body = "\n".join(
+        [
+            "    .reg .b32 %t, %a0, %d0;",
+            "    .reg .b64 %p;",
+            "    mov.u32 %t, %tid.x;",
+            *load_registers("a", "%a", 1, 4, 32),
+            "    movmatrix.sync.aligned.m8n8.trans.b16 %d0, %a0;",
+            *store_registers("d", "%d", 1, 4, 32),
+            "    ret;\n",
+        ]
+    )
     case.write()
 
 
@@ -574,17 +741,31 @@ def move_case(mnemonic, suffix, modifiers, count, image, offsets, fragments):
     else:
         case.buffer("in", "a", 4, flat(fragments))
         case.buffer("out", "image", 4, image)
-    body = [f"    .shared .align 128 .b8 smem[{128 * count}];", "    .reg .b32 %t, %s, %w, %o0, %x;", "    .reg .b64 %p;",
-            f"    .reg .b32 %d<{count}>, %i<{count}>;", "    mov.u32 %t, %tid.x;", "    mov.u32 %s, smem;"]
-    body += load_registers("offset", "%o", 1, 4, 32) + ["    add.u32 %x, %s, %o0;", "    mad.lo.u32 %w, %t, 4, %s;"]
+    body = [
+        f"    .shared .align 128 .b8 smem[{128 * count}];",
+        "    .reg .b32 %t, %s, %w, %o0, %x;",
+        "    .reg .b64 %p;",
+        f"    .reg .b32 %d<{count}>, %i<{count}>;",
+        "    mov.u32 %t, %tid.x;",
+        "    mov.u32 %s, smem;",
+    ]
+    body += load_registers("offset", "%o", 1, 4, 32) + [
+        "    add.u32 %x, %s, %o0;",
+        "    mad.lo.u32 %w, %t, 4, %s;",
+    ]
     if load:
         body += load_registers("image", "%i", count, 4, 32)
-        body += [f"    st.shared.b32 [%w + {128 * i}], %i{i};" for i in range(count)] + ["    bar.sync 0;"]
+        body += [f"    st.shared.b32 [%w + {128 * i}], %i{i};" for i in range(count)] + [
+            "    bar.sync 0;"
+        ]
         body.append(f"    ldmatrix.sync.aligned.{modifiers} {vector('%d', count)}, [%x];")
         body += store_registers("d", "%d", count, 4, 32)
     else:
         body += load_registers("a", "%d", count, 4, 32)
-        body += [f"    stmatrix.sync.aligned.{modifiers} [%x], {vector('%d', count)};", "    bar.sync 0;"]
+        body += [
+            f"    stmatrix.sync.aligned.{modifiers} [%x], {vector('%d', count)};",
+            "    bar.sync 0;",
+        ]
         body += [f"    ld.shared.b32 %i{i}, [%w + {128 * i}];" for i in range(count)]
         body += store_registers("image", "%i", count, 4, 32)
     case.body = "\n".join(body) + "\n    ret;\n"

@@ -9,11 +9,18 @@ M32 = 0xFFFFFFFF
 
 
 def pointer(param, size, index="%t", register="%p"):
-    return [f"    ld.param.u64 {register}, [{param}];", f"    mad.wide.u32 {register}, {index}, {size}, {register};"]
+    return [
+        f"    ld.param.u64 {register}, [{param}];",
+        f"    mad.wide.u32 {register}, {index}, {size}, {register};",
+    ]
 
 
-PROLOGUE = ["    .reg .b32 %t, %s, %a, %b, %c, %e;", "    .reg .b64 %p, %g, %d, %x, %y, %z;", "    .reg .pred %q;",
-            "    mov.u32 %t, %tid.x;"]
+PROLOGUE = [
+    "    .reg .b32 %t, %s, %a, %b, %c, %e;",
+    "    .reg .b64 %p, %g, %d, %x, %y, %z;",
+    "    .reg .pred %q;",
+    "    mov.u32 %t, %tid.x;",
+]
 
 
 def finish(case, body):
@@ -35,10 +42,28 @@ def load_store_cases():
         case = Case(f"ld_{space}", f"ld and st of every width, {space}", block=32)
         case.buffer("in", "in0", 1, list(data))
         body, outs = [], []
-        body += [f"    .shared .align 16 .b8 buffer_s[{len(data)}];", "    .local .align 16 .b8 buffer_l[16];"]
+        body += [
+            f"    .shared .align 16 .b8 buffer_s[{len(data)}];",
+            "    .local .align 16 .b8 buffer_l[16];",
+        ]
         if space == "const":
             body = []
-        for t in ("b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f32", "f64"):
+        for t in (
+            "b8",
+            "u8",
+            "s8",
+            "b16",
+            "u16",
+            "s16",
+            "b32",
+            "u32",
+            "s32",
+            "b64",
+            "u64",
+            "s64",
+            "f32",
+            "f64",
+        ):
             bits = int(t[1:])
             register = max(bits, 32) if t[0] != "f" else bits
             for v in (1, 2, 4):
@@ -50,12 +75,18 @@ def load_store_cases():
         body += pointer("in0", 16) + ["    ld.global.v2.b64 {%x, %y}, [%p];"]
         address = {"global": "%p", "generic": "%p", "shared": "%s", "local": "%s"}[space]
         if space == "shared":
-            body += ["    mov.u32 %s, buffer_s;", "    mad.lo.u32 %s, %t, 16, %s;", "    st.shared.v2.b64 [%s], {%x, %y};"]
+            body += [
+                "    mov.u32 %s, buffer_s;",
+                "    mad.lo.u32 %s, %t, 16, %s;",
+                "    st.shared.v2.b64 [%s], {%x, %y};",
+            ]
         elif space == "local":
             body += ["    mov.u32 %s, buffer_l;", "    st.local.v2.b64 [%s], {%x, %y};"]
         dot = "" if space == "generic" else "." + space
         for i, (t, bits, register, v) in enumerate(outs):
-            body += load_one(i, f"ld{dot}{'.v' + str(v) if v > 1 else ''}.{t}", address, register, v, t)
+            body += load_one(
+                i, f"ld{dot}{'.v' + str(v) if v > 1 else ''}.{t}", address, register, v, t
+            )
         results(case, data, outs)
         finish(case, body)
 
@@ -67,7 +98,9 @@ def load_one(i, text, address, register, v, t):
     out = [f"    .reg {kind}{register} {', '.join(names)};", f"    {text} {regs}, [{address}];"]
     out += pointer(f"out{i}", v * register // 8, register="%g")
     suffix = f"f{register}" if kind == ".f" else f"b{register}"
-    return out + [f"    st.global.{suffix} [%g + {k * register // 8}], {r};" for k, r in enumerate(names)]
+    return out + [
+        f"    st.global.{suffix} [%g + {k * register // 8}], {r};" for k, r in enumerate(names)
+    ]
 
 
 def results(case, data, outs):
@@ -97,53 +130,143 @@ def store_cases():
     words = [rng.randrange(1 << 64) for _ in range(64)]
     case = Case("st_widths", "st of every width and vector length", block=32)
     case.buffer("in", "in0", 8, words)
-    body = pointer("in0", 16) + ["    ld.global.v2.b64 {%x, %y}, [%p];", "    cvt.u32.u64 %a, %x;", "    cvt.u32.u64 %b, %y;"]
-    forms = [("st.global.b8", "%a", 1), ("st.global.u16", "%h", 2), ("st.global.b32", "%a", 4), ("st.global.b64", "%x", 8),
-             ("st.global.v2.b32", "{%a, %b}", 8), ("st.global.v4.b32", "{%a, %b, %a, %b}", 16), ("st.global.v2.b64", "{%x, %y}", 16),
-             ("st.global.v4.b8", "{%a, %b, %a, %b}", 4), ("st.global.v2.b16", "{%h, %h}", 4), ("st.volatile.global.b32", "%a", 4),
-             ("st.relaxed.gpu.global.b32", "%a", 4), ("st.release.sys.global.b64", "%x", 8), ("st.global.wb.b32", "%a", 4),
-             ("st.global.cs.b32", "%a", 4), ("st.global.L1::no_allocate.b32", "%a", 4), ("st.b32", "%a", 4)]
+    body = pointer("in0", 16) + [
+        "    ld.global.v2.b64 {%x, %y}, [%p];",
+        "    cvt.u32.u64 %a, %x;",
+        "    cvt.u32.u64 %b, %y;",
+    ]
+    forms = [
+        ("st.global.b8", "%a", 1),
+        ("st.global.u16", "%h", 2),
+        ("st.global.b32", "%a", 4),
+        ("st.global.b64", "%x", 8),
+        ("st.global.v2.b32", "{%a, %b}", 8),
+        ("st.global.v4.b32", "{%a, %b, %a, %b}", 16),
+        ("st.global.v2.b64", "{%x, %y}", 16),
+        ("st.global.v4.b8", "{%a, %b, %a, %b}", 4),
+        ("st.global.v2.b16", "{%h, %h}", 4),
+        ("st.volatile.global.b32", "%a", 4),
+        ("st.relaxed.gpu.global.b32", "%a", 4),
+        ("st.release.sys.global.b64", "%x", 8),
+        ("st.global.wb.b32", "%a", 4),
+        ("st.global.cs.b32", "%a", 4),
+        ("st.global.L1::no_allocate.b32", "%a", 4),
+        ("st.b32", "%a", 4),
+    ]
     body += ["    .reg .b16 %h;", "    cvt.u16.u32 %h, %a;"]
     for i, (text, source, size) in enumerate(forms):
         body += pointer(f"out{i}", size, register="%g") + [f"    {text} [%g], {source};"]
         out = []
         for lane in range(32):
             x, y = words[2 * lane], words[2 * lane + 1]
-            value = {"%a": x & M32, "%h": x & 0xFFFF, "%x": x, "{%a, %b}": (x & M32) | (y & M32) << 32,
-                     "{%a, %b, %a, %b}": ((x & M32) | (y & M32) << 32) * (1 + (1 << 64)) if size == 16 else
-                     ((x & 255) | (y & 255) << 8) * 0x10001, "{%x, %y}": x | y << 64, "{%h, %h}": (x & 0xFFFF) * 0x10001}[source]
+            value = {
+                "%a": x & M32,
+                "%h": x & 0xFFFF,
+                "%x": x,
+                "{%a, %b}": (x & M32) | (y & M32) << 32,
+                "{%a, %b, %a, %b}": (
+                    ((x & M32) | (y & M32) << 32) * (1 + (1 << 64))
+                    if size == 16
+                    else ((x & 255) | (y & 255) << 8) * 0x10001
+                ),
+                "{%x, %y}": x | y << 64,
+                "{%h, %h}": (x & 0xFFFF) * 0x10001,
+            }[source]
             out += list((value & (1 << 8 * size) - 1).to_bytes(size, "little"))
         case.buffer("out", f"out{i}", 1, out)
     finish(case, body)
     case = Case("ld_modifiers", "ld with cache, ordering and prefetch modifiers", block=32)
     case.buffer("in", "in0", 4, [w & M32 for w in words[:32]])
     body = pointer("in0", 4)
-    loads = ["ld.global.nc.b32", "ld.global.ca.b32", "ld.global.cg.b32", "ld.global.cs.b32", "ld.global.cv.b32", "ld.volatile.global.b32",
-             "ld.relaxed.gpu.global.b32", "ld.acquire.sys.global.b32", "ld.acquire.cta.global.b32", "ld.global.L1::evict_last.b32",
-             "ld.global.L2::128B.b32", "ld.weak.global.b32", "ld.b32", "ld.volatile.b32", "ldu.global.b32"]
+    loads = [
+        "ld.global.nc.b32",
+        "ld.global.ca.b32",
+        "ld.global.cg.b32",
+        "ld.global.cs.b32",
+        "ld.global.cv.b32",
+        "ld.volatile.global.b32",
+        "ld.relaxed.gpu.global.b32",
+        "ld.acquire.sys.global.b32",
+        "ld.acquire.cta.global.b32",
+        "ld.global.L1::evict_last.b32",
+        "ld.global.L2::128B.b32",
+        "ld.weak.global.b32",
+        "ld.b32",
+        "ld.volatile.b32",
+        "ldu.global.b32",
+    ]
     for i, text in enumerate(loads):
-        body += [f"    {text} %a, [%p];"] + pointer(f"out{i}", 4, register="%g") + ["    st.global.b32 [%g], %a;"]
+        body += (
+            [f"    {text} %a, [%p];"]
+            + pointer(f"out{i}", 4, register="%g")
+            + ["    st.global.b32 [%g], %a;"]
+        )
         case.buffer("out", f"out{i}", 4, [w & M32 for w in words[:32]])
     finish(case, body)
 
 
 def address_cases():
     """cvta, isspacep, generic addressing of shared and local memory, prefetch, fences."""
-    case = Case("address_spaces", "cvta, isspacep, generic access to shared and local memory", block=32)
+    case = Case(
+        "address_spaces", "cvta, isspacep, generic access to shared and local memory", block=32
+    )
     case.buffer("in", "in0", 4, [i * 0x01010101 for i in range(32)])
-    body = ["    .shared .align 4 .b8 word[128];", "    .local .align 4 .b8 own[8];"] + pointer("in0", 4)
-    body += ["    ld.global.b32 %a, [%p];", "    mov.u64 %d, word;", "    cvta.shared.u64 %d, %d;", "    mad.wide.u32 %d, %t, 4, %d;",
-             "    st.b32 [%d], %a;", "    bar.sync 0;", "    mov.u32 %s, word;", "    mad.lo.u32 %s, %t, 4, %s;", "    xor.b32 %s, %s, 4;",
-             "    ld.shared.b32 %b, [%s];", "    mov.u64 %x, own;", "    cvta.local.u64 %x, %x;", "    st.b32 [%x + 4], %b;",
-             "    cvta.to.local.u64 %y, %x;", "    ld.local.b32 %c, [%y + 4];", "    cvta.to.shared.u64 %z, %d;",
-             "    ld.shared.b32 %e, [%z];", "    prefetch.global.L2 [%p];", "    prefetch.global.L1 [%p];", "    membar.cta;", "    membar.gl;",
-             "    membar.sys;", "    fence.acq_rel.gpu;", "    fence.sc.cta;", "    fence.acq_rel.cluster;", "    fence.proxy.async;",
-             "    fence.proxy.alias;", "    fence.proxy.async.global;"]
+    body = ["    .shared .align 4 .b8 word[128];", "    .local .align 4 .b8 own[8];"] + pointer(
+        "in0", 4
+    )
+    body += [
+        "    ld.global.b32 %a, [%p];",
+        "    mov.u64 %d, word;",
+        "    cvta.shared.u64 %d, %d;",
+        "    mad.wide.u32 %d, %t, 4, %d;",
+        "    st.b32 [%d], %a;",
+        "    bar.sync 0;",
+        "    mov.u32 %s, word;",
+        "    mad.lo.u32 %s, %t, 4, %s;",
+        "    xor.b32 %s, %s, 4;",
+        "    ld.shared.b32 %b, [%s];",
+        "    mov.u64 %x, own;",
+        "    cvta.local.u64 %x, %x;",
+        "    st.b32 [%x + 4], %b;",
+        "    cvta.to.local.u64 %y, %x;",
+        "    ld.local.b32 %c, [%y + 4];",
+        "    cvta.to.shared.u64 %z, %d;",
+        "    ld.shared.b32 %e, [%z];",
+        "    prefetch.global.L2 [%p];",
+        "    prefetch.global.L1 [%p];",
+        "    membar.cta;",
+        "    membar.gl;",
+        "    membar.sys;",
+        "    fence.acq_rel.gpu;",
+        "    fence.sc.cta;",
+        "    fence.acq_rel.cluster;",
+        "    fence.proxy.async;",
+        "    fence.proxy.alias;",
+        "    fence.proxy.async.global;",
+    ]
     body += pointer("out0", 4, register="%g") + ["    st.global.b32 [%g], %c;"]
-    body += pointer("out1", 4, register="%g") + ["    st.global.b32 [%g], %e;", "    cvta.to.global.u64 %p, %p;", "    mov.b32 %a, 0;"]
-    for i, (space, address) in enumerate((("shared", "%d"), ("local", "%x"), ("global", "%p"), ("shared", "%p"), ("global", "%x"), ("local", "%d"))):
+    body += pointer("out1", 4, register="%g") + [
+        "    st.global.b32 [%g], %e;",
+        "    cvta.to.global.u64 %p, %p;",
+        "    mov.b32 %a, 0;",
+    ]
+    for i, (space, address) in enumerate(
+        (
+            ("shared", "%d"),
+            ("local", "%x"),
+            ("global", "%p"),
+            ("shared", "%p"),
+            ("global", "%x"),
+            ("local", "%d"),
+        )
+    ):
         body += [f"    isspacep.{space} %q, {address};", f"    @%q or.b32 %a, %a, {1 << i};"]
-    body += ["    isspacep.shared::cta %q, %d;", "    @%q or.b32 %a, %a, 64;", "    isspacep.shared::cluster %q, %d;", "    @%q or.b32 %a, %a, 128;"]
+    body += [
+        "    isspacep.shared::cta %q, %d;",
+        "    @%q or.b32 %a, %a, 64;",
+        "    isspacep.shared::cluster %q, %d;",
+        "    @%q or.b32 %a, %a, 128;",
+    ]
     body += pointer("out2", 4, register="%g") + ["    st.global.b32 [%g], %a;"]
     case.buffer("out", "out0", 4, [(i ^ 1) * 0x01010101 for i in range(32)])
     case.buffer("out", "out1", 4, [i * 0x01010101 for i in range(32)])
@@ -165,17 +288,30 @@ def atomic(op, t, old, x):
         return n.minmax(fmt, old, x, op == "max")
     if t in ("f16x2", "bf16x2"):
         half = t.removesuffix("x2")
-        return atomic(op, half, old & 0xFFFF, x & 0xFFFF) | atomic(op, half, old >> 16, x >> 16) << 16
+        return (
+            atomic(op, half, old & 0xFFFF, x & 0xFFFF) | atomic(op, half, old >> 16, x >> 16) << 16
+        )
     mask = (1 << bits) - 1
     s = lambda v: n.to_signed(v, bits) if t[0] == "s" else v
-    return {"add": lambda: old + x, "min": lambda: min(s(old), s(x)), "max": lambda: max(s(old), s(x)), "and": lambda: old & x,
-            "or": lambda: old | x, "xor": lambda: old ^ x, "exch": lambda: x, "inc": lambda: 0 if old >= x else old + 1,
-            "dec": lambda: x if old == 0 or old > x else old - 1}[op]() & mask
+    return {
+        "add": lambda: old + x,
+        "min": lambda: min(s(old), s(x)),
+        "max": lambda: max(s(old), s(x)),
+        "and": lambda: old & x,
+        "or": lambda: old | x,
+        "xor": lambda: old ^ x,
+        "exch": lambda: x,
+        "inc": lambda: 0 if old >= x else old + 1,
+        "dec": lambda: x if old == 0 or old > x else old - 1,
+    }[op]() & mask
 
 
 ATOMICS = [("add", t) for t in ("u32", "s32", "u64", "f32", "f64")]
 ATOMICS += [(o, t) for o in ("min", "max") for t in ("u32", "s32", "u64", "s64")]
-ATOMICS += [(o, t) for o in ("and", "or", "xor") for t in ("b32", "b64")] + [("inc", "u32"), ("dec", "u32")]
+ATOMICS += [(o, t) for o in ("and", "or", "xor") for t in ("b32", "b64")] + [
+    ("inc", "u32"),
+    ("dec", "u32"),
+]
 HALF_ATOMICS = [("add", t) for t in ("f16", "f16x2", "bf16", "bf16x2")]
 
 
@@ -220,7 +356,10 @@ def atomic_case(space, op, t):
         keep = lambda v: v if v >> 23 & 0xFF else v & 0x80000000
         old, x = [keep(v) for v in old], [keep(v) for v in x]
         tiny = [n.F32.decode(rule(a, b)) for a, b in zip(old, x)]
-        old = [0x3F800000 if k == "f" and 0 < v < n.F32.magnitude(1 << 23) else a for a, (k, _, v) in zip(old, tiny)]
+        old = [
+            0x3F800000 if k == "f" and 0 < v < n.F32.magnitude(1 << 23) else a
+            for a, (k, _, v) in zip(old, tiny)
+        ]
     after = [rule(a, b) for a, b in zip(old, x)]
     half = ".noftz" if t in ("f16", "f16x2", "bf16", "bf16x2") else ""
     dot = "" if space == "generic" else "." + space
@@ -229,13 +368,24 @@ def atomic_case(space, op, t):
     case.buffer("inout", "memory", size, old, after)
     case.buffer("inout", "memory2", size, old, after)
     case.buffer("out", "before", size, old)
-    body = [f"    .shared .align 8 .b8 buffer[{2 * size * count}];", f"    .reg .b{8 * size} %v, %w, %u;"]
-    body += pointer("in0", size) + [f"    ld.global.b{8 * size} %v, [%p];"] + pointer("memory", size) + pointer("memory2", size, register="%d")
+    body = [
+        f"    .shared .align 8 .b8 buffer[{2 * size * count}];",
+        f"    .reg .b{8 * size} %v, %w, %u;",
+    ]
+    body += (
+        pointer("in0", size)
+        + [f"    ld.global.b{8 * size} %v, [%p];"]
+        + pointer("memory", size)
+        + pointer("memory2", size, register="%d")
+    )
     targets = ("[%p]", "[%d]")
     if space == "shared":
         body += ["    mov.u32 %s, buffer;", f"    mad.lo.u32 %s, %t, {size}, %s;"]
         for k, source in enumerate(("%p", "%d")):
-            body += [f"    ld.global.b{8 * size} %w, [{source}];", f"    st.shared.b{8 * size} [%s + {k * size * count}], %w;"]
+            body += [
+                f"    ld.global.b{8 * size} %w, [{source}];",
+                f"    st.shared.b{8 * size} [%s + {k * size * count}], %w;",
+            ]
         targets = ("[%s]", f"[%s + {size * count}]")
     body.append(f"    atom{dot}.{op}{half}.{t} %u, {targets[0]}, %v;")
     if op == "exch":
@@ -244,7 +394,10 @@ def atomic_case(space, op, t):
         body.append(f"    red.relaxed.gpu{dot}.{op}{half}.{t} {targets[1]}, %v;")
     if space == "shared":
         for k, target in enumerate(("%p", "%d")):
-            body += [f"    ld.shared.b{8 * size} %w, {targets[k]};", f"    st.global.b{8 * size} [{target}], %w;"]
+            body += [
+                f"    ld.shared.b{8 * size} %w, {targets[k]};",
+                f"    st.global.b{8 * size} [{target}], %w;",
+            ]
     body += pointer("before", size, register="%g") + [f"    st.global.b{8 * size} [%g], %u;"]
     finish(case, body)
 
@@ -257,15 +410,31 @@ def cas_case(space):
         case = Case(f"atom_{space}_cas_{t}", f"atom.cas.{t}, {space}", block=64)
         case.buffer("in", "in0", size, expect)
         case.buffer("in", "in1", size, new)
-        case.buffer("inout", "memory", size, old, [b if e == o else o for o, e, b in zip(old, expect, new)])
+        case.buffer(
+            "inout", "memory", size, old, [b if e == o else o for o, e, b in zip(old, expect, new)]
+        )
         case.buffer("out", "before", size, old)
-        body = [f"    .shared .align 8 .b8 buffer[{size * 64}];", f"    .reg .b{8 * size} %v, %w, %u;"]
-        body += pointer("in0", size) + [f"    ld.global.b{8 * size} %v, [%p];"] + pointer("in1", size) + [f"    ld.global.b{8 * size} %w, [%p];"]
+        body = [
+            f"    .shared .align 8 .b8 buffer[{size * 64}];",
+            f"    .reg .b{8 * size} %v, %w, %u;",
+        ]
+        body += (
+            pointer("in0", size)
+            + [f"    ld.global.b{8 * size} %v, [%p];"]
+            + pointer("in1", size)
+            + [f"    ld.global.b{8 * size} %w, [%p];"]
+        )
         body += pointer("memory", size)
         if space == "shared":
-            body += ["    mov.u32 %s, buffer;", f"    mad.lo.u32 %s, %t, {size}, %s;", f"    ld.global.b{8 * size} %u, [%p];",
-                     f"    st.shared.b{8 * size} [%s], %u;", f"    atom.shared.cas.{t} %u, [%s], %v, %w;", f"    ld.shared.b{8 * size} %w, [%s];",
-                     f"    st.global.b{8 * size} [%p], %w;"]
+            body += [
+                "    mov.u32 %s, buffer;",
+                f"    mad.lo.u32 %s, %t, {size}, %s;",
+                f"    ld.global.b{8 * size} %u, [%p];",
+                f"    st.shared.b{8 * size} [%s], %u;",
+                f"    atom.shared.cas.{t} %u, [%s], %v, %w;",
+                f"    ld.shared.b{8 * size} %w, [%s];",
+                f"    st.global.b{8 * size} [%p], %w;",
+            ]
         else:
             body.append(f"    atom.acq_rel.sys.global.cas.{t} %u, [%p], %v, %w;")
         body += pointer("before", size, register="%g") + [f"    st.global.b{8 * size} [%g], %u;"]
@@ -274,16 +443,34 @@ def cas_case(space):
 
 def contended_case():
     """All threads on one word: the sum is defined, and the values returned by exch and inc are a permutation."""
-    case = Case("atom_contended", "64 threads of 3 CTAs add to, or and count on the same words", block=64, grid=3)
-    case.buffer("inout", "memory", 4, [5, 0, 0xFFFFFFFF, 0], [5 + 3 * sum(range(64)), 192, 0xFFFFFFFF ^ 0, 0x3F])
-    body = ["    ld.param.u64 %p, [memory];", "    red.global.add.u32 [%p], %t;", "    atom.global.add.u32 %a, [%p + 4], 1;",
-            "    atom.global.max.u32 %a, [%p + 8], %t;", "    red.global.or.b32 [%p + 12], %t;"]
+    case = Case(
+        "atom_contended",
+        "64 threads of 3 CTAs add to, or and count on the same words",
+        block=64,
+        grid=3,
+    )
+    case.buffer(
+        "inout",
+        "memory",
+        4,
+        [5, 0, 0xFFFFFFFF, 0],
+        [5 + 3 * sum(range(64)), 192, 0xFFFFFFFF ^ 0, 0x3F],
+    )
+    body = [
+        "    ld.param.u64 %p, [memory];",
+        "    red.global.add.u32 [%p], %t;",
+        "    atom.global.add.u32 %a, [%p + 4], 1;",
+        "    atom.global.max.u32 %a, [%p + 8], %t;",
+        "    red.global.or.b32 [%p + 12], %t;",
+    ]
     finish(case, body)
 
 
 def vector_atomic_case():
     old, x = values("f32", 64, 5), values("f32", 64, 6)
-    clean = lambda v: [0x3F800000 if not 0x30000000 < (w & 0x7FFFFFFF) < 0x50000000 else w for w in v]
+    clean = lambda v: [
+        0x3F800000 if not 0x30000000 < (w & 0x7FFFFFFF) < 0x50000000 else w for w in v
+    ]
     old, x = clean(old), clean(x)
     after = [atomic("add", "f32", a, b) for a, b in zip(old, x)]
     for v in (2, 4):
@@ -293,8 +480,14 @@ def vector_atomic_case():
         case.buffer("inout", "memory2", 4, old, after)
         case.buffer("out", "before", 4, old)
         names = lambda r: "{" + ", ".join(f"%{r}{i}" for i in range(v)) + "}"
-        body = ["    .reg .f32 %v<4>, %w<4>;"] + pointer("in0", 4 * v) + [f"    ld.global.v{v}.f32 {names('v')}, [%p];"]
-        body += pointer("memory", 4 * v) + [f"    atom.global.v{v}.f32.add {names('w')}, [%p], {names('v')};"]
+        body = (
+            ["    .reg .f32 %v<4>, %w<4>;"]
+            + pointer("in0", 4 * v)
+            + [f"    ld.global.v{v}.f32 {names('v')}, [%p];"]
+        )
+        body += pointer("memory", 4 * v) + [
+            f"    atom.global.v{v}.f32.add {names('w')}, [%p], {names('v')};"
+        ]
         body += pointer("memory2", 4 * v) + [f"    red.global.v{v}.f32.add [%p], {names('v')};"]
         body += pointer("before", 4 * v) + [f"    st.global.v{v}.f32 [%p], {names('w')};"]
         finish(case, body)
@@ -308,11 +501,26 @@ def cp_async_cases():
     data = [rng.randrange(1 << 32) for _ in range(128)]
     case = Case("cp_async", "cp.async of 4, 8, 16 bytes, zero fill, groups, wait_all", block=32)
     case.buffer("in", "in0", 4, data)
-    forms = [("cp.async.ca.shared.global", 4, ""), ("cp.async.ca.shared.global", 8, ""), ("cp.async.ca.shared.global", 16, ""),
-             ("cp.async.cg.shared.global", 16, ""), ("cp.async.ca.shared.global", 4, "0"), ("cp.async.ca.shared::cta.global", 16, "5"),
-             ("cp.async.cg.shared.global.L2::128B", 16, "12"), ("cp.async.cg.shared.global", 16, "0")]
-    body = ["    .shared .align 16 .b8 buffer[4096];", "    mov.u32 %s, buffer;", "    mad.lo.u32 %s, %t, 16, %s;"] + pointer("in0", 16)
-    body += [f"    st.shared.b32 [%s + {512 * i + 4 * k}], 0x77777777;" for i in range(len(forms)) for k in range(4)]
+    forms = [
+        ("cp.async.ca.shared.global", 4, ""),
+        ("cp.async.ca.shared.global", 8, ""),
+        ("cp.async.ca.shared.global", 16, ""),
+        ("cp.async.cg.shared.global", 16, ""),
+        ("cp.async.ca.shared.global", 4, "0"),
+        ("cp.async.ca.shared::cta.global", 16, "5"),
+        ("cp.async.cg.shared.global.L2::128B", 16, "12"),
+        ("cp.async.cg.shared.global", 16, "0"),
+    ]
+    body = [
+        "    .shared .align 16 .b8 buffer[4096];",
+        "    mov.u32 %s, buffer;",
+        "    mad.lo.u32 %s, %t, 16, %s;",
+    ] + pointer("in0", 16)
+    body += [
+        f"    st.shared.b32 [%s + {512 * i + 4 * k}], 0x77777777;"
+        for i in range(len(forms))
+        for k in range(4)
+    ]
     for i, (text, size, count) in enumerate(forms):
         body.append(f"    {text} [%s + {512 * i}], [%p], {size}{', ' + count if count else ''};")
         if i == 3:
@@ -323,22 +531,51 @@ def cp_async_cases():
             kept = int(count) if count else size
             raw += list(source[:kept] + bytes(size - kept) + b"\x77" * (16 - size))
         case.buffer("out", f"out{i}", 1, raw)
-    body += ["    cp.async.commit_group;", "    cp.async.wait_group 1;", "    cp.async.wait_group 0;", "    cp.async.wait_all;"]
+    body += [
+        "    cp.async.commit_group;",
+        "    cp.async.wait_group 1;",
+        "    cp.async.wait_group 0;",
+        "    cp.async.wait_all;",
+    ]
     for i in range(len(forms)):
-        body += [f"    ld.shared.v2.b64 {{%x, %y}}, [%s + {512 * i}];"] + pointer(f"out{i}", 16, register="%g") + ["    st.global.v2.b64 [%g], {%x, %y};"]
+        body += (
+            [f"    ld.shared.v2.b64 {{%x, %y}}, [%s + {512 * i}];"]
+            + pointer(f"out{i}", 16, register="%g")
+            + ["    st.global.v2.b64 [%g], {%x, %y};"]
+        )
     finish(case, body)
     for noinc in ("", ".noinc"):
-        case = Case(f"cp_async_mbarrier{noinc.replace('.', '_')}", f"cp.async.mbarrier.arrive{noinc}", block=32)
+        case = Case(
+            f"cp_async_mbarrier{noinc.replace('.', '_')}",
+            f"cp.async.mbarrier.arrive{noinc}",
+            block=32,
+        )
         case.buffer("in", "in0", 4, data[:32])
         case.buffer("out", "out0", 4, data[31::-1])
-        body = ["    .shared .align 8 .b8 barrier[8];", "    .shared .align 16 .b8 buffer[128];", "    setp.ne.u32 %q, %t, 0;",
-                "    @!%q mbarrier.init.shared.b64 [barrier], 32;", "    bar.sync 0;", "    mov.u32 %s, buffer;",
-                "    mad.lo.u32 %s, %t, 4, %s;"] + pointer("in0", 4)
-        body += ["    cp.async.ca.shared.global [%s], [%p], 4;", f"    cp.async.mbarrier.arrive{noinc}.shared.b64 [barrier];"]
+        body = [
+            "    .shared .align 8 .b8 barrier[8];",
+            "    .shared .align 16 .b8 buffer[128];",
+            "    setp.ne.u32 %q, %t, 0;",
+            "    @!%q mbarrier.init.shared.b64 [barrier], 32;",
+            "    bar.sync 0;",
+            "    mov.u32 %s, buffer;",
+            "    mad.lo.u32 %s, %t, 4, %s;",
+        ] + pointer("in0", 4)
+        body += [
+            "    cp.async.ca.shared.global [%s], [%p], 4;",
+            f"    cp.async.mbarrier.arrive{noinc}.shared.b64 [barrier];",
+        ]
         if not noinc:
             body.append("    mbarrier.arrive.shared.b64 %x, [barrier];")
-        body += ["wait:", "    mbarrier.try_wait.parity.shared.b64 %q, [barrier], 0;", "    @!%q bra wait;", "    mov.u32 %s, buffer;",
-                 "    sub.u32 %a, 31, %t;", "    mad.lo.u32 %s, %a, 4, %s;", "    ld.shared.b32 %b, [%s];"]
+        body += [
+            "wait:",
+            "    mbarrier.try_wait.parity.shared.b64 %q, [barrier], 0;",
+            "    @!%q bra wait;",
+            "    mov.u32 %s, buffer;",
+            "    sub.u32 %a, 31, %t;",
+            "    mad.lo.u32 %s, %a, 4, %s;",
+            "    ld.shared.b32 %b, [%s];",
+        ]
         body += pointer("out0", 4) + ["    st.global.b32 [%p], %b;"]
         finish(case, body)
 

@@ -213,9 +213,31 @@ def minmax(fmt, a, b, largest, nan=False, xorsign=False):
 def edge_floats(fmt):
     """Bit patterns where something goes wrong: zeros, subnormals, units in the last place, overflow, NaN."""
     one, man = fmt.bias << fmt.man, 1 << fmt.man
-    codes = [0, 1, man - 1, man, man + 1, one - 1, one, one + 1, one + man // 2, one + man, one + man + man // 2,
-             one + (fmt.man // 2) * man, fmt.inf - 1, fmt.inf - man, fmt.inf, fmt.inf + 1, fmt.inf + man // 2,
-             one - man, one - (fmt.man + 1) * man, one + (fmt.man + 1) * man, 2 * man - 1, man // 2, 3 * man - 2]
+    codes = [
+        0,
+        1,
+        man - 1,
+        man,
+        man + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + man // 2,
+        one + man,
+        one + man + man // 2,
+        one + (fmt.man // 2) * man,
+        fmt.inf - 1,
+        fmt.inf - man,
+        fmt.inf,
+        fmt.inf + 1,
+        fmt.inf + man // 2,
+        one - man,
+        one - (fmt.man + 1) * man,
+        one + (fmt.man + 1) * man,
+        2 * man - 1,
+        man // 2,
+        3 * man - 2,
+    ]
     return [c | s for c in codes for s in (0, fmt.sign_bit)]
 
 
@@ -246,8 +268,27 @@ def float_inputs(fmt, operands, count, seed):
 def int_inputs(bits, operands, count, seed):
     rng = random.Random(f"int {bits} {operands} {seed}")
     top = 1 << (bits - 1)
-    edges = [0, 1, 2, 3, top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0x55555555_55555555 % (2 * top),
-             0xAAAAAAAA_AAAAAAAA % (2 * top), 7, 31, 32, 33, bits - 1, bits, 255 % (2 * top), top // 2]
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        top - 1,
+        top,
+        top + 1,
+        2 * top - 1,
+        2 * top - 2,
+        0x55555555_55555555 % (2 * top),
+        0xAAAAAAAA_AAAAAAAA % (2 * top),
+        7,
+        31,
+        32,
+        33,
+        bits - 1,
+        bits,
+        255 % (2 * top),
+        top // 2,
+    ]
 
     def draw():
         kind = rng.randrange(3)
