@@ -81,7 +81,7 @@ static bool open_folder(pg_cache *cache)
                               .in_child = forget_parents_counts,
                               .in_child_arg = cache};
     pg_locks_init(&cache->locks, cache->folder.root);
-    atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + 60000);
+    atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + PG_CACHE_FLUSH_MS);
     return true;
 }
 

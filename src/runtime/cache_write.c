@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 300000, FLUSH_EVERY_MS = 60000 };
+enum { PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 300000 };
 
 int64_t pg_cache_monotonic_ms(void)
 {
@@ -106,7 +106,7 @@ void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_
         publish_or_note(cache, (pg_str){key, key_size}, &bytes);
     pg_buf_fini(&bytes);
     if (now >= atomic_load(&cache->flush_after_ms)) {
-        atomic_store(&cache->flush_after_ms, now + FLUSH_EVERY_MS);
+        atomic_store(&cache->flush_after_ms, now + PG_CACHE_FLUSH_MS);
         pg_cache_flush_counts(cache);
     }
 }
