@@ -3,7 +3,7 @@
 #include "emulator/control.h"
 #include "emulator/decode_layout.h"
 
-enum { RECURSION_STACK = 16 * 1024, REG_CLASSES = 4 };
+enum { RECURSION_STACK = 16 * 1024, MAX_CALL_NESTING = 1000 };
 
 static uint64_t align_up(uint64_t x, uint64_t align)
 {
@@ -163,6 +163,7 @@ typedef struct call_walk {
     pg_decoder *d;
     uint8_t *state;  /* 0 new, 1 on the path, 2 done */
     uint64_t *depth; /* bytes from this function down */
+    uint32_t nesting;
     bool recursion;
 } call_walk;
 
@@ -170,6 +171,8 @@ static void walk_calls(call_walk *c, uint32_t function)
 {
     const pg_ptx_function *f = &c->d->module->functions[function];
     uint64_t below = 0;
+    if (c->nesting++ > MAX_CALL_NESTING)
+        pg_decode_fail(c->d, "its calls nest deeper than %d functions", MAX_CALL_NESTING);
     c->state[function] = 1;
     for (uint32_t i = 0; i < f->n_code; i++)
         for (uint32_t k = 0; k < f->code[i].n_operands; k++) {
@@ -178,12 +181,13 @@ static void walk_calls(call_walk *c, uint32_t function)
                 continue;
             if (c->state[o->index] == 1)
                 c->recursion = true;
-            if (c->state[o->index] == 0)
+            if (c->state[o->index] == 0 && c->d->status == PTXGEN_OK)
                 walk_calls(c, o->index);
             below = c->depth[o->index] > below ? c->depth[o->index] : below;
         }
     c->depth[function] = below + c->d->layout->functions[function].layout->frame_bytes;
     c->state[function] = 2;
+    c->nesting--;
 }
 
 static uint32_t stack_bytes(pg_decoder *d)

@@ -56,9 +56,9 @@ typedef struct pg_worker {
     uint64_t *op_counts; /* warp instructions per op */
     uint64_t space_read[PG_MEM_COUNT], space_written[PG_MEM_COUNT]; /* bytes */
     uint64_t instructions;
-    uint64_t now;   /* scheduling rounds: the clock of nanosleep and %clock */
+    uint64_t now;      /* scheduling rounds: the clock of nanosleep and %clock */
     void *mma_scratch; /* of wgmma_op.c, NULL until the first wgmma */
-    pg_buffer last; /* the buffer of the last global access */
+    pg_buffer last;    /* the buffer of the last global access */
 } pg_worker;
 
 /* ---- schedule.c ---- */
@@ -71,7 +71,7 @@ void pg_wake(pg_warp *w, pg_group *g);
 /* Wakes every group of the CTA that waits for (kind, key). */
 void pg_wake_all(pg_cta *cta, pg_wait_kind kind, uint64_t key);
 /* A barrier was asked in vain: counts towards a deadlock. */
-void pg_note_poll(pg_warp *w);
+void pg_note_poll(pg_warp *w, const pg_op *op, uint32_t offset);
 /* Sets what the running group waits for and returns PG_AGAIN or PG_WAIT. */
 pg_step pg_block(pg_warp *w, pg_wait wait);
 static inline pg_group *pg_running_group(pg_warp *w)

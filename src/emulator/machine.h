@@ -121,6 +121,8 @@ struct pg_warp {
     uint32_t chosen; /* index of the running group */
     uint32_t polls;  /* vain polls of barriers while cluster->progress was polls_progress */
     uint64_t polls_progress;
+    const pg_op *polled; /* the last such instruction, and the shared offset of the barrier */
+    uint32_t polled_offset;
     uint32_t carry; /* the CC flag of add.cc and relatives, one bit a lane */
     bool runnable;  /* some group waits for nothing */
     pg_group groups[PG_MAX_GROUPS];

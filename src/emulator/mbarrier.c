@@ -284,7 +284,7 @@ pg_step pg_op_mbarrier_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_pred_write(w, op->p, lanes, done);
     if (done == lanes)
         return PG_NEXT;
-    pg_note_poll(w);
+    pg_note_poll(w, op, b->offset);
     return PG_YIELD;
 }
 

@@ -119,9 +119,9 @@ void pg_stop_memory(pg_launch *launch, size_t bytes)
 
 static void append_waits(const pg_warp *w, pg_buf *out)
 {
-    static const char *const what[] = {[PG_WAIT_NONE] = "polls",
+    static const char *const what[] = {[PG_WAIT_NONE] = "runs",
                                        [PG_WAIT_LANES] = "waits for other lanes",
-                                       [PG_WAIT_BARRIER] = "waits at a barrier",
+                                       [PG_WAIT_BARRIER] = "waits at barrier",
                                        [PG_WAIT_CLUSTER] = "waits for the cluster",
                                        [PG_WAIT_MBARRIER] = "waits for an mbarrier",
                                        [PG_WAIT_ASYNC] = "waits for a group of copies",
@@ -129,14 +129,18 @@ static void append_waits(const pg_warp *w, pg_buf *out)
     const pg_op *ops = w->launch->program->ops;
     for (uint32_t i = 0; i < w->group_count; i++) {
         const pg_group *g = &w->groups[i];
-        const pg_op *op = &ops[g->pc];
-        pg_buf_printf(out, "; CTA rank %u warp %u lanes 0x%x %s at line %u (%s)", w->cta->rank,
-                      w->index, g->lanes, what[g->wait.kind], op->line,
-                      pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
-        if (g->wait.kind == PG_WAIT_BARRIER)
+        const bool polls = g->wait.kind == PG_WAIT_NONE && w->polled;
+        const pg_wait_kind kind = polls ? PG_WAIT_MBARRIER : g->wait.kind;
+        const pg_op *op = polls ? w->polled : &ops[g->pc];
+        pg_buf_printf(out, "; CTA rank %u warp %u lanes 0x%x %s", w->cta->rank, w->index, g->lanes,
+                      what[kind]);
+        if (kind == PG_WAIT_BARRIER)
             pg_buf_printf(out, " %u", (unsigned)g->wait.key);
-        if (g->wait.kind == PG_WAIT_MBARRIER)
-            pg_buf_printf(out, " at shared offset %u", (unsigned)g->wait.key);
+        if (kind == PG_WAIT_MBARRIER)
+            pg_buf_printf(out, " at shared offset %u",
+                          polls ? w->polled_offset : (unsigned)g->wait.key);
+        pg_buf_printf(out, " at line %u (%s)", op->line,
+                      pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
     }
 }
 
@@ -174,7 +178,10 @@ void pg_report_deadlock(pg_cluster *c)
             const pg_warp *w = &c->ctas[i].warps[k];
             append_waits(w, &text);
             if (!line && w->group_count)
-                line = (int)c->launch->program->ops[w->groups[0].pc].line;
+                line = (int)(w->polled && w->groups[0].wait.kind == PG_WAIT_NONE
+                                 ? w->polled
+                                 : &c->launch->program->ops[w->groups[0].pc])
+                           ->line;
         }
     pg_log_line(c->launch->log, PTXGEN_LOG_ERROR, "%s", pg_buf_text(&text));
     fail_launch(c->launch, PTXGEN_EEMULATOR, line, pg_buf_text(&text));

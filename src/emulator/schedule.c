@@ -256,8 +256,10 @@ static void time_out_waits(pg_cluster *c)
         }
 }
 
-void pg_note_poll(pg_warp *w)
+void pg_note_poll(pg_warp *w, const pg_op *op, uint32_t offset)
 {
+    w->polled = op;
+    w->polled_offset = offset;
     const uint64_t progress = w->cta->cluster->progress;
     w->polls = w->polls_progress == progress ? w->polls + 1 : 1;
     w->polls_progress = progress;
