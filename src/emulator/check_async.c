@@ -403,7 +403,7 @@ void pg_check_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_warp_check *k = pg_warp_check_of(w);
     pg_cluster *c = w->cta->cluster;
-    bool any_own = false, any_other = false;
+    bool any_own = false;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         any_own |= k->bulk_issued[l] != 0;
@@ -417,16 +417,8 @@ void pg_check_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         if (k->bulk_waited[l] < done)
             k->bulk_waited[l] = done;
     }
-    for (uint32_t i = 0; i < w->cta->warp_count && !any_own; i++)
-        for (int l = 0; l < PG_LANES; l++)
-            any_other |= pg_cta_check_of(w->cta)->warps[i].bulk_issued[l] >
-                         pg_cta_check_of(w->cta)->warps[i].bulk_waited[l];
-    if (!any_own && any_other)
-        pg_check_complain(w, op, (uint32_t)__builtin_ctz(lanes),
-                          PTXGEN_EMULATOR_REPORT_FOREIGN_BULK_GROUP,
-                          "this thread has issued no bulk store, so it waits for nothing; another "
-                          "thread's copies are "
-                          "still in flight");
+    if (!any_own)
+        pg_cta_check_of(w->cta)->vain_wait = op;
 }
 
 void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
@@ -472,13 +464,19 @@ void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 void pg_check_exit(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_warp_check *k = pg_warp_check_of(w);
+    const pg_op *vain = pg_cta_check_of(w->cta)->vain_wait;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        if (k->bulk_issued[l] > k->bulk_waited[l])
-            pg_check_complain(
-                w, op, (uint32_t)l, PTXGEN_EMULATOR_REPORT_EXIT_IN_FLIGHT,
-                "the thread exits without waiting for its bulk stores, which may still read shared "
-                "memory");
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        if (k->bulk_issued[l] <= k->bulk_waited[l])
+            continue;
+        pg_check_complain(w, op, l, PTXGEN_EMULATOR_REPORT_EXIT_IN_FLIGHT,
+                          "the thread exits without waiting for its bulk stores, which may still "
+                          "read shared memory");
+        if (vain)
+            pg_check_complain(w, vain, l, PTXGEN_EMULATOR_REPORT_FOREIGN_BULK_GROUP,
+                              "this wait was executed by threads that had issued no bulk store, so "
+                              "it waited for nothing; the thread named here issued some and never "
+                              "waited");
     }
 }
 

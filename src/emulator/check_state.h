@@ -103,6 +103,7 @@ typedef struct pg_cta_check {
     pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
     pg_knowledge barrier[PG_NAMED_BARRIERS];
     pg_warp_check *warps;
+    const pg_op *vain_wait; /* the last bulk wait_group of threads that had issued nothing */
 } pg_cta_check;
 
 typedef struct pg_cluster_check {
