@@ -65,12 +65,42 @@ static const char scatter_ptx[] =
     "    add.u32 %r1, %r1, %r2;\n    bra LOOP;\n"
     "DONE:\n    cp.async.bulk.wait_group 0;\n    ret;\n}\n";
 
+/* m64n256k16, f16 into f32, both operands in shared memory: the accumulator registers are listed by this. */
+static const char *wgmma_ptx(char *text, size_t size)
+{
+    char list[1200] = "";
+    for (int i = 0; i < 128; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%%f%d", i ? ", " : "", i);
+    snprintf(text, size,
+             ".version 8.0\n.target sm_90a\n.address_size 64\n"
+             ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
+             "    .reg .b32 %%r<4>;\n    .reg .b64 %%d<6>;\n    .reg .f32 %%f<128>;\n    .reg "
+             ".pred %%p<3>;\n"
+             "    .shared .align 128 .b8 buf[16384];\n    ld.param.u64 %%d3, [out];\n    "
+             "ld.param.u32 %%r0, [n];\n"
+             "    mov.u32 %%r1, %%tid.x;\n    mov.u32 %%r2, buf;\n    shr.u32 %%r3, %%r2, 4;\n"
+             "    cvt.u64.u32 %%d1, %%r3;\n    or.b64 %%d1, %%d1, 0x0000001000080000;\n    add.u64 "
+             "%%d2, %%d1, 128;\n"
+             "    setp.eq.u32 %%p1, 0, 0;\n    fence.proxy.async.shared::cta;\n    bar.sync 0;\n"
+             "LOOP:\n    wgmma.fence.sync.aligned;\n"
+             "    wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {%s}, %%d1, %%d2, %%p1, 1, "
+             "1, 0, 0;\n"
+             "    wgmma.commit_group.sync.aligned;\n    wgmma.wait_group.sync.aligned 0;\n"
+             "    sub.u32 %%r0, %%r0, 1;\n    setp.ne.u32 %%p2, %%r0, 0;\n    @%%p2 bra LOOP;\n"
+             "    mul.wide.u32 %%d4, %%r1, 4;\n    add.u64 %%d3, %%d3, %%d4;\n    st.global.f32 "
+             "[%%d3], %%f0;\n"
+             "    ret;\n}\n",
+             list);
+    return text;
+}
+
 typedef struct job {
     const char *name, *ptx, *unit;
     uint32_t grid, block;
     void *args[4];
     unsigned arg_count;
-    double bytes; /* 0: count thread instructions */
+    double work; /* bytes or operations; 0: count thread instructions */
+    bool exact;  /* tensor cores bit for bit */
 } job;
 
 typedef struct memory {
@@ -90,7 +120,11 @@ static double seconds(void)
 /* Units per second; negative when it failed. */
 static double measure(const job *j, const memory *buffers, size_t count, bool check)
 {
-    const ptxgen_emulator_config config = {.size = sizeof config, .threads = 1, .check = check};
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .threads = 1,
+                                           .check = check,
+                                           .arithmetic = j->exact ? PTXGEN_EMULATOR_EXACT
+                                                                  : PTXGEN_EMULATOR_FAST};
     ptxgen_emulator *emu;
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
@@ -112,8 +146,8 @@ static double measure(const job *j, const memory *buffers, size_t count, bool ch
         if (ptxgen_emulator_run(entry, &launch, &err) == PTXGEN_OK) {
             ptxgen_emulator_stats s;
             ptxgen_emulator_get_stats(emu, &s);
-            rate = (j->bytes > 0 ? j->bytes : 32.0 * (double)s.warp_instructions) /
-                   (seconds() - start);
+            rate =
+                (j->work > 0 ? j->work : 32.0 * (double)s.warp_instructions) / (seconds() - start);
         }
         ptxgen_emulator_unload(module);
     }
@@ -131,7 +165,9 @@ int main(int argc, char **argv)
     void *out = aligned_alloc(1024, (size_t)OUT_ROWS * ROW),
          *src = aligned_alloc(1024, (size_t)ROWS * ROW);
     uint64_t *index = malloc(ROWS * sizeof *index);
-    uint32_t loops = 20000, few = 40000, rows = ROWS;
+    enum { MMAS = 400 };
+    char mma[8192];
+    uint32_t mmas = MMAS, loops = 20000, few = 40000, rows = ROWS;
     memset(out, 0, (size_t)OUT_ROWS * ROW);
     memset(src, 0, (size_t)ROWS * ROW);
     for (uint32_t i = 0; i < ROWS; i++)
@@ -147,7 +183,8 @@ int main(int argc, char **argv)
          256,
          {(void *)&out, &loops},
          2,
-         0},
+         0,
+         false},
         {"loads and stores",
          memory_ptx,
          "G thread instructions/s",
@@ -155,7 +192,8 @@ int main(int argc, char **argv)
          256,
          {(void *)&out, &few},
          2,
-         0},
+         0,
+         false},
         {"scatter-add, 64 MiB of rows",
          scatter_ptx,
          "GB/s",
@@ -163,7 +201,26 @@ int main(int argc, char **argv)
          32,
          {(void *)&out, (void *)&src, (void *)&index, &rows},
          4,
-         (double)ROWS * ROW},
+         (double)ROWS * ROW,
+         false},
+        {"wgmma f16, fast",
+         wgmma_ptx(mma, sizeof mma),
+         "GFLOP/s",
+         1,
+         128,
+         {(void *)&out, &mmas},
+         2,
+         2.0 * 64 * 256 * 16 * MMAS,
+         false},
+        {"wgmma f16, exact",
+         mma,
+         "GFLOP/s",
+         1,
+         128,
+         {(void *)&out, &mmas},
+         2,
+         2.0 * 64 * 256 * 16 * MMAS,
+         true},
     };
     printf("%-30s %12s %12s %10s\n", "", "fast", "checked", "slowdown");
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
