@@ -230,11 +230,6 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
 
 /* ---- fences ---- */
 
-void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    (void)w, (void)op, (void)lanes;
-}
-
 void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_cluster *c = w->cta->cluster;

@@ -15,8 +15,7 @@ typedef struct pg_checked_access {
 } pg_checked_access;
 void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access);
 
-/* Fences: fence and membar; fence.proxy.async; fence.mbarrier_init; griddepcontrol.wait. */
-void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
+/* Fences: fence.proxy.async; fence.mbarrier_init; griddepcontrol.wait. */
 void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_init_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_grid_wait(pg_warp *w, uint32_t lanes);

@@ -9,7 +9,6 @@
 typedef struct pg_function_info {
     bool reachable;
     pg_row *reg_rows;     /* by register number: row, or predicate index + 1 */
-    uint64_t *var_offset; /* unused here: see pg_layout.frame_offset */
     pg_function_layout *layout;
 } pg_function_info;
 

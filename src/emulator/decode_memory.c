@@ -186,8 +186,7 @@ static pg_step fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (w->launch->host_threads > 1)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (w->launch->checker)
-        pg_check_fence(w, op, lanes);
+    (void)op, (void)lanes;
     return PG_NEXT;
 }
 

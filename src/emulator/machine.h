@@ -183,8 +183,7 @@ struct pg_cluster {
     uint64_t cluster_phase; /* completed phases of barrier.cluster */
     uint64_t progress;      /* counts everything that could let another warp go on */
     uint64_t executed;      /* warp instructions */
-    char *memory;           /* one block: everything of the cluster; see cluster.c */
-    size_t memory_bytes;
+    size_t memory_bytes;    /* of the block that holds the whole cluster; see cluster.c */
     pg_async *pending_first, *pending_last; /* asynchronous operations in issue order */
     uint32_t pending_count;
     void *check;
@@ -198,7 +197,6 @@ typedef struct pg_buffer {
     bool writable;
     bool uninitialized; /* content undefined at the start of the launch */
     bool dependent;     /* written by the grid that this one depends on (griddepcontrol) */
-    uint8_t *shadow;    /* checking mode: per byte state */
 } pg_buffer;
 
 #endif

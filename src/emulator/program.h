@@ -101,8 +101,6 @@ struct pg_program {
     uint32_t entry_count;
     const pg_function_layout *functions;
     uint32_t function_count;
-    bool has_calls;
-    char **globals; /* module variables (.global, .const): host memory, one block */
 };
 
 /* Rows. */
