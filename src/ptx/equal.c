@@ -20,9 +20,8 @@ static bool same_operands(const pg_ptx_operand *a, const pg_ptx_operand *b, uint
 {
     for (uint32_t i = 0; i < n; i++) {
         if (a[i].kind != b[i].kind || a[i].base != b[i].base || a[i].literal != b[i].literal ||
-            a[i].negated != b[i].negated || a[i].index != b[i].index ||
-            a[i].value != b[i].value || a[i].n_elems != b[i].n_elems ||
-            !same_operands(a[i].elems, b[i].elems, a[i].n_elems))
+            a[i].negated != b[i].negated || a[i].index != b[i].index || a[i].value != b[i].value ||
+            a[i].n_elems != b[i].n_elems || !same_operands(a[i].elems, b[i].elems, a[i].n_elems))
             return false;
     }
     return true;
@@ -64,8 +63,8 @@ static bool same_var(const pg_ptx_var *a, const pg_ptx_var *b)
            a->is_array == b->is_array && a->is_pointer == b->is_pointer &&
            a->pointer_space == b->pointer_space && a->managed == b->managed &&
            a->pointer_align == b->pointer_align && a->align == b->align &&
-           a->align_declared == b->align_declared && a->size == b->size &&
-           a->n_dims == b->n_dims && same_numbers(a->dims, b->dims, a->n_dims, sizeof *a->dims) &&
+           a->align_declared == b->align_declared && a->size == b->size && a->n_dims == b->n_dims &&
+           same_numbers(a->dims, b->dims, a->n_dims, sizeof *a->dims) &&
            a->function == b->function && a->reg == b->reg && !a->init == !b->init &&
            a->n_init == b->n_init && same_numbers(a->init, b->init, a->n_init, 1) &&
            a->n_relocs == b->n_relocs && same_relocs(a->relocs, b->relocs, a->n_relocs);
@@ -147,13 +146,12 @@ static bool same_directives(const pg_ptx_directives *a, const pg_ptx_directives 
 
 static bool same_function(const comparison *c, const pg_ptx_function *a, const pg_ptx_function *b)
 {
-    bool shape = !strcmp(a->name, b->name) && a->is_entry == b->is_entry &&
-                 a->has_body == b->has_body && a->linkage == b->linkage &&
-                 same_directives(&a->directives, &b->directives) && a->n_returns == b->n_returns &&
-                 a->n_params == b->n_params && a->n_locals == b->n_locals &&
-                 a->n_reg_decls == b->n_reg_decls && a->n_regs == b->n_regs &&
-                 a->n_code == b->n_code && a->n_labels == b->n_labels &&
-                 a->n_tables == b->n_tables && a->n_protos == b->n_protos;
+    bool shape =
+        !strcmp(a->name, b->name) && a->is_entry == b->is_entry && a->has_body == b->has_body &&
+        a->linkage == b->linkage && same_directives(&a->directives, &b->directives) &&
+        a->n_returns == b->n_returns && a->n_params == b->n_params && a->n_locals == b->n_locals &&
+        a->n_reg_decls == b->n_reg_decls && a->n_regs == b->n_regs && a->n_code == b->n_code &&
+        a->n_labels == b->n_labels && a->n_tables == b->n_tables && a->n_protos == b->n_protos;
     if (!shape)
         return differ(c, "the signature or a count", a->name, 0);
     if (!same_vars(c, a->returns, b->returns, a->n_returns) ||
@@ -175,9 +173,9 @@ static bool same_header(const pg_ptx_module *a, const pg_ptx_module *b)
     return a->version == b->version && !strcmp(a->target, b->target) &&
            !strcmp(a->target_options, b->target_options) && a->arch == b->arch &&
            a->arch_suffix == b->arch_suffix && a->address_size == b->address_size &&
-           a->n_vars == b->n_vars && a->n_functions == b->n_functions &&
-           a->n_items == b->n_items && a->n_aliases == b->n_aliases && a->n_files == b->n_files &&
-           a->n_locs == b->n_locs && a->n_pragmas == b->n_pragmas;
+           a->n_vars == b->n_vars && a->n_functions == b->n_functions && a->n_items == b->n_items &&
+           a->n_aliases == b->n_aliases && a->n_files == b->n_files && a->n_locs == b->n_locs &&
+           a->n_pragmas == b->n_pragmas;
 }
 
 static bool same_tables_of_module(const pg_ptx_module *a, const pg_ptx_module *b)

@@ -18,14 +18,17 @@ enum {
     MOD_SETS = (PG_PTX_MODIFIER_COUNT + 63) / 64,
     ROOT_SLOTS = 512,
     WORD_SLOTS = 1024,
-    NO_ROW = 0xFFFF
+    NO_ROW = 0xFFFF,
+    NO_FIELD = -1
 };
 _Static_assert((int)PG_PTX_OP_COUNT < (int)NO_ROW, "row numbers are 16 bits");
 _Static_assert(PG_PTX_TYPE_COUNT <= 64, "sets of types are 64 bits");
 
 /* One item of a row's modifier list: what it takes. */
 typedef struct item {
-    bool optional, shape;
+    bool optional;
+    int8_t with;   /* field with which it must stand, or NO_FIELD */
+    pg_str shapes; /* "m16n8k8|m64n*k16", or empty */
     uint64_t types;
     uint64_t mods[MOD_SETS];
 } item;
@@ -49,8 +52,8 @@ static const type_group groups[] = {
 
 static struct {
     row rows[PG_PTX_OP_COUNT];
-    uint16_t roots[ROOT_SLOTS]; /* first row + 1 */
-    uint16_t words[WORD_SLOTS]; /* first modifier of a spelling */
+    uint16_t roots[ROOT_SLOTS];           /* first row + 1 */
+    uint16_t words[WORD_SLOTS];           /* first modifier of a spelling */
     uint16_t same[PG_PTX_MODIFIER_COUNT]; /* next modifier of the same spelling; 0: none */
     uint8_t types[WORD_SLOTS];
     char fault[160];
@@ -161,8 +164,6 @@ static bool add_alternative(item *it, pg_str word, int field)
 {
     if (word.n && word.p[0] == '$')
         return add_group(it, (pg_str){word.p + 1, word.n - 1});
-    if (pg_str_is(word, "shape"))
-        return it->shape = true;
     pg_ptx_type type = find_type(word);
     if (type != PG_T_NONE && field < 0) {
         it->types |= (uint64_t)1 << type;
@@ -179,15 +180,32 @@ static bool add_alternative(item *it, pg_str word, int field)
     return whole >= 0 && add_field(it, whole);
 }
 
+/* Cuts "?" or "?FIELD" off the end of the text. */
+static bool read_condition(item *it, pg_str *text)
+{
+    const char *mark = memchr(text->p, '?', text->n);
+    it->with = NO_FIELD;
+    if (!mark)
+        return true;
+    pg_str field = {mark + 1, (size_t)(text->p + text->n - mark - 1)};
+    text->n = (size_t)(mark - text->p);
+    it->optional = true;
+    if (field.n)
+        it->with = (int8_t)find_field(field);
+    return !field.n || it->with >= 0;
+}
+
 static bool read_item(item *it, pg_str text)
 {
-    if (text.n && text.p[text.n - 1] == '?') {
-        it->optional = true;
-        text.n--;
+    if (!read_condition(it, &text) || !text.n)
+        return false;
+    if (text.n > 1 && text.p[0] == 'm' && text.p[1] >= '0' && text.p[1] <= '9') {
+        it->shapes = text;
+        return true;
     }
     /* "FIELD:" is followed by one colon; "::" belongs to a spelling. */
     const char *colon = memchr(text.p, ':', text.n);
-    int field = -1;
+    int field = NO_FIELD;
     if (colon && colon + 1 < text.p + text.n && colon[1] != ':') {
         field = find_field((pg_str){text.p, (size_t)(colon - text.p)});
         if (field < 0)
@@ -198,6 +216,26 @@ static bool read_item(item *it, pg_str text)
         if (!add_alternative(it, cut(&text, '|'), field))
             return false;
     return true;
+}
+
+/* The field of an item that sets one, or NO_FIELD. */
+static int field_of(const item *it)
+{
+    for (unsigned set = 0; set < MOD_SETS; set++)
+        if (it->mods[set])
+            return (int)pg_modifier_table[set * 64 + (unsigned)__builtin_ctzll(it->mods[set])]
+                .field;
+    return NO_FIELD;
+}
+
+/* Whether the last item of a row sets the field of an earlier one. */
+static bool repeats_field(const row *r)
+{
+    int field = field_of(&r->items[r->n_items - 1]);
+    for (unsigned i = 0; field != NO_FIELD && i + 1u < r->n_items; i++)
+        if (field_of(&r->items[i]) == field)
+            return true;
+    return false;
 }
 
 static void read_row(unsigned op)
@@ -212,6 +250,8 @@ static void read_row(unsigned op)
             fault("too many items at", text, info->name);
         else if (!read_item(&r->items[r->n_items++], text))
             fault("cannot read", text, info->name);
+        else if (repeats_field(r))
+            fault("a field of an earlier item at", text, info->name);
     }
 }
 
@@ -272,23 +312,49 @@ static bool split(pg_str text, spelling *out)
     return text.n == 0 && out->first_row != NO_ROW;
 }
 
-static bool read_dimension(const char **p, const char *end, char letter, uint16_t *out)
+typedef struct shape {
+    uint16_t m, n, k; /* n 0: '*' */
+} shape;
+
+static bool read_dimension(pg_str *rest, char letter, uint16_t *out)
 {
-    if (*p >= end || **p != letter)
+    if (!rest->n || rest->p[0] != letter)
         return false;
-    unsigned v = 0, digits = 0;
-    for (++*p; *p < end && **p >= '0' && **p <= '9' && digits < 4; ++*p, digits++)
-        v = v * 10 + (unsigned)(**p - '0');
+    size_t i = 1;
+    unsigned v = 0;
+    for (; i < rest->n && i < 5 && rest->p[i] >= '0' && rest->p[i] <= '9'; i++)
+        v = v * 10 + (unsigned)(rest->p[i] - '0');
+    if (i < rest->n && i == 1 && rest->p[i] == '*')
+        i++;
     *out = (uint16_t)v;
-    return digits > 0;
+    *rest = (pg_str){rest->p + i, rest->n - i};
+    return i > 1;
 }
 
 /* mMnN or mMnNkK */
-static bool read_shape(pg_str word, pg_ptx_opcode *o)
+static bool read_shape(pg_str word, shape *s)
 {
-    const char *p = word.p, *end = word.p + word.n;
-    return read_dimension(&p, end, 'm', &o->shape_m) && read_dimension(&p, end, 'n', &o->shape_n) &&
-           (p == end || (read_dimension(&p, end, 'k', &o->shape_k) && p == end));
+    *s = (shape){0};
+    return read_dimension(&word, 'm', &s->m) && read_dimension(&word, 'n', &s->n) &&
+           (!word.n || (read_dimension(&word, 'k', &s->k) && !word.n));
+}
+
+static bool shape_matches(pg_str shapes, pg_str word, pg_ptx_opcode *o)
+{
+    shape want, have;
+    if (!read_shape(word, &have) || !have.n)
+        return false;
+    while (shapes.n) {
+        if (!read_shape(cut(&shapes, '|'), &want) || want.m != have.m || want.k != have.k)
+            continue;
+        if (want.n ? want.n == have.n : have.n % 8 == 0 && have.n <= 256) {
+            o->shape_m = have.m;
+            o->shape_n = have.n;
+            o->shape_k = have.k;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool begins_with_mnemonic(const spelling *s, unsigned op)
@@ -306,8 +372,8 @@ static bool begins_with_mnemonic(const spelling *s, unsigned op)
 /* Whether the item takes the word; if so, writes what it means. `next_type`: number of types so far. */
 static bool item_takes(const item *it, pg_str word, pg_ptx_opcode *o)
 {
-    if (it->shape)
-        return read_shape(word, o);
+    if (it->shapes.n)
+        return shape_matches(it->shapes, word, o);
     if (it->types) {
         pg_ptx_type type = find_type(word);
         if (type == PG_T_NONE || !(it->types >> type & 1))
@@ -346,9 +412,12 @@ static unsigned place_words(const spelling *s, const row *r, pg_ptx_opcode *o, i
             break;
     }
     *missing = -1;
-    for (unsigned i = 0; i < r->n_items && *missing < 0; i++)
-        if (!filled[i] && !r->items[i].optional)
+    for (unsigned i = 0; i < r->n_items && *missing < 0; i++) {
+        const item *it = &r->items[i];
+        if (it->with != NO_FIELD ? filled[i] != (o->mod[it->with] != PG_M_NONE)
+                                 : !filled[i] && !it->optional)
             *missing = (int)i;
+    }
     return w - r->n_words;
 }
 
@@ -385,8 +454,9 @@ void pg_form_explain(pg_str text, char *buf, size_t size)
 {
     spelling s;
     if (!split(text, &s)) {
-        snprintf(buf, size, s.first_row == NO_ROW ? "'%.*s' is not an instruction of PTX ISA 9.0"
-                                                  : "'%.*s' has too many suffixes",
+        snprintf(buf, size,
+                 s.first_row == NO_ROW ? "'%.*s' is not an instruction of PTX ISA 9.0"
+                                       : "'%.*s' has too many suffixes",
                  (int)(s.n ? s.words[0].n : 0), s.n ? s.words[0].p : "");
         return;
     }
@@ -410,7 +480,7 @@ void pg_form_explain(pg_str text, char *buf, size_t size)
                  (int)s.words[best_words].n, s.words[best_words].p,
                  pg_ptx_op_describe(best)->mnemonic, pg_ptx_op_describe(best)->modifiers);
     else
-        snprintf(buf, size, "a suffix is missing: one of %.*s",
+        snprintf(buf, size, "a suffix is missing, or one too many: %.*s",
                  (int)item_text(best, best_missing).n, item_text(best, best_missing).p);
 }
 
@@ -433,17 +503,11 @@ static void print_shape(const pg_ptx_opcode *o, pg_buf *out)
         pg_buf_printf(out, "k%u", o->shape_k);
 }
 
-/* All suffixes of one item are values of one field. */
 static void print_mod(const item *it, const pg_ptx_opcode *o, pg_buf *out)
 {
-    for (unsigned set = 0; set < MOD_SETS; set++)
-        if (it->mods[set]) {
-            unsigned first = set * 64 + (unsigned)__builtin_ctzll(it->mods[set]);
-            unsigned m = o->mod[pg_modifier_table[first].field];
-            if (m)
-                print_word(out, pg_modifier_table[m].spelling);
-            return;
-        }
+    int field = field_of(it);
+    if (field != NO_FIELD && o->mod[field])
+        print_word(out, pg_modifier_table[o->mod[field]].spelling);
 }
 
 void pg_form_print(const pg_ptx_opcode *o, pg_buf *out)
@@ -453,7 +517,7 @@ void pg_form_print(const pg_ptx_opcode *o, pg_buf *out)
     unsigned type = 0;
     pg_buf_puts(out, pg_ptx_op_describe(o->op)->mnemonic);
     for (unsigned i = 0; i < r->n_items; i++) {
-        if (r->items[i].shape)
+        if (r->items[i].shapes.n)
             print_shape(o, out);
         else if (!r->items[i].types)
             print_mod(&r->items[i], o, out);
@@ -472,6 +536,7 @@ static const struct {
     {'d', K(REG)},
     {'o', K(REG) | K(SINK)},
     {'e', K(REG) | K(PAIR)},
+    {'c', K(PAIR)},
     {'q', K(REG) | K(SINK) | K(PAIR)},
     {'_', K(SINK)},
     {'V', K(VECTOR)},
@@ -482,6 +547,7 @@ static const struct {
     {'i', K(IMM)},
     {'p', K(REG)},
     {'P', K(REG) | K(IMM)},
+    {'y', K(REG) | K(IMM) | K(SPECIAL)},
     {'x', K(REG) | K(IMM) | K(SPECIAL) | K(VAR) | K(FUNC)},
     {'a', K(ADDRESS)},
     {'l', K(LABEL)},

@@ -4,6 +4,8 @@
 
 #include "ptx/vocabulary.h"
 
+enum { MOST_TMEM_REGISTERS = 128, NO_LENGTH = 512 /* more than any vector has */ };
+
 static int count_of(const pg_ptx_opcode *o)
 {
     switch (o->mod[PG_F_COUNT]) {
@@ -38,7 +40,7 @@ static int tmem_length(const pg_ptx_opcode *o)
     else if (o->mod[PG_F_SHAPE] == PG_M_SHAPE_S_16X256B)
         words = 4;
     int n = count_of(o) * words;
-    return n <= 128 ? n : PG_COUNT_ANY;
+    return n <= MOST_TMEM_REGISTERS ? n : NO_LENGTH;
 }
 
 /* 64 x n elements over 128 threads, 16-bit ones in pairs. */
@@ -69,7 +71,7 @@ static int mma_operand_length(const pg_ptx_opcode *o, char which)
     /* .m8n8k4 of f16 is four products at once: a register tile of each (9.7.14.5.1). */
     bool quad = m == 8 && n == 8 && k == 4 && o->types[1] == PG_T_F16;
     if (quad)
-        return which == 'a' || which == 'b'                                      ? 2
+        return which == 'a' || which == 'b'                              ? 2
                : o->types[which == 'c' ? o->n_types - 1 : 0] == PG_T_F16 ? 4
                                                                          : 8;
     switch (which) {
@@ -94,6 +96,12 @@ int pg_fragment_length(const pg_ptx_opcode *o, pg_str rule)
         return tmem_length(o);
     if (pg_str_is(rule, "wgmma"))
         return wgmma_length(o);
+    if (pg_str_is(
+            rule,
+            "im2col")) /* offsets of all dimensions but channels and batch; .w: offset and halo */
+        return o->mod[PG_F_TENSOR] == PG_M_TENSOR_IM2COL ? o->mod[PG_F_DIM] - PG_M_DIM_D1 - 1 : 2;
+    if (pg_str_is(rule, "lanes")) /* a mask of 128 or, over a pair of CTAs, 256 lanes */
+        return o->mod[PG_F_CTA_GROUP] == PG_M_CTA_GROUP_G2 ? 8 : 4;
     if (rule.n == 1 || pg_str_is(rule, "sparse"))
         return mma_operand_length(o, rule.p[0]);
     return -1;

@@ -14,21 +14,22 @@ enum {
     LONGEST_FLOAT = 1000
 };
 
-#define D  (NAME | DIGIT | HEX)
-#define A  (NAME | START | HEX)
-#define L  (NAME | START)
+#define D (NAME | DIGIT | HEX)
+#define A (NAME | START | HEX)
+#define L (NAME | START)
 static const uint8_t class_of[256] = {
-    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\f'] = BLANK, ['\v'] = BLANK,
-    ['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D, ['5'] = D, ['6'] = D, ['7'] = D,
-    ['8'] = D, ['9'] = D, ['%'] = START,
-    ['a'] = A, ['b'] = A, ['c'] = A, ['d'] = A, ['e'] = A, ['f'] = A,
-    ['A'] = A, ['B'] = A, ['C'] = A, ['D'] = A, ['E'] = A, ['F'] = A,
-    ['g'] = L, ['h'] = L, ['i'] = L, ['j'] = L, ['k'] = L, ['l'] = L, ['m'] = L, ['n'] = L,
-    ['o'] = L, ['p'] = L, ['q'] = L, ['r'] = L, ['s'] = L, ['t'] = L, ['u'] = L, ['v'] = L,
-    ['w'] = L, ['x'] = L, ['y'] = L, ['z'] = L,
-    ['G'] = L, ['H'] = L, ['I'] = L, ['J'] = L, ['K'] = L, ['L'] = L, ['M'] = L, ['N'] = L,
-    ['O'] = L, ['P'] = L, ['Q'] = L, ['R'] = L, ['S'] = L, ['T'] = L, ['U'] = L, ['V'] = L,
-    ['W'] = L, ['X'] = L, ['Y'] = L, ['Z'] = L, ['_'] = L, ['$'] = L,
+    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\f'] = BLANK, ['\v'] = BLANK, ['0'] = D,
+    ['1'] = D,     ['2'] = D,      ['3'] = D,      ['4'] = D,      ['5'] = D,      ['6'] = D,
+    ['7'] = D,     ['8'] = D,      ['9'] = D,      ['%'] = START,  ['a'] = A,      ['b'] = A,
+    ['c'] = A,     ['d'] = A,      ['e'] = A,      ['f'] = A,      ['A'] = A,      ['B'] = A,
+    ['C'] = A,     ['D'] = A,      ['E'] = A,      ['F'] = A,      ['g'] = L,      ['h'] = L,
+    ['i'] = L,     ['j'] = L,      ['k'] = L,      ['l'] = L,      ['m'] = L,      ['n'] = L,
+    ['o'] = L,     ['p'] = L,      ['q'] = L,      ['r'] = L,      ['s'] = L,      ['t'] = L,
+    ['u'] = L,     ['v'] = L,      ['w'] = L,      ['x'] = L,      ['y'] = L,      ['z'] = L,
+    ['G'] = L,     ['H'] = L,      ['I'] = L,      ['J'] = L,      ['K'] = L,      ['L'] = L,
+    ['M'] = L,     ['N'] = L,      ['O'] = L,      ['P'] = L,      ['Q'] = L,      ['R'] = L,
+    ['S'] = L,     ['T'] = L,      ['U'] = L,      ['V'] = L,      ['W'] = L,      ['X'] = L,
+    ['Y'] = L,     ['Z'] = L,      ['_'] = L,      ['$'] = L,
 };
 #undef D
 #undef A
@@ -139,8 +140,9 @@ static void lex_hex_float(pg_lexer *x, pg_token *t, int digits)
     uint64_t v = 0;
     for (int i = 0; i < digits; i++, p++) {
         if (p >= x->end || !is(*p, HEX)) {
-            bad(x, t, p, digits == 8 ? "0f needs exactly 8 hexadecimal digits"
-                                     : "0d needs exactly 16 hexadecimal digits");
+            bad(x, t, p,
+                digits == 8 ? "0f needs exactly 8 hexadecimal digits"
+                            : "0d needs exactly 16 hexadecimal digits");
             return;
         }
         v = v << 4 | digit_value(*p);

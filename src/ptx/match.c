@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_TABLE = 256, MAX_DESCRIPTION = 160 };
+enum { FIRST_TABLE = 256, MAX_DESCRIPTION = 160, EMPTY_SLOT = 0xFF };
 
 /* ---- spellings ---- */
 
@@ -91,10 +91,10 @@ static bool accepts(const pg_parser *p, const pg_slot_alternative *a, const pg_p
         return false;
     if (o->kind != PG_OPERAND_REG)
         return !o->negated;
-    bool wants_predicate = strchr("pPq", a->letter) || a->type == PG_T_PRED;
+    bool wants_predicate = strchr("pPqc", a->letter) || a->type == PG_T_PRED;
     if (is_predicate(p, o) != wants_predicate && (wants_predicate || a->type != PG_T_NONE))
         return false;
-    return !o->negated || a->letter == 'p' || a->letter == 'P';
+    return !o->negated || (wants_predicate && strchr("pPsx", a->letter));
 }
 
 static bool slot_accepts(const pg_parser *p, const pg_slot *slot, const pg_ptx_operand *o)
@@ -111,22 +111,32 @@ typedef struct misfit {
     unsigned operand, slot;
 } misfit;
 
+static unsigned required_slots(const pg_form *form)
+{
+    unsigned n = 0;
+    for (unsigned s = 0; s < form->n_slots; s++)
+        n += form->slots[s].need == PG_SLOT_REQUIRED;
+    return n;
+}
+
 static bool fit(const pg_parser *p, const pg_form *form, const pg_ptx_operand *operands, unsigned n,
                 uint8_t *where, misfit *why)
 {
-    enum { EMPTY = 0xFF };
-    unsigned next = 0;
+    unsigned next = 0, required = required_slots(form); /* still to come */
     for (unsigned s = 0; s < form->n_slots; s++) {
         const pg_slot *slot = &form->slots[s];
-        where[s] = EMPTY;
-        if (slot->need == PG_SLOT_ABSENT)
+        bool optional = slot->need == PG_SLOT_OPTIONAL;
+        where[s] = EMPTY_SLOT;
+        if (slot->need == PG_SLOT_ABSENT || (optional && n - next <= required))
             continue;
-        if (next < n && slot_accepts(p, slot, &operands[next])) {
-            where[s] = (uint8_t)next++;
-        } else if (slot->need == PG_SLOT_REQUIRED) {
+        bool fits = next < n && slot_accepts(p, slot, &operands[next]);
+        if (!optional && !fits) {
             *why = (misfit){next, s};
             return false;
         }
+        required -= !optional;
+        if (fits)
+            where[s] = (uint8_t)next++;
     }
     *why = (misfit){next, form->n_slots};
     return next == n;
@@ -146,7 +156,7 @@ static bool finish(pg_parser *p, pg_candidate *c, const pg_ptx_operand *operands
         return p->fatal == PTXGEN_OK;
     pg_ptx_operand *slots = pg_parser_alloc(p, c->form.n_slots, sizeof *slots);
     for (unsigned s = 0; slots && s < c->form.n_slots; s++)
-        if (where[s] != 0xFF)
+        if (where[s] != EMPTY_SLOT)
             slots[s] = operands[where[s]];
     insn->operands = slots;
     return p->fatal == PTXGEN_OK;
@@ -157,12 +167,18 @@ static bool finish(pg_parser *p, pg_candidate *c, const pg_ptx_operand *operands
 static const char *kind_name(const pg_parser *p, const pg_ptx_operand *o)
 {
     static const char *const names[] = {
-        [PG_OPERAND_REG] = "a register",       [PG_OPERAND_IMM] = "a constant",
-        [PG_OPERAND_SPECIAL] = "a special register", [PG_OPERAND_SINK] = "_",
-        [PG_OPERAND_VECTOR] = "a vector",      [PG_OPERAND_PAIR] = "a pair",
-        [PG_OPERAND_ADDRESS] = "an address",   [PG_OPERAND_VAR] = "a variable",
-        [PG_OPERAND_FUNC] = "a function",      [PG_OPERAND_LABEL] = "a label",
-        [PG_OPERAND_TABLE] = "a target list",  [PG_OPERAND_PROTO] = "a prototype",
+        [PG_OPERAND_REG] = "a register",
+        [PG_OPERAND_IMM] = "a constant",
+        [PG_OPERAND_SPECIAL] = "a special register",
+        [PG_OPERAND_SINK] = "_",
+        [PG_OPERAND_VECTOR] = "a vector",
+        [PG_OPERAND_PAIR] = "a pair",
+        [PG_OPERAND_ADDRESS] = "an address",
+        [PG_OPERAND_VAR] = "a variable",
+        [PG_OPERAND_FUNC] = "a function",
+        [PG_OPERAND_LABEL] = "a label",
+        [PG_OPERAND_TABLE] = "a target list",
+        [PG_OPERAND_PROTO] = "a prototype",
         [PG_OPERAND_LIST] = "a list",
     };
     if (o->negated)
@@ -180,6 +196,7 @@ static const char *letter_name(const pg_slot_alternative *a)
         {'o', "a register or _"},
         {'_', "_"},
         {'e', "a register or register|predicate"},
+        {'c', "register|predicate"},
         {'q', "a predicate or predicate|predicate"},
         {'V', "a vector {..}"},
         {'w', "a vector {..}"},
@@ -189,6 +206,7 @@ static const char *letter_name(const pg_slot_alternative *a)
         {'i', "a constant"},
         {'p', "a predicate"},
         {'P', "a predicate or a constant"},
+        {'y', "a register, a constant or a special register"},
         {'x', "a register, a constant or a symbol"},
         {'a', "an address [..]"},
         {'l', "a label"},

@@ -47,8 +47,8 @@ const char *pg_ptx_reg_name(const pg_ptx_function *f, uint32_t reg, char *buf, s
     if (!d)
         return buf;
     uint32_t n = (reg - d->first) / d->vector, component = (reg - d->first) % d->vector;
-    int len = d->is_range ? snprintf(buf, size, "%s%u", d->name, n)
-                          : snprintf(buf, size, "%s", d->name);
+    int len =
+        d->is_range ? snprintf(buf, size, "%s%u", d->name, n) : snprintf(buf, size, "%s", d->name);
     if (d->vector > 1 && len > 0 && (size_t)len < size)
         snprintf(buf + len, size - (size_t)len, ".%c", "xyzw"[component]);
     return buf;

@@ -13,12 +13,12 @@ struct pg_name_key {
     const char *p;
     uint32_t n;
     bool is_range;
-    bool in_module;        /* depth 0 declares it */
+    bool in_module; /* depth 0 declares it */
     uint32_t hash;
-    uint32_t head;         /* innermost binding */
-    uint32_t used_in;      /* serial of the function in which this is somebody's unique name */
-    uint32_t range_count;  /* there, if it is a range */
-    uint32_t followed_in;  /* serial of the function in which a name is this one and some digits */
+    uint32_t head;        /* innermost binding */
+    uint32_t used_in;     /* serial of the function in which this is somebody's unique name */
+    uint32_t range_count; /* there, if it is a range */
+    uint32_t followed_in; /* serial of the function in which a name is this one and some digits */
     uint32_t suffix_in, suffix; /* serial, and the last "$n" tried there */
 };
 
@@ -92,7 +92,8 @@ static void *grow(pg_arena *arena, const void *items, uint32_t *cap, size_t size
 
 static bool grow_keys(pg_names *names)
 {
-    uint32_t *slots = PG_NEW_ARRAY(names->arena, uint32_t, names->cap_keys * 4 + FIRST_CAPACITY * 4);
+    uint32_t *slots =
+        PG_NEW_ARRAY(names->arena, uint32_t, names->cap_keys * 4 + FIRST_CAPACITY * 4);
     pg_name_key *keys = slots ? grow(names->arena, names->keys, &names->cap_keys, sizeof *keys) : 0;
     if (!keys)
         return false;
@@ -253,8 +254,7 @@ static void take(pg_names *names, pg_str name, const pg_unique_name *what)
     }
 }
 
-const char *pg_names_unique(pg_names *names, pg_arena *out, pg_str name,
-                            const pg_unique_name *what)
+const char *pg_names_unique(pg_names *names, pg_arena *out, pg_str name, const pg_unique_name *what)
 {
     if (!is_taken(names, name, what)) {
         take(names, name, what);
@@ -275,7 +275,8 @@ const char *pg_names_unique(pg_names *names, pg_arena *out, pg_str name,
     pg_str candidate = {p, 0};
     do {
         uint32_t n = ++names->keys[base].suffix;
-        candidate.n = name.n + (size_t)snprintf(p + name.n, SUFFIX, what->is_range ? "$%u_" : "$%u", n);
+        candidate.n =
+            name.n + (size_t)snprintf(p + name.n, SUFFIX, what->is_range ? "$%u_" : "$%u", n);
     } while (is_taken(names, candidate, what));
     take(names, candidate, what);
     return p;

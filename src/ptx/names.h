@@ -65,8 +65,9 @@ const pg_binding *pg_names_declare(pg_names *names, pg_str name, const pg_bindin
 
 typedef struct pg_unique_name {
     bool is_range;
-    uint32_t count;    /* of a range */
-    bool is_parameter; /* may have the name of something of the module: it is declared before all uses */
+    uint32_t count; /* of a range */
+    bool
+        is_parameter; /* may have the name of something of the module: it is declared before all uses */
 } pg_unique_name;
 
 /* The name that a declaration of this function has in the module: `name`, or `name$n` when another declaration of

@@ -243,10 +243,9 @@ static bool find_or_add_function(pg_parser *p, const pg_token *name, uint32_t *i
     const pg_binding *b = pg_names_find(&p->names, name->text, index);
     if (b)
         return b->kind == PG_BIND_FUNC ||
-               pg_parser_error_at(p, name->line, name->column,
-                                  "'%.*s' is declared twice: see line %u",
-                                  (int)(name->text.n < 60 ? name->text.n : 60), name->text.p,
-                                  b->line);
+               pg_parser_error_at(
+                   p, name->line, name->column, "'%.*s' is declared twice: see line %u",
+                   (int)(name->text.n < 60 ? name->text.n : 60), name->text.p, b->line);
     *index = p->functions.count;
     pg_ptx_function *f = pg_list_add(p, &p->functions);
     f->name = pg_parser_copy(p, name->text);

@@ -21,12 +21,24 @@ typedef struct binary_operator {
 } binary_operator;
 
 static const binary_operator operators[] = {
-    {PG_PUNCT2('|', '|'), 1}, {PG_PUNCT2('&', '&'), 2}, {'|', 3},
-    {'^', 4},                 {'&', 5},                 {PG_PUNCT2('=', '='), 6},
-    {PG_PUNCT2('!', '='), 6}, {'<', 7},                 {'>', 7},
-    {PG_PUNCT2('<', '='), 7}, {PG_PUNCT2('>', '='), 7}, {PG_PUNCT2('<', '<'), 8},
-    {PG_PUNCT2('>', '>'), 8}, {'+', 9},                 {'-', 9},
-    {'*', 10},                {'/', 10},                {'%', 10},
+    {PG_PUNCT2('|', '|'), 1},
+    {PG_PUNCT2('&', '&'), 2},
+    {'|', 3},
+    {'^', 4},
+    {'&', 5},
+    {PG_PUNCT2('=', '='), 6},
+    {PG_PUNCT2('!', '='), 6},
+    {'<', 7},
+    {'>', 7},
+    {PG_PUNCT2('<', '='), 7},
+    {PG_PUNCT2('>', '='), 7},
+    {PG_PUNCT2('<', '<'), 8},
+    {PG_PUNCT2('>', '>'), 8},
+    {'+', 9},
+    {'-', 9},
+    {'*', 10},
+    {'/', 10},
+    {'%', 10},
 };
 
 static bool conditional(expression *e, number *out);

@@ -12,8 +12,8 @@ pg_ptx_space pg_space_of(pg_str word)
         const char *word;
         pg_ptx_space space;
     } spaces[] = {
-        {"global", PG_SPACE_GLOBAL}, {"const", PG_SPACE_CONST},   {"local", PG_SPACE_LOCAL},
-        {"shared", PG_SPACE_SHARED}, {"param", PG_SPACE_PARAM},   {"reg", PG_SPACE_REG},
+        {"global", PG_SPACE_GLOBAL},      {"const", PG_SPACE_CONST}, {"local", PG_SPACE_LOCAL},
+        {"shared", PG_SPACE_SHARED},      {"param", PG_SPACE_PARAM}, {"reg", PG_SPACE_REG},
         {"shared::cta", PG_SPACE_SHARED},
     };
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
@@ -162,7 +162,8 @@ static bool parse_dims(pg_parser *p, pg_ptx_var *var)
         if (!pg_parser_at(p, ']') && !pg_parser_uint(p, largest_variable, &n))
             return false;
         if (!n && var->n_dims)
-            return pg_parser_error_at(p, at.line, at.column, "only the first dimension may be open");
+            return pg_parser_error_at(p, at.line, at.column,
+                                      "only the first dimension may be open");
         if (n && size > largest_variable / n)
             return pg_parser_error_at(p, at.line, at.column, "an array of more than 2^48 bytes");
         dims[var->n_dims++] = n;
@@ -241,8 +242,7 @@ static bool add_module_var(pg_parser *p, pg_ptx_var *var, pg_str name, const pg_
         return redeclare(p, b, var, at);
     index = p->vars.count;
     *(pg_ptx_var *)pg_list_add(p, &p->vars) = *var;
-    *(pg_ptx_item *)pg_list_add(p, &p->items) =
-        (pg_ptx_item){.kind = PG_ITEM_VAR, .index = index};
+    *(pg_ptx_item *)pg_list_add(p, &p->items) = (pg_ptx_item){.kind = PG_ITEM_VAR, .index = index};
     return pg_parser_declare(p, name, at, (pg_binding){.kind = PG_BIND_VAR, .index = index});
 }
 
@@ -311,7 +311,8 @@ uint32_t pg_add_registers(pg_parser *p, const pg_ptx_reg_decl *decl)
 {
     uint32_t first = p->fn.reg_types.count;
     uint64_t n = (uint64_t)decl->count * decl->vector;
-    if (n > p->options.max_registers - first || n > 16ull * p->options.max_registers - p->n_registers) {
+    if (n > p->options.max_registers - first ||
+        n > 16ull * p->options.max_registers - p->n_registers) {
         pg_parser_error(p, "more than %u registers in a function, or 16 times that in a module",
                         p->options.max_registers);
         pg_parser_stop(p, PTXGEN_EBUDGET);
@@ -348,10 +349,11 @@ static bool parse_register(pg_parser *p, pg_ptx_type type, uint32_t vector)
     if (!pg_parser_name(p, &name))
         return false;
     if (is_special_name(name))
-        return pg_parser_error_at(p, at.line, at.column,
-                                  "'%.*s' is the name of a special register, which this declaration "
-                                  "would hide: choose another name",
-                                  (int)name.n, name.p);
+        return pg_parser_error_at(
+            p, at.line, at.column,
+            "'%.*s' is the name of a special register, which this declaration "
+            "would hide: choose another name",
+            (int)name.n, name.p);
     if (pg_parser_accept(p, '<')) {
         /* Not a constant expression: '>' ends it. */
         is_range = true;
@@ -414,9 +416,8 @@ static bool add_register_parameter(pg_parser *p, pg_ptx_var *var, pg_str name, c
     const pg_unique_name what = {.is_parameter = true};
     pg_ptx_reg_decl decl = {
         .type = var->type, .vector = var->vector, .is_parameter = true, .count = 1};
-    const pg_binding binding = {.kind = PG_BIND_REG,
-                                .index = p->fn.reg_types.count,
-                                .vector = var->vector};
+    const pg_binding binding = {
+        .kind = PG_BIND_REG, .index = p->fn.reg_types.count, .vector = var->vector};
     if (!pg_parser_declare(p, name, at, binding))
         return false;
     decl.name = var->name = pg_names_unique(&p->names, p->arena, name, &what);

@@ -114,9 +114,10 @@ static bool parse_value(pg_parser *p, initializer *init, uint64_t offset)
     if (c.literal == PG_LITERAL_INT && pg_parser_at(p, '(')) { /* 0xFF00(sym) */
         reloc.bytes = 1;
         if (!mask_shift(c.value, &reloc.shift) || init->element != 1)
-            return pg_parser_error_at(p, at.line, at.column,
-                                      "a mask selects one byte (0xFF, 0xFF00, ...) of an address, for "
-                                      "an element of 8 bits");
+            return pg_parser_error_at(
+                p, at.line, at.column,
+                "a mask selects one byte (0xFF, 0xFF00, ...) of an address, for "
+                "an element of 8 bits");
         pg_parser_advance(p);
         return put_address(p, init, offset, reloc) && pg_parser_expect(p, ')');
     }

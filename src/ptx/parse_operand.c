@@ -120,10 +120,9 @@ static bool parse_named(pg_parser *p, pg_ptx_operand *out)
     if (!b)
         return special_register(p, &name, out);
     if (b->kind == PG_BIND_LABEL)
-        return pg_parser_error_at(p, name.line, name.column,
-                                  "'%.*s' is a label: only bra and .branchtargets take one",
-                                  (int)(name.text.n < LONGEST_QUOTE ? name.text.n : LONGEST_QUOTE),
-                                  name.text.p);
+        return pg_parser_error_at(
+            p, name.line, name.column, "'%.*s' is a label: only bra and .branchtargets take one",
+            (int)(name.text.n < LONGEST_QUOTE ? name.text.n : LONGEST_QUOTE), name.text.p);
     if (b->kind == PG_BIND_REG && b->vector > 1)
         return vector_register(p, b, index, out);
     out->kind = kinds[b->kind];
@@ -295,8 +294,7 @@ bool pg_parse_guard(pg_parser *p, int32_t *reg, bool *negated)
         return pg_parser_unexpected(p, "a predicate register");
     if (!parse_named(p, &o))
         return false;
-    if (o.kind != PG_OPERAND_REG ||
-        *PG_LIST_AT(&p->fn.reg_types, uint8_t, o.index) != PG_T_PRED)
+    if (o.kind != PG_OPERAND_REG || *PG_LIST_AT(&p->fn.reg_types, uint8_t, o.index) != PG_T_PRED)
         return pg_parser_error_at(p, at.line, at.column, "a guard must be a predicate register");
     *reg = (int32_t)o.index;
     return true;

@@ -193,10 +193,8 @@ static bool parse_instruction(pg_parser *p, pg_token *opcode, int32_t guard, boo
     }
     if (!parse_operands(p, e, operands, &n))
         return false;
-    pg_ptx_insn insn = {.guard = guard,
-                        .guard_negated = negated,
-                        .line = opcode->line,
-                        .column = opcode->column};
+    pg_ptx_insn insn = {
+        .guard = guard, .guard_negated = negated, .line = opcode->line, .column = opcode->column};
     const pg_token label = p->token;
     if (n == 1 && operands[0].kind == PG_OPERAND_LABEL)
         pg_parser_advance(p);

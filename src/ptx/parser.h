@@ -64,14 +64,14 @@ typedef struct pg_parser {
     pg_ptx_options options; /* defaults filled in */
     pg_names names;
     pg_list vars, functions, items, aliases, files, locs, pragmas, opcodes, diagnostics;
-    pg_list spellings;      /* open-addressed hash table of pg_spelling_entry */
+    pg_list spellings; /* open-addressed hash table of pg_spelling_entry */
     uint32_t n_spellings;
-    pg_list elems;          /* operands of the vectors under parse, as a stack */
+    pg_list elems; /* operands of the vectors under parse, as a stack */
     pg_function_state fn;
     pg_ptx_module *module;
     uint32_t n_errors, n_registers;
-    uint64_t init_bytes; /* of all initialisers so far */
-    ptxgen_status fatal; /* set: the text has ended for the parser */
+    uint64_t init_bytes;          /* of all initialisers so far */
+    ptxgen_status fatal;          /* set: the text has ended for the parser */
     _Alignas(16) char dummy[256]; /* what pg_list_add returns when out of memory */
 } pg_parser;
 

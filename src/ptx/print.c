@@ -214,8 +214,7 @@ static void put_declarator(const printer *p, const pg_ptx_var *v)
 static void put_reloc(const printer *p, const pg_ptx_reloc *r)
 {
     pg_buf *out = p->out;
-    const char *name =
-        r->is_function ? p->m->functions[r->index].name : p->m->vars[r->index].name;
+    const char *name = r->is_function ? p->m->functions[r->index].name : p->m->vars[r->index].name;
     if (r->bytes == 1)
         pg_buf_printf(out, "0x%llX(", (unsigned long long)0xFF << r->shift);
     pg_buf_puts(out, r->generic ? "generic(" : "");
@@ -449,7 +448,8 @@ static void put_function(printer *p, const pg_ptx_function *f, bool is_declarati
 static void put_header(printer *p)
 {
     const pg_ptx_module *m = p->m;
-    pg_buf_printf(p->out, ".version %u.%u\n.target %s", m->version / 10, m->version % 10, m->target);
+    pg_buf_printf(p->out, ".version %u.%u\n.target %s", m->version / 10, m->version % 10,
+                  m->target);
     if (m->target_options[0])
         pg_buf_printf(p->out, ", %s", m->target_options);
     pg_buf_printf(p->out, "\n.address_size %u\n", m->address_size);
@@ -462,8 +462,7 @@ static void put_header(printer *p)
 
 static void put_module_pragmas(printer *p)
 {
-    for (; p->next_pragma < p->m->n_pragmas &&
-           p->m->pragmas[p->next_pragma].function == UINT32_MAX;
+    for (; p->next_pragma < p->m->n_pragmas && p->m->pragmas[p->next_pragma].function == UINT32_MAX;
          p->next_pragma++) {
         pg_buf_puts(p->out, ".pragma ");
         put_string(p->out, p->m->pragmas[p->next_pragma].text);

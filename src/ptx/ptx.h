@@ -73,8 +73,9 @@ typedef enum pg_ptx_op {
 
 unsigned pg_ptx_type_bits(pg_ptx_type type);
 pg_ptx_type_class pg_ptx_type_class_of(pg_ptx_type type);
-const char *pg_ptx_type_name(pg_ptx_type type);          /* "f32" */
-const char *pg_ptx_modifier_name(unsigned modifier);     /* "evict_last" style spelling without the dot */
+const char *pg_ptx_type_name(pg_ptx_type type); /* "f32" */
+const char *
+pg_ptx_modifier_name(unsigned modifier); /* "evict_last" style spelling without the dot */
 const char *pg_ptx_special_name(pg_ptx_special special); /* "%tid.x" */
 pg_ptx_type pg_ptx_special_type(pg_ptx_special special);
 
@@ -107,11 +108,11 @@ enum { PG_PTX_MAX_TYPES = 5, PG_PTX_NO_REG = -1 };
 /* A spelling such as "add.rn.ftz.f32", matched to its row. Shared by all instructions that are written so. */
 typedef struct pg_ptx_opcode {
     pg_ptx_op op;
-    uint32_t id;                       /* 0 .. module->n_opcodes - 1 */
+    uint32_t id; /* 0 .. module->n_opcodes - 1 */
     uint8_t n_types;
-    uint8_t types[PG_PTX_MAX_TYPES];   /* pg_ptx_type, in written order: cvt.f32.f16 has F32, F16 */
+    uint8_t types[PG_PTX_MAX_TYPES]; /* pg_ptx_type, in written order: cvt.f32.f16 has F32, F16 */
     uint16_t shape_m, shape_n, shape_k; /* .m64n256k16, .m8n8: 64 256 16, 8 8 0; else 0 */
-    uint16_t mod[PG_PTX_FIELD_COUNT];          /* pg_ptx_modifier by pg_ptx_field */
+    uint16_t mod[PG_PTX_FIELD_COUNT];   /* pg_ptx_modifier by pg_ptx_field */
 } pg_ptx_opcode;
 
 typedef enum pg_ptx_operand_kind {
@@ -139,13 +140,14 @@ typedef enum pg_ptx_literal {
 
 typedef struct pg_ptx_operand pg_ptx_operand;
 struct pg_ptx_operand {
-    uint8_t kind;     /* pg_ptx_operand_kind */
-    uint8_t base;     /* ADDRESS: PG_OPERAND_REG, _VAR, or _IMM (absolute address, in value alone) */
-    uint8_t literal;  /* IMM: pg_ptx_literal */
-    bool negated;     /* REG: !p */
-    uint32_t index;   /* by kind and base */
-    uint64_t value;   /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement */
-    const pg_ptx_operand *elems; /* VECTOR, PAIR, LIST; ADDRESS: what follows the base inside the brackets,
+    uint8_t kind;    /* pg_ptx_operand_kind */
+    uint8_t base;    /* ADDRESS: PG_OPERAND_REG, _VAR, or _IMM (absolute address, in value alone) */
+    uint8_t literal; /* IMM: pg_ptx_literal */
+    bool negated;    /* REG: !p */
+    uint32_t index;  /* by kind and base */
+    uint64_t value;  /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement */
+    const pg_ptx_operand
+        *elems; /* VECTOR, PAIR, LIST; ADDRESS: what follows the base inside the brackets,
                                     one vector of tensor coordinates and perhaps one of im2col offsets */
     uint32_t n_elems;
     uint32_t column;
@@ -155,10 +157,10 @@ typedef struct pg_ptx_insn {
     const pg_ptx_opcode *opcode;
     const pg_ptx_operand *operands; /* n_operands slots, one per item of the row's operand list */
     uint32_t n_operands;
-    int32_t guard;        /* predicate register of @p, or PG_PTX_NO_REG */
-    bool guard_negated;   /* @!p */
+    int32_t guard;         /* predicate register of @p, or PG_PTX_NO_REG */
+    bool guard_negated;    /* @!p */
     uint32_t line, column; /* in the PTX text, from 1 */
-    uint32_t loc;         /* index into module->locs of the .loc in force; 0: none */
+    uint32_t loc;          /* index into module->locs of the .loc in force; 0: none */
 } pg_ptx_insn;
 
 /* Bits of an immediate operand as `type` wants them: integers truncated, floats converted (round to nearest even). */
@@ -169,11 +171,12 @@ uint64_t pg_ptx_imm_bits(const pg_ptx_operand *imm, pg_ptx_type type);
 /* An address inside an initialiser: `bytes` bytes at `offset` are the address of the symbol + addend. */
 typedef struct pg_ptx_reloc {
     uint64_t offset;
-    uint32_t index;   /* module->vars, or module->functions */
+    uint32_t index; /* module->vars, or module->functions */
     bool is_function;
-    bool generic;     /* generic(sym): the generic address, else the address within its state space */
-    uint8_t bytes;    /* 1 (with mask), 4 or 8 */
-    uint8_t shift;    /* the byte of the address that 0xFF00(sym) selects, in bits; 0 unless bytes is 1 */
+    bool generic;  /* generic(sym): the generic address, else the address within its state space */
+    uint8_t bytes; /* 1 (with mask), 4 or 8 */
+    uint8_t
+        shift; /* the byte of the address that 0xFF00(sym) selects, in bits; 0 unless bytes is 1 */
     int64_t addend;
 } pg_ptx_reloc;
 
@@ -187,32 +190,32 @@ typedef enum pg_ptx_linkage {
 
 typedef enum pg_ptx_role {
     PG_ROLE_MODULE, /* module scope */
-    PG_ROLE_LOCAL,  /* declared in a function's body: .local, .shared, .global, .param of a call sequence */
-    PG_ROLE_PARAM,  /* parameter of a function or entry */
-    PG_ROLE_RETURN  /* return parameter of a function */
+    PG_ROLE_LOCAL, /* declared in a function's body: .local, .shared, .global, .param of a call sequence */
+    PG_ROLE_PARAM, /* parameter of a function or entry */
+    PG_ROLE_RETURN /* return parameter of a function */
 } pg_ptx_role;
 
 /* A variable of any space and role. */
 typedef struct pg_ptx_var {
-    const char *name; /* unique among the names its function can see */
-    uint8_t space;    /* pg_ptx_space */
-    uint8_t role;     /* pg_ptx_role */
-    uint8_t linkage;  /* pg_ptx_linkage */
-    uint8_t type;     /* pg_ptx_type of an element */
-    uint8_t vector;   /* 1, 2, 4 */
-    bool is_array;    /* dims given; with size 0: unsized (.extern .shared x[]) */
-    bool is_pointer;  /* parameter with .ptr */
-    uint8_t pointer_space; /* space of .ptr; PG_SPACE_NONE: generic */
-    bool managed;          /* .attribute(.managed) */
+    const char *name;       /* unique among the names its function can see */
+    uint8_t space;          /* pg_ptx_space */
+    uint8_t role;           /* pg_ptx_role */
+    uint8_t linkage;        /* pg_ptx_linkage */
+    uint8_t type;           /* pg_ptx_type of an element */
+    uint8_t vector;         /* 1, 2, 4 */
+    bool is_array;          /* dims given; with size 0: unsized (.extern .shared x[]) */
+    bool is_pointer;        /* parameter with .ptr */
+    uint8_t pointer_space;  /* space of .ptr; PG_SPACE_NONE: generic */
+    bool managed;           /* .attribute(.managed) */
     uint32_t pointer_align; /* of .ptr .align; 0: not given */
     uint32_t align;         /* bytes, always set: the declared or the natural alignment */
     bool align_declared;
-    uint64_t size;          /* bytes of the whole variable; 0: unsized */
-    const uint64_t *dims;   /* n_dims; a first dimension of 0 is written [] */
+    uint64_t size;        /* bytes of the whole variable; 0: unsized */
+    const uint64_t *dims; /* n_dims; a first dimension of 0 is written [] */
     uint32_t n_dims;
-    uint32_t function;      /* index of the function it belongs to; UINT32_MAX at module scope */
-    int32_t reg;            /* PG_SPACE_REG: register of the function; else PG_PTX_NO_REG */
-    const uint8_t *init;    /* n_init bytes (<= size; the rest is zero); NULL: not initialised */
+    uint32_t function;   /* index of the function it belongs to; UINT32_MAX at module scope */
+    int32_t reg;         /* PG_SPACE_REG: register of the function; else PG_PTX_NO_REG */
+    const uint8_t *init; /* n_init bytes (<= size; the rest is zero); NULL: not initialised */
     uint64_t n_init;
     const pg_ptx_reloc *relocs;
     uint32_t n_relocs;
@@ -227,7 +230,7 @@ typedef struct pg_ptx_reg_decl {
     bool is_range;
     bool is_parameter; /* declared by a .reg parameter of the function */
     uint32_t count;    /* 1 unless is_range */
-    uint32_t first; /* number of its first register */
+    uint32_t first;    /* number of its first register */
 } pg_ptx_reg_decl;
 
 typedef struct pg_ptx_label {
@@ -281,7 +284,7 @@ typedef struct pg_ptx_function {
     pg_ptx_directives directives;
     const uint32_t *returns, *params; /* indices into module->vars, in order */
     uint32_t n_returns, n_params;
-    const uint32_t *locals;           /* indices into module->vars */
+    const uint32_t *locals; /* indices into module->vars */
     uint32_t n_locals;
     const pg_ptx_reg_decl *reg_decls; /* ascending `first` */
     uint32_t n_reg_decls;
@@ -329,9 +332,10 @@ typedef struct pg_ptx_item {
 typedef struct pg_ptx_module {
     uint32_t version;   /* 10 * major + minor: 88 */
     const char *target; /* "sm_90a" */
-    const char *target_options; /* what follows it, comma-separated: "texmode_independent, debug"; "" if nothing */
-    uint32_t arch;      /* 90 */
-    char arch_suffix;   /* 'a', 'f' or 0 */
+    const char *
+        target_options; /* what follows it, comma-separated: "texmode_independent, debug"; "" if nothing */
+    uint32_t arch;         /* 90 */
+    char arch_suffix;      /* 'a', 'f' or 0 */
     uint32_t address_size; /* 64 (32 is refused by the verifier) */
     const pg_ptx_item *items;
     uint32_t n_items;
@@ -379,12 +383,12 @@ typedef struct pg_ptx_diagnostics {
 
 /* Zero in a field: the default in brackets. Passing a limit is PTXGEN_EBUDGET with a diagnostic. */
 typedef struct pg_ptx_options {
-    const char *file_name;      /* for messages ["<ptx>"] */
-    size_t max_bytes;           /* of text [64 MiB] */
-    uint32_t max_registers;     /* per function [1 Mi]; per module 16 times that */
-    uint32_t max_nesting;       /* scopes [256] */
-    uint32_t max_diagnostics;   /* [64] */
-    bool no_verify;             /* skip pg_ptx_verify */
+    const char *file_name;    /* for messages ["<ptx>"] */
+    size_t max_bytes;         /* of text [64 MiB] */
+    uint32_t max_registers;   /* per function [1 Mi]; per module 16 times that */
+    uint32_t max_nesting;     /* scopes [256] */
+    uint32_t max_diagnostics; /* [64] */
+    bool no_verify;           /* skip pg_ptx_verify */
 } pg_ptx_options;
 
 /* Parses and, unless options say otherwise, verifies `len` bytes of text. Memory is at most a few hundred times
@@ -392,19 +396,20 @@ typedef struct pg_ptx_options {
  * PTXGEN_OK: *out is a module without errors (there may be warnings). PTXGEN_EPARSE: errors in *diagnostics, *out
  * is NULL. PTXGEN_ENOMEM, PTXGEN_EBUDGET likewise. `options` may be NULL, `diagnostics` may not.
  * Everything lives in `arena`. Thread-safe for different arenas. */
-ptxgen_status pg_ptx_parse(pg_arena *arena, const char *text, size_t len, const pg_ptx_options *options,
-                           pg_ptx_module **out, pg_ptx_diagnostics *diagnostics);
+ptxgen_status pg_ptx_parse(pg_arena *arena, const char *text, size_t len,
+                           const pg_ptx_options *options, pg_ptx_module **out,
+                           pg_ptx_diagnostics *diagnostics);
 
 /* The same with the first error as a message "FILE:LINE:COLUMN: ..." in *err, for callers that show only one. */
-ptxgen_status pg_ptx_load(pg_arena *arena, const char *text, size_t len, const pg_ptx_options *options,
-                          pg_ptx_module **out, ptxgen_error *err);
+ptxgen_status pg_ptx_load(pg_arena *arena, const char *text, size_t len,
+                          const pg_ptx_options *options, pg_ptx_module **out, ptxgen_error *err);
 
 /* Appends the module as canonical PTX text: one instruction a line, flat scopes, suffixes in the order of the
  * ISA. Parsing it again gives an equal module (pg_ptx_equal). */
 void pg_ptx_print(const pg_ptx_module *module, pg_buf *out);
 /* One instruction, without a line break: for reports. */
-void pg_ptx_print_insn(const pg_ptx_module *module, const pg_ptx_function *function, const pg_ptx_insn *insn,
-                       pg_buf *out);
+void pg_ptx_print_insn(const pg_ptx_module *module, const pg_ptx_function *function,
+                       const pg_ptx_insn *insn, pg_buf *out);
 
 /* Structural equality: everything but source positions (line, column). When different and `why` is not NULL, it
  * receives what differs. */
