@@ -78,8 +78,9 @@ static const char *register_type(char letter)
     }
 }
 
-/* %3 becomes a register or, for "n", a number; %% becomes %. */
-static void substitute(const char *text, const char *letters, unsigned n, pg_buf *body)
+/* %3 becomes a register or, for "n", the constant; %% becomes %. */
+static void substitute(const char *text, const char *letters, unsigned n, const char *constant,
+                       pg_buf *body)
 {
     for (const char *p = text; *p; p++) {
         unsigned operand = 0;
@@ -92,14 +93,14 @@ static void substitute(const char *text, const char *letters, unsigned n, pg_buf
                 operand = operand * 10 + (unsigned)(*p - '0');
             p--;
             if (operand < n && letters[operand] == 'n')
-                pg_buf_puts(body, "8");
+                pg_buf_puts(body, constant);
             else
                 pg_buf_printf(body, "operand%u", operand);
         }
     }
 }
 
-bool asm_statement_next(const char **rest, pg_buf *body)
+bool asm_statement_next(const char **rest, const char *constant, pg_buf *body)
 {
     char letters[MAX_OPERANDS];
     unsigned n;
@@ -126,7 +127,7 @@ bool asm_statement_next(const char **rest, pg_buf *body)
     for (unsigned i = 0; i < n; i++)
         if (letters[i] != 'n')
             pg_buf_printf(body, ".reg %s operand%u;\n", register_type(letters[i]), i);
-    substitute(pg_buf_text(&text), letters, n, body);
+    substitute(pg_buf_text(&text), letters, n, constant, body);
     pg_buf_puts(body, "\n");
     pg_buf_fini(&text);
     return true;

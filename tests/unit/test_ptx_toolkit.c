@@ -35,17 +35,26 @@ static const char *try_target(const char *body, const char *target, pg_buf *mess
     return ok ? NULL : pg_buf_text(message);
 }
 
-static bool parses(const char *body)
+/* Whether the statement at *rest parses for one of the targets with one of the constants; moves behind it. False in
+ * *found when there is none left. */
+static bool parses(const char **rest, bool *found)
 {
-    pg_buf message;
-    const char *why = "";
+    static const char *const constants[] = {"8", "128", "0"};
+    const char *start = *rest, *why = "";
+    pg_buf body, message;
+    pg_buf_init(&body, &pg_alloc_libc);
     pg_buf_init(&message, &pg_alloc_libc);
-    for (size_t i = 0; why && i < sizeof targets / sizeof *targets; i++) {
-        pg_buf_truncate(&message, 0);
-        why = try_target(body, targets[i], &message);
+    for (size_t c = 0; why && c < sizeof constants / sizeof *constants; c++) {
+        *rest = start;
+        *found = asm_statement_next(rest, constants[c], &body);
+        for (size_t i = 0; *found && why && i < sizeof targets / sizeof *targets; i++) {
+            pg_buf_truncate(&message, 0);
+            why = try_target(pg_buf_text(&body), targets[i], &message);
+        }
     }
-    if (why)
-        print_message("%s\n%s\n", why, body);
+    if (*found && why)
+        print_message("%s\n%s\n", why, pg_buf_text(&body));
+    pg_buf_fini(&body);
     pg_buf_fini(&message);
     return !why;
 }
@@ -66,14 +75,15 @@ static void check_file(const char *path, unsigned *statements, unsigned *failed)
 {
     char *text = read_file(path);
     const char *rest = text;
-    pg_buf body;
+    bool found;
     assert_non_null(text);
-    pg_buf_init(&body, &pg_alloc_libc);
-    while (asm_statement_next(&rest, &body)) {
+    for (;;) {
+        bool ok = parses(&rest, &found);
+        if (!found)
+            break;
         ++*statements;
-        *failed += !parses(pg_buf_text(&body));
+        *failed += !ok;
     }
-    pg_buf_fini(&body);
     free(text);
 }
 
