@@ -234,6 +234,13 @@ static bool check_ashift(pg_verifier *v)
            pg_verify_fail(v, &v->insn->operands[1], "'%s' takes A from tensor memory", v->name);
 }
 
+/* shfl and vote without .sync ended with sm_70. */
+static bool check_unsynchronised(pg_verifier *v)
+{
+    return v->m->version < 64 || v->m->arch < 70 ||
+           pg_verify_fail(v, NULL, "'%s' needs .sync and a mask of lanes from sm_70 on", v->name);
+}
+
 static bool check_multicast(pg_verifier *v)
 {
     const pg_ptx_opcode *o = v->insn->opcode;
@@ -279,6 +286,10 @@ static bool check_special_rows(pg_verifier *v)
     case PG_OP_CP_TENSOR_LOAD_IM2COL:
     case PG_OP_CP_TENSOR_LOAD_IM2COL_W:
         return check_multicast(v);
+    case PG_OP_SHFL:
+    case PG_OP_VOTE:
+    case PG_OP_VOTE_BALLOT:
+        return check_unsynchronised(v);
     case PG_OP_CVT_INT:
         return check_cvt_sat(v);
     case PG_OP_WGMMA_INT:
