@@ -222,12 +222,14 @@ ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log
     emulator_device *e = pg_alloc_zero(alloc, sizeof *e);
     if (!e)
         return pg_fail_memory(err, sizeof *e);
+    /* One `user` serves both hooks, here as in ptxgen_config; libc needs none. */
+    const bool own_alloc = alloc->realloc != pg_alloc_libc.realloc;
     /* Pointers are the caller's, as on a GPU: what they reach is not known here. */
     const ptxgen_emulator_config config = {.size = sizeof config,
                                            .trust_pointers = true,
-                                           .realloc = alloc->realloc,
-                                           .user = alloc->user,
-                                           .log = log->user == alloc->user ? log->write : NULL,
+                                           .realloc = own_alloc ? alloc->realloc : NULL,
+                                           .log = log->write,
+                                           .user = own_alloc ? alloc->user : log->user,
                                            .log_level = log->level};
     const ptxgen_status status = ptxgen_emulator_create(&config, &e->emulator, err);
     if (status != PTXGEN_OK) {
