@@ -1,0 +1,203 @@
+/* ptxgen_scatter_add's arguments: what is refused, with which status and which words, and that a refusal or an
+ * empty problem leaves out alone. Runs on the emulator, which is a device like any other here. */
+#include "test.h"
+
+#include "ptxgen/ptxgen.h"
+
+enum { ROWS = 6, OUT_ROWS = 5, N = 8, OUT_ELEMS = 128 };
+
+static ptxgen *ctx;
+static _Alignas(16) float out[OUT_ELEMS], src[OUT_ELEMS];
+static int64_t index_values[ROWS];
+
+static ptxgen_scatter_add_args good_args(void)
+{
+    for (int i = 0; i < OUT_ELEMS; i++) {
+        out[i] = 7;
+        src[i] = 1;
+    }
+    for (int i = 0; i < ROWS; i++)
+        index_values[i] = i % OUT_ROWS;
+    return (ptxgen_scatter_add_args){.size = sizeof(ptxgen_scatter_add_args),
+                                     .dtype = PTXGEN_F32,
+                                     .rows = ROWS,
+                                     .out_rows = OUT_ROWS,
+                                     .n = N,
+                                     .out = out,
+                                     .src = src,
+                                     .index = index_values};
+}
+
+static void out_is_untouched(void)
+{
+    for (int i = 0; i < OUT_ELEMS; i++)
+        assert_true(out[i] == 7);
+}
+
+static void refused(const ptxgen_scatter_add_args *a, ptxgen_status status, const char *words)
+{
+    ptxgen_error err = {0};
+    const ptxgen_status got = ptxgen_scatter_add(ctx, a, NULL, &err);
+    if (got != status || !strstr(err.message, words))
+        fail_msg("status %s, message \"%s\", wanted %s and \"%s\"", ptxgen_status_name(got),
+                 err.message, ptxgen_status_name(status), words);
+    assert_int_equal(err.status, status);
+    out_is_untouched();
+}
+
+#define REFUSED(change, status, words)                                                             \
+    do {                                                                                           \
+        ptxgen_scatter_add_args a = good_args();                                                   \
+        change;                                                                                    \
+        refused(&a, status, words);                                                                \
+    } while (0)
+
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    REFUSED(a.size = 0, PTXGEN_EINVAL, "sizeof");
+    REFUSED(a.dtype = PTXGEN_DTYPE_NONE, PTXGEN_EINVAL, "PTXGEN_BF16");
+    REFUSED(a.dtype = (ptxgen_dtype)99, PTXGEN_EINVAL, "99");
+    REFUSED(a.index_type = (ptxgen_index_type)5, PTXGEN_EINVAL, "PTXGEN_INDEX_I32");
+    REFUSED(a.schedule = (ptxgen_schedule)77, PTXGEN_EINVAL, "77");
+    REFUSED(a.rows = -1, PTXGEN_EINVAL, "negative");
+    REFUSED(a.n = INT64_MIN, PTXGEN_EINVAL, "negative");
+    REFUSED(a.n = 3, PTXGEN_EUNSUPPORTED, "divisible by 4");
+    REFUSED((a.dtype = PTXGEN_BF16, a.n = 12), PTXGEN_EUNSUPPORTED, "divisible by 8");
+    REFUSED(a.n = (INT64_C(1) << 31) + 4, PTXGEN_EUNSUPPORTED, "2147483648");
+    REFUSED(a.out = NULL, PTXGEN_EINVAL, "out is NULL");
+    REFUSED(a.src = NULL, PTXGEN_EINVAL, "src is NULL");
+    REFUSED(a.index = NULL, PTXGEN_EINVAL, "index");
+    REFUSED(a.out = out + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
+    REFUSED(a.src = src + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
+    REFUSED(a.index = (char *)index_values + 4, PTXGEN_EINVAL, "aligned to 8");
+    REFUSED(a.out_inner = 2, PTXGEN_EUNSUPPORTED, "inner stride 2");
+    REFUSED(a.src_inner = -1, PTXGEN_EUNSUPPORTED, "inner stride -1");
+    REFUSED(a.index_stride = 2, PTXGEN_EUNSUPPORTED, "index has inner stride 2");
+    REFUSED(a.out_stride = 4, PTXGEN_EINVAL, "less than n=8");
+    REFUSED(a.src_stride = -8, PTXGEN_EINVAL, "less than n=8");
+    REFUSED(a.out_stride = 10, PTXGEN_EUNSUPPORTED, "multiple of 16");
+    REFUSED(a.src_stride = INT64_MAX / 4, PTXGEN_EUNSUPPORTED, "multiple of 16");
+    REFUSED(a.src_stride = (INT64_MAX / 4) & ~INT64_C(3), PTXGEN_EINVAL, "addressed");
+    REFUSED(a.src = out, PTXGEN_EUNSUPPORTED, "overlap");
+    REFUSED(a.src = out + 4 * N, PTXGEN_EUNSUPPORTED, "overlap");
+    REFUSED(a.index = out, PTXGEN_EUNSUPPORTED, "index and out overlap");
+    REFUSED(a.out_rows = 0, PTXGEN_EINDEX, "out has no rows");
+    REFUSED((a.schedule = PTXGEN_SCHEDULE_SEED, a.rows = INT64_C(1) << 31,
+             a.src = (void *)(UINT64_C(1) << 45),
+             a.index = (void *)(UINT64_C(1) << 44)),
+            PTXGEN_EUNSUPPORTED, "schedule=bulk");
+}
+
+static void nothing_to_add_is_a_success(void **state)
+{
+    (void)state;
+    for (int s = PTXGEN_SCHEDULE_AUTO; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
+        ptxgen_scatter_add_args a = good_args();
+        a.schedule = (ptxgen_schedule)s;
+        a.rows = 0;
+        a.src = a.index = NULL;
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, NULL), PTXGEN_OK);
+        a.out_rows = 0;
+        a.out = NULL;
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, NULL), PTXGEN_OK);
+        a = good_args();
+        a.n = 0;
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, NULL), PTXGEN_OK);
+        out_is_untouched();
+    }
+}
+
+/* Columns 0..7 are out and columns 8..15 are src of one buffer: they interleave without touching. */
+static void two_slices_of_one_buffer_are_fine(void **state)
+{
+    (void)state;
+    ptxgen_scatter_add_args a = good_args();
+    a.src = out + N;
+    a.out_stride = a.src_stride = 2 * N;
+    ptxgen_error err;
+    if (ptxgen_scatter_add(ctx, &a, NULL, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    for (int r = 0; r < OUT_ROWS; r++)
+        for (int c = 0; c < 2 * N; c++)
+            assert_true(out[r * 2 * N + c] == (c >= N ? 7 : r == 0 ? 21 : 14));
+    a.src = out + N / 2; /* half of each row is shared */
+    good_args();
+    refused(&a, PTXGEN_EUNSUPPORTED, "overlap");
+}
+
+/* A caller built against an older, shorter struct, or a newer, longer one. */
+static void structs_of_other_sizes_work(void **state)
+{
+    (void)state;
+    struct {
+        ptxgen_scatter_add_args args;
+        char more[64];
+    } longer = {.args = good_args()};
+    longer.args.size = sizeof longer;
+    assert_int_equal(ptxgen_scatter_add(ctx, &longer.args, NULL, NULL), PTXGEN_OK);
+    assert_true(out[0] == 9 && out[N] == 8);
+    ptxgen_scatter_add_args shorter = good_args();
+    shorter.size = offsetof(ptxgen_scatter_add_args, schedule);
+    shorter.schedule = (ptxgen_schedule)77; /* beyond its end: not read */
+    assert_int_equal(ptxgen_scatter_add(ctx, &shorter, NULL, NULL), PTXGEN_OK);
+    assert_true(out[0] == 9 && out[N] == 8);
+}
+
+static void a_kernel_serves_only_its_problem(void **state)
+{
+    (void)state;
+    ptxgen_kernel *k;
+    ptxgen_error err;
+    ptxgen_scatter_add_args a = good_args();
+    assert_int_equal(ptxgen_get(ctx, "scatter_add", "n=8 dtype=f32", NULL, &k, &err), PTXGEN_OK);
+    a.n = 4;
+    a.out_stride = a.src_stride = 4;
+    assert_int_equal(ptxgen_scatter_add_launch(k, &a, NULL, &err), PTXGEN_EINVAL);
+    assert_non_null(strstr(err.message, "n=4"));
+    a = good_args();
+    a.index_type = PTXGEN_INDEX_I32;
+    assert_int_equal(ptxgen_scatter_add_launch(k, &a, NULL, &err), PTXGEN_EINVAL);
+    a = good_args();
+    a.src_stride = 2 * N;
+    assert_int_equal(ptxgen_scatter_add_launch(k, &a, NULL, &err), PTXGEN_EINVAL);
+    out_is_untouched();
+    a = good_args();
+    assert_int_equal(ptxgen_scatter_add_launch(k, &a, NULL, &err), PTXGEN_OK);
+    assert_true(out[0] == 9);
+    ptxgen_kernel_unref(k);
+}
+
+static void the_first_bad_index_is_reported_once(void **state)
+{
+    (void)state;
+    ptxgen_error err;
+    ptxgen_scatter_add_args a = good_args();
+    index_values[2] = -5;
+    index_values[4] = INT64_MAX;
+    assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_EINDEX);
+    assert_non_null(strstr(err.message, "index[2] = -5"));
+    assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_OK);
+    assert_true(out[0] == 9 && out[N] == 8 && out[2 * N] == 7 && out[3 * N] == 8 &&
+                out[4 * N] == 7);
+}
+
+int main(void)
+{
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(nothing_to_add_is_a_success),
+        cmocka_unit_test(two_slices_of_one_buffer_are_fine),
+        cmocka_unit_test(structs_of_other_sizes_work),
+        cmocka_unit_test(a_kernel_serves_only_its_problem),
+        cmocka_unit_test(the_first_bad_index_is_reported_once),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ptxgen_destroy(ctx);
+    return failed;
+}
