@@ -17,13 +17,15 @@
  * - A call that can fail returns a ptxgen_status and fills the caller's ptxgen_error (may be NULL).
  * - Any function may be called from any thread; a ptxgen may be shared; requests for the same kernel
  *   compile once. Only ptxgen_destroy must be alone. Kernels are immutable and reference-counted.
+ * - A process may fork() at any time. The child can go on with its parent's ptxgen: get, compile, prefetch,
+ *   destroy; what the parent was compiling is not continued there. CUDA itself does not survive a fork.
  * - The library never prints, exits, aborts or changes the current CUDA context, and reads the
  *   environment only inside ptxgen_create.
  * - Strings and bytes returned by a getter are borrowed: valid while the object they came from is.
  *
  * Environment read by ptxgen_create, each only where the config field is zero: PTXGEN_CACHE_DIR,
- * PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE, PTXGEN_TOOLKIT, PTXGEN_LOG (error, warning, info,
- * debug); and XDG_CACHE_HOME, HOME, CUDA_HOME, PATH to find the cache folder and the toolkit.
+ * PTXGEN_CACHE (on, off), PTXGEN_ASSEMBLER, PTXGEN_DEVICE, PTXGEN_TOOLKIT, PTXGEN_LOG (error, warning,
+ * info, debug); and XDG_CACHE_HOME, HOME, CUDA_HOME, PATH to find the cache folder and the toolkit.
  */
 #ifndef PTXGEN_PTXGEN_H
 #define PTXGEN_PTXGEN_H
@@ -81,6 +83,18 @@ PTXGEN_API const char *ptxgen_arch_name(ptxgen_arch arch);
 
 /* ---- context ---------------------------------------------------------------------------------- */
 
+typedef enum ptxgen_cache_use {
+    PTXGEN_CACHE_AUTO, /* on, unless PTXGEN_CACHE=off is in the environment */
+    PTXGEN_CACHE_ON,
+    PTXGEN_CACHE_OFF /* memory only: neither the folder nor the layers are looked at */
+} ptxgen_cache_use;
+
+/* Whose files in the cache are believed. */
+typedef enum ptxgen_cache_trust {
+    PTXGEN_CACHE_TRUST_OWNER, /* this user's or root's, where nobody else may write */
+    PTXGEN_CACHE_TRUST_ANY    /* of whoever can write to the folder: they can run code on the GPU as this process */
+} ptxgen_cache_trust;
+
 typedef struct ptxgen_config {
     size_t size;
     /* One allocator hook: realloc(user, NULL, 0, n) allocates, realloc(user, p, n, 0) frees and returns
@@ -94,6 +108,25 @@ typedef struct ptxgen_config {
     ptxgen_device_kind device;
     ptxgen_assembler assembler;
     const char *toolkit_dir; /* a CUDA toolkit (bin/ptxas, lib64/libnvJitLink.so); NULL: search */
+
+    ptxgen_cache_use cache;
+    /* Texts that enter every key, in this order: versions or content hashes of whatever else decides the
+     * kernels (a downstream project's own sources). Another text, count or order is another key. */
+    const char *const *extra_key;
+    size_t extra_key_count;
+    /* Absolute paths of cache folders and packs (ptxgen_cache_export) to look in after cache_dir; never
+     * written to. One that is missing or not to be trusted is logged and left out. */
+    const char *const *cache_layers;
+    size_t cache_layer_count;
+    uint64_t cache_max_bytes;   /* of the folder's entries, the longest unused go; 0: 2 GiB */
+    uint64_t cache_max_entries; /* 0: 100000 */
+    uint32_t cache_wait_ms;     /* longest wait for another process's compile; 0: 30000 */
+    uint32_t cache_failure_s;   /* for so many seconds a refused kernel is not assembled again; 0: 600 */
+    ptxgen_cache_trust cache_trust;
+    uint32_t prefetch_threads; /* for ptxgen_prefetch; 0: the number of CPUs, at most 4; at most 64 */
+    uint32_t prefetch_queue;   /* kernels that may wait for them; 0: 1024 */
+    /* ptxgen_destroy writes here what ptxgen_manifest_write does (a failure is a log line); NULL: nothing. */
+    const char *record_manifest;
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
@@ -182,6 +215,20 @@ typedef struct ptxgen_kernel_info {
 } ptxgen_kernel_info;
 PTXGEN_API void ptxgen_kernel_describe(const ptxgen_kernel *kernel, ptxgen_kernel_info *info);
 
+/* ---- in the background ------------------------------------------------------------------------ */
+
+/* Hands the kernel to a thread of the context and returns at once; OK also when it is there, waits or is being
+ * compiled already. `params` mean what they mean to ptxgen_compile: name the arch when ptxgen_get will ask for
+ * it on a device whose arch is not the family's default. Until it is ready, ptxgen_compile and ptxgen_get of
+ * the same kernel wait for the thread that compiles it, or compile it themselves when none has begun.
+ * EBUDGET: prefetch_queue kernels wait already. Errors of the compile itself: see ptxgen_poll. */
+PTXGEN_API ptxgen_status ptxgen_prefetch(ptxgen *ctx, const char *family, const char *params,
+                                         ptxgen_error *err);
+/* Never waits. OK: the kernel is in memory. EPENDING: it waits or is being compiled. Else the error of the last
+ * attempt in the background; it is only told, never believed: ptxgen_compile tries again and shows its own.
+ * EINVAL: nobody asked for it, or it was forgotten since (ptxgen_cache_clear; of failures the last 64 stay). */
+PTXGEN_API ptxgen_status ptxgen_poll(ptxgen *ctx, const char *family, const char *params, ptxgen_error *err);
+
 /* ---- cache ------------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_info {
@@ -191,11 +238,37 @@ typedef struct ptxgen_cache_info {
     uint64_t disk_errors, corrupt_entries, waits, wait_timeouts;
     const char *dir; /* the folder; "" when none is wanted */
     bool on_disk;    /* false: there is no folder, or it cannot be used (owner, mode, ...) */
+    uint64_t layer_hits;   /* of disk_hits: from a read-only layer */
+    uint64_t failure_hits; /* refused kernels that were not assembled again */
+    uint64_t rejected;     /* kernels from the disk that the driver refused: thrown out, compiled again */
+    uint64_t stores, stores_skipped, evicted, quarantined;
+    uint64_t pending; /* kernels that wait or are being compiled in the background */
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
 /* Forgets every kernel in memory and, if `disk`, removes the entries of the cache folder. Kernels that are
  * still referenced stay valid. */
 PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err);
+
+/* ---- manifests -------------------------------------------------------------------------------- */
+
+/* A manifest is text: one kernel a line, "FAMILY name=value ...", # begins a comment. `ptxgen prewarm` compiles
+ * its kernels into the cache. */
+
+/* Writes the canonical line of every kernel this context had from ptxgen_compile, ptxgen_get, ptxgen_prefetch or
+ * an operation, also if it was forgotten since; sorted, each once, at most 65536 (then ENOMEM, with those
+ * written). The file is replaced in one step, mode 0600. EIO when that is not possible. */
+PTXGEN_API ptxgen_status ptxgen_manifest_write(ptxgen *ctx, const char *path, ptxgen_error *err);
+
+typedef struct ptxgen_manifest_line {
+    int number;                  /* from 1 */
+    const char *family, *params; /* as written, with single spaces; borrowed during the visit */
+} ptxgen_manifest_line;
+/* Return false to stop. */
+typedef bool (*ptxgen_manifest_visit)(void *user, const ptxgen_manifest_line *line);
+/* Calls visit for each kernel of text[size]. EPARSE with the line: a byte that is no plain text, over 1024 bytes
+ * in a line, over 16 MiB in all. Families and parameters are not checked. */
+PTXGEN_API ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manifest_visit visit,
+                                               void *user, ptxgen_error *err);
 
 /* ---- device ----------------------------------------------------------------------------------- */
 

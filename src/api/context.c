@@ -19,6 +19,7 @@ const char *ptxgen_version(void)
 /* Words of the environment; the value is the place in the list. */
 static const char *const assembler_words[] = {"auto", "ptxas", "nvptxcompiler", "nvjitlink", "driver", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
+static const char *const cache_words[] = {"auto", "on", "off", NULL};
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
 
 /* The value of an environment variable that takes one of `words`; unset leaves *value alone. */
@@ -42,19 +43,38 @@ static ptxgen_status word_value(const char *variable, const char *text, const ch
 static ptxgen_status merge_environment(ptxgen_config *c, const pg_environment *e, ptxgen_error *err)
 {
     int assembler = (int)c->assembler, device = (int)c->device, level = (int)c->log_level;
+    int cache = (int)c->cache;
+    if (c->cache == PTXGEN_CACHE_AUTO)
+        PG_TRY(word_value("PTXGEN_CACHE", e->cache, cache_words, &cache, err));
     if (c->assembler == PTXGEN_ASSEMBLER_AUTO)
         PG_TRY(word_value("PTXGEN_ASSEMBLER", e->assembler, assembler_words, &assembler, err));
     if (c->device == PTXGEN_DEVICE_AUTO)
         PG_TRY(word_value("PTXGEN_DEVICE", e->device, device_words, &device, err));
     if (c->log_level == PTXGEN_LOG_ERROR)
         PG_TRY(word_value("PTXGEN_LOG", e->log_level, log_words, &level, err));
+    c->cache = (ptxgen_cache_use)cache;
     c->assembler = (ptxgen_assembler)assembler;
     c->device = (ptxgen_device_kind)device;
     c->log_level = (ptxgen_log_level)level;
     if (!c->toolkit_dir)
         c->toolkit_dir = e->toolkit;
-    if (!c->cache_dir)
+    if (c->cache == PTXGEN_CACHE_OFF) {
+        c->cache_dir = "";
+        c->cache_layer_count = 0;
+    } else if (!c->cache_dir) {
         c->cache_dir = e->cache_dir;
+    }
+    return PTXGEN_OK;
+}
+
+static ptxgen_status copy_record_path(ptxgen *ctx, const char *path, ptxgen_error *err)
+{
+    if (!path || !*path)
+        return PTXGEN_OK;
+    ctx->record_path = pg_alloc_zero(&ctx->alloc, strlen(path) + 1);
+    if (!ctx->record_path)
+        return pg_fail_memory(err, strlen(path) + 1);
+    memcpy(ctx->record_path, path, strlen(path) + 1);
     return PTXGEN_OK;
 }
 
@@ -65,10 +85,24 @@ static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, const pg_
                                        .cuda_home = e->cuda_home,
                                        .path = e->path,
                                        .wanted = c->assembler};
-    const pg_cache_config cache = {.dir = c->cache_dir};
+    const pg_cache_config cache = {
+        .dir = c->cache_dir,
+        .wait_ms = c->cache_wait_ms,
+        .trust = c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY : PG_CACHE_TRUST_OWNER,
+        .failure_ttl = c->cache_failure_s,
+        .max_bytes = c->cache_max_bytes,
+        .max_entries = c->cache_max_entries,
+        .layers = c->cache_layers,
+        .layer_count = c->cache_layer_count,
+    };
+    const pg_compile_pool_config pool = {c->prefetch_threads, c->prefetch_queue};
     snprintf(ctx->cache_dir, sizeof ctx->cache_dir, "%s", c->cache_dir);
     PG_TRY(pg_kernel_table_create(&ctx->alloc, &ctx->kernels, err));
     PG_TRY(pg_text_memo_create(&ctx->alloc, &ctx->texts, err));
+    PG_TRY(pg_manifest_record_create(&ctx->alloc, &ctx->asked, err));
+    PG_TRY(pg_compile_pool_create(ctx, &pool, &ctx->pool, err));
+    PG_TRY(copy_record_path(ctx, c->record_manifest, err));
+    PG_TRY(pg_write_extra_key(c->extra_key, c->extra_key_count, &ctx->extra_key, err));
     PG_TRY(pg_toolkit_create(&ctx->alloc, &ctx->log, &toolkit, &ctx->toolkit, err));
     return pg_cache_create(&ctx->alloc, &ctx->log, &cache, &ctx->cache, err);
 }
@@ -97,12 +131,16 @@ ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_er
     ctx->alloc = alloc;
     ctx->log = (pg_log){c.log, c.user, c.log_level};
     ctx->device_kind = c.device;
+    pg_buf_init(&ctx->extra_key, &ctx->alloc);
     pthread_mutex_init(&ctx->device_lock, NULL);
+    for (int i = 0; i < PG_LOAD_LOCKS; i++)
+        pthread_mutex_init(&ctx->load_locks[i], NULL);
     const ptxgen_status status = create_parts(ctx, &c, &environment, err);
     if (status != PTXGEN_OK) {
         ptxgen_destroy(ctx);
         return status;
     }
+    pg_context_watch_fork(ctx);
     *out = ctx;
     return PTXGEN_OK;
 }
@@ -111,6 +149,7 @@ void pg_context_unref(ptxgen *ctx)
 {
     if (atomic_fetch_sub(&ctx->refs, 1) != 1)
         return;
+    pg_context_unwatch_fork(ctx);
     if (ctx->texts)
         pg_text_memo_destroy(ctx->texts);
     if (ctx->kernels)
@@ -122,15 +161,32 @@ void pg_context_unref(ptxgen *ctx)
         pg_cache_destroy(ctx->cache);
     if (ctx->toolkit)
         pg_toolkit_destroy(ctx->toolkit);
+    pg_compile_pool_destroy(ctx->pool);
+    pg_manifest_record_destroy(ctx->asked);
+    if (ctx->record_path)
+        pg_free(&ctx->alloc, ctx->record_path, strlen(ctx->record_path) + 1);
+    pg_buf_fini(&ctx->extra_key);
     pthread_mutex_destroy(&ctx->device_lock);
+    for (int i = 0; i < PG_LOAD_LOCKS; i++)
+        pthread_mutex_destroy(&ctx->load_locks[i]);
     const pg_alloc alloc = ctx->alloc;
     pg_free(&alloc, ctx, sizeof *ctx);
+}
+
+static void write_manifest(ptxgen *ctx)
+{
+    ptxgen_error err;
+    if (ctx->record_path && pg_manifest_record_write(ctx->asked, ctx->record_path, &err) != PTXGEN_OK)
+        pg_log_line(&ctx->log, PTXGEN_LOG_WARNING, "%s", err.message);
 }
 
 void ptxgen_destroy(ptxgen *ctx)
 {
     if (!ctx)
         return;
+    if (ctx->pool)
+        pg_compile_pool_stop(ctx->pool);
+    write_manifest(ctx);
     if (ctx->texts)
         pg_text_memo_clear(ctx->texts);
     if (ctx->kernels)

@@ -69,11 +69,14 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     pg_kernel_table_counts(ctx->kernels, &i.memory_hits, &i.entries);
     i.memory_hits += pg_text_memo_hits(ctx->texts);
     i.misses = atomic_load(&ctx->misses);
+    i.rejected = atomic_load(&ctx->rejected);
+    i.pending = pg_compile_pool_pending(ctx->pool);
     memcpy(info, &i, info->size < sizeof i ? info->size : sizeof i);
 }
 
 ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
 {
+    pg_compile_pool_forget(ctx->pool);
     pg_text_memo_clear(ctx->texts);
     pg_kernel_table_clear(ctx->kernels);
     return disk ? pg_cache_clear(ctx->cache, err) : PTXGEN_OK;

@@ -5,7 +5,6 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *absolute(const char *path)
@@ -13,15 +12,12 @@ static const char *absolute(const char *path)
     return path && path[0] == '/' ? path : NULL;
 }
 
-/* PTXGEN_CACHE=off, PTXGEN_CACHE_DIR, XDG_CACHE_HOME/ptxgen, HOME/.cache/ptxgen, the password entry's home;
+/* PTXGEN_CACHE_DIR, XDG_CACHE_HOME/ptxgen, HOME/.cache/ptxgen, the password entry's home;
  * a relative path is not followed, since it would mean another folder in every working directory. */
 static void find_cache_dir(char *out, size_t size)
 {
-    const char *off = secure_getenv("PTXGEN_CACHE");
     const char *dir = secure_getenv("PTXGEN_CACHE_DIR");
     out[0] = 0;
-    if (off && strcmp(off, "off") == 0)
-        return;
     int n = 0;
     if (dir) {
         if (absolute(dir))
@@ -44,6 +40,7 @@ static void find_cache_dir(char *out, size_t size)
 void pg_environment_read(pg_environment *out)
 {
     find_cache_dir(out->cache_dir, sizeof out->cache_dir);
+    out->cache = secure_getenv("PTXGEN_CACHE");
     out->assembler = secure_getenv("PTXGEN_ASSEMBLER");
     out->device = secure_getenv("PTXGEN_DEVICE");
     out->toolkit = secure_getenv("PTXGEN_TOOLKIT");

@@ -129,3 +129,15 @@ uint64_t pg_text_memo_hits(pg_text_memo *m)
     }
     return hits;
 }
+
+void pg_text_memo_before_fork(pg_text_memo *m)
+{
+    for (int i = 0; i < PLACES; i++)
+        lock(&m->places[i]);
+}
+
+void pg_text_memo_after_fork(pg_text_memo *m)
+{
+    for (int i = 0; i < PLACES; i++)
+        unlock(&m->places[i]);
+}

@@ -209,6 +209,12 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->corrupt_entries = pg_count_get(c, PG_COUNT_CORRUPT) +
                             pg_count_get(c, PG_COUNT_OTHER_KEY) +
                             pg_count_get(c, PG_COUNT_UNTRUSTED);
+    info->layer_hits = pg_count_get(c, PG_COUNT_LAYER_HITS);
+    info->failure_hits = pg_count_get(c, PG_COUNT_FAILURE_HITS);
+    info->stores = pg_count_get(c, PG_COUNT_STORES);
+    info->stores_skipped = pg_count_get(c, PG_COUNT_SKIPPED);
+    info->evicted = pg_count_get(c, PG_COUNT_EVICTED);
+    info->quarantined = pg_count_get(c, PG_COUNT_QUARANTINED);
     info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
     info->dir = cache->on ? cache->dir : "";

@@ -1,0 +1,127 @@
+/* What an assembler refuses is remembered on disk and not assembled again; what fails for the machine's reasons is
+ * tried again every time. */
+#include "cache_helpers.h"
+#include "engine_helpers.h"
+
+static fake_toolkit toolkit;
+static test_folder folder;
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_toolkit_make(&toolkit);
+    test_folder_make(&folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fake_toolkit_remove(&toolkit);
+    test_folder_remove(&folder);
+    return 0;
+}
+
+/* One request of a new context, as a new process makes it. */
+static ptxgen_status request(const ptxgen_config *config, uint64_t *failure_hits, ptxgen_error *err)
+{
+    ptxgen *ctx = engine_create(&toolkit, folder.path, config);
+    ptxgen_kernel *k = NULL;
+    memset(err, 0, sizeof *err);
+    const ptxgen_status status = ptxgen_compile(ctx, "scatter_add", "n=64 schedule=bulk", &k, err);
+    assert_true((status == PTXGEN_OK) == (k != NULL));
+    ptxgen_kernel_unref(k);
+    *failure_hits = engine_info(ctx).failure_hits;
+    ptxgen_destroy(ctx);
+    return status;
+}
+
+static void a_refusal_is_not_assembled_again(void **state)
+{
+    (void)state;
+    ptxgen_error first, second;
+    uint64_t hits;
+    fake_toolkit_does(&toolkit, FAKE_REFUSES);
+    assert_int_equal(request(NULL, &hits, &first), PTXGEN_EASSEMBLE);
+    assert_int_equal(hits, 0);
+    assert_int_equal(request(NULL, &hits, &second), PTXGEN_EASSEMBLE);
+    assert_int_equal(hits, 1);
+    assert_int_equal(fake_toolkit_runs(&toolkit), 1);
+    assert_non_null(strstr(first.message, "Arguments mismatch"));
+    assert_non_null(strstr(first.file, ".ptxc"));
+    assert_true(first.line > 0);
+    assert_string_equal(second.message, first.message);
+    assert_string_equal(second.file, first.file);
+    assert_int_equal(second.line, first.line);
+}
+
+static void a_refusal_belongs_to_its_key(void **state)
+{
+    (void)state;
+    ptxgen_error err;
+    uint64_t hits;
+    const char *const text = "sources of tomorrow";
+    const ptxgen_config other = {.extra_key = &text, .extra_key_count = 1};
+    fake_toolkit_does(&toolkit, FAKE_REFUSES);
+    assert_int_equal(request(NULL, &hits, &err), PTXGEN_EASSEMBLE);
+    fake_toolkit_does(&toolkit, FAKE_ASSEMBLES);
+    assert_int_equal(request(NULL, &hits, &err), PTXGEN_EASSEMBLE);
+    assert_int_equal(request(&other, &hits, &err), PTXGEN_OK);
+    assert_int_equal(fake_toolkit_runs(&toolkit), 2);
+}
+
+static void one_context_asks_the_disk_each_time(void **state)
+{
+    (void)state;
+    fake_toolkit_does(&toolkit, FAKE_REFUSES);
+    ptxgen *ctx = engine_create(&toolkit, folder.path, NULL);
+    for (int i = 0; i < 3; i++) {
+        ptxgen_kernel *k;
+        assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=64", &k, NULL), PTXGEN_EASSEMBLE);
+        assert_null(k);
+    }
+    assert_int_equal(fake_toolkit_runs(&toolkit), 1);
+    assert_int_equal(engine_info(ctx).misses, 1);
+    assert_int_equal(engine_info(ctx).failure_hits, 2);
+    ptxgen_destroy(ctx);
+}
+
+static void trouble_of_the_machine_is_tried_again(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        ptxgen_status status;
+    } cases[] = {
+        {"kill -9 $$", PTXGEN_EASSEMBLE},
+        {"echo 'ptxas fatal   : Memory allocation failure'; exit 255", PTXGEN_EASSEMBLE},
+        {"head -c 100 \"$d/cubin\" >/proc/self/fd/4", PTXGEN_EASSEMBLE}, /* cut off by a full disk */
+        {"exit 127", PTXGEN_EMISSING},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ptxgen_error err;
+        uint64_t hits;
+        const int before = fake_toolkit_runs(&toolkit);
+        fake_toolkit_does(&toolkit, cases[i].script);
+        for (int n = 1; n <= 2; n++) {
+            assert_int_equal(request(NULL, &hits, &err), cases[i].status);
+            assert_int_equal(fake_toolkit_runs(&toolkit), before + n);
+        }
+    }
+    ptxgen_error err;
+    uint64_t hits;
+    fake_toolkit_does(&toolkit, FAKE_ASSEMBLES);
+    assert_int_equal(request(NULL, &hits, &err), PTXGEN_OK);
+    assert_int_equal(hits, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_refusal_is_not_assembled_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refusal_belongs_to_its_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_context_asks_the_disk_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(trouble_of_the_machine_is_tried_again, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("engine_failures", tests, NULL, NULL);
+}
