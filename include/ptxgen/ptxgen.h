@@ -15,6 +15,8 @@
  * - Structs begin with `size` (set it to sizeof) and zero means default, so an initialiser names only
  *   what differs and a newer library accepts an older program's struct. Passing NULL takes all defaults.
  * - A call that can fail returns a ptxgen_status and fills the caller's ptxgen_error (may be NULL).
+ * - Contexts, kernels and places for results (out) must not be NULL, unless a call says otherwise; the pointers
+ *   inside argument structs are checked.
  * - Any function may be called from any thread; a ptxgen may be shared; requests for the same kernel
  *   compile once. Only ptxgen_destroy must be alone. Kernels are immutable and reference-counted.
  * - A process may fork() at any time. The child can go on with its parent's ptxgen: get, compile, prefetch,

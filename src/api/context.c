@@ -17,7 +17,8 @@ const char *ptxgen_version(void)
 }
 
 /* Words of the environment; the value is the place in the list. */
-static const char *const assembler_words[] = {"auto", "ptxas", "nvptxcompiler", "nvjitlink", "driver", NULL};
+static const char *const assembler_words[] = {"auto",      "ptxas",  "nvptxcompiler",
+                                              "nvjitlink", "driver", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
 static const char *const cache_words[] = {"auto", "on", "off", NULL};
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
@@ -42,6 +43,14 @@ static ptxgen_status word_value(const char *variable, const char *text, const ch
 
 static ptxgen_status merge_environment(ptxgen_config *c, const pg_environment *e, ptxgen_error *err)
 {
+    if ((unsigned)c->device > PTXGEN_DEVICE_EMULATOR)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "config.device is %d: use a PTXGEN_DEVICE_ value, 0 to %d", (int)c->device,
+                       (int)PTXGEN_DEVICE_EMULATOR);
+    if ((unsigned)c->assembler > PTXGEN_ASSEMBLER_DRIVER)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "config.assembler is %d: use a PTXGEN_ASSEMBLER_ value, 0 to %d",
+                       (int)c->assembler, (int)PTXGEN_ASSEMBLER_DRIVER);
     int assembler = (int)c->assembler, device = (int)c->device, level = (int)c->log_level;
     int cache = (int)c->cache;
     if (c->cache == PTXGEN_CACHE_AUTO)
@@ -88,7 +97,8 @@ static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, const pg_
     const pg_cache_config cache = {
         .dir = c->cache_dir,
         .wait_ms = c->cache_wait_ms,
-        .trust = c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY : PG_CACHE_TRUST_OWNER,
+        .trust =
+            c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY : PG_CACHE_TRUST_OWNER,
         .failure_ttl = c->cache_failure_s,
         .max_bytes = c->cache_max_bytes,
         .max_entries = c->cache_max_entries,
@@ -114,14 +124,15 @@ ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_er
     *out = NULL;
     if (config) {
         if (config->size < sizeof(size_t) || config->size > 4096)
-            return pg_fail(err, PTXGEN_EINVAL, "config.size is %zu: set it to sizeof(ptxgen_config)",
-                           config->size);
+            return pg_fail(err, PTXGEN_EINVAL,
+                           "config.size is %zu: set it to sizeof(ptxgen_config)", config->size);
         memcpy(&c, config, config->size < sizeof c ? config->size : sizeof c);
     }
     pg_environment_read(&environment);
     PG_TRY(merge_environment(&c, &environment, err));
     if (c.cache_dir[0] && c.cache_dir[0] != '/')
-        return pg_fail(err, PTXGEN_EINVAL, "cache_dir \"%.200s\" is not an absolute path", c.cache_dir);
+        return pg_fail(err, PTXGEN_EINVAL, "cache_dir \"%.200s\" is not an absolute path",
+                       c.cache_dir);
 
     const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;
     ptxgen *ctx = pg_alloc_zero(&alloc, sizeof *ctx);
@@ -176,7 +187,8 @@ void pg_context_unref(ptxgen *ctx)
 static void write_manifest(ptxgen *ctx)
 {
     ptxgen_error err;
-    if (ctx->record_path && pg_manifest_record_write(ctx->asked, ctx->record_path, &err) != PTXGEN_OK)
+    if (ctx->record_path &&
+        pg_manifest_record_write(ctx->asked, ctx->record_path, &err) != PTXGEN_OK)
         pg_log_line(&ctx->log, PTXGEN_LOG_WARNING, "%s", err.message);
 }
 

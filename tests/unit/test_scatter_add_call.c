@@ -77,15 +77,15 @@ static void bad_arguments_are_refused(void **state)
     REFUSED(a.out_stride = 4, PTXGEN_EINVAL, "less than n=8");
     REFUSED(a.src_stride = -8, PTXGEN_EINVAL, "less than n=8");
     REFUSED(a.out_stride = 10, PTXGEN_EUNSUPPORTED, "multiple of 16");
-    REFUSED(a.src_stride = INT64_MAX / 4, PTXGEN_EUNSUPPORTED, "multiple of 16");
+    REFUSED(a.src_stride = INT64_MAX / 4, PTXGEN_EINVAL, "addressed");
+    REFUSED(a.oob = (ptxgen_oob)9, PTXGEN_EINVAL, "PTXGEN_OOB_");
     REFUSED(a.src_stride = (INT64_MAX / 4) & ~INT64_C(3), PTXGEN_EINVAL, "addressed");
     REFUSED(a.src = out, PTXGEN_EUNSUPPORTED, "overlap");
     REFUSED(a.src = out + 4 * N, PTXGEN_EUNSUPPORTED, "overlap");
     REFUSED(a.index = out, PTXGEN_EUNSUPPORTED, "index and out overlap");
     REFUSED(a.out_rows = 0, PTXGEN_EINDEX, "out has no rows");
     REFUSED((a.schedule = PTXGEN_SCHEDULE_SEED, a.rows = INT64_C(1) << 31,
-             a.src = (void *)(UINT64_C(1) << 45),
-             a.index = (void *)(UINT64_C(1) << 44)),
+             a.src = (void *)(UINT64_C(1) << 45), a.index = (void *)(UINT64_C(1) << 44)),
             PTXGEN_EUNSUPPORTED, "schedule=bulk");
 }
 
