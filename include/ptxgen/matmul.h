@@ -1,5 +1,5 @@
-/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a): one call per operation, their plain C answers,
- * and host helpers. Part of ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default,
+/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a), matmul_accumulate also of Hopper (sm_90a): one call
+ * per operation, their plain C answers, and host helpers. Part of ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default,
  * refusals leave the output untouched and say what to do).
  *
  * All pointers are device memory except in the _oracle functions and the packing helpers. Strides are elements

@@ -17,11 +17,13 @@ void pg_tile_order(pg_emit *E, int group);
 void pg_ring_advance(pg_emit *E, int stages);
 
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers, or address
- * expressions without brackets. With cta_group 2 the barrier may be the other CTA's. */
+ * expressions without brackets. With cta_group 2 the barrier may be the other CTA's. With a mask (a .b16 register) the box goes to the same offset of
+ * every CTA in it, and completes on the barrier at the same offset there; NULL otherwise. */
 typedef struct pg_box_load {
     const char *map, *x, *y;
     const char *destination, *barrier;
     int cta_group;
+    const char *multicast_mask;
 } pg_box_load;
 void pg_load_box(pg_emit *E, const pg_box_load *l);
 

@@ -62,6 +62,10 @@ int pg_mma_k(pg_mma_kind kind);
 
 /* ---- PTX ---- */
 
+/* out = the address field of a descriptor for shared address `address`; what pg_smem_descriptor_low gives is added to
+ * it. Only 18 bits of the address count: above them stands the CTA's rank in its cluster. */
+void pg_descriptor_address(pg_emit *E, const char *out, const char *address);
+
 /* One warp: allocates `columns` and writes the address to shared address `slot`; others read it after a barrier
  * (pg_tmem_address). Nothing is allocated later, so the permit is given back at once. */
 void pg_tmem_alloc(pg_emit *E, int cta_group, const char *slot, int columns);

@@ -7,12 +7,12 @@ static const char *const b_words[] = {"row_major", "transposed", NULL};
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
 
 static const pg_param params[] = {
-    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f or sm_103a"},
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a (tcgen05), or sm_90a (wgmma)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of A and B; C and D are f32"},
     {"b", PG_PARAM_CHOICE, FIELD(b), b_words, .doc = "B in memory: row_major [K, N], transposed [N, K]"},
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), NULL, {"auto"}, 1, 256, 0, "rows of a CTA's tile: 128"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), NULL, {"auto"}, 1, 256, 0,
-     "columns of a tile: 64, 128 or 256; auto: 128"},
+     "columns of a tile: 64, 128 or 256; auto: 128, on sm_90a 256"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), NULL, {"auto"}, 1, 128, 0,
      "K of a stage: 32, 64 or 128; auto: 64"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), NULL, {"auto"}, 2, 6, 0,
@@ -22,7 +22,7 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), NULL, {"auto"}, 1, 128, 0,
      "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), NULL, {"auto"}, 1, 2, 0,
-     "2: a pair of CTAs shares a tile of 256 rows (cta_group::2); auto: 1"},
+     "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of B); auto: 1"},
 };
 
 const pg_family pg_family_matmul_accumulate = {

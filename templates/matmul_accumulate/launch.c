@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32, THREADS = 256 };
+enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32 };
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -21,7 +21,7 @@ static void add_operands(const pg_matmul_accumulate_plan *p, const ptxgen_matmul
                          .stride = a->k ? a->a_stride * OPERAND_BYTES : 1,
                          .box_columns = p->swizzle / OPERAND_BYTES, .box_rows = p->block_m};
     pg_arg_matrix(l, &map);
-    map.box_rows = p->b_transposed ? p->b_columns : p->block_k;
+    map.box_rows = p->b_box_rows;
     if (a->k) {
         map.address = a->b;
         map.columns = p->b_transposed ? a->k : a->n;
@@ -31,13 +31,22 @@ static void add_operands(const pg_matmul_accumulate_plan *p, const ptxgen_matmul
     pg_arg_matrix(l, &map);
 }
 
+/* tcgen05 loads C through the map, wgmma only fetches it into L2 that way. */
 static void add_accumulators(const pg_matmul_accumulate_plan *p, const ptxgen_matmul_accumulate_args *a,
                              pg_launch *l)
 {
-    const pg_matrix_map c = {.type = PG_TENSOR_F32, .address = a->c, .columns = a->n, .rows = a->m,
-                             .stride = a->c_stride * ACCUMULATOR_BYTES, .box_columns = C_BOX_COLUMNS,
-                             .box_rows = p->block_m, .swizzle = PG_SWIZZLE_128B};
+    pg_matrix_map c = {.type = PG_TENSOR_F32, .address = a->c, .columns = a->n, .rows = a->m,
+                       .stride = a->c_stride * ACCUMULATOR_BYTES, .box_columns = C_BOX_COLUMNS,
+                       .box_rows = p->block_m, .swizzle = PG_SWIZZLE_128B};
+    if (p->engine == PG_ENGINE_WGMMA) {
+        c.box_columns = p->block_n;
+        c.swizzle = PG_SWIZZLE_NONE;
+    }
     pg_arg_matrix(l, &c);
+    if (p->engine == PG_ENGINE_WGMMA) {
+        pg_arg_u64(l, (uintptr_t)a->c);
+        pg_arg_u64(l, (uint64_t)(a->c_stride * ACCUMULATOR_BYTES));
+    }
     pg_arg_u64(l, (uintptr_t)a->d);
     pg_arg_u64(l, (uint64_t)(a->d_stride * ACCUMULATOR_BYTES));
 }
@@ -53,7 +62,7 @@ void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxge
     memset(l, 0, offsetof(pg_launch, args));
     l->grid[0] = (uint32_t)((tiles < workers ? tiles : workers) * p->ctas);
     l->grid[1] = l->grid[2] = 1;
-    l->block[0] = THREADS;
+    l->block[0] = (uint32_t)p->threads;
     l->block[1] = l->block[2] = 1;
     if (p->ctas == 2) {
         l->cluster[0] = 2;

@@ -1,13 +1,13 @@
 /* matmul_accumulate, `D = A @ B + C` with 16-bit A and B, 32-bit C and D: key, plan, emitters.
  *
- * A persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have roles:
+ * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have roles:
  *
  *     load warp      tensor-map loads: a tile of C, then stages of A and B
  *     multiply warp  copies C into an accumulator in tensor memory (tcgen05.cp), multiplies on top of it
  *     4 epilogue warps   tensor memory -> registers -> D
  *
- * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The target picks the
- * implementation (pg_matmul_accumulate_emit). */
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper sibling keeps its
+ * accumulators, which begin as C, in registers. The target picks the implementation. */
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
 
@@ -28,17 +28,23 @@ typedef struct pg_matmul_accumulate_key {
     int64_t ctas;    /* 1, or 2: a pair of CTAs works on a tile of 2 * block_m rows */
 } pg_matmul_accumulate_key;
 
+/* Blackwell: accumulators in tensor memory. Hopper: in registers (wgmma.ptxc says how). */
+typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
+
 enum { PG_ACCUMULATORS = 2 };
 
 typedef struct pg_matmul_accumulate_plan {
     pg_plan_head head;
     const pg_arch *arch;
+    pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool b_transposed;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int b_columns; /* of B that one CTA holds: block_n / ctas */
+    int b_columns; /* of B that one CTA holds: of tcgen05, block_n / ctas */
+    int threads;
 
-    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
+    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. With wgmma there is no C in
+     * it, and of the barriers only those of the stages are used. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
     int full, empty;             /* barriers of the stages: [stages] each */
@@ -50,8 +56,9 @@ typedef struct pg_matmul_accumulate_plan {
     uint32_t instruction;        /* descriptor */
     pg_smem_matrix a, b, c;
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
+    int b_box_rows;
     int copies;                  /* tcgen05.cp per tile */
-    int multiplications;         /* tcgen05.mma per stage */
+    int multiplications;         /* tcgen05.mma or wgmma per stage */
 } pg_matmul_accumulate_plan;
 
 extern const pg_family pg_family_matmul_accumulate;
@@ -67,11 +74,13 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan
 void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,
                                  pg_launch *);
 
-/* Emitters: the module, then one per implementation, then the roles of the Blackwell one
- * (common/warp_roles.h). */
+/* Emitters: the module, then one per implementation, then the roles of the Blackwell one (common/warp_roles.h) and
+ * the consumer of the Hopper one. */
 void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
 void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);
+void pg_matmul_accumulate_wgmma(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
+void pg_matmul_accumulate_consumer(pg_emit *E, const pg_matmul_accumulate_plan *p);
 
 #endif

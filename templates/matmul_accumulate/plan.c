@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    HOPPER = 901, /* sm_90a */
     OPERAND_BYTES = 2,
     ACCUMULATOR_BYTES = 4,
     C_SWIZZLE = 128, /* a row of C is 256 bytes or more */
@@ -18,9 +19,26 @@ enum {
     SLOT_BYTES = 16,
 };
 
+static pg_matmul_engine engine_of(const pg_matmul_accumulate_key *k)
+{
+    return k->arch == HOPPER ? PG_ENGINE_WGMMA : PG_ENGINE_TCGEN05;
+}
+
+/* Columns of B that a CTA holds: a pair's tensor core reads both halves, a warpgroup only its own CTA's memory. */
+static int64_t b_columns(const pg_matmul_accumulate_key *k)
+{
+    return engine_of(k) == PG_ENGINE_WGMMA ? k->block_n : k->block_n / k->ctas;
+}
+
 static int stage_bytes(const pg_matmul_accumulate_key *k)
 {
-    return (int)(k->block_k * OPERAND_BYTES * (k->block_m + k->block_n / k->ctas));
+    return (int)(k->block_k * OPERAND_BYTES * (k->block_m + b_columns(k)));
+}
+
+/* Of C in shared memory: where accumulators are registers, C goes straight there. */
+static int c_bytes(const pg_matmul_accumulate_key *k)
+{
+    return engine_of(k) == PG_ENGINE_WGMMA ? 0 : (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
 }
 
 static int barrier_bytes(int64_t stages)
@@ -30,8 +48,7 @@ static int barrier_bytes(int64_t stages)
 
 static int shared_bytes(const pg_matmul_accumulate_key *k, int64_t stages)
 {
-    return (int)(stages * stage_bytes(k) + k->block_m * k->block_n * ACCUMULATOR_BYTES) +
-           barrier_bytes(stages) + SLOT_BYTES;
+    return (int)stages * stage_bytes(k) + c_bytes(k) + barrier_bytes(stages) + SLOT_BYTES;
 }
 
 static bool is_one_of_three(int64_t v, int64_t lowest)
@@ -43,7 +60,7 @@ static ptxgen_status check_blocks(const pg_matmul_accumulate_key *k, ptxgen_erro
 {
     if (k->block_m != PG_TMEM_LANES)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "block_m=%lld: an accumulator has 128 lanes, use block_m=128 (and ctas=2 for tiles of 256"
+                       "block_m=%lld: a CTA's accumulator has 128 rows, use block_m=128 (and ctas=2 for tiles of 256"
                        " rows)",
                        (long long)k->block_m);
     if (!is_one_of_three(k->block_n, 64))
@@ -56,7 +73,7 @@ static ptxgen_status check_blocks(const pg_matmul_accumulate_key *k, ptxgen_erro
 /* Bytes of a row of a stage as it is loaded: along K for A and a transposed B, along N for a row-major one. */
 static int64_t b_row_bytes(const pg_matmul_accumulate_key *k)
 {
-    return OPERAND_BYTES * (k->b ? k->block_k : k->block_n / k->ctas);
+    return OPERAND_BYTES * (k->b ? k->block_k : b_columns(k));
 }
 
 static ptxgen_status check_swizzle(const pg_matmul_accumulate_key *k, ptxgen_error *err)
@@ -86,10 +103,9 @@ static ptxgen_status check_shared(const pg_matmul_accumulate_key *k, const pg_ar
     }
     const int64_t stages = k->stages > MIN_STAGES ? k->stages : MIN_STAGES;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%lld stages of %d bytes and a tile of C of %lld bytes need %d bytes of shared memory, a CTA of %s"
+                   "%lld stages of %d bytes and a tile of C of %d bytes need %d bytes of shared memory, a CTA of %s"
                    " has %d: %s",
-                   (long long)stages, stage_bytes(k), (long long)(k->block_m * k->block_n * ACCUMULATOR_BYTES),
-                   shared_bytes(k, stages), arch->name, arch->max_shared_bytes, remedy);
+                   (long long)stages, stage_bytes(k), c_bytes(k), shared_bytes(k, stages), arch->name, arch->max_shared_bytes, remedy);
 }
 
 static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arch)
@@ -116,9 +132,11 @@ static int64_t widest_swizzle(const pg_matmul_accumulate_key *k)
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_accumulate_key *k = key;
-    PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", err));
+    const bool hopper = engine_of(k) == PG_ENGINE_WGMMA;
+    if (!hopper)
+        PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate (on sm_90a: wgmma)", err));
     settle(&k->block_m, PG_TMEM_LANES);
-    settle(&k->block_n, 128);
+    settle(&k->block_n, hopper ? 256 : 128);
     settle(&k->block_k, 64);
     settle(&k->group_m, 8);
     settle(&k->ctas, 1);
@@ -159,7 +177,6 @@ static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
 {
     p->a_bytes = p->block_m * p->block_k * OPERAND_BYTES;
     p->b_bytes = p->b_columns * p->block_k * OPERAND_BYTES;
-    p->c_bytes = p->block_m * p->block_n * ACCUMULATOR_BYTES;
     p->b_offset = p->a_offset + p->stages * p->a_bytes;
     p->c_offset = p->b_offset + p->stages * p->b_bytes;
     p->full = p->c_offset + p->c_bytes;
@@ -191,6 +208,11 @@ static void count_instructions(pg_matmul_accumulate_plan *p)
     p->c_loads = p->block_n * ACCUMULATOR_BYTES / C_SWIZZLE;
     p->copies = p->block_n / COPY_COLUMNS;
     p->multiplications = p->block_k * OPERAND_BYTES / STEP_BYTES;
+    p->b_box_rows = p->b_transposed ? p->b_columns : p->block_k;
+    if (p->engine == PG_ENGINE_WGMMA) {
+        p->c_loads = p->copies = 0;
+        p->b_box_rows /= p->ctas; /* each CTA of a pair loads half of the rows, for both */
+    }
 }
 
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *plan)
@@ -199,6 +221,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     pg_matmul_accumulate_plan *p = plan;
     memset(p, 0, sizeof *p);
     p->arch = arch;
+    p->engine = engine_of(k);
+    p->threads = p->engine == PG_ENGINE_WGMMA ? 384 : 256;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
     p->b_transposed = k->b != 0;
     p->block_m = (int)k->block_m;
@@ -208,7 +232,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->group_m = (int)k->group_m;
     p->swizzle = (int)k->swizzle;
     p->ctas = (int)k->ctas;
-    p->b_columns = p->block_n / p->ctas;
+    p->b_columns = (int)b_columns(k);
+    p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
     place_in_shared_memory(p);
     describe_matrices(p);

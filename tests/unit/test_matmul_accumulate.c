@@ -4,6 +4,7 @@
 #include "ptx_text.h"
 
 #include "base/half.h"
+#include "common/wgmma.h"
 #include "matmul_accumulate/matmul_accumulate.h"
 
 static ptxgen *context;
@@ -25,15 +26,14 @@ static int close_context(void **state)
 static pg_matmul_accumulate_plan plan_of(const char *params)
 {
     const pg_param_table *t = &pg_family_matmul_accumulate.params;
-    const pg_arch *arch = pg_arch_find(1001);
     pg_matmul_accumulate_key key;
     pg_matmul_accumulate_plan plan;
     ptxgen_error err = {0};
     pg_params_default(t, &key, 1001);
     if (pg_params_parse(t, params, &key, &err) != PTXGEN_OK ||
-        pg_matmul_accumulate_resolve(&key, arch, &err) != PTXGEN_OK)
+        pg_matmul_accumulate_resolve(&key, pg_arch_find(key.arch), &err) != PTXGEN_OK)
         fail_msg("%s: %s", params, err.message);
-    pg_matmul_accumulate_plan_from(&key, arch, &plan);
+    pg_matmul_accumulate_plan_from(&key, pg_arch_find(key.arch), &plan);
     return plan;
 }
 
@@ -99,6 +99,36 @@ static void instruction_counts_in_the_text(void **state)
     }
 }
 
+/* The Hopper sibling: C is no shared-memory tile; a pair splits the rows of B's boxes, not its columns. */
+static void hopper_counts_in_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params;
+        int multiplications, loads, stages, threads;
+    } cases[] = {
+        {"arch=sm_90a", 4, 1 + 4, 4, 384},
+        {"arch=sm_90a ctas=2 b=transposed", 4, 1 + 1, 4, 384},
+        {"arch=sm_90a block_n=128 block_k=128 dtype=bf16", 8, 2 + 2, 3, 384},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ptxgen_kernel *k = emit_kernel(context, "matmul_accumulate", cases[i].params);
+        const pg_matmul_accumulate_plan p = plan_of(cases[i].params);
+        assert_int_equal(p.threads, cases[i].threads);
+        assert_int_equal(p.stages, cases[i].stages);
+        assert_int_equal(p.c_bytes, 0);
+        assert_int_equal(p.b_columns, p.block_n);
+        assert_int_equal(count_in_ptx(k, "wgmma.mma_async"), cases[i].multiplications);
+        assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor"), cases[i].loads);
+        assert_int_equal(count_in_ptx(k, ".multicast::cluster"), p.ctas == 2 ? p.b_loads : 0);
+        assert_int_equal(count_in_ptx(k, "tcgen05"), 0);
+        ptxgen_kernel_unref(k);
+    }
+    const pg_smem_matrix k128 = {16, 1024, PG_SWIZZLE_128B}, k32 = {16, 256, PG_SWIZZLE_32B};
+    assert_int_equal(pg_wgmma_descriptor_high(k128), 0x40000040);
+    assert_int_equal(pg_wgmma_descriptor_high(k32), 0xC0000010);
+}
+
 /* Where tensor-map boxes put element (row, k) of a K-major stage of `rows` rows, before the swizzle. */
 static int k_major_byte(int rows, int swizzle, int row, int k)
 {
@@ -117,6 +147,7 @@ static void operands_lie_where_the_tensor_core_reads(void **state)
     static const char *const cases[] = {
         "block_n=128 block_k=64", "block_n=256 block_k=32",      "block_n=64 block_k=128 b=transposed",
         "block_k=128 swizzle=32", "ctas=2 block_n=128 b=transposed", "block_k=64 swizzle=64 dtype=bf16",
+        "arch=sm_90a",            "arch=sm_90a ctas=2 b=transposed block_k=32",
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const pg_matmul_accumulate_plan p = plan_of(cases[c]);
@@ -310,6 +341,7 @@ static void a_sample_assembles(void **state)
     expect_assembles(ctx, "matmul_accumulate", "stages=3 arch=sm_100a");
     expect_assembles(ctx, "matmul_accumulate", "block_n=256 b=transposed dtype=bf16 arch=sm_103a");
     expect_assembles(ctx, "matmul_accumulate", "ctas=2 block_n=256 arch=sm_100f");
+    expect_assembles(ctx, "matmul_accumulate", "ctas=2 arch=sm_90a");
     ptxgen_destroy(ctx);
 }
 
@@ -319,6 +351,7 @@ int main(void)
         cmocka_unit_test(plans_fit_their_box),
         cmocka_unit_test(the_reference_numbers),
         cmocka_unit_test(instruction_counts_in_the_text),
+        cmocka_unit_test(hopper_counts_in_the_text),
         cmocka_unit_test(operands_lie_where_the_tensor_core_reads),
         cmocka_unit_test(c_lies_where_the_copies_read),
         cmocka_unit_test(shared_memory_holds_everything_once),
