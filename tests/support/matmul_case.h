@@ -1,0 +1,34 @@
+/* Problems of matmul_accumulate for tests: random operands in padded host arrays, the plain C answer, and the
+ * comparison, with guards around D. The same cases run on the emulator and on a GPU. */
+#ifndef MATMUL_CASE_H
+#define MATMUL_CASE_H
+
+#include "test.h"
+
+#include "ptxgen/matmul.h"
+
+typedef struct matmul_case {
+    int64_t m, n, k;
+    ptxgen_matmul_tiling tiling;
+    bool b_transposed, bf16, in_place;
+    int d_pad; /* extra elements in a row of D */
+} matmul_case;
+
+typedef struct matmul_data {
+    const matmul_case *problem;
+    ptxgen_matmul_accumulate_args args; /* host pointers; d is c when in place */
+    uint16_t *a, *b;
+    float *c, *d, *want;
+    size_t a_bytes, b_bytes, c_bytes, d_bytes;
+} matmul_data;
+
+void matmul_case_make(const matmul_case *problem, matmul_data *data);
+/* `got`: the bytes of D after the call. Fails the test at the first element that is off, or a guard that is gone. */
+void matmul_case_compare(const matmul_data *data, const float *got);
+void matmul_case_free(matmul_data *data);
+
+/* Odd shapes, both layouts of B, row strides, K = 0, D in place, single CTAs and pairs. */
+extern const matmul_case matmul_cases[];
+extern const size_t matmul_case_count;
+
+#endif
