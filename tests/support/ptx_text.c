@@ -46,6 +46,19 @@ ptxgen *assembling_context(void)
     return NULL;
 }
 
+/* With setmaxnreg a kernel starts with all the registers that its CTA can have; an assembler that dropped it gives
+ * what the code needs instead. */
+static void expect_setmaxnreg_kept(const ptxgen_kernel_info *info, const char *params)
+{
+    const char *threads = strstr(info->ptx, ".reqntid ");
+    if (!strstr(info->ptx, "setmaxnreg"))
+        return;
+    assert_non_null(threads);
+    const int share = (64 << 10) / atoi(threads + strlen(".reqntid ")) / 8 * 8;
+    if (info->registers != (share < 255 ? share : 255))
+        fail_msg("%s: %d registers: setmaxnreg was dropped", params, info->registers);
+}
+
 void expect_assembles(ptxgen *ctx, const char *family, const char *params)
 {
     ptxgen_error err = {0};
@@ -57,5 +70,6 @@ void expect_assembles(ptxgen *ctx, const char *family, const char *params)
     if (info.spill_bytes != 0 || info.local_bytes != 0)
         fail_msg("%s %s: %d bytes spilled, %d bytes of local memory", family, params, info.spill_bytes,
                  info.local_bytes);
+    expect_setmaxnreg_kept(&info, params);
     ptxgen_kernel_unref(kernel);
 }

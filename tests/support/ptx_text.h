@@ -17,7 +17,7 @@ int count_in_ptx(const ptxgen_kernel *kernel, const char *text);
 /* A context without a disk cache that assembles with ptxas; NULL (and a message) where there is none. */
 ptxgen *assembling_context(void);
 /* Assembles and checks what no kernel may have: a message of the C75xx class (the assembler refuses the kernel
- * then), spills, local memory. */
+ * then), spills, local memory, setmaxnreg without effect. */
 void expect_assembles(ptxgen *ctx, const char *family, const char *params);
 
 #endif
