@@ -1,10 +1,11 @@
-/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a), matmul_accumulate also of Hopper (sm_90a): one call
- * per operation, their plain C answers, and host helpers. Part of ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default,
- * refusals leave the output untouched and say what to do).
+/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a), matmul_accumulate also of
+ * Hopper (sm_90a): one call per operation, their plain C answers, and host helpers. Part of
+ * ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default, refusals leave the
+ * output untouched and say what to do).
  *
- * All pointers are device memory except in the _oracle functions and the packing helpers. Strides are elements
- * from row to row, 0 for the dense one. Calls are asynchronous in `stream`; any thread.
- */
+ * All pointers are device memory except in the _oracle functions and the packing helpers.
+ * Strides are elements from row to row, 0 for the dense one. Calls are asynchronous in `stream`;
+ * any thread. */
 #ifndef PTXGEN_MATMUL_H
 #define PTXGEN_MATMUL_H
 
@@ -14,20 +15,21 @@
 extern "C" {
 #endif
 
-/* ---- out = in, through shared memory and tensor memory -------------------------------------------- */
+/* ---- out = in, through shared memory and tensor memory ----------------------------------- */
 
-/* One CTA copies an m x n matrix of 32-bit elements from global memory into swizzled shared memory, from there
- * with tcgen05.cp into tensor memory, and back out: the tensor-memory copy by itself, to test and to learn from.
+/* One CTA copies an m x n matrix of 32-bit elements from global memory into swizzled shared
+ * memory, from there with tcgen05.cp into tensor memory, and back out: the tensor-memory copy by
+ * itself, to test and to learn from.
  *
- * m is 128 or a larger power of two, n a power of two from 16, and m / 128 * n at most 512 columns; all of it
- * must fit in shared memory at once. Tensor memory holds the matrix in tiles of 128 x block, tiles ordered by
- * rows first. */
+ * m is 128 or a larger power of two, n a power of two from 16, and m / 128 * n at most 512
+ * columns; all of it must fit in shared memory at once. Tensor memory holds the matrix in tiles
+ * of 128 x block, tiles ordered by rows first. */
 typedef struct ptxgen_tcgen05_copy_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F32, PTXGEN_S32 or PTXGEN_U32 */
     int64_t m, n;
-    void *out;      /* [m, n], 16-byte aligned, no overlap with in */
-    const void *in; /* [m, n], 16-byte aligned */
+    void *out;                     /* [m, n], 16-byte aligned, no overlap with in */
+    const void *in;                /* [m, n], 16-byte aligned */
     int64_t out_stride, in_stride; /* multiples of 4 elements */
     int64_t block;   /* columns of a tensor-memory tile, a power of two up to n; 0: n */
     int64_t swizzle; /* bytes, 32, 64 or 128; 0: the widest that fits */
@@ -35,14 +37,16 @@ typedef struct ptxgen_tcgen05_copy_args {
 
 PTXGEN_API ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *args,
                                              ptxgen_stream stream, ptxgen_error *err);
-/* With a kernel from ptxgen_get(ctx, "tcgen05_copy", ...): EINVAL when it does not serve the arguments. */
+/* With a kernel from ptxgen_get(ctx, "tcgen05_copy", ...): EINVAL when it does not serve the
+ * arguments. */
 PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,
                                                     const ptxgen_tcgen05_copy_args *args,
                                                     ptxgen_stream stream, ptxgen_error *err);
 /* The same on host memory, in plain C. */
-PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args,
+                                                    ptxgen_error *err);
 
-/* ---- D = A @ B + C --------------------------------------------------------------------------------- */
+/* ---- D = A @ B + C ----------------------------------------------------------------------- */
 
 /* All zero: chosen by the library. What does not fit together is refused with the numbers. */
 typedef struct ptxgen_matmul_tiling {
@@ -54,9 +58,10 @@ typedef struct ptxgen_matmul_tiling {
     int64_t ctas;    /* 2: a pair of CTAs shares a tile */
 } ptxgen_matmul_tiling;
 
-/* A [m, k], B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in `dtype`, C and D in f32. A, B, C:
- * 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd shapes). D: aligned to 4 bytes, any
- * stride; 32-byte aligned rows are stored fastest. D may be C itself; no other overlap. */
+/* A [m, k], B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in `dtype`, C and
+ * D in f32. A, B, C: 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd
+ * shapes). D: aligned to 4 bytes, any stride; 32-byte aligned rows are stored fastest. D may be
+ * C itself; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
@@ -69,32 +74,35 @@ typedef struct ptxgen_matmul_accumulate_args {
     ptxgen_matmul_tiling tiling;
 } ptxgen_matmul_accumulate_args;
 
-/* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and K is added in
- * order, each instruction's K of 16 at once. */
-PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumulate_args *args,
+/* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and
+ * K is added in order, each instruction's K of 16 at once. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx,
+                                                  const ptxgen_matmul_accumulate_args *args,
                                                   ptxgen_stream stream, ptxgen_error *err);
-/* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve the arguments; tiling
- * is ignored: the kernel decides. */
+/* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve
+ * the arguments; tiling is ignored: the kernel decides. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
                                                          const ptxgen_matmul_accumulate_args *args,
                                                          ptxgen_stream stream, ptxgen_error *err);
-/* The plain C answer on host memory: summed in double, rounded once. tiling is ignored, alignment does not matter. */
+/* The plain C answer on host memory: summed in double, rounded once. tiling is ignored,
+ * alignment does not matter. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args,
                                                          ptxgen_error *err);
 
-/* ---- D = A @ B^T, both block-scaled ------------------------------------------------------------------ */
+/* ---- D = A @ B^T, both block-scaled ------------------------------------------------------ */
 
-/* Elements and the scales of groups of them along K. 4-bit elements are packed two to a byte, the one with the
- * even index in the low half. */
+/* Elements and the scales of groups of them along K. 4-bit elements are packed two to a byte,
+ * the one with the even index in the low half. */
 typedef enum ptxgen_scaled_format {
     PTXGEN_MXFP8, /* e4m3, a ue8m0 scale per 32 */
     PTXGEN_MXFP4, /* e2m1, a ue8m0 scale per 32 */
     PTXGEN_NVFP4  /* e2m1, a ue4m3 scale per 16; only together with itself */
 } ptxgen_scaled_format;
 
-/* A [m, k] and B [n, k] in their formats, D [m, n] in `out`: D = sum over k of A * scale(A) * B * scale(B), summed in
- * f32. Base addresses of A and B: 16-byte aligned, row strides multiples of 16 bytes. 4-bit: k and the strides are
- * even. MXFP8 with MXFP4: k is a multiple of 128, and the 4-bit operand's base and row stride of 32 bytes. */
+/* A [m, k] and B [n, k] in their formats, D [m, n] in `out`: D = sum over k of A * scale(A) * B
+ * * scale(B), summed in f32. Base addresses of A and B: 16-byte aligned, row strides multiples
+ * of 16 bytes. 4-bit: k and the strides are even. MXFP8 with MXFP4: k is a multiple of 128, and
+ * the 4-bit operand's base and row stride of 32 bytes. */
 typedef struct ptxgen_matmul_scaled_args {
     size_t size;
     ptxgen_scaled_format a_format, b_format;
@@ -109,24 +117,27 @@ typedef struct ptxgen_matmul_scaled_args {
 
 PTXGEN_API ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,
                                               ptxgen_stream stream, ptxgen_error *err);
-/* With a kernel from ptxgen_get(ctx, "matmul_scaled", ...): EINVAL when it does not serve the arguments; tiling is
- * ignored. */
+/* With a kernel from ptxgen_get(ctx, "matmul_scaled", ...): EINVAL when it does not serve the
+ * arguments; tiling is ignored. */
 PTXGEN_API ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
                                                      const ptxgen_matmul_scaled_args *args,
                                                      ptxgen_stream stream, ptxgen_error *err);
 /* The plain C answer on host memory: summed in double, rounded once. */
-PTXGEN_API ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args,
+                                                     ptxgen_error *err);
 
 /* Elements that share a scale: 32 or 16; 0 for a format that is none. */
 PTXGEN_API int64_t ptxgen_scale_group(ptxgen_scaled_format format);
-/* Bytes of the packed scales of `rows` rows of `groups` groups each (groups = k / group, rounded up). */
+/* Bytes of the packed scales of `rows` rows of `groups` groups each (groups = k / group, rounded
+ * up). */
 PTXGEN_API int64_t ptxgen_packed_scales_bytes(int64_t rows, int64_t groups);
-/* Packs scales[row * stride + group] (host memory; stride 0: groups) the way the tensor core takes them:
- * [rows / 128, groups / 4, 32, 4, 4] bytes, both divisions rounded up: the scale of (row, group) is at
+/* Packs scales[row * stride + group] (host memory; stride 0: groups) the way the tensor core
+ * takes them: [rows / 128, groups / 4, 32, 4, 4] bytes, both divisions rounded up: the scale of
+ * (row, group) is at
  *     ((row / 128 * (groups / 4) + group / 4) * 32 + row % 32) * 16 + row % 128 / 32 * 4 + group % 4
  * What lies outside is 0. `packed`: ptxgen_packed_scales_bytes(rows, groups) bytes. */
-PTXGEN_API void ptxgen_pack_scales(const uint8_t *scales, int64_t rows, int64_t groups, int64_t stride,
-                                   uint8_t *packed);
+PTXGEN_API void ptxgen_pack_scales(const uint8_t *scales, int64_t rows, int64_t groups,
+                                   int64_t stride, uint8_t *packed);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name, ptxgen_error *err)
+ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name,
+                           ptxgen_error *err)
 {
     size_t given = 0;
     if (args)
@@ -16,7 +17,8 @@ ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char 
     return PTXGEN_OK;
 }
 
-/* Rows [0, rows - 1] of `stride` elements and one of `columns`; false when it does not fit an int64_t. */
+/* Rows [0, rows - 1] of `stride` elements and one of `columns`; false when it does not fit an
+ * int64_t. */
 static bool extent_of(const pg_matrix_arg *m, int64_t *bytes)
 {
     int64_t elements, bits;
@@ -33,20 +35,24 @@ ptxgen_status pg_check_matrix(const pg_matrix_arg *m, ptxgen_error *err)
     if (!m->base)
         return pg_fail(err, PTXGEN_EINVAL, "%s is NULL", m->name);
     if (m->stride < m->columns)
-        return pg_fail(err, PTXGEN_EINVAL, "%s has row stride %lld, less than its %lld columns: rows would overlap",
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "%s has row stride %lld, less than its %lld columns: rows would overlap",
                        m->name, (long long)m->stride, (long long)m->columns);
     if (!extent_of(m, &bytes))
-        return pg_fail(err, PTXGEN_EINVAL, "%s has %lld rows of stride %lld: more bytes than can be addressed",
-                       m->name, (long long)m->rows, (long long)m->stride);
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "%s has %lld rows of stride %lld: more bytes than can be addressed", m->name,
+                       (long long)m->rows, (long long)m->stride);
     if ((uintptr_t)m->base % (uintptr_t)m->alignment)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s is at %p, not %d-byte aligned: %s need it (copy to an aligned"
-                                                 " buffer)",
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "%s is at %p, not %d-byte aligned: %s need it (copy to an aligned"
+                       " buffer)",
                        m->name, m->base, m->alignment, m->needed_by);
     if (m->rows > 1 && m->stride * m->element_bits % (8 * m->alignment))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "%s has row stride %lld, not a multiple of %d elements (%d bytes): %s need it (pad the rows)",
-                       m->name, (long long)m->stride, 8 * m->alignment / m->element_bits, m->alignment,
-                       m->needed_by);
+                       "%s has row stride %lld, not a multiple of %d elements (%d bytes): %s need "
+                       "it (pad the rows)",
+                       m->name, (long long)m->stride, 8 * m->alignment / m->element_bits,
+                       m->alignment, m->needed_by);
     return PTXGEN_OK;
 }
 
@@ -58,7 +64,8 @@ static bool interleave(const pg_matrix_arg *a, const pg_matrix_arg *b)
         return false;
     const int64_t apart = (int64_t)((uintptr_t)b->base - (uintptr_t)a->base) % stride;
     const int64_t shift = apart < 0 ? apart + stride : apart;
-    return shift >= a->columns * a->element_bits / 8 && shift + b->columns * b->element_bits / 8 <= stride;
+    return shift >= a->columns * a->element_bits / 8 &&
+           shift + b->columns * b->element_bits / 8 <= stride;
 }
 
 bool pg_matrices_meet(const pg_matrix_arg *a, const pg_matrix_arg *b)
@@ -77,8 +84,8 @@ ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, in
 {
     if (value >= lowest && value <= highest)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld", name, (long long)value,
-                   (long long)lowest, (long long)highest);
+    return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld", name,
+                   (long long)value, (long long)lowest, (long long)highest);
 }
 
 ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err)
@@ -92,8 +99,8 @@ ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call,
     return PTXGEN_OK;
 }
 
-static ptxgen_status launch(ptxgen_kernel *k, const pg_call *call, const void *args, ptxgen_stream stream,
-                            ptxgen_error *err)
+static ptxgen_status launch(ptxgen_kernel *k, const pg_call *call, const void *args,
+                            ptxgen_stream stream, ptxgen_error *err)
 {
     pg_launch l;
     k->id.family->launch(k->plan, args, call->info, &l);
@@ -111,7 +118,8 @@ ptxgen_status pg_call_run(pg_call *call, const void *args, ptxgen_stream stream,
     return status;
 }
 
-ptxgen_status pg_call_kernel(ptxgen_kernel *k, const void *args, ptxgen_stream stream, ptxgen_error *err)
+ptxgen_status pg_call_kernel(ptxgen_kernel *k, const void *args, ptxgen_stream stream,
+                             ptxgen_error *err)
 {
     pg_call call;
     PG_TRY(pg_call_begin(k->ctx, k->id.family, &call, err));
@@ -119,9 +127,11 @@ ptxgen_status pg_call_kernel(ptxgen_kernel *k, const void *args, ptxgen_stream s
     return launch(k, &call, args, stream, err);
 }
 
-ptxgen_status pg_check_kernel_family(const ptxgen_kernel *k, const pg_family *family, ptxgen_error *err)
+ptxgen_status pg_check_kernel_family(const ptxgen_kernel *k, const pg_family *family,
+                                     ptxgen_error *err)
 {
     if (k->id.family == family)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s", k->id.family->name, family->name);
+    return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s", k->id.family->name,
+                   family->name);
 }

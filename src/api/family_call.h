@@ -1,21 +1,24 @@
-/* The steps that the one-call functions of the tensor-core families share: taking the caller's struct,
- * checking a matrix argument, and from a key to a launch. Every check happens before anything is touched. */
+/* The steps that the one-call functions of the tensor-core families share: taking the caller's
+ * struct, checking a matrix argument, and from a key to a launch. Every check happens before
+ * anything is touched. */
 #ifndef PG_FAMILY_CALL_H
 #define PG_FAMILY_CALL_H
 
 #include "api/context.h"
 
-/* Copies the caller's struct (its first field is `size`) over a zeroed one of `size` bytes. EINVAL when size was
- * not set. `name` is the struct's. */
-ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name, ptxgen_error *err);
+/* Copies the caller's struct (its first field is `size`) over a zeroed one of `size` bytes.
+ * EINVAL when size was not set. `name` is the struct's. */
+ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name,
+                           ptxgen_error *err);
 
-/* A row-major matrix of the caller. `element_bits` may be 4: then row lengths and strides are even. */
+/* A row-major matrix of the caller. `element_bits` may be 4: then row lengths and strides are
+ * even. */
 typedef struct pg_matrix_arg {
     const char *name;
     const void *base;
     int64_t rows, columns, stride; /* stride not 0 */
     int element_bits;
-    int alignment; /* bytes, of the base and, with more than one row, of the row stride */
+    int alignment;         /* bytes, of the base and, with more than one row, of the row stride */
     const char *needed_by; /* "tensor-map loads": what needs the alignment */
 } pg_matrix_arg;
 /* EINVAL: NULL, rows that overlap, an extent that cannot be addressed. EUNSUPPORTED: alignment. */
@@ -35,7 +38,8 @@ typedef struct pg_call {
     pg_kernel_id id; /* key: the architecture is set, all else is zero */
 } pg_call;
 ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err);
-/* Resolves call->id, gets the kernel and launches it with the family's (checked) argument struct. */
+/* Resolves call->id, gets the kernel and launches it with the family's (checked) argument
+ * struct. */
 ptxgen_status pg_call_run(pg_call *call, const void *args, ptxgen_stream stream, ptxgen_error *err);
 /* Launches a kernel of the caller. */
 ptxgen_status pg_call_kernel(ptxgen_kernel *kernel, const void *args, ptxgen_stream stream,

@@ -18,8 +18,8 @@ static int64_t or_dense(int64_t stride, int64_t dense)
 static ptxgen_status check_numbers(ptxgen_matmul_accumulate_args *a, ptxgen_error *err)
 {
     if (a->dtype != PTXGEN_F16 && a->dtype != PTXGEN_BF16)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "dtype is %d: A and B are PTXGEN_F16 or PTXGEN_BF16",
-                       (int)a->dtype);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "dtype is %d: A and B are PTXGEN_F16 or PTXGEN_BF16", (int)a->dtype);
     PG_TRY(pg_check_range("m", a->m, 0, max_extent, err));
     PG_TRY(pg_check_range("n", a->n, 0, max_extent, err));
     PG_TRY(pg_check_range("k", a->k, 0, max_extent, err));
@@ -36,26 +36,33 @@ static ptxgen_status check_output(const pg_matrix_arg *d, const pg_matrix_arg *c
     PG_TRY(pg_check_matrix(d, err));
     if (!in_place && pg_matrices_meet(d, c))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "d overlaps c without being the same matrix: tiles of c would be overwritten before they are"
+                       "d overlaps c without being the same matrix: tiles of c would be "
+                       "overwritten before they are"
                        " read (use d = c with the same row stride, or two buffers)");
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_operand(const pg_matrix_arg *operand, const pg_matrix_arg *d, ptxgen_error *err)
+static ptxgen_status check_operand(const pg_matrix_arg *operand, const pg_matrix_arg *d,
+                                   ptxgen_error *err)
 {
     PG_TRY(pg_check_matrix(operand, err));
     if (pg_matrices_meet(d, operand))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "d and %s overlap: use two buffers", operand->name);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "d and %s overlap: use two buffers",
+                       operand->name);
     return PTXGEN_OK;
 }
 
 static ptxgen_status check_memory(const ptxgen_matmul_accumulate_args *a, ptxgen_error *err)
 {
     const int64_t b_rows = a->b_transposed ? a->n : a->k, b_columns = a->b_transposed ? a->k : a->n;
-    const pg_matrix_arg ma = {"a", a->a, a->m, a->k, a->a_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
-    const pg_matrix_arg mb = {"b", a->b, b_rows, b_columns, a->b_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
-    const pg_matrix_arg mc = {"c", a->c, a->m, a->n, a->c_stride, ACCUMULATOR_BITS, MAP_ALIGNMENT, maps};
-    const pg_matrix_arg md = {"d", a->d, a->m, a->n, a->d_stride, ACCUMULATOR_BITS, 4, "32-bit stores"};
+    const pg_matrix_arg ma = {"a",         a->a,         a->m,          a->k,
+                              a->a_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
+    const pg_matrix_arg mb = {"b",         a->b,         b_rows,        b_columns,
+                              a->b_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
+    const pg_matrix_arg mc = {"c",           a->c, a->m, a->n, a->c_stride, ACCUMULATOR_BITS,
+                              MAP_ALIGNMENT, maps};
+    const pg_matrix_arg md = {"d", a->d,           a->m, a->n, a->d_stride, ACCUMULATOR_BITS,
+                              4,   "32-bit stores"};
     PG_TRY(pg_check_matrix(&mc, err));
     PG_TRY(check_output(&md, &mc, err));
     if (a->k == 0) /* nothing of A and B is read */
@@ -65,8 +72,8 @@ static ptxgen_status check_memory(const ptxgen_matmul_accumulate_args *a, ptxgen
 }
 
 /* *nothing: a legal call without a result. */
-static ptxgen_status check(const ptxgen_matmul_accumulate_args *args, ptxgen_matmul_accumulate_args *a,
-                           bool *nothing, ptxgen_error *err)
+static ptxgen_status check(const ptxgen_matmul_accumulate_args *args,
+                           ptxgen_matmul_accumulate_args *a, bool *nothing, ptxgen_error *err)
 {
     PG_TRY(pg_take_args(args, a, sizeof *a, "ptxgen_matmul_accumulate_args", err));
     PG_TRY(check_numbers(a, err));
@@ -121,6 +128,7 @@ ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
     if (k->dtype != (a.dtype == PTXGEN_BF16) || k->b != a.b_transposed)
         return pg_fail(err, PTXGEN_EINVAL,
                        "the kernel (%s) does not serve this dtype with %s B: get one that does",
-                       pg_buf_text(&kernel->params), a.b_transposed ? "a transposed" : "a row-major");
+                       pg_buf_text(&kernel->params),
+                       a.b_transposed ? "a transposed" : "a row-major");
     return nothing ? PTXGEN_OK : pg_call_kernel(kernel, &a, stream, err);
 }

@@ -19,21 +19,24 @@ static bool is_mixed(const ptxgen_matmul_scaled_args *a)
 static ptxgen_status check_numbers(ptxgen_matmul_scaled_args *a, ptxgen_error *err)
 {
     if (!ptxgen_scale_group(a->a_format) || !ptxgen_scale_group(a->b_format))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "a_format is %d and b_format %d: use PTXGEN_MXFP8, PTXGEN_MXFP4 or PTXGEN_NVFP4",
-                       (int)a->a_format, (int)a->b_format);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "a_format is %d and b_format %d: use PTXGEN_MXFP8, PTXGEN_MXFP4 or PTXGEN_NVFP4",
+            (int)a->a_format, (int)a->b_format);
     if (a->out != PTXGEN_F32 && a->out != PTXGEN_F16 && a->out != PTXGEN_BF16)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "out is %d: use PTXGEN_F32, PTXGEN_F16 or PTXGEN_BF16",
-                       (int)a->out);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "out is %d: use PTXGEN_F32, PTXGEN_F16 or PTXGEN_BF16", (int)a->out);
     PG_TRY(pg_check_range("m", a->m, 0, max_extent, err));
     PG_TRY(pg_check_range("n", a->n, 0, max_extent, err));
     PG_TRY(pg_check_range("k", a->k, 1, max_extent, err));
     if ((a->a_format != PTXGEN_MXFP8 || a->b_format != PTXGEN_MXFP8) && a->k % 2)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "k=%lld is odd: 4-bit elements are packed two to a byte (pad k)",
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "k=%lld is odd: 4-bit elements are packed two to a byte (pad k)",
                        (long long)a->k);
     if (is_mixed(a) && a->k % UNPACKED_K)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "k=%lld: 4-bit beside 8-bit elements are unpacked on the way in 128 at a time, so k must be a"
+                       "k=%lld: 4-bit beside 8-bit elements are unpacked on the way in 128 at a "
+                       "time, so k must be a"
                        " multiple of 128 (pad it)",
                        (long long)a->k);
     a->a_stride = a->a_stride ? a->a_stride : a->k;
@@ -42,7 +45,8 @@ static ptxgen_status check_numbers(ptxgen_matmul_scaled_args *a, ptxgen_error *e
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_input(const pg_matrix_arg *input, const pg_matrix_arg *d, ptxgen_error *err)
+static ptxgen_status check_input(const pg_matrix_arg *input, const pg_matrix_arg *d,
+                                 ptxgen_error *err)
 {
     PG_TRY(pg_check_matrix(input, err));
     if (pg_matrices_meet(d, input))
@@ -51,18 +55,29 @@ static ptxgen_status check_input(const pg_matrix_arg *input, const pg_matrix_arg
 }
 
 /* An operand and its packed scales. */
-static ptxgen_status check_operand(const ptxgen_matmul_scaled_args *a, bool is_b, const pg_matrix_arg *d,
-                                   ptxgen_error *err)
+static ptxgen_status check_operand(const ptxgen_matmul_scaled_args *a, bool is_b,
+                                   const pg_matrix_arg *d, ptxgen_error *err)
 {
     const ptxgen_scaled_format format = is_b ? a->b_format : a->a_format;
     const int64_t rows = is_b ? a->n : a->m, group = ptxgen_scale_group(format);
     const int64_t packed = ptxgen_packed_scales_bytes(rows, (a->k + group - 1) / group);
     const bool unpacked = is_mixed(a) && format == PTXGEN_MXFP4;
-    const pg_matrix_arg elements = {is_b ? "b" : "a", is_b ? a->b : a->a, rows, a->k,
-                                    is_b ? a->b_stride : a->a_stride, format == PTXGEN_MXFP8 ? 8 : 4,
-                                    unpacked ? UNPACKED_ALIGNMENT : MAP_ALIGNMENT, maps};
-    const pg_matrix_arg scales = {is_b ? "b_scales" : "a_scales", is_b ? a->b_scales : a->a_scales, 1, packed,
-                                  packed, 8, MAP_ALIGNMENT, maps};
+    const pg_matrix_arg elements = {is_b ? "b" : "a",
+                                    is_b ? a->b : a->a,
+                                    rows,
+                                    a->k,
+                                    is_b ? a->b_stride : a->a_stride,
+                                    format == PTXGEN_MXFP8 ? 8 : 4,
+                                    unpacked ? UNPACKED_ALIGNMENT : MAP_ALIGNMENT,
+                                    maps};
+    const pg_matrix_arg scales = {is_b ? "b_scales" : "a_scales",
+                                  is_b ? a->b_scales : a->a_scales,
+                                  1,
+                                  packed,
+                                  packed,
+                                  8,
+                                  MAP_ALIGNMENT,
+                                  maps};
     PG_TRY(check_input(&elements, d, err));
     return check_input(&scales, d, err);
 }
@@ -70,7 +85,8 @@ static ptxgen_status check_operand(const ptxgen_matmul_scaled_args *a, bool is_b
 static ptxgen_status check_memory(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
 {
     const int bytes = pg_dtype_find(a->out)->bytes;
-    const pg_matrix_arg d = {"d", a->d, a->m, a->n, a->d_stride, 8 * bytes, bytes, "stores of an element"};
+    const pg_matrix_arg d = {"d",         a->d,      a->m,  a->n,
+                             a->d_stride, 8 * bytes, bytes, "stores of an element"};
     PG_TRY(pg_check_matrix(&d, err));
     PG_TRY(check_operand(a, false, &d, err));
     return check_operand(a, true, &d, err);
@@ -86,7 +102,8 @@ static ptxgen_status check(const ptxgen_matmul_scaled_args *args, ptxgen_matmul_
     return *nothing ? PTXGEN_OK : check_memory(a, err);
 }
 
-static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_scaled_key *k, ptxgen_error *err)
+static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_scaled_key *k,
+                                 ptxgen_error *err)
 {
     PG_TRY(pg_check_range("tiling.block_n", t->block_n, 0, 256, err));
     PG_TRY(pg_check_range("tiling.block_k", t->block_k, 0, 512, err));
@@ -101,8 +118,8 @@ static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_scaled
     return PTXGEN_OK;
 }
 
-ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args, ptxgen_stream stream,
-                                   ptxgen_error *err)
+ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,
+                                   ptxgen_stream stream, ptxgen_error *err)
 {
     ptxgen_matmul_scaled_args a;
     bool nothing;
@@ -119,7 +136,8 @@ ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args 
     return pg_call_run(&call, &a, stream, err);
 }
 
-ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel, const ptxgen_matmul_scaled_args *args,
+ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
+                                          const ptxgen_matmul_scaled_args *args,
                                           ptxgen_stream stream, ptxgen_error *err)
 {
     ptxgen_matmul_scaled_args a;
@@ -128,7 +146,8 @@ ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel, const ptxgen_ma
     PG_TRY(pg_check_kernel_family(kernel, &pg_family_matmul_scaled, err));
     const pg_matmul_scaled_key *k = (const pg_matmul_scaled_key *)kernel->id.key;
     if (k->a != (int64_t)a.a_format || k->b != (int64_t)a.b_format || k->out + 1 != (int64_t)a.out)
-        return pg_fail(err, PTXGEN_EINVAL, "the kernel (%s) does not serve these formats: get one that does",
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the kernel (%s) does not serve these formats: get one that does",
                        pg_buf_text(&kernel->params));
     return nothing ? PTXGEN_OK : pg_call_kernel(kernel, &a, stream, err);
 }

@@ -14,10 +14,10 @@ static int64_t dtype_place(ptxgen_dtype dtype)
 
 static ptxgen_status check_memory(const ptxgen_tcgen05_copy_args *a, ptxgen_error *err)
 {
-    const pg_matrix_arg out = {"out", a->out, a->m, a->n, a->out_stride, ELEMENT_BITS, ALIGNMENT,
-                               "16-byte stores"};
-    const pg_matrix_arg in = {"in", a->in, a->m, a->n, a->in_stride, ELEMENT_BITS, ALIGNMENT,
-                              "16-byte loads"};
+    const pg_matrix_arg out = {"out",         a->out,       a->m,      a->n,
+                               a->out_stride, ELEMENT_BITS, ALIGNMENT, "16-byte stores"};
+    const pg_matrix_arg in = {"in",         a->in,        a->m,      a->n,
+                              a->in_stride, ELEMENT_BITS, ALIGNMENT, "16-byte loads"};
     PG_TRY(pg_check_matrix(&out, err));
     PG_TRY(pg_check_matrix(&in, err));
     if (pg_matrices_meet(&out, &in))
@@ -31,7 +31,8 @@ static ptxgen_status check(const ptxgen_tcgen05_copy_args *args, ptxgen_tcgen05_
     PG_TRY(pg_take_args(args, a, sizeof *a, "ptxgen_tcgen05_copy_args", err));
     if (a->dtype != PTXGEN_F32 && a->dtype != PTXGEN_S32 && a->dtype != PTXGEN_U32)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "dtype is %d: the copy into tensor memory takes 32-bit elements, PTXGEN_F32, PTXGEN_S32 or"
+                       "dtype is %d: the copy into tensor memory takes 32-bit elements, "
+                       "PTXGEN_F32, PTXGEN_S32 or"
                        " PTXGEN_U32",
                        (int)a->dtype);
     PG_TRY(pg_check_range("m", a->m, 1, INT32_MAX, err));
@@ -43,8 +44,8 @@ static ptxgen_status check(const ptxgen_tcgen05_copy_args *args, ptxgen_tcgen05_
     return check_memory(a, err);
 }
 
-ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *args, ptxgen_stream stream,
-                                  ptxgen_error *err)
+ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *args,
+                                  ptxgen_stream stream, ptxgen_error *err)
 {
     ptxgen_tcgen05_copy_args a;
     pg_call call;
@@ -59,16 +60,18 @@ ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *a
     return pg_call_run(&call, &a, stream, err);
 }
 
-ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel, const ptxgen_tcgen05_copy_args *args,
-                                         ptxgen_stream stream, ptxgen_error *err)
+ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,
+                                         const ptxgen_tcgen05_copy_args *args, ptxgen_stream stream,
+                                         ptxgen_error *err)
 {
     ptxgen_tcgen05_copy_args a;
     PG_TRY(check(args, &a, err));
     PG_TRY(pg_check_kernel_family(kernel, &pg_family_tcgen05_copy, err));
     const pg_tcgen05_copy_key *k = (const pg_tcgen05_copy_key *)kernel->id.key;
     if (k->m != a.m || k->n != a.n || k->dtype != dtype_place(a.dtype))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "the kernel (%s) does not serve m=%lld n=%lld and this dtype: get one that does",
-                       pg_buf_text(&kernel->params), (long long)a.m, (long long)a.n);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "the kernel (%s) does not serve m=%lld n=%lld and this dtype: get one that does",
+            pg_buf_text(&kernel->params), (long long)a.m, (long long)a.n);
     return pg_call_kernel(kernel, &a, stream, err);
 }

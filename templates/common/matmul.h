@@ -1,24 +1,25 @@
-/* PTX that the matrix multiplication families share: the order of tiles, rings of stages, tensor-map loads, and
- * the store of a row of results. Each function names the registers it reads and writes; the caller declares
- * them. */
+/* PTX that the matrix multiplication families share: the order of tiles, rings of stages,
+ * tensor-map loads, and the store of a row of results. Each function names the registers it
+ * reads and writes; the caller declares them. */
 #ifndef PG_TEMPLATES_MATMUL_H
 #define PG_TEMPLATES_MATMUL_H
 
 #include "base/launch.h"
 #include "codegen/emit.h"
 
-/* Persistent CTAs take tiles in groups of `group` rows of tiles, column by column, so that the tiles at work
- * share rows of A and columns of B in L2.
- * Reads %tile, %tiles_m, %tiles_n; sets %tile_m, %tile_n (all .b32). */
+/* Persistent CTAs take tiles in groups of `group` rows of tiles, column by column, so that the
+ * tiles at work share rows of A and columns of B in L2. Reads %tile, %tiles_m, %tiles_n; sets
+ * %tile_m, %tile_n (all .b32). */
 void pg_tile_order(pg_emit *E, int group);
 
-/* Moves a ring of `stages` to its next stage: %stage, %parity (.b32). Producers start at parity 1, consumers
- * at 0: a fresh barrier passes parity 1. */
+/* Moves a ring of `stages` to its next stage: %stage, %parity (.b32). Producers start at parity
+ * 1, consumers at 0: a fresh barrier passes parity 1. */
 void pg_ring_advance(pg_emit *E, int stages);
 
-/* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers, or address
- * expressions without brackets. With cta_group 2 the barrier may be the other CTA's. With a mask (a .b16 register) the box goes to the same offset of
- * every CTA in it, and completes on the barrier at the same offset there; NULL otherwise. */
+/* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
+ * or address expressions without brackets. With cta_group 2 the barrier may be the other CTA's.
+ * With a mask (a .b16 register) the box goes to the same offset of every CTA in it, and
+ * completes on the barrier at the same offset there; NULL otherwise. */
 typedef struct pg_box_load {
     const char *map, *x, *y;
     const char *destination, *barrier;
@@ -27,10 +28,11 @@ typedef struct pg_box_load {
 } pg_box_load;
 void pg_load_box(pg_emit *E, const pg_box_load *l);
 
-/* Stores %value0.. (`words` registers of 32 bits, each one element or two packed 16-bit ones) to adjacent
- * elements from %address on: whole vectors where the columns exist and %vector_bytes (32, 16 or less: what the
- * alignment of the destination allows) permits, else one element at a time up to column %left.
- * Reads %row_ok (.pred), %left (.b32, signed), %vector_bytes (.b32), %address (.b64). PTX ISA 8.8, sm_100. */
+/* Stores %value0.. (`words` registers of 32 bits, each one element or two packed 16-bit ones) to
+ * adjacent elements from %address on: whole vectors where the columns exist and %vector_bytes
+ * (32, 16 or less: what the alignment of the destination allows) permits, else one element at a
+ * time up to column %left. Reads %row_ok (.pred), %left (.b32, signed), %vector_bytes (.b32),
+ * %address (.b64). PTX ISA 8.8, sm_100. */
 void pg_store_row(pg_emit *E, int words, int elements_per_word);
 
 /* ---- host side ---- */
@@ -40,8 +42,8 @@ void pg_arg_u64(pg_launch *l, uint64_t v);
 void pg_arg_u32(pg_launch *l, int64_t v);
 void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec);
 
-/* A row-major matrix as a tensor map: `columns` (adjacent elements) x `rows`, rows `stride` bytes apart; a
- * stride that no row uses is rounded up to what a map wants. */
+/* A row-major matrix as a tensor map: `columns` (adjacent elements) x `rows`, rows `stride`
+ * bytes apart; a stride that no row uses is rounded up to what a map wants. */
 typedef struct pg_matrix_map {
     pg_tensor_type type;
     const void *address;
@@ -51,7 +53,8 @@ typedef struct pg_matrix_map {
 } pg_matrix_map;
 void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m);
 
-/* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored in. */
+/* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored
+ * in. */
 int pg_vector_bytes(const void *base, int64_t stride);
 
 #endif

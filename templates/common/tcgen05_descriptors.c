@@ -12,8 +12,8 @@ typedef struct bit_field {
 
 enum matrix_field { MATRIX_ADDRESS, MATRIX_LEADING, MATRIX_STRIDE, MATRIX_VERSION, MATRIX_SWIZZLE };
 
-/* PTX ISA 9.0, table of 9.7.16.4.1. The base offset (bits 49..51) stays 0: tiles begin where their swizzle
- * pattern does. */
+/* PTX ISA 9.0, table of 9.7.16.4.1. The base offset (bits 49..51) stays 0: tiles begin where
+ * their swizzle pattern does. */
 static const bit_field matrix_fields[] = {
     [MATRIX_ADDRESS] = {0, 14}, [MATRIX_LEADING] = {16, 14}, [MATRIX_STRIDE] = {32, 14},
     [MATRIX_VERSION] = {46, 3}, [MATRIX_SWIZZLE] = {61, 3},
@@ -32,11 +32,11 @@ enum instruction_field {
     FIELD_SFA_ID
 };
 
-/* PTX ISA 9.0, tables of 9.7.16.4.2: the first six rows of kind::f16, the block-scaled kinds share N and the
- * operand types with it. */
+/* PTX ISA 9.0, tables of 9.7.16.4.2: the first six rows of kind::f16, the block-scaled kinds
+ * share N and the operand types with it. */
 static const bit_field instruction_fields[] = {
-    [FIELD_D_TYPE] = {4, 2},       [FIELD_A_TYPE] = {7, 3},    [FIELD_B_TYPE] = {10, 3},
-    [FIELD_B_TRANSPOSE] = {16, 1}, [FIELD_N] = {17, 6},        [FIELD_M] = {24, 5},
+    [FIELD_D_TYPE] = {4, 2},       [FIELD_A_TYPE] = {7, 3},      [FIELD_B_TYPE] = {10, 3},
+    [FIELD_B_TRANSPOSE] = {16, 1}, [FIELD_N] = {17, 6},          [FIELD_M] = {24, 5},
     [FIELD_SFB_ID] = {4, 2},       [FIELD_SCALE_TYPE] = {23, 1}, [FIELD_SCALED_M] = {27, 2},
     [FIELD_SFA_ID] = {29, 2},
 };
@@ -99,8 +99,8 @@ static uint32_t scaled_descriptor(const pg_mma_shape *s)
 
 uint32_t pg_instruction_descriptor(const pg_mma_shape *s)
 {
-    const uint32_t shared = instruction(FIELD_A_TYPE, s->a_type) | instruction(FIELD_B_TYPE, s->b_type) |
-                            instruction(FIELD_N, s->n >> 3);
+    const uint32_t shared = instruction(FIELD_A_TYPE, s->a_type) |
+                            instruction(FIELD_B_TYPE, s->b_type) | instruction(FIELD_N, s->n >> 3);
     return shared | (s->kind == PG_MMA_F16 ? f16_descriptor(s) : scaled_descriptor(s));
 }
 
@@ -123,7 +123,8 @@ ptxgen_status pg_require_tcgen05(const pg_arch *arch, const char *family, ptxgen
 {
     if ((arch->sm == 100 || arch->sm == 103) && arch->suffix)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%s needs tensor memory (tcgen05), which %s has not: use arch=sm_100a, sm_100f or sm_103a", family,
-                   arch->name);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "%s needs tensor memory (tcgen05), which %s has not: use arch=sm_100a, sm_100f or sm_103a",
+        family, arch->name);
 }

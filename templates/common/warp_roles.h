@@ -1,11 +1,12 @@
-/* The frame of a warp-specialized tcgen05 matrix multiplication: a persistent CTA of 256 threads (or a pair of such
- * CTAs) whose warps 0-3 are the epilogue, warp 4 multiplies and owns the tensor-memory allocation, warp 5 loads;
- * warps 6 and 7 only fill the warpgroup that setmaxnreg speaks to.
+/* The frame of a warp-specialized tcgen05 matrix multiplication: a persistent CTA of 256 threads
+ * (or a pair of such CTAs) whose warps 0-3 are the epilogue, warp 4 multiplies and owns the
+ * tensor-memory allocation, warp 5 loads; warps 6 and 7 only fill the warpgroup that setmaxnreg
+ * speaks to.
  *
- * The frame declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared memory), %tmem (.b32), and
- * for a pair %is_leader (.pred; the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32).
- * The load and multiply roles run in one thread each, the multiply role in the leader only; a role ends by
- * falling out of its text. */
+ * The frame declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared
+ * memory), %tmem (.b32), and for a pair %is_leader (.pred; the even CTA), %pair_mask (.b16),
+ * %rank, %leader (%shared of the even CTA, .b32). The load and multiply roles run in one thread
+ * each, the multiply role in the leader only; a role ends by falling out of its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
@@ -19,7 +20,7 @@ typedef struct pg_barriers {
 } pg_barriers;
 
 typedef struct pg_warp_roles {
-    int cta_group;    /* 1; 2: a pair, and the caller writes .reqnctapercluster 2 */
+    int cta_group; /* 1; 2: a pair, and the caller writes .reqnctapercluster 2 */
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -40,9 +41,10 @@ void pg_first_tile(pg_emit *E, int cta_group);
 /* Waits on a barrier of this CTA, whose arrivals may come from the pair when cta_group is 2. */
 void pg_role_wait(pg_emit *E, int cta_group, const char *barrier, const char *parity);
 
-/* The epilogue role of both families: each thread takes its row of the accumulator out of tensor memory in chunks,
- * arrives at acc_empty (the leader's) after the last one, and stores the row to global memory.
- * Reads the parameters d_, d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_, tiles_, vector_bytes_. */
+/* The epilogue role of both families: each thread takes its row of the accumulator out of tensor
+ * memory in chunks, arrives at acc_empty (the leader's) after the last one, and stores the row
+ * to global memory. Reads the parameters d_, d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_,
+ * tiles_, vector_bytes_. */
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */

@@ -1,5 +1,6 @@
-/* Matrix descriptors of Hopper's asynchronous warpgroup multiplication, from PTX ISA 9.0, section 9.7.15.5.1: the
- * layouts are those of tcgen05 (common/tcgen05.h), the bits of the upper half differ. */
+/* Matrix descriptors of Hopper's asynchronous warpgroup multiplication, from PTX ISA 9.0,
+ * section 9.7.15.5.1: the layouts are those of tcgen05 (common/tcgen05.h), the bits of the upper
+ * half differ. */
 #ifndef PG_TEMPLATES_WGMMA_H
 #define PG_TEMPLATES_WGMMA_H
 

@@ -1,13 +1,15 @@
 /* matmul_accumulate, `D = A @ B + C` with 16-bit A and B, 32-bit C and D: key, plan, emitters.
  *
- * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have roles:
+ * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have
+ * roles:
  *
- *     load warp      tensor-map loads: a tile of C, then stages of A and B
- *     multiply warp  copies C into an accumulator in tensor memory (tcgen05.cp), multiplies on top of it
- *     4 epilogue warps   tensor memory -> registers -> D
+ *     load warp           tensor-map loads: a tile of C, then stages of A and B
+ *     multiply warp       copies C into an accumulator (tcgen05.cp), multiplies on top of it
+ *     4 epilogue warps    tensor memory -> registers -> D
  *
- * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper sibling keeps its
- * accumulators, which begin as C, in registers. The target picks the implementation. */
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper
+ * sibling keeps its accumulators, which begin as C, in registers. The target picks the
+ * implementation. */
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
 
@@ -43,22 +45,22 @@ typedef struct pg_matmul_accumulate_plan {
     int b_columns; /* of B that one CTA holds: of tcgen05, block_n / ctas */
     int threads;
 
-    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. With wgmma there is no C in
-     * it, and of the barriers only those of the stages are used. */
+    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. With
+     * wgmma there is no C in it, and of the barriers only those of the stages are used. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
-    int full, empty;             /* barriers of the stages: [stages] each */
+    int full, empty; /* barriers of the stages: [stages] each */
     int c_full, c_empty;
-    int acc_full, acc_empty;     /* [PG_ACCUMULATORS] each */
-    int address_slot;            /* the word that holds the tensor-memory address */
+    int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
+    int address_slot;        /* the word that holds the tensor-memory address */
 
     int tmem_columns;
-    uint32_t instruction;        /* descriptor */
+    uint32_t instruction; /* descriptor */
     pg_smem_matrix a, b, c;
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
     int b_box_rows;
-    int copies;                  /* tcgen05.cp per tile */
-    int multiplications;         /* tcgen05.mma or wgmma per stage */
+    int copies;          /* tcgen05.cp per tile */
+    int multiplications; /* tcgen05.mma or wgmma per stage */
 } pg_matmul_accumulate_plan;
 
 extern const pg_family pg_family_matmul_accumulate;
@@ -74,8 +76,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan
 void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,
                                  pg_launch *);
 
-/* Emitters: the module, then one per implementation, then the roles of the Blackwell one (common/warp_roles.h) and
- * the consumer of the Hopper one. */
+/* Emitters: the module, then one per implementation, then the roles of the Blackwell one
+ * (common/warp_roles.h) and the consumer of the Hopper one. */
 void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
 void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_wgmma(pg_emit *E, const pg_matmul_accumulate_plan *p);

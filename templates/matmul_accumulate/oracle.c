@@ -1,5 +1,5 @@
-/* The plain C answer of matmul_accumulate: sums in double, one rounding. Row by row, so that a row of D may be the
- * row of C it is made from. */
+/* The plain C answer of matmul_accumulate: sums in double, one rounding. Row by row, so that a
+ * row of D may be the row of C it is made from. */
 #include "matmul_accumulate/matmul_accumulate.h"
 
 #include "base/alloc.h"
@@ -29,7 +29,8 @@ static void add_products(const ptxgen_matmul_accumulate_args *a, int64_t row, do
     }
 }
 
-ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *a, ptxgen_error *err)
+ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *a,
+                                              ptxgen_error *err)
 {
     const int64_t c_stride = or_dense(a->c_stride, a->n), d_stride = or_dense(a->d_stride, a->n);
     if (a->m == 0 || a->n == 0)

@@ -24,7 +24,8 @@ static pg_matmul_engine engine_of(const pg_matmul_accumulate_key *k)
     return k->arch == HOPPER ? PG_ENGINE_WGMMA : PG_ENGINE_TCGEN05;
 }
 
-/* Columns of B that a CTA holds: a pair's tensor core reads both halves, a warpgroup only its own CTA's memory. */
+/* Columns of B that a CTA holds: a pair's tensor core reads both halves, a warpgroup only its
+ * own CTA's memory. */
 static int64_t b_columns(const pg_matmul_accumulate_key *k)
 {
     return engine_of(k) == PG_ENGINE_WGMMA ? k->block_n : k->block_n / k->ctas;
@@ -60,17 +61,21 @@ static ptxgen_status check_blocks(const pg_matmul_accumulate_key *k, ptxgen_erro
 {
     if (k->block_m != PG_TMEM_LANES)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "block_m=%lld: a CTA's accumulator has 128 rows, use block_m=128 (and ctas=2 for tiles of 256"
+                       "block_m=%lld: a CTA's accumulator has 128 rows, use block_m=128 (and "
+                       "ctas=2 for tiles of 256"
                        " rows)",
                        (long long)k->block_m);
     if (!is_one_of_three(k->block_n, 64))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_n=%lld: use 64, 128 or 256", (long long)k->block_n);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_n=%lld: use 64, 128 or 256",
+                       (long long)k->block_n);
     if (!is_one_of_three(k->block_k, 32))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 32, 64 or 128", (long long)k->block_k);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 32, 64 or 128",
+                       (long long)k->block_k);
     return PTXGEN_OK;
 }
 
-/* Bytes of a row of a stage as it is loaded: along K for A and a transposed B, along N for a row-major one. */
+/* Bytes of a row of a stage as it is loaded: along K for A and a transposed B, along N for a
+ * row-major one. */
 static int64_t b_row_bytes(const pg_matmul_accumulate_key *k)
 {
     return OPERAND_BYTES * (k->b ? k->block_k : b_columns(k));
@@ -80,10 +85,12 @@ static ptxgen_status check_swizzle(const pg_matmul_accumulate_key *k, ptxgen_err
 {
     const int64_t a_row = OPERAND_BYTES * k->block_k, b_row = b_row_bytes(k);
     if (pg_swizzle_of((int)k->swizzle) == PG_SWIZZLE_NONE)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "swizzle=%lld: use 32, 64 or 128", (long long)k->swizzle);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "swizzle=%lld: use 32, 64 or 128",
+                       (long long)k->swizzle);
     if (a_row < k->swizzle || b_row < k->swizzle)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "swizzle=%lld is wider than a row of a stage: %lld bytes of A, %lld of B: use swizzle=%lld or"
+                       "swizzle=%lld is wider than a row of a stage: %lld bytes of A, %lld of B: "
+                       "use swizzle=%lld or"
                        " less, or wider blocks",
                        (long long)k->swizzle, (long long)a_row, (long long)b_row,
                        (long long)(a_row < b_row ? a_row : b_row));
@@ -103,9 +110,11 @@ static ptxgen_status check_shared(const pg_matmul_accumulate_key *k, const pg_ar
     }
     const int64_t stages = k->stages > MIN_STAGES ? k->stages : MIN_STAGES;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%lld stages of %d bytes and a tile of C of %d bytes need %d bytes of shared memory, a CTA of %s"
+                   "%lld stages of %d bytes and a tile of C of %d bytes need %d bytes of shared "
+                   "memory, a CTA of %s"
                    " has %d: %s",
-                   (long long)stages, stage_bytes(k), c_bytes(k), shared_bytes(k, stages), arch->name, arch->max_shared_bytes, remedy);
+                   (long long)stages, stage_bytes(k), c_bytes(k), shared_bytes(k, stages),
+                   arch->name, arch->max_shared_bytes, remedy);
 }
 
 static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arch)
@@ -165,7 +174,8 @@ int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step)
 {
     if (p->b_transposed)
         return k_major_step(step, p->b_columns, p->swizzle);
-    return step * (STEP_BYTES / OPERAND_BYTES) * p->swizzle; /* rows of K, each as wide as the swizzle */
+    return step * (STEP_BYTES / OPERAND_BYTES) *
+           p->swizzle; /* rows of K, each as wide as the swizzle */
 }
 
 int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column)
@@ -193,11 +203,16 @@ static void describe_matrices(pg_matmul_accumulate_plan *p)
 {
     const pg_swizzle swizzle = pg_swizzle_of(p->swizzle);
     const int type = p->dtype->tensor_type == PG_TENSOR_BF16 ? PG_MMA_TYPE_BF16 : PG_MMA_TYPE_F16;
-    const pg_mma_shape shape = {.kind = PG_MMA_F16, .m = p->block_m * p->ctas, .n = p->block_n,
-                                .a_type = type, .b_type = type, .b_mn_major = !p->b_transposed};
+    const pg_mma_shape shape = {.kind = PG_MMA_F16,
+                                .m = p->block_m * p->ctas,
+                                .n = p->block_n,
+                                .a_type = type,
+                                .b_type = type,
+                                .b_mn_major = !p->b_transposed};
     p->instruction = pg_instruction_descriptor(&shape);
     p->a = (pg_smem_matrix){16, 8 * p->swizzle, swizzle};
-    p->b = (pg_smem_matrix){p->b_transposed ? 16 : p->block_k * p->swizzle, 8 * p->swizzle, swizzle};
+    p->b =
+        (pg_smem_matrix){p->b_transposed ? 16 : p->block_k * p->swizzle, 8 * p->swizzle, swizzle};
     p->c = (pg_smem_matrix){16, 8 * C_SWIZZLE, pg_swizzle_of(C_SWIZZLE)};
 }
 
@@ -238,6 +253,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     place_in_shared_memory(p);
     describe_matrices(p);
     count_instructions(p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s", p->dtype->name,
-             p->block_m, p->block_n, p->block_k, p->stages, p->ctas, p->b_transposed ? "_bt" : "");
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s",
+             p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas,
+             p->b_transposed ? "_bt" : "");
 }

@@ -1,4 +1,5 @@
-/* From one call's arguments to a launch record. The arguments were checked (src/api/matmul_scaled.c). */
+/* From one call's arguments to a launch record. The arguments were checked
+ * (src/api/matmul_scaled.c). */
 #include "matmul_scaled/matmul_scaled.h"
 
 #include "common/matmul.h"
@@ -13,8 +14,8 @@ static int64_t divide_up(int64_t a, int64_t b)
 }
 
 /* Packed 4-bit elements travel as bytes, unpacked ones as what they are. */
-static void add_operand(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o, const void *address,
-                        const int64_t shape[2], int64_t stride, pg_launch *l)
+static void add_operand(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o,
+                        const void *address, const int64_t shape[2], int64_t stride, pg_launch *l)
 {
     const pg_matrix_map map = {
         .type = o->padded ? PG_TENSOR_16U4_ALIGN16B : PG_TENSOR_U8,
@@ -30,8 +31,8 @@ static void add_operand(const pg_matmul_scaled_plan *p, const pg_scaled_operand 
 }
 
 /* Packed scales [1, blocks, words, 2, 256]. */
-static void add_scales(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o, const uint8_t *address,
-                       const int64_t shape[2], pg_launch *l)
+static void add_scales(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o,
+                       const uint8_t *address, const int64_t shape[2], pg_launch *l)
 {
     enum { HALF = PG_SCALE_CHUNK_BYTES / 2 };
     const int64_t blocks = pg_scale_blocks(shape[0]);

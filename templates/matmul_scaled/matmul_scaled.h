@@ -1,18 +1,21 @@
-/* matmul_scaled, `D = (A * scales) @ (B * scales)^T` of block-scaled 8-bit and 4-bit floats: key, plan, emitters.
+/* matmul_scaled, `D = (A * scales) @ (B * scales)^T` of block-scaled 8-bit and 4-bit floats:
+ * key, plan, emitters.
  *
  * A persistent warp-specialized kernel (common/warp_roles.h):
  *
- *     load warp      tensor-map loads of stages: A, B, and their packed scales
- *     multiply warp  copies the stage's scales into tensor memory (tcgen05.cp), multiplies with them
- *     4 epilogue warps   tensor memory -> registers -> D
+ *     load warp           tensor-map loads of stages: A, B, and their packed scales
+ *     multiply warp       copies the stage's scales into tensor memory (tcgen05.cp), multiplies
+ *     4 epilogue warps    tensor memory -> registers -> D
  *
- * Each stage has its own columns of tensor memory for its scales. They are overwritten only after the load warp has
- * seen the stage's multiplications complete (it waits for that before it loads the stage again), so nothing
- * depends on multiplications and later copies running in order, which the ISA does not promise.
+ * Each stage has its own columns of tensor memory for its scales. They are overwritten only
+ * after the load warp has seen the stage's multiplications complete (it waits for that before it
+ * loads the stage again), so nothing depends on multiplications and later copies running in
+ * order, which the ISA does not promise.
  *
- * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are 4-bit (kinds mxf4 and
- * mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte each, in units of 16 that the tensor map
- * unpacks from 8 bytes. A multiplication takes 32 bytes of K either way. */
+ * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
+ * 4-bit (kinds mxf4 and mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte
+ * each, in units of 16 that the tensor map unpacks from 8 bytes. A multiplication takes 32 bytes
+ * of K either way. */
 #ifndef PG_MATMUL_SCALED_H
 #define PG_MATMUL_SCALED_H
 
@@ -33,15 +36,15 @@ typedef struct pg_matmul_scaled_key {
 
 /* One operand. `rows` of it in a tile; a block of scales covers 128 of them. */
 typedef struct pg_scaled_operand {
-    bool padded;             /* 4-bit elements, a byte each in shared memory */
-    int element_bits;        /* in global memory */
+    bool padded;      /* 4-bit elements, a byte each in shared memory */
+    int element_bits; /* in global memory */
     int rows;
-    int bytes, offset;       /* of a stage in shared memory, and where the array of stages begins */
-    int load_bytes;          /* what a barrier counts for a stage: padding is not counted */
-    int box_columns, loads;  /* elements of the map's type in a row of a box; boxes in a stage */
-    int scale_blocks;        /* rows / 128 */
-    int scale_bytes, scale_offset;  /* as bytes and offset, of the scales */
-    int scale_column;        /* of the first stage's scales in tensor memory */
+    int bytes, offset;      /* of a stage in shared memory, and where the array of stages begins */
+    int load_bytes;         /* what a barrier counts for a stage: padding is not counted */
+    int box_columns, loads; /* elements of the map's type in a row of a box; boxes in a stage */
+    int scale_blocks;       /* rows / 128 */
+    int scale_bytes, scale_offset; /* as bytes and offset, of the scales */
+    int scale_column;              /* of the first stage's scales in tensor memory */
 } pg_scaled_operand;
 
 typedef struct pg_matmul_scaled_plan {
@@ -54,15 +57,15 @@ typedef struct pg_matmul_scaled_plan {
     pg_scaled_operand a, b;
     pg_smem_matrix matrix, scales;
 
-    int accumulators;     /* block_n columns each, from column 0 of tensor memory on */
+    int accumulators; /* block_n columns each, from column 0 of tensor memory on */
     int tmem_columns;
     int scale_stage_columns; /* of a stage, A's and B's */
 
-    int group;            /* elements that share a scale: 32 or 16 */
-    int step_scales;      /* scales of a row that one multiplication takes: 1, 2 or 4 */
-    int scale_words;      /* groups of four scales along K in a stage */
-    int multiplications;  /* per stage */
-    int copies;           /* tcgen05.cp per stage */
+    int group;           /* elements that share a scale: 32 or 16 */
+    int step_scales;     /* scales of a row that one multiplication takes: 1, 2 or 4 */
+    int scale_words;     /* groups of four scales along K in a stage */
+    int multiplications; /* per stage */
+    int copies;          /* tcgen05.cp per stage */
     int scale_type;
     int a_type, b_type;
 
@@ -71,19 +74,26 @@ typedef struct pg_matmul_scaled_plan {
 
 extern const pg_family pg_family_matmul_scaled;
 
-enum { PG_SCALE_CHUNK_BYTES = 512, PG_SCALE_CHUNK_COLUMNS = 4, PG_SCALES_PER_WORD = 4, PG_SCALE_ROWS = 128 };
+enum {
+    PG_SCALE_CHUNK_BYTES = 512,
+    PG_SCALE_CHUNK_COLUMNS = 4,
+    PG_SCALES_PER_WORD = 4,
+    PG_SCALE_ROWS = 128
+};
 
 /* Byte offset in an operand's stage of what multiplication `step` begins with. */
 int pg_matmul_scaled_step(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o, int step);
 /* The instruction descriptor of multiplication `step`: it says which of a word's scales to take. */
 uint32_t pg_matmul_scaled_instruction(const pg_matmul_scaled_plan *p, int step);
-/* Of the scales of 128 rows (block) and four groups (word): byte offset in the stage, column after scale_column. */
+/* Of the scales of 128 rows (block) and four groups (word): byte offset in the stage, column
+ * after scale_column. */
 int pg_matmul_scaled_scale_source(const pg_matmul_scaled_plan *p, int block, int word);
 int pg_matmul_scaled_scale_target(const pg_scaled_operand *o, int block, int word);
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_scaled_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_matmul_scaled_launch(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
+void pg_matmul_scaled_launch(const void *plan, const void *args, const ptxgen_device_info *,
+                             pg_launch *);
 
 /* Emitters: the module, then its roles. */
 void pg_matmul_scaled_emit(pg_emit *E, const void *plan);

@@ -1,5 +1,5 @@
-/* The plain C answer of matmul_scaled: sums in double, one rounding. Both operands are first decoded, scales
- * included (each product of an element and its scale is exact in double). */
+/* The plain C answer of matmul_scaled: sums in double, one rounding. Both operands are first
+ * decoded, scales included (each product of an element and its scale is exact in double). */
 #include "matmul_scaled/matmul_scaled.h"
 
 #include "base/alloc.h"
@@ -59,8 +59,10 @@ static void multiply(const ptxgen_matmul_scaled_args *a, const double *left, con
 
 ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
 {
-    const operand left = {a->a_format, a->a, a->a_scales, a->m, a->k, a->a_stride ? a->a_stride : a->k};
-    const operand right = {a->b_format, a->b, a->b_scales, a->n, a->k, a->b_stride ? a->b_stride : a->k};
+    const operand left = {a->a_format, a->a, a->a_scales,
+                          a->m,        a->k, a->a_stride ? a->a_stride : a->k};
+    const operand right = {a->b_format, a->b, a->b_scales,
+                           a->n,        a->k, a->b_stride ? a->b_stride : a->k};
     if (a->m == 0 || a->n == 0)
         return PTXGEN_OK;
     const size_t left_count = (size_t)(a->m * a->k), right_count = (size_t)(a->n * a->k);

@@ -69,7 +69,8 @@ static int accumulators_of(const pg_matmul_scaled_key *k)
 
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
 {
-    return stages * stage_bytes(k) + (2 * stages + 2 * accumulators_of(k)) * BARRIER_BYTES + SLOT_BYTES;
+    return stages * stage_bytes(k) + (2 * stages + 2 * accumulators_of(k)) * BARRIER_BYTES +
+           SLOT_BYTES;
 }
 
 static int columns(const pg_matmul_scaled_key *k, int stages)
@@ -82,14 +83,17 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
 {
     if ((k->a == PTXGEN_NVFP4) != (k->b == PTXGEN_NVFP4))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "a=%s with b=%s: nvfp4 has a scale per 16 elements, the others per 32, and no instruction mixes"
+                       "a=%s with b=%s: nvfp4 has a scale per 16 elements, the others per 32, and "
+                       "no instruction mixes"
                        " them: use nvfp4 for both or for neither",
                        formats[k->a].name, formats[k->b].name);
     if (k->block_n != 128 && k->block_n != 256)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256", (long long)k->block_n);
+                       "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256",
+                       (long long)k->block_n);
     if (k->block_k != 128 && k->block_k != 256 && k->block_k != 512)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512", (long long)k->block_k);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512",
+                       (long long)k->block_k);
     return PTXGEN_OK;
 }
 
@@ -109,7 +113,8 @@ static ptxgen_status check_stages(const pg_matmul_scaled_key *k, const pg_arch *
         return PTXGEN_OK;
     const int stages = k->stages > 1 ? (int)k->stages : 1;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%d stages of %d bytes and the accumulators need %d bytes of shared memory and %d columns of tensor"
+                   "%d stages of %d bytes and the accumulators need %d bytes of shared memory and "
+                   "%d columns of tensor"
                    " memory, a CTA of %s has %d and %d: use stages=%d or less, or smaller blocks",
                    stages, stage_bytes(k), shared_bytes(k, stages), columns(k, stages), arch->name,
                    arch->max_shared_bytes, PG_TMEM_COLUMNS, fit);
@@ -144,8 +149,14 @@ int pg_matmul_scaled_step(const pg_matmul_scaled_plan *p, const pg_scaled_operan
 uint32_t pg_matmul_scaled_instruction(const pg_matmul_scaled_plan *p, int step)
 {
     const int id = step * p->step_scales % PG_SCALES_PER_WORD;
-    const pg_mma_shape shape = {.kind = p->kind, .m = p->block_m, .n = p->block_n, .a_type = p->a_type,
-                                .b_type = p->b_type, .scale_type = p->scale_type, .sfa_id = id, .sfb_id = id};
+    const pg_mma_shape shape = {.kind = p->kind,
+                                .m = p->block_m,
+                                .n = p->block_n,
+                                .a_type = p->a_type,
+                                .b_type = p->b_type,
+                                .scale_type = p->scale_type,
+                                .sfa_id = id,
+                                .sfb_id = id};
     return pg_instruction_descriptor(&shape);
 }
 
@@ -166,7 +177,8 @@ static int mma_type(pg_mma_kind kind, int64_t format)
     return format == PTXGEN_MXFP8 ? PG_MMA_TYPE_E4M3 : PG_MMA_TYPE_E2M1;
 }
 
-static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int rows, pg_scaled_operand *o)
+static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int rows,
+                         pg_scaled_operand *o)
 {
     const int bits = shared_bits(p->kind);
     o->element_bits = formats[format].element_bits;
@@ -192,7 +204,8 @@ static void place(pg_matmul_scaled_plan *p)
     p->address_slot = p->acc_empty + p->accumulators * BARRIER_BYTES;
     p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
     p->a.scale_column = p->accumulators * p->block_n;
-    p->b.scale_column = p->a.scale_column + p->scale_words * p->a.scale_blocks * PG_SCALE_CHUNK_COLUMNS;
+    p->b.scale_column =
+        p->a.scale_column + p->scale_words * p->a.scale_blocks * PG_SCALE_CHUNK_COLUMNS;
     p->scale_stage_columns =
         p->scale_words * (p->a.scale_blocks + p->b.scale_blocks) * PG_SCALE_CHUNK_COLUMNS;
 }
@@ -232,6 +245,7 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     plan_operand(p, k->b, p->block_n, &p->b);
     place(p);
     describe(k, p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d", formats[k->a].name,
-             formats[k->b].name, p->out->name, p->block_n, p->block_k, p->stages);
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d",
+             formats[k->a].name, formats[k->b].name, p->out->name, p->block_n, p->block_k,
+             p->stages);
 }

@@ -1,4 +1,5 @@
-/* From one call's arguments to a launch record. The arguments were checked (src/api/tcgen05_copy.c). */
+/* From one call's arguments to a launch record. The arguments were checked
+ * (src/api/tcgen05_copy.c). */
 #include "tcgen05_copy/tcgen05_copy.h"
 
 #include <string.h>

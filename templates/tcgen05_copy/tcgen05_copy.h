@@ -1,9 +1,11 @@
 /* tcgen05_copy, `out = in` through shared memory and tensor memory: key, plan, emitter.
  *
- *     global -> registers -> swizzled shared memory -> (tcgen05.cp) -> tensor memory -> registers -> global
+ *     global -> registers -> swizzled shared memory -> (tcgen05.cp) ->
+ *     tensor memory -> registers -> global
  *
- * One CTA of four warps. Shared memory holds the matrix in column blocks as wide as the swizzle, each of all m
- * rows. Tensor memory holds tiles of 128 lanes x `block` columns, tiles of the same columns next to each other. */
+ * One CTA of four warps. Shared memory holds the matrix in column blocks as wide as the swizzle,
+ * each of all m rows. Tensor memory holds tiles of 128 lanes x `block` columns, tiles of the
+ * same columns next to each other. */
 #ifndef PG_TCGEN05_COPY_H
 #define PG_TCGEN05_COPY_H
 
@@ -33,13 +35,17 @@ typedef struct pg_tcgen05_copy_plan {
 
     int row_blocks; /* of 128 rows */
     int copies;     /* tcgen05.cp instructions: row_blocks * n / 8 */
-    int rows_per_pass, passes, batch; /* how 128 threads load the matrix; a batch of passes is in flight */
+    int rows_per_pass, passes,
+        batch;        /* how 128 threads load the matrix; a batch of passes is in flight */
     int load_columns; /* columns of one tcgen05.ld */
 } pg_tcgen05_copy_plan;
 
 extern const pg_family pg_family_tcgen05_copy;
 
-enum { PG_COPY_COLUMNS = 8, PG_COPY_BYTES = 32 }; /* a .128x256b copy: 128 rows of 32 bytes to 8 columns */
+enum {
+    PG_COPY_COLUMNS = 8,
+    PG_COPY_BYTES = 32
+}; /* a .128x256b copy: 128 rows of 32 bytes to 8 columns */
 
 /* Where a copy of rows 128 * row_block.. and columns column..column + 7 reads and writes. */
 int pg_tcgen05_copy_source(const pg_tcgen05_copy_plan *p, int row_block, int column);
@@ -48,6 +54,7 @@ int pg_tcgen05_copy_target(const pg_tcgen05_copy_plan *p, int row_block, int col
 ptxgen_status pg_tcgen05_copy_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_tcgen05_copy_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_tcgen05_copy_emit(pg_emit *E, const void *plan);
-void pg_tcgen05_copy_launch(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
+void pg_tcgen05_copy_launch(const void *plan, const void *args, const ptxgen_device_info *,
+                            pg_launch *);
 
 #endif

@@ -1,5 +1,5 @@
-/* matmul_accumulate run on the emulator against the plain C answer, and in checking mode over seeds of order=isa
- * without a report. */
+/* matmul_accumulate run on the emulator against the plain C answer, and in checking mode over
+ * seeds of order=isa without a report. */
 #include "emulated_call.h"
 #include "matmul_case.h"
 
@@ -44,7 +44,8 @@ static void run_case(const matmul_case *problem, const char *arch, bool check, u
                                        {"b", x.b, x.b_bytes, false},
                                        {"c", x.c, x.c_bytes, problem->in_place},
                                        {"d", x.d, x.d_bytes, true}};
-    const emulated_call call = {"matmul_accumulate", params, &x.args, buffers, 4, 4, check, seed, false};
+    const emulated_call call = {
+        "matmul_accumulate", params, &x.args, buffers, 4, 4, check, seed, false};
     emulate_call(context, &call);
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
@@ -61,8 +62,16 @@ static void hopper_kernels_have_no_race(void **state)
 {
     (void)state;
     static const matmul_case small[] = {
-        {.m = 150, .n = 70, .k = 200, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}, .d_pad = 1},
-        {.m = 260, .n = 70, .k = 200, .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}, .in_place = true},
+        {.m = 150,
+         .n = 70,
+         .k = 200,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 2},
+         .d_pad = 1},
+        {.m = 260,
+         .n = 70,
+         .k = 200,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2},
+         .in_place = true},
     };
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         for (uint64_t seed = 0; seed <= 10; seed++)

@@ -1,5 +1,5 @@
-/* matmul_accumulate on a real GPU (Hopper, or Blackwell) through the public call, against the oracle. Skipped
- * without such a device. */
+/* matmul_accumulate on a real GPU (Hopper, or Blackwell) through the public call, against the
+ * oracle. Skipped without such a device. */
 #include "matmul_case.h"
 
 static ptxgen *ctx;
@@ -64,7 +64,8 @@ static void larger_cases_equal_the_oracle(void **state)
 
 int main(void)
 {
-    const ptxgen_config config = {.size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||

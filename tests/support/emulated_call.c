@@ -11,9 +11,13 @@ typedef struct arguments {
 
 static ptxgen_status encode(const pg_tensor_spec *s, void *out, ptxgen_error *err)
 {
-    ptxgen_emulator_tensor_map map = {.size = sizeof map, .data_type = (int)s->type, .rank = s->rank,
-                                      .address = s->address, .swizzle = (int)s->swizzle,
-                                      .l2_promotion = (int)s->l2_promotion, .oob_fill = (int)s->nan_fill};
+    ptxgen_emulator_tensor_map map = {.size = sizeof map,
+                                      .data_type = (int)s->type,
+                                      .rank = s->rank,
+                                      .address = s->address,
+                                      .swizzle = (int)s->swizzle,
+                                      .l2_promotion = (int)s->l2_promotion,
+                                      .oob_fill = (int)s->nan_fill};
     memcpy(map.dims, s->dims, sizeof map.dims);
     memcpy(map.strides, s->strides, sizeof map.strides);
     memcpy(map.box, s->box, sizeof map.box);
@@ -41,12 +45,15 @@ static ptxgen_status run(ptxgen_emulator *emu, const ptxgen_kernel_info *info, p
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
     arguments *a = calloc(1, sizeof *a);
-    ptxgen_emulator_launch launch = {.size = sizeof launch, .dynamic_shared = l->shared_bytes,
-                                     .args = a->values, .arg_count = l->nargs};
+    ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                     .dynamic_shared = l->shared_bytes,
+                                     .args = a->values,
+                                     .arg_count = l->nargs};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    ptxgen_status status = ptxgen_emulator_load(emu, info->ptx, info->ptx_size, info->entry, &module, err);
+    ptxgen_status status =
+        ptxgen_emulator_load(emu, info->ptx, info->ptx_size, info->entry, &module, err);
     if (status == PTXGEN_OK) {
         status = ptxgen_emulator_find(module, NULL, &entry, err);
         if (status == PTXGEN_OK)
@@ -65,8 +72,8 @@ static void expect_no_report(const ptxgen_emulator *emu, const emulated_call *ca
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
         if (r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
             fail_msg("%s %s, seed %llu: %s: lines %d and %d: %s %s", call->family, call->params,
-                     (unsigned long long)call->isa_seed, ptxgen_emulator_report_name(r.kind), r.line,
-                     r.other_line, r.text, r.where);
+                     (unsigned long long)call->isa_seed, ptxgen_emulator_report_name(r.kind),
+                     r.line, r.other_line, r.text, r.where);
 }
 
 void emulate_call(ptxgen *ctx, const emulated_call *call)
@@ -90,9 +97,10 @@ void emulate_call(ptxgen *ctx, const emulated_call *call)
     for (size_t i = 0; i < call->buffer_count; i++) {
         const emulated_buffer *b = &call->buffers[i];
         if (b->bytes)
-            assert_int_equal(ptxgen_emulator_add_buffer(emu, b->name, (void *)(uintptr_t)b->address, b->bytes,
-                                                        b->writable ? PTXGEN_EMULATOR_WRITABLE : 0, &err),
-                             PTXGEN_OK);
+            assert_int_equal(
+                ptxgen_emulator_add_buffer(emu, b->name, (void *)(uintptr_t)b->address, b->bytes,
+                                           b->writable ? PTXGEN_EMULATOR_WRITABLE : 0, &err),
+                PTXGEN_OK);
     }
     if (run(emu, &info, &launch, &err) != PTXGEN_OK)
         fail_msg("%s %s: %s", call->family, call->params, err.message);

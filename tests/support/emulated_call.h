@@ -1,5 +1,6 @@
-/* Runs a kernel of the library on the emulator through its launch record: emits the PTX by parameter text, lets the
- * family fill the record from the public argument struct (host pointers), hands both to the emulator. */
+/* Runs a kernel of the library on the emulator through its launch record: emits the PTX by
+ * parameter text, lets the family fill the record from the public argument struct (host
+ * pointers), hands both to the emulator. */
 #ifndef EMULATED_CALL_H
 #define EMULATED_CALL_H
 

@@ -9,16 +9,39 @@ enum { GUARD = 0x7F };
 const matmul_case matmul_cases[] = {
     {.m = 128, .n = 128, .k = 64, .tiling = {.block_n = 128}},
     {.m = 1, .n = 1, .k = 1, .tiling = {.block_n = 64}, .d_pad = 3},
-    {.m = 17, .n = 129, .k = 127, .tiling = {.block_n = 64, .block_k = 32}, .b_transposed = true, .d_pad = 1},
+    {.m = 17,
+     .n = 129,
+     .k = 127,
+     .tiling = {.block_n = 64, .block_k = 32},
+     .b_transposed = true,
+     .d_pad = 1},
     {.m = 129, .n = 17, .k = 129, .tiling = {.block_n = 128, .stages = 2}, .bf16 = true},
     {.m = 200, .n = 300, .k = 100, .tiling = {.block_n = 128, .group_m = 1}, .in_place = true},
     {.m = 300, .n = 70, .k = 0, .tiling = {.block_n = 64}, .d_pad = 2},
-    {.m = 256, .n = 256, .k = 96, .tiling = {.block_n = 256, .block_k = 32}, .b_transposed = true, .bf16 = true, .in_place = true},
+    {.m = 256,
+     .n = 256,
+     .k = 96,
+     .tiling = {.block_n = 256, .block_k = 32},
+     .b_transposed = true,
+     .bf16 = true,
+     .in_place = true},
     {.m = 130, .n = 260, .k = 80, .tiling = {.block_n = 128, .swizzle = 32}, .d_pad = 4},
-    {.m = 127, .n = 128, .k = 130, .tiling = {.block_n = 128, .block_k = 128, .swizzle = 64}, .b_transposed = true},
+    {.m = 127,
+     .n = 128,
+     .k = 130,
+     .tiling = {.block_n = 128, .block_k = 128, .swizzle = 64},
+     .b_transposed = true},
     {.m = 300, .n = 200, .k = 70, .tiling = {.block_n = 128, .ctas = 2}, .d_pad = 5},
-    {.m = 257, .n = 64, .k = 200, .tiling = {.block_n = 64, .block_k = 32, .ctas = 2}, .b_transposed = true},
-    {.m = 512, .n = 300, .k = 64, .tiling = {.block_n = 256, .ctas = 2, .group_m = 2}, .in_place = true},
+    {.m = 257,
+     .n = 64,
+     .k = 200,
+     .tiling = {.block_n = 64, .block_k = 32, .ctas = 2},
+     .b_transposed = true},
+    {.m = 512,
+     .n = 300,
+     .k = 64,
+     .tiling = {.block_n = 256, .ctas = 2, .group_m = 2},
+     .in_place = true},
 };
 const size_t matmul_case_count = sizeof matmul_cases / sizeof *matmul_cases;
 
@@ -54,7 +77,8 @@ static uint16_t *random_operand(bool bf16, size_t bytes)
 void matmul_case_make(const matmul_case *p, matmul_data *x)
 {
     const int64_t b_rows = p->b_transposed ? p->n : p->k, b_columns = p->b_transposed ? p->k : p->n;
-    const int64_t a_stride = padded(p->k ? p->k : 1, 8), b_stride = padded(b_columns ? b_columns : 1, 8);
+    const int64_t a_stride = padded(p->k ? p->k : 1, 8),
+                  b_stride = padded(b_columns ? b_columns : 1, 8);
     const int64_t c_stride = padded(p->n, 4), d_stride = p->in_place ? c_stride : p->n + p->d_pad;
     *x = (matmul_data){.problem = p,
                        .a_bytes = (size_t)(p->m * a_stride) * 2,
@@ -69,11 +93,21 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++)
             x->c[i * c_stride + j] = (float)random_value();
-    x->args = (ptxgen_matmul_accumulate_args){.size = sizeof x->args, .dtype = p->bf16 ? PTXGEN_BF16 : PTXGEN_F16,
-                                              .b_transposed = p->b_transposed, .m = p->m, .n = p->n, .k = p->k,
-                                              .a = x->a, .b = x->b, .c = x->c, .d = x->want,
-                                              .a_stride = a_stride, .b_stride = b_stride, .c_stride = c_stride,
-                                              .d_stride = d_stride, .tiling = p->tiling};
+    x->args = (ptxgen_matmul_accumulate_args){.size = sizeof x->args,
+                                              .dtype = p->bf16 ? PTXGEN_BF16 : PTXGEN_F16,
+                                              .b_transposed = p->b_transposed,
+                                              .m = p->m,
+                                              .n = p->n,
+                                              .k = p->k,
+                                              .a = x->a,
+                                              .b = x->b,
+                                              .c = x->c,
+                                              .d = x->want,
+                                              .a_stride = a_stride,
+                                              .b_stride = b_stride,
+                                              .c_stride = c_stride,
+                                              .d_stride = d_stride,
+                                              .tiling = p->tiling};
     assert_int_equal(ptxgen_matmul_accumulate_oracle(&x->args, NULL), PTXGEN_OK);
     x->args.d = p->in_place ? x->c : x->d;
 }
@@ -90,8 +124,9 @@ void matmul_case_compare(const matmul_data *x, const float *got)
         const bool is_guard = i % stride >= p->n;
         const double off = fabs((double)got[i] - (double)x->want[i]);
         if (is_guard ? bits != GUARD * UINT32_C(0x01010101) : !(off <= bound))
-            fail_msg("m=%lld n=%lld k=%lld: D[%lld, %lld] is %g, not %g", (long long)p->m, (long long)p->n,
-                     (long long)p->k, (long long)(i / stride), (long long)(i % stride), (double)got[i],
+            fail_msg("m=%lld n=%lld k=%lld: D[%lld, %lld] is %g, not %g", (long long)p->m,
+                     (long long)p->n, (long long)p->k, (long long)(i / stride),
+                     (long long)(i % stride), (double)got[i],
                      is_guard ? (double)NAN : (double)x->want[i]);
     }
 }

@@ -1,5 +1,6 @@
-/* Problems of matmul_accumulate for tests: random operands in padded host arrays, the plain C answer, and the
- * comparison, with guards around D. The same cases run on the emulator and on a GPU. */
+/* Problems of matmul_accumulate for tests: random operands in padded host arrays, the plain C
+ * answer, and the comparison, with guards around D. The same cases run on the emulator and on a
+ * GPU. */
 #ifndef MATMUL_CASE_H
 #define MATMUL_CASE_H
 
@@ -23,7 +24,8 @@ typedef struct matmul_data {
 } matmul_data;
 
 void matmul_case_make(const matmul_case *problem, matmul_data *data);
-/* `got`: the bytes of D after the call. Fails the test at the first element that is off, or a guard that is gone. */
+/* `got`: the bytes of D after the call. Fails the test at the first element that is off, or a
+ * guard that is gone. */
 void matmul_case_compare(const matmul_data *data, const float *got);
 void matmul_case_free(matmul_data *data);
 

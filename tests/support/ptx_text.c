@@ -33,7 +33,8 @@ int count_in_ptx(const ptxgen_kernel *kernel, const char *text)
 
 ptxgen *assembling_context(void)
 {
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = "", .assembler = PTXGEN_ASSEMBLER_PTXAS};
+    const ptxgen_config config = {
+        .size = sizeof config, .cache_dir = "", .assembler = PTXGEN_ASSEMBLER_PTXAS};
     ptxgen *ctx;
     ptxgen_error err = {0};
     ptxgen_part part;
@@ -46,8 +47,8 @@ ptxgen *assembling_context(void)
     return NULL;
 }
 
-/* With setmaxnreg a kernel starts with all the registers that its CTA can have; an assembler that dropped it gives
- * what the code needs instead. */
+/* With setmaxnreg a kernel starts with all the registers that its CTA can have; an assembler
+ * that dropped it gives what the code needs instead. */
 static void expect_setmaxnreg_kept(const ptxgen_kernel_info *info, const char *params)
 {
     const char *threads = strstr(info->ptx, ".reqntid ");
@@ -68,8 +69,8 @@ void expect_assembles(ptxgen *ctx, const char *family, const char *params)
         fail_msg("%s %s: %s", family, params, err.message);
     ptxgen_kernel_describe(kernel, &info);
     if (info.spill_bytes != 0 || info.local_bytes != 0)
-        fail_msg("%s %s: %d bytes spilled, %d bytes of local memory", family, params, info.spill_bytes,
-                 info.local_bytes);
+        fail_msg("%s %s: %d bytes spilled, %d bytes of local memory", family, params,
+                 info.spill_bytes, info.local_bytes);
     expect_setmaxnreg_kept(&info, params);
     ptxgen_kernel_unref(kernel);
 }

@@ -1,6 +1,7 @@
-/* matmul_accumulate: the plan's numbers against the reference's, instruction counts in the emitted PTX, where each
- * tile's bytes lie (against a model written from the layouts, not from the plan), refusals, launch records, the
- * one-call API's checks, the oracle, and that a sample assembles. */
+/* matmul_accumulate: the plan's numbers against the reference's, instruction counts in the
+ * emitted PTX, where each tile's bytes lie (against a model written from the layouts, not from
+ * the plan), refusals, launch records, the one-call API's checks, the oracle, and that a sample
+ * assembles. */
 #include "ptx_text.h"
 
 #include "base/half.h"
@@ -72,8 +73,9 @@ static void instruction_counts_in_the_text(void **state)
         const char *params;
         int copies, multiplications, loads;
     } cases[] = {
-        /* copies = block_n / 8, multiplications = block_k / 16, loads = one per swizzle-wide block:
-         * of C block_n / 32, of A block_k * 2 / swizzle, of B row-major block_n * 2 / swizzle per CTA */
+        /* copies = block_n / 8, multiplications = block_k / 16, loads = one per swizzle-wide
+         * block: of C block_n / 32, of A block_k * 2 / swizzle, of B row-major block_n * 2 /
+         * swizzle per CTA */
         {"block_n=128 block_k=64 stages=3", 16, 4, 4 + 1 + 2},
         {"block_n=64 block_k=64 stages=3", 8, 4, 2 + 1 + 1},
         {"block_n=256 block_k=32", 32, 2, 8 + 1 + 8}, /* swizzle 64: 64 bytes of K */
@@ -99,7 +101,8 @@ static void instruction_counts_in_the_text(void **state)
     }
 }
 
-/* The Hopper sibling: C is no shared-memory tile; a pair splits the rows of B's boxes, not its columns. */
+/* The Hopper sibling: C is no shared-memory tile; a pair splits the rows of B's boxes, not its
+ * columns. */
 static void hopper_counts_in_the_text(void **state)
 {
     (void)state;
@@ -129,7 +132,8 @@ static void hopper_counts_in_the_text(void **state)
     assert_int_equal(pg_wgmma_descriptor_high(k32), 0xC0000010);
 }
 
-/* Where tensor-map boxes put element (row, k) of a K-major stage of `rows` rows, before the swizzle. */
+/* Where tensor-map boxes put element (row, k) of a K-major stage of `rows` rows, before the
+ * swizzle. */
 static int k_major_byte(int rows, int swizzle, int row, int k)
 {
     return 2 * k / swizzle * rows * swizzle + row * swizzle + 2 * k % swizzle;
@@ -145,17 +149,23 @@ static void operands_lie_where_the_tensor_core_reads(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "block_n=128 block_k=64", "block_n=256 block_k=32",      "block_n=64 block_k=128 b=transposed",
-        "block_k=128 swizzle=32", "ctas=2 block_n=128 b=transposed", "block_k=64 swizzle=64 dtype=bf16",
-        "arch=sm_90a",            "arch=sm_90a ctas=2 b=transposed block_k=32",
+        "block_n=128 block_k=64",
+        "block_n=256 block_k=32",
+        "block_n=64 block_k=128 b=transposed",
+        "block_k=128 swizzle=32",
+        "ctas=2 block_n=128 b=transposed",
+        "block_k=64 swizzle=64 dtype=bf16",
+        "arch=sm_90a",
+        "arch=sm_90a ctas=2 b=transposed block_k=32",
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const pg_matmul_accumulate_plan p = plan_of(cases[c]);
         for (int k = 0; k < p.block_k; k++) {
             const int step = k / 16;
             for (int r = 0; r < p.block_m; r += 5)
-                assert_int_equal(k_major_read(p.a, pg_matmul_accumulate_a_step(&p, step), p.swizzle, r, k % 16),
-                                 k_major_byte(p.block_m, p.swizzle, r, k));
+                assert_int_equal(
+                    k_major_read(p.a, pg_matmul_accumulate_a_step(&p, step), p.swizzle, r, k % 16),
+                    k_major_byte(p.block_m, p.swizzle, r, k));
             for (int n = 0; n < p.b_columns; n += 3) {
                 const int start = pg_matmul_accumulate_b_step(&p, step);
                 if (p.b_transposed) {
@@ -163,11 +173,13 @@ static void operands_lie_where_the_tensor_core_reads(void **state)
                                      k_major_byte(p.b_columns, p.swizzle, n, k));
                     continue;
                 }
-                /* MN-major: blocks of swizzle-wide columns the leading offset apart, 8 rows of K the stride offset */
+                /* MN-major: blocks of swizzle-wide columns the leading offset apart, 8 rows of K
+                 * the stride offset */
                 const int wide = p.swizzle / 2, kk = k % 16;
                 const int read = start + n / wide * p.b.leading_offset + n % wide * 2 +
                                  kk / 8 * p.b.stride_offset + kk % 8 * p.swizzle;
-                assert_int_equal(read, n / wide * p.block_k * p.swizzle + k * p.swizzle + n % wide * 2);
+                assert_int_equal(read,
+                                 n / wide * p.block_k * p.swizzle + k * p.swizzle + n % wide * 2);
             }
         }
     }
@@ -179,7 +191,8 @@ static void c_lies_where_the_copies_read(void **state)
     const pg_matmul_accumulate_plan p = plan_of("block_n=256 block_k=32");
     for (int column = 0; column < 256; column += 8)
         for (int row = 0; row < 128; row++) {
-            const int read = pg_matmul_accumulate_c_source(&p, column) + row / 8 * p.c.stride_offset + row % 8 * 128;
+            const int read = pg_matmul_accumulate_c_source(&p, column) +
+                             row / 8 * p.c.stride_offset + row % 8 * 128;
             assert_int_equal(read, column / 32 * 128 * 128 + row * 128 + column % 32 * 4);
         }
 }
@@ -192,8 +205,10 @@ static void shared_memory_holds_everything_once(void **state)
             for (int ctas = 1; ctas <= 2; ctas++) {
                 char params[96], text[256];
                 snprintf(params, sizeof params, "block_n=%d block_k=%d ctas=%d", n, k, ctas);
-                if (ptxgen_canonical("matmul_accumulate", params, text, sizeof text, NULL) != PTXGEN_OK) {
-                    assert_true(n == 256 && k == 128); /* the only ones that cannot have two stages */
+                if (ptxgen_canonical("matmul_accumulate", params, text, sizeof text, NULL) !=
+                    PTXGEN_OK) {
+                    assert_true(n == 256 &&
+                                k == 128); /* the only ones that cannot have two stages */
                     continue;
                 }
                 const pg_matmul_accumulate_plan p = plan_of(params);
@@ -217,8 +232,10 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "block_m=64", "use block_m=128");
     expect_refusal(context, "matmul_accumulate", "block_n=96", "use 64, 128 or 256");
     expect_refusal(context, "matmul_accumulate", "block_k=48", "use 32, 64 or 128");
-    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=128", "lower block_n or block_k");
-    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3", "use stages=2 or less");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=128",
+                   "lower block_n or block_k");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3",
+                   "use stages=2 or less");
     expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3", "232448");
     expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
@@ -230,12 +247,19 @@ static void what_does_not_fit_is_refused(void **state)
 static ptxgen_matmul_accumulate_args small_args(void)
 {
     static _Alignas(32) char memory[4][4096];
-    return (ptxgen_matmul_accumulate_args){.size = sizeof(ptxgen_matmul_accumulate_args), .dtype = PTXGEN_F16,
-                                           .m = 8, .n = 16, .k = 24, .a = memory[0], .b = memory[1],
-                                           .c = (float *)memory[2], .d = (float *)memory[3]};
+    return (ptxgen_matmul_accumulate_args){.size = sizeof(ptxgen_matmul_accumulate_args),
+                                           .dtype = PTXGEN_F16,
+                                           .m = 8,
+                                           .n = 16,
+                                           .k = 24,
+                                           .a = memory[0],
+                                           .b = memory[1],
+                                           .c = (float *)memory[2],
+                                           .d = (float *)memory[3]};
 }
 
-static void expect_call(const ptxgen_matmul_accumulate_args *a, ptxgen_status status, const char *says)
+static void expect_call(const ptxgen_matmul_accumulate_args *a, ptxgen_status status,
+                        const char *says)
 {
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_matmul_accumulate(context, a, NULL, &err), status);
@@ -321,8 +345,16 @@ static void the_oracle_multiplies(void **state)
         a_bits[i] = pg_bf16_from_double(a_values[i]);
     for (int i = 0; i < 6; i++)
         b_bits[i] = bt_bits[i % 2 * 3 + i / 2] = pg_bf16_from_double(b_values[i]);
-    ptxgen_matmul_accumulate_args a = {.size = sizeof a, .dtype = PTXGEN_BF16, .m = 2, .n = 2, .k = 3,
-                                       .a = a_bits, .b = b_bits, .c = d, .d = d, .a_stride = 4};
+    ptxgen_matmul_accumulate_args a = {.size = sizeof a,
+                                       .dtype = PTXGEN_BF16,
+                                       .m = 2,
+                                       .n = 2,
+                                       .k = 3,
+                                       .a = a_bits,
+                                       .b = b_bits,
+                                       .c = d,
+                                       .d = d,
+                                       .a_stride = 4};
     assert_int_equal(ptxgen_matmul_accumulate_oracle(&a, NULL), PTXGEN_OK);
     const float want[] = {10 + 22, 20 + 28, 30 + 20.5F, 40 + 24};
     assert_memory_equal(d, want, sizeof d);

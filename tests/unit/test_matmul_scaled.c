@@ -1,6 +1,7 @@
-/* matmul_scaled: packed scales against their definition, plan numbers and instruction counts, where each scale ends
- * up in tensor memory (a model of the copy and of what the multiplication reads), refusals, launch records, the
- * one-call API's checks, the oracle, and that a sample assembles. */
+/* matmul_scaled: packed scales against their definition, plan numbers and instruction counts,
+ * where each scale ends up in tensor memory (a model of the copy and of what the multiplication
+ * reads), refusals, launch records, the one-call API's checks, the oracle, and that a sample
+ * assembles. */
 #include "ptx_text.h"
 
 #include "base/half.h"
@@ -74,14 +75,16 @@ static void small_floats(void **state)
     static const struct {
         uint8_t bits;
         double value;
-    } e4m3[] = {{0x00, 0}, {0x01, 1.0 / 512}, {0x07, 7.0 / 512}, {0x08, 1.0 / 64}, {0x38, 1}, {0x39, 1.125},
-                {0x7E, 448}, {0xB8, -1}, {0xFE, -448}};
+    } e4m3[] = {{0x00, 0},     {0x01, 1.0 / 512}, {0x07, 7.0 / 512}, {0x08, 1.0 / 64}, {0x38, 1},
+                {0x39, 1.125}, {0x7E, 448},       {0xB8, -1},        {0xFE, -448}};
     for (size_t i = 0; i < sizeof e4m3 / sizeof *e4m3; i++)
         assert_true(pg_e4m3_to_double(e4m3[i].bits) == e4m3[i].value);
     assert_true(pg_e4m3_to_double(0x7F) != pg_e4m3_to_double(0x7F));
-    assert_true(pg_e2m1_to_double(1) == 0.5 && pg_e2m1_to_double(7) == 6 && pg_e2m1_to_double(0xF) == -6);
+    assert_true(pg_e2m1_to_double(1) == 0.5 && pg_e2m1_to_double(7) == 6 &&
+                pg_e2m1_to_double(0xF) == -6);
     assert_true(pg_e8m0_to_double(127) == 1 && pg_e8m0_to_double(120) == 1.0 / 128);
-    assert_true(pg_e8m0_to_double(0) == 0x1p-127 && pg_e8m0_to_double(0xFF) != pg_e8m0_to_double(0xFF));
+    assert_true(pg_e8m0_to_double(0) == 0x1p-127 &&
+                pg_e8m0_to_double(0xFF) != pg_e8m0_to_double(0xFF));
 }
 
 static void instruction_counts_in_the_text(void **state)
@@ -91,14 +94,18 @@ static void instruction_counts_in_the_text(void **state)
         const char *params, *kind;
         int multiplications, copies, loads;
     } cases[] = {
-        /* multiplications = block_k / 32 (8-bit) or / 64; copies = words of 4 scales x blocks of 128 rows;
-         * loads = one per 128 bytes of K of A and of B, and one each for the scales */
+        /* multiplications = block_k / 32 (8-bit) or / 64; copies = words of 4 scales x blocks of
+         * 128 rows; loads = one per 128 bytes of K of A and of B, and one each for the scales */
         {"block_n=256 block_k=128", "mxf8f6f4.block_scale.block32", 4, 1 * 3, 1 + 1 + 2},
         {"block_n=128 block_k=256", "mxf8f6f4.block_scale.block32", 8, 2 * 2, 2 + 2 + 2},
-        {"a=mxfp4 b=mxfp8 block_n=256 block_k=128", "mxf8f6f4.block_scale.block32", 4, 1 * 3, 1 + 1 + 2},
-        {"a=mxfp4 b=mxfp4 block_n=256 block_k=256", "mxf4.block_scale.block32", 4, 2 * 3, 1 + 1 + 2},
-        {"a=mxfp4 b=mxfp4 block_n=128 block_k=128", "mxf4.block_scale.block32", 2, 1 * 2, 1 + 1 + 2},
-        {"a=nvfp4 b=nvfp4 block_n=256 block_k=512", "mxf4nvf4.block_scale.block16", 8, 8 * 3, 2 + 2 + 2},
+        {"a=mxfp4 b=mxfp8 block_n=256 block_k=128", "mxf8f6f4.block_scale.block32", 4, 1 * 3,
+         1 + 1 + 2},
+        {"a=mxfp4 b=mxfp4 block_n=256 block_k=256", "mxf4.block_scale.block32", 4, 2 * 3,
+         1 + 1 + 2},
+        {"a=mxfp4 b=mxfp4 block_n=128 block_k=128", "mxf4.block_scale.block32", 2, 1 * 2,
+         1 + 1 + 2},
+        {"a=nvfp4 b=nvfp4 block_n=256 block_k=512", "mxf4nvf4.block_scale.block16", 8, 8 * 3,
+         2 + 2 + 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ptxgen_kernel *k = emit_kernel(context, "matmul_scaled", cases[i].params);
@@ -108,7 +115,8 @@ static void instruction_counts_in_the_text(void **state)
         assert_int_equal(p.a.loads + p.b.loads + 2, cases[i].loads);
         assert_int_equal(count_in_ptx(k, cases[i].kind), cases[i].multiplications);
         assert_int_equal(count_in_ptx(k, "tcgen05.mma."), cases[i].multiplications);
-        assert_int_equal(count_in_ptx(k, "tcgen05.cp.cta_group::1.32x128b.warpx4"), cases[i].copies);
+        assert_int_equal(count_in_ptx(k, "tcgen05.cp.cta_group::1.32x128b.warpx4"),
+                         cases[i].copies);
         assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor"), cases[i].loads);
         assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor.5d"), 2);
         ptxgen_kernel_unref(k);
@@ -118,26 +126,30 @@ static void instruction_counts_in_the_text(void **state)
 static void descriptors_name_the_scale(void **state)
 {
     (void)state;
-    const pg_matmul_scaled_plan fp8 = plan_of("block_n=256"), fp4 = plan_of("a=mxfp4 b=mxfp4 block_n=256");
+    const pg_matmul_scaled_plan fp8 = plan_of("block_n=256"),
+                                fp4 = plan_of("a=mxfp4 b=mxfp4 block_n=256");
     const pg_matmul_scaled_plan nv = plan_of("a=nvfp4 b=nvfp4 block_n=256");
     const pg_matmul_scaled_plan mixed = plan_of("a=mxfp8 b=mxfp4 block_n=128");
     for (uint32_t step = 0; step < 4; step++) {
-        assert_int_equal(pg_matmul_scaled_instruction(&fp8, (int)step), 0x08C00000 | step << 29 | step << 4);
+        assert_int_equal(pg_matmul_scaled_instruction(&fp8, (int)step),
+                         0x08C00000 | step << 29 | step << 4);
         const uint32_t half = step % 2 * 2;
-        assert_int_equal(pg_matmul_scaled_instruction(&fp4, (int)step), 0x08C00480 | half << 29 | half << 4);
+        assert_int_equal(pg_matmul_scaled_instruction(&fp4, (int)step),
+                         0x08C00480 | half << 29 | half << 4);
         assert_int_equal(pg_matmul_scaled_instruction(&nv, (int)step), 0x08400480);
     }
     assert_int_equal(pg_matmul_scaled_instruction(&mixed, 0), 0x08A01400);
 }
 
-/* A chunk holds 128 rows x 4 groups; the copy puts byte (r, 4 c + g) of its 32 rows of 16 bytes to lane r (and its
- * three copies), column c. A multiplication reads the scale of row i from lane i % 32, column i / 32 of its base,
- * from byte `id` on. */
+/* A chunk holds 128 rows x 4 groups; the copy puts byte (r, 4 c + g) of its 32 rows of 16 bytes
+ * to lane r (and its three copies), column c. A multiplication reads the scale of row i from
+ * lane i % 32, column i / 32 of its base, from byte `id` on. */
 static void scales_lie_where_the_multiplication_reads(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"block_n=256 block_k=256 stages=1", "a=nvfp4 b=nvfp4 block_n=256",
-                                        "a=mxfp4 b=mxfp4 block_k=512 stages=1", "a=mxfp8 b=mxfp4 block_n=128"};
+    static const char *const cases[] = {
+        "block_n=256 block_k=256 stages=1", "a=nvfp4 b=nvfp4 block_n=256",
+        "a=mxfp4 b=mxfp4 block_k=512 stages=1", "a=mxfp8 b=mxfp4 block_n=128"};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const pg_matmul_scaled_plan p = plan_of(cases[c]);
         const pg_scaled_operand *const operands[] = {&p.a, &p.b};
@@ -146,9 +158,11 @@ static void scales_lie_where_the_multiplication_reads(void **state)
                 for (int s = 0; s < p.step_scales; s++)
                     for (int row = 0; row < operands[o]->rows; row++) {
                         const int group = step * p.step_scales + s; /* of the stage */
-                        const int id = (int)(pg_matmul_scaled_instruction(&p, step) >> (o ? 4 : 29) & 3);
+                        const int id =
+                            (int)(pg_matmul_scaled_instruction(&p, step) >> (o ? 4 : 29) & 3);
                         const int base = step * p.step_scales / 4 * operands[o]->scale_blocks * 4;
-                        const int target = pg_matmul_scaled_scale_target(operands[o], row / 128, group / 4);
+                        const int target =
+                            pg_matmul_scaled_scale_target(operands[o], row / 128, group / 4);
                         assert_int_equal(base + row / 32, target + row % 128 / 32);
                         assert_int_equal(id + s, group % 4);
                     }
@@ -158,20 +172,26 @@ static void scales_lie_where_the_multiplication_reads(void **state)
 static void everything_has_its_place(void **state)
 {
     (void)state;
-    static const char *const formats[][2] = {
-        {"mxfp8", "mxfp8"}, {"mxfp8", "mxfp4"}, {"mxfp4", "mxfp8"}, {"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}};
+    static const char *const formats[][2] = {{"mxfp8", "mxfp8"},
+                                             {"mxfp8", "mxfp4"},
+                                             {"mxfp4", "mxfp8"},
+                                             {"mxfp4", "mxfp4"},
+                                             {"nvfp4", "nvfp4"}};
     for (size_t f = 0; f < 5; f++)
         for (int n = 128; n <= 256; n *= 2)
             for (int k = 128; k <= 512; k *= 2) {
                 char params[96];
-                snprintf(params, sizeof params, "a=%s b=%s block_n=%d block_k=%d", formats[f][0], formats[f][1], n, k);
-                const pg_matmul_scaled_plan p = plan_of(params); /* every one of the reference's blocks exists */
+                snprintf(params, sizeof params, "a=%s b=%s block_n=%d block_k=%d", formats[f][0],
+                         formats[f][1], n, k);
+                const pg_matmul_scaled_plan p =
+                    plan_of(params); /* every one of the reference's blocks exists */
                 assert_true(p.head.shared_bytes <= 227 * 1024);
                 assert_int_equal((p.a.bytes | p.b.bytes | p.b.offset | p.a.offset) % 1024, 0);
                 assert_int_equal((p.a.scale_offset | p.b.scale_offset) % 128, 0);
                 assert_true(p.b.offset >= p.stages * p.a.bytes);
                 assert_true(p.a.scale_offset >= p.b.offset + p.stages * p.b.bytes);
-                assert_true(p.full >= p.b.scale_offset + p.stages * p.b.scale_bytes && p.full % 8 == 0);
+                assert_true(p.full >= p.b.scale_offset + p.stages * p.b.scale_bytes &&
+                            p.full % 8 == 0);
                 assert_true(p.a.scale_column >= p.accumulators * n);
                 assert_true(p.a.scale_column + p.stages * p.scale_stage_columns <= p.tmem_columns);
                 assert_true(p.tmem_columns <= 512);
@@ -185,7 +205,8 @@ static void everything_has_its_place(void **state)
 static void what_does_not_exist_is_refused(void **state)
 {
     (void)state;
-    expect_refusal(context, "matmul_scaled", "a=nvfp4 b=mxfp4", "use nvfp4 for both or for neither");
+    expect_refusal(context, "matmul_scaled", "a=nvfp4 b=mxfp4",
+                   "use nvfp4 for both or for neither");
     expect_refusal(context, "matmul_scaled", "block_n=64", "blocks of 128 columns");
     expect_refusal(context, "matmul_scaled", "block_k=64", "use 128, 256 or 512");
     expect_refusal(context, "matmul_scaled", "block_k=512 stages=2", "use stages=1 or less");
@@ -195,10 +216,18 @@ static void what_does_not_exist_is_refused(void **state)
 static ptxgen_matmul_scaled_args small_args(void)
 {
     static _Alignas(32) uint8_t memory[5][8192];
-    return (ptxgen_matmul_scaled_args){.size = sizeof(ptxgen_matmul_scaled_args), .a_format = PTXGEN_MXFP8,
-                                       .b_format = PTXGEN_MXFP8, .out = PTXGEN_F16, .m = 8, .n = 16, .k = 128,
-                                       .a = memory[0], .b = memory[1], .a_scales = memory[2],
-                                       .b_scales = memory[3], .d = memory[4]};
+    return (ptxgen_matmul_scaled_args){.size = sizeof(ptxgen_matmul_scaled_args),
+                                       .a_format = PTXGEN_MXFP8,
+                                       .b_format = PTXGEN_MXFP8,
+                                       .out = PTXGEN_F16,
+                                       .m = 8,
+                                       .n = 16,
+                                       .k = 128,
+                                       .a = memory[0],
+                                       .b = memory[1],
+                                       .a_scales = memory[2],
+                                       .b_scales = memory[3],
+                                       .d = memory[4]};
 }
 
 static void expect_call(const ptxgen_matmul_scaled_args *a, ptxgen_status status, const char *says)
@@ -243,7 +272,8 @@ static void the_launch_record(void **state)
     const ptxgen_device_info device = {.sm_count = 148};
     pg_launch l;
     ptxgen_matmul_scaled_args a = small_args();
-    a.m = 500, a.n = 600, a.k = a.a_stride = a.b_stride = 640, a.d_stride = 608, a.b_format = PTXGEN_MXFP4;
+    a.m = 500, a.n = 600, a.k = a.a_stride = a.b_stride = 640, a.d_stride = 608,
+    a.b_format = PTXGEN_MXFP4;
     pg_matmul_scaled_plan p = plan_of("a=mxfp8 b=mxfp4 out=f16 block_n=256 block_k=128");
     pg_matmul_scaled_launch(&p, &a, &device, &l);
     assert_int_equal(l.grid[0], 4 * 3);
@@ -278,17 +308,26 @@ static void the_oracle_scales_and_multiplies(void **state)
     enum { K = 48 };
     uint8_t a[K / 2], b[2 * K / 2], a8[K], raw[2 * 3], a_scales[512], b_scales[512];
     float d[2];
-    memset(a, 0x22, sizeof a);      /* 1.0 everywhere */
-    memset(a8, 0x38, sizeof a8);    /* 1.0 */
-    memset(b, 0x22, K / 2);         /* row 0: 1.0 */
-    memset(b + K / 2, 0xC4, K / 2); /* row 1: even 2.0, odd -2.0 */
+    memset(a, 0x22, sizeof a);                                     /* 1.0 everywhere */
+    memset(a8, 0x38, sizeof a8);                                   /* 1.0 */
+    memset(b, 0x22, K / 2);                                        /* row 0: 1.0 */
+    memset(b + K / 2, 0xC4, K / 2);                                /* row 1: even 2.0, odd -2.0 */
     const uint8_t nv[] = {0x38, 0x40, 0x30}, mx[] = {127, 128, 0}; /* 1, 2, 0.5; 1, 2 */
     ptxgen_pack_scales(nv, 1, 3, 0, a_scales);
     memcpy(raw, nv, 3), memcpy(raw + 3, nv, 3);
     ptxgen_pack_scales(raw, 2, 3, 0, b_scales);
-    ptxgen_matmul_scaled_args args = {.size = sizeof args, .a_format = PTXGEN_NVFP4, .b_format = PTXGEN_NVFP4,
-                                      .out = PTXGEN_F32, .m = 1, .n = 2, .k = K, .a = a, .b = b,
-                                      .a_scales = a_scales, .b_scales = b_scales, .d = d};
+    ptxgen_matmul_scaled_args args = {.size = sizeof args,
+                                      .a_format = PTXGEN_NVFP4,
+                                      .b_format = PTXGEN_NVFP4,
+                                      .out = PTXGEN_F32,
+                                      .m = 1,
+                                      .n = 2,
+                                      .k = K,
+                                      .a = a,
+                                      .b = b,
+                                      .a_scales = a_scales,
+                                      .b_scales = b_scales,
+                                      .d = d};
     assert_int_equal(ptxgen_matmul_scaled_oracle(&args, NULL), PTXGEN_OK);
     assert_true(d[0] == 16 * (1 + 4 + 0.25F) && d[1] == 0);
     args.a_format = PTXGEN_MXFP8, args.b_format = PTXGEN_MXFP4, args.a = a8;

@@ -1,4 +1,5 @@
-/* Every kernel of the tensor-core families' grids, assembled for every target. Label `slow`: minutes. */
+/* Every kernel of the tensor-core families' grids, assembled for every target. Label `slow`:
+ * minutes. */
 #include "ptx_text.h"
 
 static const char *const targets[] = {"sm_100a", "sm_100f", "sm_103a"};
@@ -42,8 +43,8 @@ static void tcgen05_copy_assembles(void **state)
             for (int m = 128; m <= 256; m *= 2)
                 for (int n = 16; n <= 256; n *= 2)
                     for (int swizzle = 32; swizzle <= 128; swizzle *= 2) {
-                        snprintf(params, sizeof params, "m=%d n=%d block=%d swizzle=%d arch=%s", m, n, block,
-                                 swizzle, targets[t]);
+                        snprintf(params, sizeof params, "m=%d n=%d block=%d swizzle=%d arch=%s", m,
+                                 n, block, swizzle, targets[t]);
                         count += assemble_if_accepted("tcgen05_copy", params);
                     }
     assert_int_equal(count, 130 * TARGETS);
@@ -60,11 +61,12 @@ static void matmul_accumulate_assembles(void **state)
     for (int i = 0; i < 2 * 2 * 2 * 3 * 3; i++)
         for (int swizzle = 32; swizzle <= 128; swizzle *= 2)
             for (int stages = 2; stages <= 6; stages++) {
-                const char *const target = (i + stages) % 4 == 3 ? "sm_90a" : targets[(i + stages) % 4];
+                const char *const target =
+                    (i + stages) % 4 == 3 ? "sm_90a" : targets[(i + stages) % 4];
                 snprintf(params, sizeof params,
                          "dtype=%s b=%s ctas=%d block_n=%d block_k=%d swizzle=%d stages=%d arch=%s",
-                         i % 2 ? "f16" : "bf16", i / 2 % 2 ? "row_major" : "transposed", 1 + i / 4 % 2,
-                         64 << i / 8 % 3, 32 << i / 24, swizzle, stages, target);
+                         i % 2 ? "f16" : "bf16", i / 2 % 2 ? "row_major" : "transposed",
+                         1 + i / 4 % 2, 64 << i / 8 % 3, 32 << i / 24, swizzle, stages, target);
                 count += assemble_if_accepted("matmul_accumulate", params);
             }
     print_message("%d kernels of matmul_accumulate\n", count);
@@ -74,8 +76,11 @@ static void matmul_accumulate_assembles(void **state)
 static void matmul_scaled_assembles(void **state)
 {
     (void)state;
-    static const char *const formats[][2] = {
-        {"mxfp8", "mxfp8"}, {"mxfp8", "mxfp4"}, {"mxfp4", "mxfp8"}, {"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}};
+    static const char *const formats[][2] = {{"mxfp8", "mxfp8"},
+                                             {"mxfp8", "mxfp4"},
+                                             {"mxfp4", "mxfp8"},
+                                             {"mxfp4", "mxfp4"},
+                                             {"nvfp4", "nvfp4"}};
     static const char *const outs[] = {"f32", "f16", "bf16"};
     char params[160];
     int count = 0;
@@ -83,9 +88,10 @@ static void matmul_scaled_assembles(void **state)
         skip();
     for (int i = 0; i < 5 * 3 * 2 * 3; i++)
         for (int stages = 1; stages <= 6; stages++) {
-            snprintf(params, sizeof params, "a=%s b=%s out=%s block_n=%d block_k=%d stages=%d arch=%s",
-                     formats[i % 5][0], formats[i % 5][1], outs[i / 5 % 3], 128 << i / 15 % 2, 128 << i / 30,
-                     stages, targets[(i + stages) % TARGETS]);
+            snprintf(params, sizeof params,
+                     "a=%s b=%s out=%s block_n=%d block_k=%d stages=%d arch=%s", formats[i % 5][0],
+                     formats[i % 5][1], outs[i / 5 % 3], 128 << i / 15 % 2, 128 << i / 30, stages,
+                     targets[(i + stages) % TARGETS]);
             count += assemble_if_accepted("matmul_scaled", params);
         }
     print_message("%d kernels of matmul_scaled\n", count);

@@ -1,5 +1,6 @@
-/* tcgen05_copy: the reference test's whole grid (which shapes exist, how many copy instructions, where each reads
- * and writes), refusals, the one-call API's checks, and that a sample assembles. */
+/* tcgen05_copy: the reference test's whole grid (which shapes exist, how many copy instructions,
+ * where each reads and writes), refusals, the one-call API's checks, and that a sample
+ * assembles. */
 #include "ptx_text.h"
 
 #include "ptxgen/matmul.h"
@@ -31,7 +32,8 @@ static bool make_plan(int m, int n, int block, int swizzle, pg_tcgen05_copy_plan
     return true;
 }
 
-/* Tensor-memory tiles of 128 x block repeat over rows first, then over columns: (row, column) -> column of TMEM. */
+/* Tensor-memory tiles of 128 x block repeat over rows first, then over columns: (row, column) ->
+ * column of TMEM. */
 static int tmem_column(int m, int block, int row, int column)
 {
     const int tiles_down = m / 128, tile = row / 128 + tiles_down * (column / block);
@@ -51,13 +53,17 @@ static void check_copies(const pg_tcgen05_copy_plan *p)
     assert_int_equal(p->copies, m / 128 * (n / 8));
     for (int r = 0; r < m / 128; r++) {
         for (int c = 0; c < n; c += 8) {
-            const int source = pg_tcgen05_copy_source(p, r, c), target = pg_tcgen05_copy_target(p, r, c);
+            const int source = pg_tcgen05_copy_source(p, r, c),
+                      target = pg_tcgen05_copy_target(p, r, c);
             assert_int_equal(source, shared_offset(m, p->swizzle, 128 * r, c));
-            /* 8 columns of 128 rows: adjacent in tensor memory, one row apart by the swizzle in shared memory. */
+            /* 8 columns of 128 rows: adjacent in tensor memory, one row apart by the swizzle in
+             * shared memory. */
             for (int j = 0; j < 8; j++)
-                assert_int_equal(target + j, m == 128 ? c + j : tmem_column(m, p->block, 128 * r, c + j));
+                assert_int_equal(target + j,
+                                 m == 128 ? c + j : tmem_column(m, p->block, 128 * r, c + j));
             for (int i = 0; i < 128; i++)
-                assert_int_equal(source + i * p->swizzle, shared_offset(m, p->swizzle, 128 * r + i, c));
+                assert_int_equal(source + i * p->swizzle,
+                                 shared_offset(m, p->swizzle, 128 * r + i, c));
             assert_true(target + 8 <= p->tmem_columns);
         }
     }
@@ -119,12 +125,14 @@ static void what_no_copy_does_is_refused(void **state)
     expect_refusal(context, "tcgen05_copy", "m=384 n=64", "m must be 128, 256 or 512");
     expect_refusal(context, "tcgen05_copy", "n=48", "power of two");
     expect_refusal(context, "tcgen05_copy", "n=8", "16 or more");
-    expect_refusal(context, "tcgen05_copy", "m=512 n=256", "1024 columns of tensor memory, there are 512");
+    expect_refusal(context, "tcgen05_copy", "m=512 n=256",
+                   "1024 columns of tensor memory, there are 512");
     expect_refusal(context, "tcgen05_copy", "m=256 n=256", "262160 bytes of shared memory");
     expect_refusal(context, "tcgen05_copy", "swizzle=16", "must be swizzled by 32, 64 or 128");
     expect_refusal(context, "tcgen05_copy", "n=16 swizzle=128", "shorter than the swizzle");
     expect_refusal(context, "tcgen05_copy", "n=64 block=128", "power of two up to n=64");
-    expect_refusal(context, "tcgen05_copy", "m=256 n=64 block=16 swizzle=128", "use block=32 or more");
+    expect_refusal(context, "tcgen05_copy", "m=256 n=64 block=16 swizzle=128",
+                   "use block=32 or more");
     expect_refusal(context, "tcgen05_copy", "arch=sm_90a", "use arch=sm_100a");
     expect_refusal(context, "tcgen05_copy", "arch=sm_100", "tensor memory");
     expect_refusal(context, "tcgen05_copy", "dtype=f16", "f32, s32, u32");
@@ -134,8 +142,12 @@ static void the_call_checks_its_arguments(void **state)
 {
     (void)state;
     static _Alignas(16) char memory[2 * 128 * 16 * 4];
-    const ptxgen_tcgen05_copy_args good = {.size = sizeof good, .dtype = PTXGEN_F32, .m = 128, .n = 16,
-                                           .in = memory, .out = memory + 128 * 16 * 4};
+    const ptxgen_tcgen05_copy_args good = {.size = sizeof good,
+                                           .dtype = PTXGEN_F32,
+                                           .m = 128,
+                                           .n = 16,
+                                           .in = memory,
+                                           .out = memory + 128 * 16 * 4};
     ptxgen_tcgen05_copy_args a = good;
     ptxgen_error err = {0};
     a.size = 0;
@@ -164,7 +176,8 @@ static void the_launch_record(void **state)
     (void)state;
     pg_tcgen05_copy_plan plan;
     pg_launch l;
-    const ptxgen_tcgen05_copy_args a = {.size = sizeof a, .m = 128, .n = 64, .out_stride = 68, .in_stride = 64};
+    const ptxgen_tcgen05_copy_args a = {
+        .size = sizeof a, .m = 128, .n = 64, .out_stride = 68, .in_stride = 64};
     const ptxgen_device_info device = {.sm_count = 148};
     assert_true(make_plan(128, 64, 0, 0, &plan));
     pg_tcgen05_copy_launch(&plan, &a, &device, &l);
@@ -182,8 +195,8 @@ static void the_oracle_copies_rows_only(void **state)
     for (uint32_t i = 0; i < 10; i++)
         in[i] = i;
     memset(out, 0xEE, sizeof out);
-    const ptxgen_tcgen05_copy_args a = {.size = sizeof a, .m = 2, .n = 4, .in = in, .out = out, .in_stride = 5,
-                                        .out_stride = 6};
+    const ptxgen_tcgen05_copy_args a = {
+        .size = sizeof a, .m = 2, .n = 4, .in = in, .out = out, .in_stride = 5, .out_stride = 6};
     assert_int_equal(ptxgen_tcgen05_copy_oracle(&a, NULL), PTXGEN_OK);
     assert_int_equal(out[0], 0);
     assert_int_equal(out[3], 3);

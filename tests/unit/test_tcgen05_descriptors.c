@@ -1,5 +1,5 @@
-/* Descriptor builders against constants worked out by hand from the ISA's tables, some of which other compilers
- * emit for the same shapes; and tensor-memory sizes. */
+/* Descriptor builders against constants worked out by hand from the ISA's tables, some of which
+ * other compilers emit for the same shapes; and tensor-memory sizes. */
 #include "test.h"
 
 #include "codegen/arch.h"
@@ -41,7 +41,11 @@ static void instruction_descriptors_of_16_bit_types(void **state)
         {{.kind = PG_MMA_F16, .m = 128, .n = 64, .b_mn_major = true}, 0x08110010},
         {{.kind = PG_MMA_F16, .m = 256, .n = 128}, 0x10200010},
         {{.kind = PG_MMA_F16, .m = 128, .n = 256}, 0x08400010},
-        {{.kind = PG_MMA_F16, .m = 128, .n = 128, .a_type = PG_MMA_TYPE_BF16, .b_type = PG_MMA_TYPE_BF16},
+        {{.kind = PG_MMA_F16,
+          .m = 128,
+          .n = 128,
+          .a_type = PG_MMA_TYPE_BF16,
+          .b_type = PG_MMA_TYPE_BF16},
          0x08200490},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -56,21 +60,42 @@ static void instruction_descriptors_of_scaled_types(void **state)
         uint32_t bits;
     } cases[] = {
         /* M >> 7 at 27, N >> 3 at 17, UE8M0 at 23 */
-        {{.kind = PG_MMA_MXF8F6F4, .m = 128, .n = 256, .scale_type = PG_MMA_SCALE_UE8M0}, 0x08C00000},
-        {{.kind = PG_MMA_MXF8F6F4, .m = 128, .n = 128, .scale_type = PG_MMA_SCALE_UE8M0, .sfa_id = 3,
+        {{.kind = PG_MMA_MXF8F6F4, .m = 128, .n = 256, .scale_type = PG_MMA_SCALE_UE8M0},
+         0x08C00000},
+        {{.kind = PG_MMA_MXF8F6F4,
+          .m = 128,
+          .n = 128,
+          .scale_type = PG_MMA_SCALE_UE8M0,
+          .sfa_id = 3,
           .sfb_id = 3},
          0x68A00030},
-        {{.kind = PG_MMA_MXF8F6F4, .m = 128, .n = 128, .a_type = PG_MMA_TYPE_E2M1,
+        {{.kind = PG_MMA_MXF8F6F4,
+          .m = 128,
+          .n = 128,
+          .a_type = PG_MMA_TYPE_E2M1,
           .scale_type = PG_MMA_SCALE_UE8M0},
          0x08A00280},
-        {{.kind = PG_MMA_MXF8F6F4, .m = 128, .n = 128, .b_type = PG_MMA_TYPE_E2M1,
+        {{.kind = PG_MMA_MXF8F6F4,
+          .m = 128,
+          .n = 128,
+          .b_type = PG_MMA_TYPE_E2M1,
           .scale_type = PG_MMA_SCALE_UE8M0},
          0x08A01400},
-        {{.kind = PG_MMA_MXF4, .m = 128, .n = 128, .a_type = PG_MMA_TYPE_MXF4_E2M1,
-          .b_type = PG_MMA_TYPE_MXF4_E2M1, .scale_type = PG_MMA_SCALE_UE8M0, .sfa_id = 2, .sfb_id = 2},
+        {{.kind = PG_MMA_MXF4,
+          .m = 128,
+          .n = 128,
+          .a_type = PG_MMA_TYPE_MXF4_E2M1,
+          .b_type = PG_MMA_TYPE_MXF4_E2M1,
+          .scale_type = PG_MMA_SCALE_UE8M0,
+          .sfa_id = 2,
+          .sfb_id = 2},
          0x48A004A0},
-        {{.kind = PG_MMA_MXF4NVF4, .m = 128, .n = 256, .a_type = PG_MMA_TYPE_MXF4_E2M1,
-          .b_type = PG_MMA_TYPE_MXF4_E2M1, .scale_type = PG_MMA_SCALE_UE4M3},
+        {{.kind = PG_MMA_MXF4NVF4,
+          .m = 128,
+          .n = 256,
+          .a_type = PG_MMA_TYPE_MXF4_E2M1,
+          .b_type = PG_MMA_TYPE_MXF4_E2M1,
+          .scale_type = PG_MMA_SCALE_UE4M3},
          0x08400480},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -92,11 +117,13 @@ static void tensor_memory_comes_in_powers_of_two(void **state)
 static void only_targets_with_tensor_memory(void **state)
 {
     (void)state;
-    static const ptxgen_arch with[] = {1001, 1002, 1031, 1032}, without[] = {900, 901, 1000, 1030, 1201};
+    static const ptxgen_arch with[] = {1001, 1002, 1031, 1032},
+                             without[] = {900, 901, 1000, 1030, 1201};
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         assert_int_equal(pg_require_tcgen05(pg_arch_find(with[i]), "x", NULL), PTXGEN_OK);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        assert_int_equal(pg_require_tcgen05(pg_arch_find(without[i]), "x", NULL), PTXGEN_EUNSUPPORTED);
+        assert_int_equal(pg_require_tcgen05(pg_arch_find(without[i]), "x", NULL),
+                         PTXGEN_EUNSUPPORTED);
 }
 
 int main(void)
