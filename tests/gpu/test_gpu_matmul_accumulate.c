@@ -4,49 +4,11 @@
 
 static ptxgen *ctx;
 
-static void must(ptxgen_status status, const ptxgen_error *err)
-{
-    if (status != PTXGEN_OK)
-        fail_msg("%s", err->message);
-}
-
-static void *to_device(const void *host, size_t bytes)
-{
-    void *p;
-    ptxgen_error err;
-    must(ptxgen_device_alloc(ctx, bytes ? bytes : 16, &p, &err), &err);
-    must(ptxgen_device_upload(ctx, p, host, bytes, &err), &err);
-    return p;
-}
-
-static void run_case(const matmul_case *problem)
-{
-    matmul_data x;
-    ptxgen_error err;
-    matmul_case_make(problem, &x);
-    ptxgen_matmul_accumulate_args args = x.args;
-    void *a = to_device(x.a, x.a_bytes), *b = to_device(x.b, x.b_bytes);
-    void *c = to_device(x.c, x.c_bytes), *d = to_device(x.d, x.d_bytes);
-    args.a = a;
-    args.b = b;
-    args.c = c;
-    args.d = problem->in_place ? c : d;
-    must(ptxgen_matmul_accumulate(ctx, &args, NULL, &err), &err);
-    must(ptxgen_synchronize(ctx, NULL, &err), &err);
-    must(ptxgen_device_download(ctx, x.args.d, args.d, x.d_bytes, &err), &err);
-    matmul_case_compare(&x, x.args.d);
-    ptxgen_device_free(ctx, a);
-    ptxgen_device_free(ctx, b);
-    ptxgen_device_free(ctx, c);
-    ptxgen_device_free(ctx, d);
-    matmul_case_free(&x);
-}
-
 static void every_case_equals_the_oracle(void **state)
 {
     (void)state;
     for (size_t i = 0; i < matmul_case_count; i++)
-        run_case(&matmul_cases[i]);
+        matmul_case_run(ctx, &matmul_cases[i]);
 }
 
 /* Several tiles for each CTA, with the automatic tiling and with pairs. */
@@ -59,7 +21,7 @@ static void larger_cases_equal_the_oracle(void **state)
         {.m = 3000, .n = 2000, .k = 100, .tiling = {.block_n = 64}, .in_place = true},
     };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        run_case(&large[i]);
+        matmul_case_run(ctx, &large[i]);
 }
 
 int main(void)

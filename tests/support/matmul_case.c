@@ -139,3 +139,41 @@ void matmul_case_free(matmul_data *x)
     free(x->d);
     free(x->want);
 }
+
+static void must(ptxgen_status status, const ptxgen_error *err)
+{
+    if (status != PTXGEN_OK)
+        fail_msg("%s", err->message);
+}
+
+static void *to_device(ptxgen *ctx, const void *host, size_t bytes)
+{
+    void *p;
+    ptxgen_error err;
+    must(ptxgen_device_alloc(ctx, bytes ? bytes : 16, &p, &err), &err);
+    must(ptxgen_device_upload(ctx, p, host, bytes, &err), &err);
+    return p;
+}
+
+void matmul_case_run(ptxgen *ctx, const matmul_case *problem)
+{
+    matmul_data x;
+    ptxgen_error err;
+    matmul_case_make(problem, &x);
+    ptxgen_matmul_accumulate_args args = x.args;
+    void *a = to_device(ctx, x.a, x.a_bytes), *b = to_device(ctx, x.b, x.b_bytes);
+    void *c = to_device(ctx, x.c, x.c_bytes), *d = to_device(ctx, x.d, x.d_bytes);
+    args.a = a;
+    args.b = b;
+    args.c = c;
+    args.d = problem->in_place ? c : d;
+    must(ptxgen_matmul_accumulate(ctx, &args, NULL, &err), &err);
+    must(ptxgen_synchronize(ctx, NULL, &err), &err);
+    must(ptxgen_device_download(ctx, x.args.d, args.d, x.d_bytes, &err), &err);
+    matmul_case_compare(&x, x.args.d);
+    ptxgen_device_free(ctx, a);
+    ptxgen_device_free(ctx, b);
+    ptxgen_device_free(ctx, c);
+    ptxgen_device_free(ctx, d);
+    matmul_case_free(&x);
+}

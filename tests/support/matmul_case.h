@@ -28,6 +28,8 @@ void matmul_case_make(const matmul_case *problem, matmul_data *data);
  * guard that is gone. */
 void matmul_case_compare(const matmul_data *data, const float *got);
 void matmul_case_free(matmul_data *data);
+/* Makes it, runs it through the public call on the context's device, compares, frees. */
+void matmul_case_run(ptxgen *ctx, const matmul_case *problem);
 
 /* Odd shapes, both layouts of B, row strides, K = 0, D in place, single CTAs and pairs. */
 extern const matmul_case matmul_cases[];
