@@ -14,5 +14,7 @@ void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);
 void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
 /* The same when arrivals come from other CTAs of the cluster. */
 void pg_mbarrier_wait_cluster(pg_emit *E, const char *barrier, const char *parity);
+/* Every thread of every CTA of the cluster; what they did before is visible to all after it. */
+void pg_cluster_barrier(pg_emit *E);
 
 #endif
