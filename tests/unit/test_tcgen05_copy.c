@@ -171,6 +171,28 @@ static void the_call_checks_its_arguments(void **state)
     assert_int_equal(ptxgen_tcgen05_copy(context, &a, NULL, &err), PTXGEN_EINVAL);
 }
 
+/* The emulator's device is a Hopper, but the emulator takes PTX of any target: the call must get as far
+ * as the kernel itself. */
+static void the_emulator_gets_a_blackwell_kernel(void **state)
+{
+    (void)state;
+    static _Alignas(16) uint32_t in[128 * 16], out[128 * 16];
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    const ptxgen_tcgen05_copy_args a = {
+        .size = sizeof a, .dtype = PTXGEN_U32, .m = 128, .n = 16, .in = in, .out = out};
+    ptxgen *ctx;
+    ptxgen_error err = {0};
+    for (uint32_t i = 0; i < 128 * 16; i++)
+        in[i] = i * 2654435761u;
+    assert_int_equal(ptxgen_create(&config, &ctx, &err), PTXGEN_OK);
+    if (ptxgen_tcgen05_copy(ctx, &a, NULL, &err) == PTXGEN_OK)
+        assert_memory_equal(out, in, sizeof in);
+    else if (!strstr(err.message, "tcgen05."))
+        fail_msg("%s", err.message);
+    ptxgen_destroy(ctx);
+}
+
 static void the_launch_record(void **state)
 {
     (void)state;
@@ -224,6 +246,7 @@ int main(void)
         cmocka_unit_test(instruction_counts_in_the_text),
         cmocka_unit_test(what_no_copy_does_is_refused),
         cmocka_unit_test(the_call_checks_its_arguments),
+        cmocka_unit_test(the_emulator_gets_a_blackwell_kernel),
         cmocka_unit_test(the_launch_record),
         cmocka_unit_test(the_oracle_copies_rows_only),
         cmocka_unit_test(a_sample_assembles),
