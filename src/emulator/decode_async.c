@@ -158,7 +158,7 @@ void pg_decode_cp_async_bulk_tensor_load(pg_decoder *d, pg_op *op)
     pg_address(d, op, pg_operand(d, 0), space_of(d));
     other_address(d, &o->source, 1, PG_MEM_GENERIC);
     barrier_operand(d, o, 2);
-    multicast_operand(d, o, 4);
+    multicast_operand(d, o, 3);
     op->run = pg_mod(d, PG_F_CTA_GROUP) ? NULL : pg_op_tensor_load;
 }
 
