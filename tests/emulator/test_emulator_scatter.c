@@ -1,212 +1,250 @@
-/* Our own scatter_add kernels on the emulator: right sums in both orders, with one and several host threads, and
- * not one report in checking mode. Values are small integers, so that every order of adding gives the same bits. */
+/* Our own scatter_add kernels in checking mode: right sums and not one report, whatever order=isa does with them;
+ * every schedule, element type, fixed and dynamic n, dense and padded rows. Values are small integers, so that
+ * every order of adding gives the same bits.
+ *
+ *     test_emulator_scatter [SEEDS (2)] */
 #include "test.h"
 
+#include "api/context.h"
+#include "base/bad_index.h"
+#include "base/half.h"
 #include "ptxgen/emulator.h"
-#include "ptxgen/ptxgen.h"
 #include "scatter_add/scatter_add.h"
 
-enum { ROWS = 75, OUT_ROWS = 20, BLOCK_BYTES = 1 << 20 };
+enum { ROWS = 75, OUT_ROWS = 20, PAD = 24, BLOCK_BYTES = 1 << 18, BAD = 33, MULTIPROCESSORS = 3 };
+
+static unsigned seeds = 2;
 
 typedef struct problem {
-    int64_t n;
-    const char *schedule, *extra; /* as text; extra: further parameters */
-    int64_t tile_bytes;           /* bulk */
-    uint32_t block;
-    float *out, *src;
+    char params[160];
+    ptxgen_scatter_add_args a;
+    size_t out_bytes, src_bytes;
+    void *out, *src, *expected;
     int64_t index[ROWS];
-    uint64_t record[16];
-    uint8_t map[128] __attribute__((aligned(128)));
+    bool has_bad; /* index[BAD] is out of range: skipped and recorded */
+    _Alignas(16) pg_bad_index record;
 } problem;
 
-/* The value of a parameter by its name in the PTX; pointers stay valid as long as the problem. */
-static uint64_t parameter(problem *p, const char *name)
+static void put(const problem *p, void *at, int64_t i, int value)
 {
-    const pg_tile_shape tile =
-        pg_scatter_add_tile_shape(p->n * 4, p->tile_bytes ? p->tile_bytes : p->n * 4);
-    const ptxgen_grid grid =
-        ptxgen_plan_grid(ROWS, p->n, ptxgen_chunk_elems_for(PTXGEN_F32, p->n), 4);
-    const int64_t chunk = ptxgen_chunk_elems_for(PTXGEN_F32, p->n);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } values[] = {
-        {"out_", (uintptr_t)p->out},
-        {"src_", (uintptr_t)p->src},
-        {"index_", (uintptr_t)p->index},
-        {"record_", (uintptr_t)p->record},
-        {"rows_", ROWS},
-        {"out_rows_", OUT_ROWS},
-        {"out_stride_", (uint64_t)p->n * 4},
-        {"src_stride_", (uint64_t)p->n * 4},
-        {"row_bytes_", (uint64_t)p->n * 4},
-        {"tile_rows_", (uint64_t)tile.rows},
-        {"chunk_bytes_", (uint64_t)tile.chunk_bytes},
-        {"chunks_per_cta_", (uint64_t)grid.chunks_per_cta},
-        {"chunks_", (uint64_t)(p->tile_bytes ? tile.chunks : (p->n - 1) / chunk + 1)},
-    };
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (!strcmp(values[i].name, name))
-            return values[i].value;
-    fail_msg("the kernel has a parameter that this test does not know: %s", name);
-    return 0;
+    if (p->a.dtype == PTXGEN_F32)
+        ((float *)at)[i] = (float)value;
+    else
+        ((uint16_t *)at)[i] =
+            p->a.dtype == PTXGEN_F16 ? pg_f16_from_double(value) : pg_bf16_from_double(value);
 }
 
-static void encode_map(problem *p)
+static int value_of_src(int64_t row, int64_t column)
 {
-    const ptxgen_emulator_tensor_map map = {
-        .size = sizeof map,
-        .data_type = 7,
-        .rank = 2,
-        .address = p->src,
-        .dims = {(uint64_t)p->n, ROWS},
-        .strides = {(uint64_t)p->n * 4},
-        .box = {(uint32_t)ptxgen_chunk_elems_for(PTXGEN_F32, p->n), 1}};
-    assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, p->map, NULL), PTXGEN_OK);
+    return (int)((row * 7 + column) % 5) - 2;
 }
 
+/* Inputs, and what must come out of them. */
 static void fill(problem *p)
 {
-    for (int64_t i = 0; i < OUT_ROWS * p->n; i++)
-        p->out[i] = (float)(i % 7);
-    for (int64_t i = 0; i < ROWS * p->n; i++)
-        p->src[i] = (float)(i % 13) - 6;
+    const ptxgen_scatter_add_args *a = &p->a;
+    memset(p->out, 0x5a, p->out_bytes);
+    memset(p->src, 0x5a, p->src_bytes);
+    memset(p->expected, 0x5a, p->out_bytes);
     for (int i = 0; i < ROWS; i++)
         p->index[i] = i * 7 % OUT_ROWS;
-    memset(p->record, 0, sizeof p->record);
+    if (p->has_bad)
+        p->index[BAD] = OUT_ROWS;
+    for (int64_t c = 0; c < a->n; c++) {
+        int sum[OUT_ROWS];
+        for (int64_t r = 0; r < OUT_ROWS; r++) {
+            sum[r] = (int)((r + c) % 7);
+            put(p, p->out, r * a->out_stride + c, sum[r]);
+        }
+        for (int64_t r = 0; r < ROWS; r++) {
+            put(p, p->src, r * a->src_stride + c, value_of_src(r, c));
+            if (p->index[r] < OUT_ROWS)
+                sum[p->index[r]] += value_of_src(r, c);
+        }
+        for (int64_t r = 0; r < OUT_ROWS; r++)
+            put(p, p->expected, r * a->out_stride + c, sum[r]);
+    }
+    p->record = PG_BAD_INDEX_EMPTY;
 }
 
-static void check_out(const problem *p)
+/* The kernel's arguments from a launch record. */
+typedef struct arguments {
+    _Alignas(128) uint8_t map[128];
+    uint64_t record;
+    void *pointers[PG_LAUNCH_MAX_ARGS];
+} arguments;
+
+static void make_arguments(problem *p, pg_launch *l, arguments *out)
 {
-    float *expected = malloc((size_t)(OUT_ROWS * p->n) * sizeof *expected);
-    for (int64_t i = 0; i < OUT_ROWS * p->n; i++)
-        expected[i] = (float)(i % 7);
-    for (int64_t r = 0; r < ROWS; r++)
-        for (int64_t c = 0; c < p->n; c++)
-            expected[p->index[r] * p->n + c] += (float)((r * p->n + c) % 13) - 6;
-    assert_memory_equal(expected, p->out, (size_t)(OUT_ROWS * p->n) * sizeof *expected);
-    free(expected);
+    out->record = (uintptr_t)&p->record;
+    for (uint32_t i = 0; i < l->nargs; i++) {
+        pg_arg *arg = &l->args[i];
+        out->pointers[i] = arg->kind == PG_ARG_RECORD   ? (void *)&out->record
+                           : arg->kind == PG_ARG_TENSOR ? (void *)out->map
+                                                        : (void *)&arg->u64;
+        if (arg->kind != PG_ARG_TENSOR)
+            continue;
+        const pg_tensor_spec *t = &arg->tensor;
+        const ptxgen_emulator_tensor_map map = {.size = sizeof map,
+                                                .data_type = (int)t->type,
+                                                .rank = 2,
+                                                .address = t->address,
+                                                .dims = {t->dims[0], t->dims[1]},
+                                                .strides = {t->strides[0]},
+                                                .box = {t->box[0], t->box[1]}};
+        assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, out->map, NULL), PTXGEN_OK);
+    }
 }
 
-static void run_kernel(problem *p, const char *ptx, const ptxgen_emulator_config *config)
+static void add_buffers(ptxgen_emulator *emu, problem *p)
 {
-    ptxgen_emulator *emu;
-    ptxgen_emulator_module *module;
-    ptxgen_emulator_entry *entry;
-    ptxgen_error err = {0};
-    uint64_t values[32];
-    void *args[32];
-    size_t n = 0;
-    ptxgen_emulator_param param;
-    assert_int_equal(ptxgen_emulator_create(config, &emu, &err), PTXGEN_OK);
     const struct {
         const char *name;
         void *at;
         size_t bytes;
-    } buffers[] = {{"out", p->out, (size_t)(OUT_ROWS * p->n) * 4},
-                   {"src", p->src, (size_t)(ROWS * p->n) * 4},
-                   {"index", p->index, sizeof p->index},
-                   {"record", p->record, sizeof p->record}};
-    for (size_t i = 0; i < 4; i++)
+        unsigned flags;
+    } buffers[] = {{"out", p->out, p->out_bytes, PTXGEN_EMULATOR_WRITABLE},
+                   {"src", p->src, p->src_bytes, 0},
+                   {"index", p->index, sizeof p->index, 0},
+                   {"record", &p->record, sizeof p->record, PTXGEN_EMULATOR_WRITABLE}};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         assert_int_equal(ptxgen_emulator_add_buffer(emu, buffers[i].name, buffers[i].at,
-                                                    buffers[i].bytes, PTXGEN_EMULATOR_WRITABLE,
-                                                    &err),
+                                                    buffers[i].bytes, buffers[i].flags, NULL),
                          PTXGEN_OK);
-    if (ptxgen_emulator_load(emu, ptx, strlen(ptx), NULL, &module, &err) != PTXGEN_OK ||
-        ptxgen_emulator_find(module, NULL, &entry, &err) != PTXGEN_OK)
-        fail_msg("%s", err.message);
-    for (; ptxgen_emulator_entry_param(entry, n, &param); n++) {
-        args[n] = param.is_array ? (void *)p->map : &values[n];
-        if (!param.is_array)
-            values[n] = parameter(p, param.name);
-    }
-    const ptxgen_grid grid =
-        ptxgen_plan_grid(ROWS, p->n, ptxgen_chunk_elems_for(PTXGEN_F32, p->n), 4);
-    const ptxgen_emulator_launch launch = {.size = sizeof launch,
-                                           .grid = {p->tile_bytes ? 3 : (uint32_t)grid.grid_x,
-                                                    p->tile_bytes ? 1 : (uint32_t)grid.grid_y, 1},
-                                           .block = {p->block, 1, 1},
-                                           .args = args,
-                                           .arg_count = n};
-    fill(p);
-    if (ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
-        fail_msg("%s n=%d: %s", p->schedule, (int)p->n, err.message);
-    check_out(p);
+}
+
+static void check_outcome(const problem *p, const ptxgen_emulator *emu, uint64_t seed)
+{
     ptxgen_emulator_report r;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
         if (r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
-            fail_msg("%s n=%d seed=%d: line %d: %s: %s %s", p->schedule, (int)p->n,
-                     (int)config->seed, r.line, ptxgen_emulator_report_name(r.kind), r.text,
-                     r.where);
+            fail_msg("%s seed=%d: line %d (and %d): %s: %s %s", p->params, (int)seed, r.line,
+                     r.other_line, ptxgen_emulator_report_name(r.kind), r.text, r.where);
+    if (memcmp(p->out, p->expected, p->out_bytes))
+        fail_msg("%s seed=%d: wrong sums", p->params, (int)seed);
+    assert_int_equal(p->record.position, p->has_bad ? (uint64_t)BAD : UINT64_MAX);
+}
+
+/* seed 0: order=hw, several host threads, unchecked. */
+static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t seed)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .threads = 3,
+                                           .seed = seed,
+                                           .check = seed != 0,
+                                           .order = seed ? PTXGEN_EMULATOR_ORDER_ISA
+                                                         : PTXGEN_EMULATOR_ORDER_HW};
+    const ptxgen_device_info device = {.sm_count = MULTIPROCESSORS, .l2_bytes = 4096};
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_emulator *emu;
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entry;
+    ptxgen_error err = {0};
+    arguments args;
+    pg_launch l;
+    fill(p);
+    ptxgen_kernel_describe(kernel, &info);
+    pg_scatter_add_launch(kernel->plan, &p->a, &device, &l);
+    make_arguments(p, &l, &args);
+    const ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                           .grid = {l.grid[0], l.grid[1], l.grid[2]},
+                                           .block = {l.block[0], l.block[1], l.block[2]},
+                                           .dynamic_shared = l.shared_bytes,
+                                           .args = args.pointers,
+                                           .arg_count = l.nargs};
+    assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
+    add_buffers(emu, p);
+    if (ptxgen_emulator_load(emu, info.ptx, strlen(info.ptx), NULL, &module, &err) != PTXGEN_OK ||
+        ptxgen_emulator_find(module, NULL, &entry, &err) != PTXGEN_OK ||
+        ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
+        fail_msg("%s seed=%d: %s", p->params, (int)seed, err.message);
+    check_outcome(p, emu, seed);
     ptxgen_emulator_unload(module);
     ptxgen_emulator_destroy(emu);
 }
 
-static void run_all(problem *p)
+static void run_seeds(ptxgen *ctx, problem *p)
 {
-    ptxgen *ctx;
+    const size_t elem = p->a.dtype == PTXGEN_F32 ? 4 : 2;
     ptxgen_kernel *kernel;
     ptxgen_error err = {0};
-    char params[200];
-    assert_int_equal(
-        ptxgen_create(&(ptxgen_config){.size = sizeof(ptxgen_config), .cache_dir = ""}, &ctx, &err),
-        PTXGEN_OK);
-    snprintf(params, sizeof params, "dtype=f32 n=%d schedule=%s %s", (int)p->n, p->schedule,
-             p->extra);
-    if (ptxgen_emit(ctx, "scatter_add", params, &kernel, &err) != PTXGEN_OK)
-        fail_msg("%s: %s", params, err.message);
-    ptxgen_kernel_info info = {.size = sizeof info};
-    ptxgen_kernel_describe(kernel, &info);
-    encode_map(p);
-    for (unsigned threads = 1; threads <= 3; threads += 2)
-        run_kernel(
-            p, info.ptx,
-            &(ptxgen_emulator_config){.size = sizeof(ptxgen_emulator_config), .threads = threads});
-    for (uint64_t seed = 1; seed <= 10; seed++)
-        run_kernel(p, info.ptx,
-                   &(ptxgen_emulator_config){.size = sizeof(ptxgen_emulator_config),
-                                             .seed = seed,
-                                             .check = true,
-                                             .order = PTXGEN_EMULATOR_ORDER_ISA});
+    p->out_bytes = (size_t)(OUT_ROWS * p->a.out_stride) * elem;
+    p->src_bytes = (size_t)(ROWS * p->a.src_stride) * elem;
+    p->a.size = sizeof p->a;
+    p->a.rows = ROWS;
+    p->a.out_rows = OUT_ROWS;
+    p->a.out = p->out;
+    p->a.src = p->src;
+    p->a.index = p->index;
+    assert_true(p->out_bytes <= BLOCK_BYTES && p->src_bytes <= BLOCK_BYTES);
+    if (ptxgen_emit(ctx, "scatter_add", p->params, &kernel, &err) != PTXGEN_OK)
+        fail_msg("%s: %s", p->params, err.message);
+    for (uint64_t seed = 0; seed <= seeds; seed++)
+        run_kernel(p, kernel, seed);
     ptxgen_kernel_unref(kernel);
-    ptxgen_destroy(ctx);
 }
 
-static void each_length(const char *schedule, const char *extra, int64_t tile, uint32_t block)
+static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const char *schedule)
 {
-    static const int64_t lengths[] = {4, 36, 128, 300};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        problem *p = aligned_alloc(128, (sizeof *p + 127) / 128 * 128);
-        memset(p, 0, sizeof *p);
-        p->n = lengths[i];
-        p->schedule = schedule;
-        p->extra = extra;
-        p->tile_bytes = tile;
-        p->block = block;
-        p->out = aligned_alloc(128, BLOCK_BYTES);
-        p->src = aligned_alloc(128, BLOCK_BYTES);
-        run_all(p);
-        free(p->out);
-        free(p->src);
-        free(p);
+    static const int64_t lengths[] = {8, 304}; /* many rows a tile; several chunks a row */
+    for (int i = 0; i < 8; i++) {
+        const bool dynamic = i & 1, contig = i & 2;
+        char n[24] = "dynamic";
+        p->a.n = lengths[i / 4];
+        p->has_bad = i / 4;
+        p->a.out_stride = p->a.n + (contig ? 0 : PAD);
+        p->a.src_stride = p->a.n + (contig ? 0 : 2 * PAD);
+        if (!dynamic)
+            snprintf(n, sizeof n, "%d", (int)p->a.n);
+        snprintf(p->params, sizeof p->params, "dtype=%s n=%s contig=%s schedule=%s", dtype, n,
+                 contig ? "yes" : "no", schedule);
+        run_seeds(ctx, p);
     }
+}
+
+static void run_schedule(const char *schedule)
+{
+    static const char *const dtypes[] = {"f32", "f16", "bf16"};
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    ptxgen *ctx;
+    problem p = {.out = aligned_alloc(128, BLOCK_BYTES),
+                 .src = aligned_alloc(128, BLOCK_BYTES),
+                 .expected = malloc(BLOCK_BYTES)};
+    assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
+    for (int d = 0; d < 3; d++) {
+        p.a.dtype = (ptxgen_dtype)(PTXGEN_F32 + d);
+        each_shape(ctx, &p, dtypes[d], schedule);
+    }
+    ptxgen_destroy(ctx);
+    free(p.out);
+    free(p.src);
+    free(p.expected);
 }
 
 static void seed_schedule(void **state)
 {
     (void)state;
-    each_length("seed", "", 0, 32);
+    run_schedule("seed");
 }
 
 static void bulk_schedule(void **state)
 {
     (void)state;
-    each_length("bulk", "tile=1024 stages=4 warps=4 ctas=2", 1024, 128);
+    run_schedule("bulk tile=1024 stages=2 warps=2 ctas=1");
 }
 
-int main(void)
+static void vector_schedule(void **state)
 {
+    (void)state;
+    run_schedule("vector warps=2 ctas=1 pieces=2 panel=256");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && atoi(argv[1]) > 0)
+        seeds = (unsigned)atoi(argv[1]);
     const struct CMUnitTest tests[] = {cmocka_unit_test(seed_schedule),
-                                       cmocka_unit_test(bulk_schedule)};
+                                       cmocka_unit_test(bulk_schedule),
+                                       cmocka_unit_test(vector_schedule)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
