@@ -122,7 +122,8 @@ enum {
     /* Written by the grid that the next launch depends on: reading it before griddepcontrol.wait is reported
      * in checking mode. */
     PTXGEN_EMULATOR_DEPENDENT = 2,
-    /* Its content is undefined: reading a byte before it was written is reported in checking mode. */
+    /* Its content is undefined when a launch begins: reading a byte (also by an atomic) that the launch has not
+     * written is reported in checking mode. */
     PTXGEN_EMULATOR_UNINITIALIZED = 4
 };
 /* Lets kernels use [address, address + bytes). The name (copied) appears in reports. EINVAL when the range is

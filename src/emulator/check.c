@@ -12,8 +12,10 @@ pg_checker *pg_checker_new(pg_launch *launch)
     if (!k)
         return NULL;
     k->launch = launch;
-    for (uint32_t i = 0; i < launch->memory.count; i++)
+    for (uint32_t i = 0; i < launch->memory.count; i++) {
         k->has_dependent |= launch->memory.buffers[i].dependent;
+        k->has_undefined |= launch->memory.buffers[i].uninitialized;
+    }
     k->fence_use = pg_alloc_zero(launch->alloc, launch->program->op_count + 1);
     if (k->fence_use)
         return k;
@@ -81,9 +83,11 @@ static void drop_all(pg_cluster *c)
     pg_cluster_check *k = c->check;
     for (uint32_t i = 0; i < c->cta_count; i++) {
         pg_shadow_drop_parts(c->launch, k->ctas[i].shared, c->launch->shared_bytes / PG_BLOCK + 1);
-        for (uint32_t w = 0; w < c->ctas[i].warp_count; w++)
+        for (uint32_t w = 0; w < c->ctas[i].warp_count; w++) {
+            pg_check_matrix_free(&c->ctas[i].warps[w]);
             for (int l = 0; l < PG_LANES; l++)
                 pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
+        }
         for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
             pg_knowledge_drop(c, &k->ctas[i].barrier[b]);
         for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++) {
@@ -221,6 +225,7 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
     pg_touch t = pg_touch_by(w, op);
     t.bytes = access->bytes;
     t.write = (access->kind & PG_ACCESS_WRITE) != 0;
+    t.reads = (access->kind & PG_ACCESS_READ) != 0;
     t.strong = (op->flags & PG_ACCESS_STRONG) != 0;
     for (uint32_t left = access->lanes; left; left &= left - 1) {
         t.lane = (uint32_t)__builtin_ctz(left);

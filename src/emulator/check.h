@@ -51,6 +51,10 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* Shared addresses first .. end - 1 are read by an issued wgmma. */
 void pg_check_mma_read(pg_async *a, uint32_t first, uint32_t end);
 void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
+/* Registers of wgmma (check_matrix.c): its fence, its issue, any other instruction that touches them. */
+void pg_check_matrix_fence(pg_warp *w);
+void pg_check_matrix_issue(pg_async *a);
+void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 /* One checker per launch; NULL: out of memory. */
 pg_checker *pg_checker_new(pg_launch *launch);

@@ -157,6 +157,7 @@ static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t b
     t.address = address;
     t.bytes = bytes;
     t.write = write;
+    t.reads = !write || atomic;
     t.async = true;
     t.strong = atomic;
     t.agent = write ? p->write_agent : p->read_agent;
@@ -341,12 +342,14 @@ static void issue_copy(pg_async *a)
         t.agent = k->copy_agent[l];
         t.clock = c->group[l] + 1;
         t.detached = true;
+        t.reads = true;
         if (t.bytes)
             pg_shadow_touch(&t);
         t.cta = w->cta;
         t.address = PG_SHARED_OFFSET(c->target_address[l]);
         t.bytes = c->bytes;
         t.write = true;
+        t.reads = false;
         pg_shadow_touch(&t);
     }
 }
@@ -453,6 +456,7 @@ void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_warp_check *k = pg_warp_check_of(w);
     const uint32_t commits = w->async ? w->async->mma_commits : 0;
     const uint32_t done = commits > op->imm ? commits - (uint32_t)op->imm : 0;
+    k->mma_waited = done > k->mma_waited ? done : k->mma_waited;
     if (!k->mma_agent || !done)
         return;
     for (uint32_t left = lanes; left; left &= left - 1)

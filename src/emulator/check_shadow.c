@@ -258,6 +258,24 @@ static inline bool is_own(const pg_touch *t, const pg_record *r)
             !(r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)));
 }
 
+/* The access reads bytes that nothing has written, of memory that begins without a value. */
+static inline bool reads_nothing(const pg_touch *t, const pg_granule *g, uint8_t bytes)
+{
+    if (!t->reads || (g->written & bytes) == bytes)
+        return false;
+    if (t->cta)
+        return true;
+    const pg_launch *launch = t->warp->launch;
+    if (!launch->checker->has_undefined)
+        return false;
+    for (uint32_t i = 0; i < launch->memory.count; i++) {
+        const pg_buffer *b = &launch->memory.buffers[i];
+        if (b->uninitialized && t->address - b->address < b->bytes)
+            return true;
+    }
+    return false;
+}
+
 /* Memory that only this lane has touched: nothing to judge, only to remember. */
 static inline bool touch_own(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
@@ -267,7 +285,7 @@ static inline bool touch_own(const pg_touch *t, pg_granule *g, uint8_t bytes)
         return false;
     pg_record *to = t->write ? &g->write : &r[0];
     if ((to->lanes && (to->bytes & ~bytes)) || (t->write && r[0].lanes && (r[0].bytes & ~bytes)) ||
-        (!t->write && t->cta && (g->written & bytes) != bytes))
+        reads_nothing(t, g, bytes))
         return false;
     *to = (pg_record){.lanes = 1u << t->lane,
                       .clock = t->check->now,
@@ -289,12 +307,13 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
         return;
     if (g->write.bytes & bytes)
         judge(t, &g->write, true);
+    if (reads_nothing(t, g, bytes)) {
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
+                        t->cta ? "nothing has written this shared memory"
+                               : "nothing has written this memory, and its buffer begins undefined");
+        g->written |= bytes; /* once */
+    }
     if (!t->write) {
-        if (t->cta && (g->written & bytes) != bytes) {
-            pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
-                            "nothing has written this shared memory");
-            g->written |= bytes; /* once */
-        }
         remember_read(t, g, bytes);
         return;
     }

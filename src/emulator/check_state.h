@@ -37,6 +37,13 @@ typedef struct pg_knowledge {
     pg_vector *seen, *fenced; /* NULL: nothing */
 } pg_knowledge;
 
+/* A register that some wgmma uses. */
+typedef struct pg_matrix_register {
+    uint32_t group;   /* + 1, of the last wgmma that used it */
+    uint32_t shape;   /* n of that wgmma, 0: it was an A register */
+    uint32_t touched; /* fences + 1 before the last other access since; 0: none */
+} pg_matrix_register;
+
 typedef struct pg_warp_check {
     pg_knowledge lane[PG_LANES];
     uint32_t now;                   /* the clock of its lanes' accesses; from 1 */
@@ -47,6 +54,8 @@ typedef struct pg_warp_check {
     uint16_t bulk_agent[PG_LANES];  /* agent of the reads, + 1 of the writes; 0: none yet */
     uint16_t copy_agent[PG_LANES];
     uint16_t mma_agent;
+    uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
+    pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
     const pg_op *last_fence[PG_LANES];
 } pg_warp_check;
 
@@ -126,6 +135,7 @@ struct pg_checker {
     uint32_t page_slots, page_count;
     pg_shadow_page last; /* the page of the last access */
     bool has_dependent;  /* some buffer is written by the grid before */
+    bool has_undefined;  /* some buffer holds nothing at the start */
     uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
 };
 
@@ -162,6 +172,8 @@ void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
 void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
 uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
 
+void pg_check_matrix_free(pg_warp *w); /* check_matrix.c */
+
 /* ---- check_shadow.c ---- */
 /* One access to memory by a lane or by an asynchronous operation that a lane has issued. */
 typedef struct pg_touch {
@@ -172,6 +184,7 @@ typedef struct pg_touch {
     uint64_t address; /* offset, or global address */
     uint32_t bytes;
     bool write, async, strong;
+    bool reads; /* what it finds matters: loads, atomics */
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;

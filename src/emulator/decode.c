@@ -2,6 +2,7 @@
  * per instruction (plus one that returns at the end of each function). See decode.h. */
 #include "emulator/control.h"
 #include "emulator/decode_layout.h"
+#include "emulator/matrix_use.h"
 
 enum { RECURSION_STACK = 16 * 1024, MAX_CALL_NESTING = 1000 };
 
@@ -334,6 +335,8 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
         for (uint32_t i = 0; i < input->module->n_functions && d.status == PTXGEN_OK; i++)
             if (layout.functions[i].reachable)
                 decode_function(&d, i, ops);
+        if (d.status == PTXGEN_OK)
+            pg_matrix_uses_find(&d, ops, op_count, program);
         finish_program(&d, program);
     }
     pg_buf_fini(&layout.consts);

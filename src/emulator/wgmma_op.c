@@ -210,19 +210,24 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
         return PG_STOP;
     }
     pg_async_issue(a);
+    if (w->launch->checker)
+        pg_check_matrix_issue(a);
     for (int i = 0; w->launch->checker && i < 2; i++)
         pg_check_mma_read(a, reads[i].first, reads[i].end);
     w->cta->cluster->progress++;
     return PG_NEXT;
 }
 
-/* Registers are read and written when the instruction is carried out, so there is nothing to order
- * here. */
+/* Registers are read and written when the instruction is carried out, so only the checker minds. */
 pg_step pg_op_wgmma_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;
     pg_step step;
-    return pg_gather_warp(w, op, lanes, &all, &step) ? PG_NEXT : step;
+    if (!pg_gather_warp(w, op, lanes, &all, &step))
+        return step;
+    if (w->launch->checker)
+        pg_check_matrix_fence(w);
+    return PG_NEXT;
 }
 
 pg_step pg_op_wgmma_commit(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -122,6 +122,8 @@ static bool key_line(pg_str key, pg_str rest, ptx_case *c, data_target *target)
         return c->emulator_only = true;
     if (pg_str_is(key, "dependent"))
         return copy_name(c->dependent, pg_str_word(&rest)), true;
+    if (pg_str_is(key, "undefined"))
+        return copy_name(c->undefined, pg_str_word(&rest)), true;
     if (pg_str_is(key, "report")) {
         snprintf(c->report, sizeof c->report, "%.*s", (int)rest.n, rest.p);
         return true;

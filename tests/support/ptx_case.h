@@ -12,6 +12,7 @@
  *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
  *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
  *     //: dependent NAME                     the buffer is written by the grid before (griddepcontrol)
+ *     //: undefined NAME                     the buffer's content counts as undefined before the launch
  *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
  *
  * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each. */
@@ -46,7 +47,7 @@ typedef struct ptx_case {
     uint32_t shared;
     ptx_case_param params[PTX_CASE_MAX_PARAMS];
     size_t param_count;
-    char fails[128], report[128], dependent[PTX_CASE_NAME];
+    char fails[128], report[128], dependent[PTX_CASE_NAME], undefined[PTX_CASE_NAME];
     bool exact, emulator_only;
     char error[200]; /* of reading, "" when fine */
 } ptx_case;

@@ -51,7 +51,8 @@ static bool make_arguments(ptxgen_emulator *emu, ptx_case *c, arguments *a, ptxg
         a->addresses[i] = (uint64_t)(uintptr_t)p->bytes;
         a->pointers[i] = &a->addresses[i];
         const unsigned flags = PTXGEN_EMULATOR_WRITABLE |
-                               (strcmp(p->name, c->dependent) ? 0 : PTXGEN_EMULATOR_DEPENDENT);
+                               (strcmp(p->name, c->dependent) ? 0 : PTXGEN_EMULATOR_DEPENDENT) |
+                               (strcmp(p->name, c->undefined) ? 0 : PTXGEN_EMULATOR_UNINITIALIZED);
         if (ptxgen_emulator_add_buffer(emu, p->name, p->bytes, p->size, flags, err) != PTXGEN_OK)
             return false;
     }

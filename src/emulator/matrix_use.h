@@ -1,0 +1,24 @@
+/* Which instructions touch registers that wgmma uses. A wgmma reads and writes registers after it was issued, so
+ * in checking mode every other access to them is watched: the decoder gives such instructions the handler
+ * pg_op_matrix_use, which tells the checker and then runs their own. Programs without wgmma have none, and
+ * fast mode pays one more call for the few instructions that fill or store accumulators. */
+#ifndef PG_EMULATOR_MATRIX_USE_H
+#define PG_EMULATOR_MATRIX_USE_H
+
+#include "emulator/decode_layout.h"
+
+/* Registers are numbered from 0 over all that some wgmma of the program uses. */
+#define PG_NOT_A_MATRIX_REGISTER UINT32_MAX
+
+typedef struct pg_matrix_use {
+    pg_handler run;            /* of the instruction itself */
+    const uint32_t *registers; /* of a wgmma: one for each of op->rows, in that order */
+    uint32_t count;
+} pg_matrix_use;
+
+/* Fills program->matrix_uses and the handlers of `ops`. Out of memory: the arena says so. */
+void pg_matrix_uses_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_program *program);
+
+pg_step pg_op_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes);
+
+#endif
