@@ -118,11 +118,14 @@ pg_step pg_op_ldmatrix(pg_warp *w, const pg_op *op, uint32_t lanes)
     uint8_t *at[PG_LANES];
     if (!pg_gather_warp(w, op, lanes, &all, &step))
         return step;
-    if (!pg_resolve(w, op, address_lanes(op, all), MATRIX_ROW_BYTES, PG_ACCESS_READ, at))
+    const uint32_t addressed = address_lanes(op, all);
+    if (!pg_resolve(w, op, addressed, MATRIX_ROW_BYTES, PG_ACCESS_READ, at))
         return PG_STOP;
-    uint16_t matrix[4][8][8];
-    for (uint32_t i = 0; i < 8u * op->row_count; i++)
+    uint16_t matrix[4][8][8] = {0}; /* for rows whose lane does not exist */
+    for (uint32_t left = addressed; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
         memcpy(matrix[i / 8][i % 8], at[i], MATRIX_ROW_BYTES);
+    }
     for (uint32_t i = 0; i < op->row_count; i++) {
         uint32_t *d = pg_row_at(w, op->rows[i]);
         for (uint32_t lane = 0; lane < PG_LANES; lane++) {
