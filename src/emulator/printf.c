@@ -5,6 +5,7 @@
 #include "emulator/control.h"
 #include "emulator/report.h"
 
+#include <locale.h>
 #include <stdio.h>
 
 enum { MAX_TEXT = 1024, MAX_SPEC = 32 };
@@ -137,7 +138,13 @@ static void print_lane(pg_warp *w, const pg_call_target *t, int lane)
         return;
     pg_buf line;
     pg_buf_init(&line, w->launch->alloc);
+    /* Numbers look the same whatever the locale of the process. */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = uselocale(plain);
     format_text(w, lane, format, &a, &line);
+    uselocale(before);
+    if (plain)
+        freelocale(plain);
     if (line.len && line.data[line.len - 1] == '\n')
         pg_buf_truncate(&line, line.len - 1);
     pthread_mutex_lock(&w->launch->lock);
