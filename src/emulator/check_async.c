@@ -158,7 +158,8 @@ static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t b
     t.bytes = bytes;
     t.write = write;
     t.reads = !write || atomic;
-    t.async = true;
+    t.async = p->a->kind != PG_ASYNC_REMOTE; /* st.async and red.async: generic proxy */
+    t.detached = !t.async;
     t.strong = atomic;
     t.agent = write ? p->write_agent : p->read_agent;
     t.clock = write ? p->clock : p->read_clock;

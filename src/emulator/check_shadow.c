@@ -230,9 +230,9 @@ static void remember_read(const pg_touch *t, pg_granule *g, uint8_t bytes)
     for (int i = 0; i < PG_SHADOW_READS; i++) {
         pg_record *r = &g->reads[i];
         if (r->lanes && r->base == record.base && r->clock == record.clock &&
-            r->cluster == record.cluster && r->flags == record.flags && r->op == record.op) {
+            r->cluster == record.cluster && r->flags == record.flags && r->op == record.op &&
+            r->bytes == bytes) { /* else each lane would seem to have read the other's bytes */
             r->lanes |= record.lanes;
-            r->bytes |= bytes;
             return;
         }
         if (!r->lanes || (place < 0 && !(r->bytes & ~bytes) && has_seen(t, r, seen, true)))
@@ -309,8 +309,9 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
         judge(t, &g->write, true);
     if (reads_nothing(t, g, bytes)) {
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
-                        t->cta ? "nothing has written this shared memory"
-                               : "nothing has written this memory, and its buffer begins undefined");
+                        t->cta
+                            ? "nothing has written this shared memory"
+                            : "nothing has written this memory, and its buffer begins undefined");
         g->written |= bytes; /* once */
     }
     if (!t->write) {
@@ -373,7 +374,8 @@ void pg_shadow_touch(const pg_touch *t)
 
 static void settle_record(const pg_touch *t, pg_record *r)
 {
-    if (r->base == t->agent && (r->flags & PG_RECORD_ASYNC) && r->clock == PG_IN_FLIGHT)
+    if (r->base == t->agent && (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)) &&
+        r->clock == PG_IN_FLIGHT)
         r->clock = t->clock;
 }
 

@@ -61,7 +61,7 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (check_shadow.c) ---- */
 
-/* DETACHED: cp.async, in the generic proxy but with its own completion. */
+/* DETACHED: cp.async, st.async and red.async, in the generic proxy but with their own completion. */
 enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4 };
 
 typedef struct pg_record {
@@ -185,7 +185,7 @@ typedef struct pg_touch {
     uint32_t bytes;
     bool write, async, strong;
     bool reads; /* what it finds matters: loads, atomics */
-    bool detached;  /* of an agent of its own, though in the generic proxy (cp.async) */
+    bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;
     pg_warp_check *check; /* of the warp; this and the rest by pg_touch_by */

@@ -395,6 +395,7 @@ def remote_async_case():
         body += ["    mov.b64 %x, 0x0000000a0000000c;", f"    st.shared.b64 [%a + {slot * k}], %x;"]
     body += [
         "    setp.eq.u32 %q, %t, 0;",
+        "    setp.eq.and.u32 %q, %rank, 1, %q;",
         "    @!%q bra ready;",
         "    mbarrier.init.shared.b64 [%m], 1;",
         "    fence.mbarrier_init.release.cluster;",
