@@ -29,8 +29,8 @@ build release
 if [ "$mode" = all ]; then
     build dev
     say "quick tests under ASan and UBSan"
-    ctest --test-dir build/dev -LE 'slow|gpu|bench|package' -j "$jobs" --output-on-failure
+    ctest --preset dev -LE 'slow|gpu|bench|package' -j "$jobs"
     say "all tests, release build"
-    exec ctest --test-dir build/release -LE bench -j "$jobs" --output-on-failure
+    exec ctest --preset release -LE bench -j "$jobs"
 fi
-exec ctest --test-dir build/release -LE 'slow|bench' -j "$jobs" --output-on-failure
+exec ctest --preset release -LE 'slow|bench' -j "$jobs"

@@ -47,14 +47,15 @@ static int check_locales(pg_toolkit *t, ptxgen_assembler kind, const pg_assembly
 {
     int checked = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (setlocale(LC_ALL, names[i]) && writes_a_comma()) {
+        const bool there = setlocale(LC_ALL, names[i]) != NULL;
+        if (there && writes_a_comma()) {
             assert_same_cubin(t, kind, expected);
             assert_true(writes_a_comma()); /* and the locale is as it was */
             checked++;
         }
         setlocale(LC_ALL, "C");
-        locale_t own = newlocale(LC_ALL_MASK, names[i], (locale_t)0);
-        if (!own)
+        locale_t own = there ? newlocale(LC_ALL_MASK, names[i], (locale_t)0) : (locale_t)0;
+        if (!own) /* and not asked for in vain: glibc 2.39 leaks then */
             continue;
         locale_t before = uselocale(own);
         assert_same_cubin(t, kind, expected);

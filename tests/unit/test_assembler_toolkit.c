@@ -282,6 +282,7 @@ static void allocation_failures_are_reported(void **state)
         const pg_alloc alloc = failing_alloc_hook(&counter);
         const pg_toolkit_config config = {.path = "/usr/bin",
                                           .cuda_home = getenv("CUDA_HOME"),
+                                          .toolkit_dir = getenv("PTXGEN_TOOLKIT"),
                                           .wanted = PTXGEN_ASSEMBLER_NVJITLINK};
         const pg_assembly_request r = request_for(KERNEL_STORE, 900);
         pg_toolkit *t;
