@@ -12,13 +12,11 @@
 
 /* One kernel of the manifest. */
 typedef struct request {
-    const char *family; /* in the manifest's text */
-    char *params;       /* owned */
+    char *family, *params; /* owned */
     int line;
 } request;
 
 typedef struct manifest {
-    char *text;        /* owned; its lines are cut in place */
     request *requests; /* owned */
     size_t count;
 } manifest;
@@ -49,53 +47,60 @@ static size_t arch_count(const char *list)
     return n;
 }
 
+/* Receives the lines of a manifest. */
+typedef struct reader {
+    manifest *m;
+    const char *archs; /* NULL: as the line says */
+    size_t room;
+} reader;
+
 /* The requests of one line: one, or one for each architecture of the list. */
-static void add_requests(manifest *m, char *line, int number, const char *archs)
+static bool add_requests(void *user, const ptxgen_manifest_line *line)
 {
-    char *params = line + strcspn(line, " \t");
-    if (*params != '\0')
-        *params++ = '\0';
-    const char *arch = archs;
+    reader *r = user;
+    manifest *m = r->m;
+    if (m->count + arch_count(r->archs) > r->room) {
+        r->room = r->room * 2 + arch_count(r->archs);
+        request *more = cli_calloc(r->room, sizeof *more);
+        if (m->count > 0)
+            memcpy(more, m->requests, m->count * sizeof *more);
+        free(m->requests);
+        m->requests = more;
+    }
+    const char *arch = r->archs;
     do {
         const size_t n = arch ? strcspn(arch, ",") : 0;
-        m->requests[m->count++] = (request){line, with_arch(params, arch, n), number};
+        m->requests[m->count++] =
+            (request){cli_format("%s", line->family), with_arch(line->params, arch, n), line->number};
         arch = arch && arch[n] == ',' ? arch + n + 1 : NULL;
     } while (arch);
+    return true;
 }
 
-static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m,
-                                   ptxgen_error *err)
+static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m, ptxgen_error *err)
 {
-    ptxgen_status status = cli_read_text(path, &m->text, err);
+    char *text;
+    size_t size;
+    reader r = {m, archs, 0};
+    ptxgen_status status = cli_read_file(path, &text, &size, err);
     if (status != PTXGEN_OK)
         return status;
-    size_t lines = 1;
-    for (const char *p = m->text; *p; p++)
-        lines += *p == '\n';
-    m->requests = cli_calloc(lines * arch_count(archs), sizeof *m->requests);
-    int number = 0;
-    for (char *line = m->text, *next; line; line = next) {
-        number++;
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        line[strcspn(line, "#\r")] = '\0';
-        line += strspn(line, " \t");
-        if (*line != '\0')
-            add_requests(m, line, number, archs);
-    }
-    if (m->count == 0)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
-    return PTXGEN_OK;
+    status = ptxgen_manifest_parse(text, size, add_requests, &r, err);
+    free(text);
+    if (status == PTXGEN_EPARSE) /* an input file is wrong, no PTX */
+        return cli_fail(err, PTXGEN_EINVAL, "%s: %s", path, err->message);
+    if (status == PTXGEN_OK && m->count == 0)
+        return cli_fail(err, PTXGEN_EINVAL, "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
+    return status;
 }
 
 static void free_manifest(manifest *m)
 {
-    for (size_t i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++) {
+        free(m->requests[i].family);
         free(m->requests[i].params);
+    }
     free(m->requests);
-    free(m->text);
 }
 
 /* ---- compiling --------------------------------------------------------------------------------- */

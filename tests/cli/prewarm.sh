@@ -6,7 +6,7 @@ refuse 5 'cannot read absent: No such file' prewarm absent
 : >none
 refuse 2 'none names no kernel' prewarm none
 head -c 100 /dev/zero >binary
-refuse 2 'binary is no text file' prewarm binary
+refuse 2 'binary: .' prewarm binary
 
 cat >m <<END
 # kernels of the service
