@@ -39,8 +39,8 @@ PROBLEMS = [
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("status", ctypes.c_int), ("line", ctypes.c_int), ("file", ctypes.c_char * 128),
-                ("message", ctypes.c_char * 768)]
+    _fields_ = [("status", ctypes.c_int), ("line", ctypes.c_int), ("driver_error", ctypes.c_int),
+                ("file", ctypes.c_char * 128), ("message", ctypes.c_char * 768)]
 
 
 class Args(ctypes.Structure):
