@@ -1,7 +1,7 @@
 # Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build ptxgen.
 # Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses come as pip wheels
-# into build/cuda, and only when no CUDA toolkit of release 13 or later is found; for a toolkit that lacks the
-# static PTX compiler library, that part alone. With everything in place nothing is fetched. POSIX sh.
+# into build/cuda, and only when no CUDA toolkit of release 13 or later is found. With everything in place nothing
+# is fetched. POSIX sh.
 #
 # In:  BUILD_PACKAGES  packages to add to the list (space-separated)
 #      PTXGEN_TOOLKIT, CUDA_HOME  where to look for a toolkit before PATH and /usr/local/cuda
@@ -123,14 +123,14 @@ fetch_wheels() {
 
 # fetch_toolkit FOLDER: the CUDA 13.0 parts as pip wheels, laid out like a toolkit. All or nothing.
 fetch_toolkit() {
-    say "fetching the CUDA 13.0 parts (ptxas, nvJitLink, NVRTC, PTX compiler library; 250 MB) into $1"
+    say "fetching the CUDA 13.0 parts (ptxas, nvJitLink, NVRTC; 230 MB) into $1"
     rm -rf "$1.partial"
-    fetch_wheels "$1.partial/wheels" nvidia-cuda-nvcc nvidia-nvjitlink nvidia-cuda-nvrtc \
-        nvidia-nvptxcompiler || return 1
+    fetch_wheels "$1.partial/wheels" nvidia-cuda-nvcc nvidia-nvjitlink nvidia-cuda-nvrtc ||
+        return 1
     from=$1.partial/wheels/nvidia/cu13
     mkdir -p "$1.partial/bin" "$1.partial/lib64" || return 1
     mv "$from/bin/ptxas" "$1.partial/bin/" || return 1
-    for pattern in libnvJitLink.so.13 libnvrtc.so.13 'libnvrtc-builtins.so.13.*' libnvptxcompiler_static.a; do
+    for pattern in libnvJitLink.so.13 libnvrtc.so.13 'libnvrtc-builtins.so.13.*'; do
         # shellcheck disable=SC2086
         mv "$from"/lib/$pattern "$1.partial/lib64/" || return 1
     done
@@ -139,26 +139,15 @@ fetch_toolkit() {
     mv "$1.partial" "$1"
 }
 
-# find_ptx_compiler TOOLKIT BUILD_FOLDER: prints the path of the static PTX compiler library: the toolkit's, or
-# fetched for a toolkit without one. Nothing when there is none: that one assembler is then not built in.
+# find_ptx_compiler TOOLKIT: prints the path of the toolkit's static PTX compiler library, if it has one. It is not
+# fetched: it would add 40 MB to every program that is linked here, and its assembler is an option.
 find_ptx_compiler() {
-    for folder in "$1/lib64" "$1/targets/x86_64-linux/lib" "$1/targets/sbsa-linux/lib" "$2/nvptxcompiler/nvidia/cu13/lib"; do
+    for folder in "$1/lib64" "$1/targets/x86_64-linux/lib" "$1/targets/sbsa-linux/lib"; do
         if [ -f "$folder/libnvptxcompiler_static.a" ]; then
             echo "$folder/libnvptxcompiler_static.a"
             return 0
         fi
     done
-    have python3 && python3 -m pip --version >/dev/null 2>&1 || return 0
-    say "fetching the PTX compiler library (22 MB), which this toolkit lacks, into $2/nvptxcompiler"
-    rm -rf "$2/nvptxcompiler.partial"
-    if fetch_wheels "$2/nvptxcompiler.partial" nvidia-nvptxcompiler; then
-        rm -rf "$2/nvptxcompiler"
-        mv "$2/nvptxcompiler.partial" "$2/nvptxcompiler"
-        echo "$2/nvptxcompiler/nvidia/cu13/lib/libnvptxcompiler_static.a"
-    else
-        rm -rf "$2/nvptxcompiler.partial"
-        say "not to be had; ptxgen is built without it"
-    fi
 }
 
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
@@ -185,7 +174,7 @@ setup() {
         fi
     fi
     say "CUDA toolkit: $toolkit"
-    ptx_compiler=$(find_ptx_compiler "$toolkit" "$1/build")
+    ptx_compiler=$(find_ptx_compiler "$toolkit")
     PTXGEN_TOOLKIT=$toolkit
     export PTXGEN_TOOLKIT
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Sets a fresh machine up, builds ptxgen and runs its tests; under 10 minutes on two cores. CI runs this.
 #
-#   sh tools/test.sh           the quick tests under ASan and UBSan, then everything in the release build
+#   sh tools/test.sh           the quick tests under ASan and UBSan, then all but the slow ones in the release build
 #   sh tools/test.sh --quick   the quick tests of the release build only
+#   sh tools/test.sh --slow    everything, for as long as it takes
 #
 # Benchmarks do not run here (ctest -L bench); GPU tests skip themselves without a device.
 set -eu
@@ -11,9 +12,9 @@ cd "$(dirname "$0")/.."
 
 mode=${1:-all}
 case $mode in
-all | --quick) ;;
+all | --quick | --slow) ;;
 *)
-    echo "usage: sh tools/test.sh [--quick]" >&2
+    echo "usage: sh tools/test.sh [--quick | --slow]" >&2
     exit 2
     ;;
 esac
@@ -26,11 +27,14 @@ unset PTXGEN_CACHE_DIR PTXGEN_CACHE PTXGEN_ASSEMBLER PTXGEN_DEVICE PTXGEN_LOG ||
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 build release
-if [ "$mode" = all ]; then
-    build dev
-    say "quick tests under ASan and UBSan"
-    ctest --preset dev -LE 'slow|gpu|bench|package' -j "$jobs"
-    say "all tests, release build"
+if [ "$mode" = --quick ]; then
+    exec ctest --preset release -LE 'slow|bench|assemble' -j "$jobs"
+fi
+build dev
+say "quick tests under ASan and UBSan"
+ctest --preset dev -LE 'slow|gpu|bench|package|assemble|cache|differential' -j "$jobs"
+say "tests of the release build"
+if [ "$mode" = --slow ]; then
     exec ctest --preset release -LE bench -j "$jobs"
 fi
 exec ctest --preset release -LE 'slow|bench' -j "$jobs"
