@@ -221,7 +221,9 @@ static bool read_map(pg_warp *w, const pg_op *op, uint32_t lane, uint64_t addres
         return true;
     pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map of lane %u at 0x%llx cannot be used: %s", lane,
             (unsigned long long)address,
-            !bytes         ? "the address is out of bounds"
+            !bytes && address < launch->entry->param_bytes
+                ? "that is an address in .param; make it generic with cvta.param"
+            : !bytes       ? "the address is out of bounds"
             : address % 64 ? "the address is not a multiple of 64"
                            : err.message);
     return false;

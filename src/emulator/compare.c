@@ -325,7 +325,7 @@ static bool has_property(double x, double smallest_normal, unsigned property)
     case PG_M_TESTP_NOTANUMBER:
         return nan;
     case PG_M_TESTP_NORMAL:
-        return !nan && !infinite && magnitude >= smallest_normal;
+        return !nan && !infinite && (magnitude == 0 || magnitude >= smallest_normal);
     default:
         return !nan && magnitude != 0 && magnitude < smallest_normal;
     }

@@ -88,6 +88,25 @@ static uint64_t int_to_float(pg_scalar to, pg_scalar from, uint64_t value, pg_co
     return pg_pack(&pg_formats[to.format], negative, negative ? -value : value, 0, mode);
 }
 
+/* From and to f64 a NaN keeps its sign and the upper bits of its payload, quieted (with .ftz f32 turns canonical first);
+ * bf16 becomes f32 by a shift, and rna.tf32 cuts the low bits. Otherwise the result is canonical. As an H200 does. */
+static uint64_t converted_nan(pg_format_id to, pg_format_id from, uint64_t value, pg_convert_mode m)
+{
+    const pg_format *t = &pg_formats[to], *f = &pg_formats[from];
+    if (to == PG_FMT_F32 && from == PG_FMT_BF16)
+        return value << 16;
+    if (to == PG_FMT_TF32 && m.round == PG_ROUND_RNA)
+        return value & 0xffffe000u;
+    if (to != PG_FMT_F64 && from != PG_FMT_F64)
+        return t->canonical_nan;
+    if (m.ftz && from == PG_FMT_F32)
+        value = f->canonical_nan;
+    const uint64_t payload = value & ((1ull << f->man_bits) - 1), sign = value >> (f->bits - 1) & 1;
+    const int up = t->man_bits - f->man_bits;
+    return sign << (t->bits - 1) | ((1ull << (t->exp_bits + 1)) - 1) << (t->man_bits - 1) |
+           (up >= 0 ? payload << up : payload >> -up);
+}
+
 static double flushed_operand(pg_scalar from, uint64_t value, bool ftz)
 {
     if (ftz && from.format == PG_FMT_F32 && !(value & 0x7f800000u))
@@ -97,14 +116,14 @@ static double flushed_operand(pg_scalar from, uint64_t value, bool ftz)
 
 static uint64_t float_to_float(pg_scalar to, pg_scalar from, uint64_t value, pg_convert_mode m)
 {
-    double x = flushed_operand(from, value, m.ftz);
+    /* f32 to f16 rounds subnormals as they are, also with .ftz, which shows in .rm and .rp. */
+    double x = flushed_operand(from, value, m.ftz && to.format != PG_FMT_F16);
     if (m.to_integral)
         x = round_integral(x, m.round);
     const pg_encode_mode mode = {.round = m.round, .satfinite = m.satfinite, .relu = m.relu};
     uint64_t bits = pg_encode(to.format, x, mode);
-    if (isnan(x) &&
-        to.format == PG_FMT_F64) /* a widened canonical f32 NaN; an f64 NaN is quieted */
-        bits = from.format == PG_FMT_F64 ? value | 1ull << 51 : 0x7fffffffe0000000u;
+    if (isnan(x))
+        bits = converted_nan(to.format, from.format, value, m);
     if (m.ftz && to.format == PG_FMT_F32 && !(bits & 0x7f800000u))
         bits &= 0x80000000u;
     return m.sat ? saturate_float(&pg_formats[to.format], bits) : bits;

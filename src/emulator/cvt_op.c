@@ -51,7 +51,7 @@ static int32_t s32_of_f32(float x)
 
 PG_UNARY(f32_of_f16, uint32_t, uint16_t,
          (x & 0x7fff) > 0x7c00 ? 0x7fffffff : pg_bits_of_f32(pg_f32_of_f16(x)))
-PG_UNARY(f32_of_bf16, uint32_t, uint16_t, (x & 0x7fff) > 0x7f80 ? 0x7fffffff : (uint32_t)x << 16)
+PG_UNARY(f32_of_bf16, uint32_t, uint16_t, (uint32_t)x << 16)
 PG_UNARY(f16_of_f32, uint16_t, uint32_t, pg_f16_of_f32(pg_f32_of(x)))
 PG_UNARY(bf16_of_f32, uint16_t, uint32_t, pg_bf16_of_f32(pg_f32_of(x)))
 PG_UNARY(f32_of_s32, uint32_t, int32_t, pg_bits_of_f32((float)x))

@@ -114,9 +114,10 @@ static uint64_t add_terms(const pg_format *f, term a, term b, pg_round round)
 
 static uint64_t exact_fma(const pg_format *f, const uint64_t x[3], pg_round round)
 {
+    static const int by_rank[] = {1, 2, 0}; /* which NaN wins */
     for (int i = 0; i < 3; i++)
-        if (is_nan(f, x[i]))
-            return nan_of(f, x[i]);
+        if (is_nan(f, x[by_rank[i]]))
+            return nan_of(f, x[by_rank[i]]);
     const number a = take_apart(f, x[0]), b = take_apart(f, x[1]), c = take_apart(f, x[2]);
     const bool negative = a.negative != b.negative;
     if (a.inf || b.inf) {
@@ -134,7 +135,7 @@ static uint64_t exact_fma(const pg_format *f, const uint64_t x[3], pg_round roun
 static uint64_t exact_add(const pg_format *f, uint64_t a, uint64_t b, pg_round round)
 {
     if (is_nan(f, a) || is_nan(f, b))
-        return nan_of(f, is_nan(f, a) ? a : b);
+        return nan_of(f, is_nan(f, b) ? b : a);
     const number x = take_apart(f, a), y = take_apart(f, b);
     if (x.inf && y.inf && x.negative != y.negative)
         return invalid(f);
@@ -146,7 +147,7 @@ static uint64_t exact_add(const pg_format *f, uint64_t a, uint64_t b, pg_round r
 static uint64_t exact_mul(const pg_format *f, uint64_t a, uint64_t b, pg_round round)
 {
     if (is_nan(f, a) || is_nan(f, b))
-        return nan_of(f, is_nan(f, a) ? a : b);
+        return nan_of(f, is_nan(f, b) ? b : a);
     const number x = take_apart(f, a), y = take_apart(f, b);
     const bool negative = x.negative != y.negative;
     if (x.inf || y.inf) {
@@ -368,7 +369,7 @@ uint64_t pg_f64_minmax(uint64_t a, uint64_t b, bool max)
 {
     if (is_nan(f64, a) || is_nan(f64, b)) {
         if (is_nan(f64, a) && is_nan(f64, b))
-            return nan_of(f64, a);
+            return nan_of(f64, b);
         return is_nan(f64, a) ? b : a;
     }
     return (order_key(a, 64) < order_key(b, 64)) == max ? b : a;

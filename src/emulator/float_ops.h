@@ -1,12 +1,12 @@
 /* f32 and f64 arithmetic as PTX defines it, on bit patterns: one rounding in any of the four modes,
  * .ftz, .sat, and NVIDIA's NaN rules.
  *
- * NaN rules: every f32 NaN result is 0x7fffffff. An f64 operation with a NaN operand returns the
- * first NaN operand, quieted; an invalid one (inf - inf, 0 * inf, sqrt(-1)) returns
- * 0xfff8000000000000. .ftz flushes subnormal inputs and results to zero of the same sign; .sat
- * clamps to [0, 1], NaN to +0. Round-to-nearest uses the processor (same bits), the other modes
- * integers. Pure; any thread; see the environment note in formats.h. Source: PTX ISA 9.0,
- * sections 9.7.3 and 9.7.4. */
+ * NaN rules: every f32 NaN result is 0x7fffffff. An f64 operation with NaN operands returns one of
+ * them, quieted: the second before the third before the first, of a division the first; an invalid
+ * one (inf - inf, 0 * inf, sqrt(-1)) returns 0xfff8000000000000. .ftz flushes subnormal inputs and
+ * results to zero of the same sign; .sat clamps to [0, 1], NaN to +0. Round-to-nearest uses the
+ * processor (same bits), the other modes integers. Pure; any thread; see the environment note in
+ * formats.h. Source: PTX ISA 9.0, sections 9.7.3 and 9.7.4; NaN: an H200. */
 #ifndef PG_EMULATOR_FLOAT_OPS_H
 #define PG_EMULATOR_FLOAT_OPS_H
 
@@ -45,20 +45,37 @@ typedef struct pg_minmax_mode {
 uint32_t pg_f32_minmax(uint32_t a, uint32_t b, pg_minmax_mode m);
 uint64_t pg_f64_minmax(uint64_t a, uint64_t b, bool max);
 
-/* neg and abs: the sign bit alone changes, for NaN as well; ftz flushes. */
 static inline uint32_t pg_f32_flush(uint32_t a)
 {
     return (a & 0x7f800000u) ? a : a & 0x80000000u;
 }
 
+/* neg and abs change the sign bit and flush with ftz; of a NaN they give the NaN of an operation. */
 static inline uint32_t pg_f32_neg(uint32_t a, bool ftz)
 {
-    return (ftz ? pg_f32_flush(a) : a) ^ 0x80000000u;
+    return (a & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu
+                                           : (ftz ? pg_f32_flush(a) : a) ^ 0x80000000u;
 }
 
 static inline uint32_t pg_f32_abs(uint32_t a, bool ftz)
 {
-    return (ftz ? pg_f32_flush(a) : a) & 0x7fffffffu;
+    return (a & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu
+                                           : (ftz ? pg_f32_flush(a) : a) & 0x7fffffffu;
+}
+
+static inline bool pg_f64_is_nan(uint64_t a)
+{
+    return (a & ~(1ull << 63)) > 0x7ff0000000000000u;
+}
+
+static inline uint64_t pg_f64_neg(uint64_t a)
+{
+    return pg_f64_is_nan(a) ? a | 1ull << 51 : a ^ 1ull << 63;
+}
+
+static inline uint64_t pg_f64_abs(uint64_t a)
+{
+    return pg_f64_is_nan(a) ? a | 1ull << 51 : a & ~(1ull << 63);
 }
 
 /* The approximate instructions. Each returns the correctly rounded (to nearest, within 1 ulp in

@@ -7,7 +7,7 @@ const pg_format pg_formats[PG_FMT_COUNT] = {
     /* name, bits, exp, man, bias, pad, sign, inf, nan, canonical NaN, largest finite */
     [PG_FMT_F16] = {"f16", 16, 5, 10, 15, 0, true, true, true, 0x7fff, 0x7bff},
     [PG_FMT_BF16] = {"bf16", 16, 8, 7, 127, 0, true, true, true, 0x7fff, 0x7f7f},
-    [PG_FMT_TF32] = {"tf32", 32, 8, 10, 127, 13, true, true, true, 0x7fffffff, 0x7f7fe000},
+    [PG_FMT_TF32] = {"tf32", 32, 8, 10, 127, 13, true, true, true, 0x7fffe000, 0x7f7fe000},
     [PG_FMT_E4M3] = {"e4m3", 8, 4, 3, 7, 0, true, false, true, 0x7f, 0x7e},
     [PG_FMT_E5M2] = {"e5m2", 8, 5, 2, 15, 0, true, true, true, 0x7f, 0x7b},
     [PG_FMT_E2M3] = {"e2m3", 6, 2, 3, 1, 0, true, false, false, 0, 0x1f},

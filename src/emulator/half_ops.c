@@ -96,9 +96,9 @@ uint16_t pg_half(pg_half_op op, const uint16_t x[3], pg_half_mode m)
     case PG_HALF_MAX:
         return minmax(a, b, op == PG_HALF_MAX, m);
     case PG_HALF_NEG:
-        return a ^ 0x8000;
+        return is_nan(a, m) ? CANONICAL_NAN : a ^ 0x8000;
     case PG_HALF_ABS:
-        return a & 0x7fff;
+        return is_nan(a, m) ? CANONICAL_NAN : a & 0x7fff;
     case PG_HALF_EX2:
         return finish(exp2(value_of(a, m)), m);
     case PG_HALF_TANH:

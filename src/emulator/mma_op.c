@@ -2,6 +2,7 @@
  * .sync.aligned: the lanes of a warp that have not exited execute them together. */
 #include "emulator/mma_op.h"
 
+#include "emulator/float_ops.h"
 #include "emulator/memory.h"
 #include "emulator/warp_sync.h"
 
@@ -40,6 +41,46 @@ static void read_fragments(const pg_warp *w, const pg_op *op, uint8_t *a, uint8_
     }
 }
 
+/* Pair `pair` of every 4 fp8 elements, as f16. */
+static void widen_pairs(pg_mma_type type, const void *from, uint32_t count, uint32_t pair,
+                        uint16_t *to)
+{
+    const pg_format_id format = type == PG_MMA_E4M3 ? PG_FMT_E4M3 : PG_FMT_E5M2;
+    const pg_encode_mode rn = {.round = PG_ROUND_RN};
+    const uint8_t *bytes = from;
+    for (uint32_t i = 0; i < count; i++)
+        if (i / 2 % 2 == pair)
+            *to++ = (uint16_t)pg_encode(PG_FMT_F16, pg_decode(format, bytes[i]), rn);
+}
+
+/* The exact fp8 of Hopper's mma.sync, which has no such unit: operands are widened to f16, one step
+ * multiplies the lower pair of every register, a second one the upper, and C is added last, in f32. */
+static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratch)
+{
+    const pg_float_mode rn = {.round = PG_ROUND_RN};
+    uint32_t sums[MAX_ROWS][PG_LANES];
+    uint32_t *d[MAX_ROWS];
+    uint16_t a[MAX_M * 16], b[MAX_N * 16];
+    for (uint32_t r = 0; r < c_regs; r++)
+        d[r] = sums[r];
+    for (uint32_t pair = 0; pair < 2; pair++) {
+        widen_pairs(whole->a_type, whole->a, whole->m * whole->k, pair, a);
+        widen_pairs(whole->b_type, whole->b, whole->n * whole->k, pair, b);
+        pg_mma_tile step = *whole;
+        step.a_type = step.b_type = PG_MMA_F16;
+        step.k = whole->k / 2;
+        step.a = a;
+        step.b = b;
+        step.c = (const uint32_t *const *)d;
+        step.d = d;
+        step.zero_c = pair == 0;
+        pg_mma_exact(&step, scratch);
+    }
+    for (uint32_t r = 0; r < c_regs; r++)
+        for (uint32_t lane = 0; lane < PG_LANES; lane++)
+            whole->d[r][lane] = pg_f32_add(sums[r][lane], whole->c[r][lane], rn);
+}
+
 static void multiply_tile(pg_warp *w, const pg_op *op)
 {
     const pg_mma_plan *p = op->extra;
@@ -57,7 +98,11 @@ static void multiply_tile(pg_warp *w, const pg_op *op)
     tile.b = b;
     tile.c = c;
     tile.d = d;
-    (w->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);
+    const bool fp8 = tile.a_type == PG_MMA_E4M3 || tile.a_type == PG_MMA_E5M2;
+    if (w->launch->exact && fp8)
+        multiply_fp8(&tile, p->c_regs, scratch);
+    else
+        (w->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);
 }
 
 static void multiply_f64(pg_warp *w, const pg_op *op)

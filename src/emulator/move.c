@@ -26,7 +26,7 @@ static pg_step mov_address(pg_warp *w, const pg_op *op, uint32_t lanes)
         window = PG_WINDOW_SHARED;
     } else if (op->space == PG_MEM_LOCAL) {
         window = PG_WINDOW_LOCAL;
-    } else if (op->space == PG_MEM_PARAM) {
+    } else if (op->space == PG_MEM_PARAM && op->mode & 1) {
         address += (uint64_t)(uintptr_t)w->launch->params;
     }
     address += op->mode & 1 ? window : 0;
@@ -211,6 +211,8 @@ void pg_decode_mov_unpack(pg_decoder *d, pg_op *op)
 /* Generic to and from a window. imm: the window; 32-bit lanes keep the address alone. */
 PG_UNARY(add_window, uint64_t, uint64_t, (x & ~PG_WINDOW_MASK) | op->imm)
 PG_UNARY(drop_window, uint64_t, uint64_t, x & ~PG_WINDOW_MASK)
+PG_UNARY(add_params, uint64_t, uint64_t, x + (uint64_t)(uintptr_t)w->launch->params)
+PG_UNARY(drop_params, uint64_t, uint64_t, x - (uint64_t)(uintptr_t)w->launch->params)
 
 void pg_decode_cvta(pg_decoder *d, pg_op *op)
 {
@@ -227,6 +229,8 @@ void pg_decode_cvta(pg_decoder *d, pg_op *op)
     op->imm = space == PG_MEM_LOCAL ? PG_WINDOW_LOCAL : PG_WINDOW_SHARED;
     if (pg_type(d, 0) == PG_T_U32)
         op->run = mov_32;
+    else if (space == PG_MEM_PARAM)
+        op->run = pg_mod(d, PG_F_TO) ? drop_params : add_params;
     else
         op->run = !windowed ? mov_64 : pg_mod(d, PG_F_TO) ? drop_window : add_window;
 }

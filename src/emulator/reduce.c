@@ -52,16 +52,26 @@ PG_REDUCE(min_bf16, uint16_t,
 PG_REDUCE(max_bf16, uint16_t,
           pg_half(PG_HALF_MAX, ((const uint16_t[3]){x, y}), (pg_half_mode){.bf16 = true}))
 
-static void reduce_add_f32(uint8_t *global, const uint8_t *linear, uint32_t bytes)
+static void add_f32(uint8_t *global, const uint8_t *linear, uint32_t bytes, bool ftz)
 {
     uint32_t x[64], y[64];
     for (uint32_t done = 0; done < bytes; done += sizeof x) {
         const uint32_t n = bytes - done < sizeof x ? bytes - done : (uint32_t)sizeof x;
         memcpy(x, global + done, n);
         memcpy(y, linear + done, n);
-        pg_f32_add_lanes(x, x, y, n / 4, true);
+        pg_f32_add_lanes(x, x, y, n / 4, ftz);
         memcpy(global + done, x, n);
     }
+}
+
+static void reduce_add_f32(uint8_t *global, const uint8_t *linear, uint32_t bytes)
+{
+    add_f32(global, linear, bytes, false);
+}
+
+static void reduce_add_f32_ftz(uint8_t *global, const uint8_t *linear, uint32_t bytes)
+{
+    add_f32(global, linear, bytes, true);
 }
 
 #define PG_REDUCE_BITS(width)                                                                      \
@@ -94,12 +104,12 @@ static reduce_function *const reductions[PG_TENSOR_TYPE_COUNT][PG_REDUCE_OP_COUN
                         [PG_REDUCE_MIN] = reduce_min_bf16,
                         [PG_REDUCE_MAX] = reduce_max_bf16},
     [PG_TENSOR_F32] = {[PG_REDUCE_ADD] = reduce_add_f32},
-    [PG_TENSOR_F32_FTZ] = {[PG_REDUCE_ADD] = reduce_add_f32},
+    [PG_TENSOR_F32_FTZ] = {[PG_REDUCE_ADD] = reduce_add_f32_ftz},
     [PG_TENSOR_F64] = {[PG_REDUCE_ADD] = reduce_add_f64},
 };
 
-bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
-                            uint32_t bytes)
+bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global,
+                            const uint8_t *linear, uint32_t bytes)
 {
     reduce_function *f = reductions[type][op];
     for (uint32_t i = 0; f && i < bytes; i += (uint32_t)sizeof(uint64_t)) {
@@ -108,7 +118,8 @@ bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *globa
         do {
             next = seen;
             f((uint8_t *)&next, linear + i, sizeof next);
-        } while (!__atomic_compare_exchange_n(word, &seen, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        } while (!__atomic_compare_exchange_n(word, &seen, next, true, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED));
     }
     return f != NULL;
 }

@@ -23,19 +23,14 @@ static void fill(const pg_tensor_copy *c, uint32_t offset, uint32_t n)
         store(c, offset + done, (const uint8_t *)block, n - done < BLOCK ? n - done : BLOCK);
 }
 
-/* The words of a block as TMA delivers them for the types that convert. */
-static void convert_words(pg_tensor_type type, uint8_t *block, uint32_t n)
+/* tf32 words as TMA delivers them: rounded. (The flushing types do not flush on an H200's loads.) */
+static void round_to_tf32(uint8_t *block, uint32_t n)
 {
-    const bool ftz = type == PG_TENSOR_F32_FTZ || type == PG_TENSOR_TF32_FTZ;
-    const bool tf32 = type == PG_TENSOR_TF32 || type == PG_TENSOR_TF32_FTZ;
     const pg_encode_mode rn = {.round = PG_ROUND_RN};
     for (uint32_t i = 0; i < n; i += 4) {
         uint32_t word;
         memcpy(&word, block + i, 4);
-        if (ftz && !(word & 0x7f800000u))
-            word &= 0x80000000u;
-        if (tf32)
-            word = (uint32_t)pg_encode(PG_FMT_TF32, (double)pg_f32_of(word), rn);
+        word = (uint32_t)pg_encode(PG_FMT_TF32, (double)pg_f32_of(word), rn);
         memcpy(block + i, &word, 4);
     }
 }
@@ -59,14 +54,13 @@ static void load_valid(const pg_tensor_copy *c, const pg_tensor_row *row, const 
     case PG_TENSOR_16U6_ALIGN16B:
         load_padded(c, row, global);
         return;
-    case PG_TENSOR_F32_FTZ:
     case PG_TENSOR_TF32:
     case PG_TENSOR_TF32_FTZ:
         for (uint32_t done = 0; done < row->valid; done += BLOCK) {
             uint8_t block[BLOCK];
             const uint32_t n = row->valid - done < BLOCK ? row->valid - done : BLOCK;
             memcpy(block, global + done, n);
-            convert_words(c->map->type, block, n);
+            round_to_tf32(block, n);
             store(c, offset + done, block, n);
         }
         return;
@@ -111,8 +105,8 @@ bool pg_tensor_reduce_row(const pg_tensor_copy *c, pg_reduce_op op, const pg_ten
         uint8_t block[BLOCK];
         const uint32_t n = row->valid - done < BLOCK ? row->valid - done : BLOCK;
         pg_swizzle_load(c->shared_base, address + done, block, n, c->map->swizzle);
-        if (!(c->contended ? pg_reduce_bytes_atomic : pg_reduce_bytes)(op, c->map->type, global + done,
-                                                                       block, n))
+        if (!(c->contended ? pg_reduce_bytes_atomic : pg_reduce_bytes)(op, c->map->type,
+                                                                       global + done, block, n))
             return false;
     }
     return true;

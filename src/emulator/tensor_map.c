@@ -7,9 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NAN_16 UINT64_C(0x7fff7fff7fff7fff)
-#define NAN_32 UINT64_C(0x7fffffff7fffffff)
-#define NAN_64 UINT64_C(0x7fffffffffffffff)
+#define FILL_NAN UINT64_C(0x7ff77ff77ff77ff7) /* a NaN in every format; what an H200 fills with */
 
 const pg_tensor_type_info pg_tensor_types[PG_TENSOR_TYPE_COUNT] = {
     [PG_TENSOR_U8] = {"uint8", 8, false, 0},
@@ -18,13 +16,13 @@ const pg_tensor_type_info pg_tensor_types[PG_TENSOR_TYPE_COUNT] = {
     [PG_TENSOR_S32] = {"int32", 32, false, 0},
     [PG_TENSOR_U64] = {"uint64", 64, false, 0},
     [PG_TENSOR_S64] = {"int64", 64, false, 0},
-    [PG_TENSOR_F16] = {"float16", 16, true, NAN_16},
-    [PG_TENSOR_F32] = {"float32", 32, true, NAN_32},
-    [PG_TENSOR_F64] = {"float64", 64, true, NAN_64},
-    [PG_TENSOR_BF16] = {"bfloat16", 16, true, NAN_16},
-    [PG_TENSOR_F32_FTZ] = {"float32_ftz", 32, true, NAN_32},
-    [PG_TENSOR_TF32] = {"tfloat32", 32, true, NAN_32},
-    [PG_TENSOR_TF32_FTZ] = {"tfloat32_ftz", 32, true, NAN_32},
+    [PG_TENSOR_F16] = {"float16", 16, true, FILL_NAN},
+    [PG_TENSOR_F32] = {"float32", 32, true, FILL_NAN},
+    [PG_TENSOR_F64] = {"float64", 64, true, FILL_NAN},
+    [PG_TENSOR_BF16] = {"bfloat16", 16, true, FILL_NAN},
+    [PG_TENSOR_F32_FTZ] = {"float32_ftz", 32, true, FILL_NAN},
+    [PG_TENSOR_TF32] = {"tfloat32", 32, true, FILL_NAN},
+    [PG_TENSOR_TF32_FTZ] = {"tfloat32_ftz", 32, true, FILL_NAN},
     [PG_TENSOR_16U4_ALIGN8B] = {"16u4_align8b", 4, false, 0},
     [PG_TENSOR_16U4_ALIGN16B] = {"16u4_align16b", 4, false, 0},
     [PG_TENSOR_16U6_ALIGN16B] = {"16u6_align16b", 6, false, 0},
@@ -241,9 +239,9 @@ uint32_t pg_tensor_box_bytes(const pg_tensor_map *map)
 ptxgen_status pg_tensor_check_coordinates(const pg_tensor_map *map, const int32_t *coords,
                                           ptxgen_error *err)
 {
-    const int32_t granule = is_padded(map->type)                  ? 128
-                            : map->type == PG_TENSOR_16U4_ALIGN8B ? 32
-                                                                  : 1;
+    const int32_t granule = is_padded(map->type)
+                                ? 128
+                                : (int32_t)(128 / pg_tensor_types[map->type].bits); /* 16 bytes */
     if (coords[0] % granule)
         return pg_fail(err, PTXGEN_EEMULATOR,
                        "tensor coordinate 0 is %d; %s needs a multiple of %d", coords[0],

@@ -91,7 +91,8 @@ typedef struct pg_tensor_row {
         valid; /* shared bytes that exist in global memory; the rest after them is out of bounds */
 } pg_tensor_row;
 
-/* PTXGEN_EEMULATOR when coordinate 0 is not a multiple of what a sub-byte type needs. */
+/* PTXGEN_EEMULATOR when coordinate 0 is not a multiple of 16 bytes (an H200 stops with an illegal
+ * instruction), or of what a padded type needs. */
 ptxgen_status pg_tensor_check_coordinates(const pg_tensor_map *map, const int32_t *coords,
                                           ptxgen_error *err);
 
@@ -113,7 +114,7 @@ bool pg_tensor_walk_next(pg_tensor_walk *w, pg_tensor_row *row);
 
 /* Moves one row. `shared_base` is the host address of shared address 0, `box_address` the shared
  * address of the box, `global` the host address of row->global. Padded types are packed and
- * unpacked; tf32 loads round to nearest; *_FTZ loads flush subnormals. */
+ * unpacked; tf32 loads round to nearest. */
 typedef struct pg_tensor_copy {
     const pg_tensor_map *map;
     uint8_t *shared_base;
@@ -139,15 +140,15 @@ typedef enum pg_reduce_op {
     PG_REDUCE_OP_COUNT
 } pg_reduce_op;
 
-/* global[i] = global[i] op shared[i] for `bytes` bytes of `type`. Float add rounds to nearest; f32
- * add flushes subnormals (PTX: cp.reduce...add.f32 does), f16 and bf16 do not. False when the pair
- * is not one PTX has. */
+/* global[i] = global[i] op shared[i] for `bytes` bytes of `type`. Float add rounds to nearest
+ * and keeps subnormals, as an H200 does (PTX has cp.reduce...add.f32 flush them). False when the
+ * pair is not one PTX has. */
 bool pg_reduce_bytes(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
                      uint32_t bytes);
 /* The same while other host threads may change `global`: each element is updated as one atomic step. `global`
  * is 8-byte aligned and `bytes` a multiple of 8. */
-bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
-                            uint32_t bytes);
+bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global,
+                            const uint8_t *linear, uint32_t bytes);
 /* The row of a tensor reduction: gathers through the swizzle, then the above. */
 bool pg_tensor_reduce_row(const pg_tensor_copy *c, pg_reduce_op op, const pg_tensor_row *row,
                           uint8_t *global);

@@ -12,7 +12,7 @@
 
 enum {
     EXP_OF_ZERO = -4096, /* lower than any product of finite operands */
-    EXP_MIN_F32 = -126,  /* of C = 0 and of subnormal C */
+    EXP_MIN_F32 = -126,  /* of subnormal C */
     EXP_SPECIAL = 8192,  /* marks infinity and NaN in a panel */
     MAX_CHUNK = 16       /* products whose sum fits 32 bits: each is below 2^27 */
 };
@@ -79,14 +79,14 @@ static addend split_c(uint32_t bits)
 {
     const uint32_t man = bits & 0x7fffffu, e = bits >> 23 & 0xff;
     const int64_t s = e ? man | 0x800000u : man;
-    return (addend){bits >> 31 ? -s : s, (int32_t)(e ? e : 1) - 127};
+    return (addend){bits >> 31 ? -s : s, s ? (int32_t)(e ? e : 1) - 127 : EXP_OF_ZERO};
 }
 
 static addend split_c_f16(uint16_t bits)
 {
     const uint32_t man = bits & 0x3ffu, e = bits >> 10 & 0x1f;
     const int64_t s = (int64_t)(e ? man | 0x400u : man) << 13;
-    return (addend){bits >> 15 ? -s : s, s ? (int32_t)(e ? e : 1) - 15 : EXP_MIN_F32};
+    return (addend){bits >> 15 ? -s : s, s ? (int32_t)(e ? e : 1) - 15 : EXP_OF_ZERO};
 }
 
 /* s * 2^-down towards zero, for any down. */
@@ -116,6 +116,8 @@ static uint32_t truncate_to_f32(int64_t sum, int32_t exp, bool low_precision)
     uint32_t bits = down > 63 ? 0 : (uint32_t)(down >= 0 ? magnitude >> down : magnitude << -down);
     if (low_precision)
         bits &= ~0x3ffu;
+    if (!bits)
+        return 0; /* never -0 */
     /* A normal number's leading one carries into the exponent. */
     return sign | (e < EXP_MIN_F32 ? bits : bits + ((uint32_t)(e + 126) << 23));
 }
@@ -124,7 +126,8 @@ static uint16_t round_to_f16(int64_t sum, int32_t exp)
 {
     const pg_encode_mode rn = {.round = PG_ROUND_RN};
     const uint64_t magnitude = sum < 0 ? -(uint64_t)sum : (uint64_t)sum;
-    return (uint16_t)pg_pack(&pg_formats[PG_FMT_F16], sum < 0, magnitude, exp, rn);
+    const uint64_t bits = pg_pack(&pg_formats[PG_FMT_F16], sum < 0, magnitude, exp, rn);
+    return bits == 0x8000 ? 0 : (uint16_t)bits; /* never -0 */
 }
 
 /* The sum of the products at F fraction bits, and the largest exponent of all terms. */

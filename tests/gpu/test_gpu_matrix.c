@@ -125,8 +125,9 @@ typedef enum flavour {
     ANY,        /* infinities and NaN among them */
     CANCELLING, /* extreme significands; products that come in pairs of opposite sign */
     SUBNORMAL,
-    SPREAD, /* exponents around the width of the adder */
-    TIES,   /* one or two bits set: sums half way between results */
+    SPREAD,    /* exponents around the width of the adder */
+    TIES,      /* one or two bits set: sums half way between results */
+    UNDERFLOW, /* products around the smallest f32 numbers, where the operands can make them */
     FLAVOURS
 } flavour;
 
@@ -175,6 +176,10 @@ static uint32_t element(uint64_t *rng, format f, flavour kind, int binades)
         break;
     case SUBNORMAL:
         exponent = draw(rng, 4) ? 0 : (unsigned)draw(rng, 4);
+        break;
+    case UNDERFLOW:
+        exponent =
+            f.mantissa == 23 ? (unsigned)draw(rng, 32) : exponent_near(f, -53 - (int)draw(rng, 24));
         break;
     case SPREAD:
         exponent = exponent_near(f, (int)draw(rng, 2u * (unsigned)binades + 1) - binades);

@@ -140,6 +140,8 @@ static bool key_line(pg_str key, pg_str rest, ptx_case *c, data_target *target)
     copy_name(p->name, pg_str_word(&rest));
     if (pg_str_is(key, "map")) {
         p->is_map = true;
+        for (int i = 0; i < 5; i++)
+            p->element_strides[i] = 1;
         for (pg_str w = pg_str_word(&rest); w.n; w = pg_str_word(&rest)) {
             char word[PTX_CASE_NAME];
             copy_name(word, w);

@@ -76,7 +76,8 @@ struct pg_driver;
 const struct pg_driver *ptx_case_open_gpu(char *message, size_t size);
 /* Runs a case there, from its assembled cubin; the buffers then hold what the GPU left in them. False with a message
  * when the driver refuses or the kernel fails: the context may then be lost. */
-bool ptx_case_launch(ptx_case *c, const struct pg_driver *driver, const void *cubin, char *message, size_t size);
+bool ptx_case_launch(ptx_case *c, const struct pg_driver *driver, const void *cubin, char *message,
+                     size_t size);
 
 /* Writes the case to a file, with what its buffers hold now as the expected data. False: errno says why. */
 bool ptx_case_write(const ptx_case *c, const char *path);

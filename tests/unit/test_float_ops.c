@@ -187,7 +187,7 @@ static void nan_flush_and_clamp(void **state)
     assert_int_equal(pg_f32_sub(0, one, sat), 0);
     assert_int_equal(pg_f32_add(nan, one, sat), 0);
     assert_int_equal(pg_f64_add(0x7ff0000000000001u, 0x7ff8000000000002u, PG_ROUND_RN),
-                     0x7ff8000000000001u);
+                     0x7ff8000000000002u);
     assert_int_equal(pg_f64_sub(0x3ff0000000000000u, 0x7ff8000000000002u, PG_ROUND_RN),
                      0x7ff8000000000002u);
     assert_int_equal(pg_f64_mul(0x7ff0000000000000u, 0, PG_ROUND_RZ), 0xfff8000000000000u);

@@ -157,7 +157,8 @@ static uint32_t model_round(const pg_mma_tile *t, exact sum, bool low_precision)
 {
     if (t->result == PG_MMA_D_F16) {
         const pg_encode_mode rn = {.round = PG_ROUND_RN};
-        return (uint32_t)pg_encode(PG_FMT_F16, exact_to_double(sum), rn);
+        const uint32_t bits = (uint32_t)pg_encode(PG_FMT_F16, exact_to_double(sum), rn);
+        return bits == 0x8000 ? 0 : bits; /* never -0 */
     }
     if (exact_sign(&sum) == 0)
         return 0;
@@ -166,7 +167,7 @@ static uint32_t model_round(const pg_mma_tile *t, exact sum, bool low_precision)
     if (top > 127)
         return exact_sign(&sum) < 0 ? 0xff800000u : 0x7f800000u;
     const double v = exact_to_double(cut);
-    return v == 0 && exact_sign(&sum) < 0 ? 0x80000000u : pg_bits_of_f32((float)v);
+    return v == 0 ? 0 : pg_bits_of_f32((float)v); /* never -0 */
 }
 
 static uint32_t model(const pg_mma_tile *t, uint32_t row, uint32_t col)
@@ -179,7 +180,7 @@ static uint32_t model(const pg_mma_tile *t, uint32_t row, uint32_t col)
     const int a_min = 1 - pg_formats[formats[t->a_type]].bias,
               b_min = 1 - pg_formats[formats[t->b_type]].bias;
     double products[32], special = isfinite(c) ? 0 : c;
-    int exponents[32], largest = c == 0 ? -126 : model_exponent(c, half ? -14 : -126);
+    int exponents[32], largest = model_exponent(c, half ? -14 : -126);
     for (uint32_t k = 0; k < t->k; k++) {
         const double a = get(t->a, t->a_type, row * t->k + k),
                      b = get(t->b, t->b_type, col * t->k + k);

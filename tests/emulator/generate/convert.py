@@ -155,13 +155,25 @@ def signed_word(v, t):
     return int_value(t, v)
 
 
+def converted_nan(to, source, a):
+    """From and to f64 the sign and the upper payload bits stay, quieted; bf16 becomes f32 by a shift."""
+    if (to, source) == (n.F32, n.BF16):
+        return a << 16
+    if n.F64 not in (to, source):
+        return to.nan
+    payload, up = a & (1 << source.man) - 1, to.man - source.man
+    payload = payload << up if up >= 0 else payload >> -up
+    return (to.sign_bit if a & source.sign_bit else 0) | to.inf | 1 << to.man - 1 | payload
+
+
 def convert(to, source, a, mode, ftz=False, sat=False, satfinite=False, relu=False):
-    if ftz and source is n.F32:
+    if ftz and source is n.F32 and to is not n.F16:  # the GPU rounds subnormals to f16 as they are
         a = n.flush(n.F32, a)
     kind, negative, value = source.decode(a)
     if kind == "n":
-        r = (a | 1 << 51 if source is n.F64 else 0x7FFFFFFFE0000000) if to is n.F64 else to.nan
-        return 0 if sat else r
+        if ftz and (to, source) == (n.F64, n.F32):
+            a = source.nan
+        return 0 if sat else converted_nan(to, source, a)
     if mode.endswith("i") and kind == "f":
         v = integral(value, negative, mode)
         value, mode = Fraction(abs(v)), "rn"
@@ -235,8 +247,8 @@ def half_pack_cases():
 
 def tf32(a, mode, satfinite=False, relu=False):
     kind, negative, value = n.F32.decode(a)
-    if kind == "n":
-        return 0x7FFFFFFF
+    if kind == "n":  # rna cuts the payload
+        return a & 0xFFFFE000 if mode == "rna" else 0x7FFFE000
     code = (
         n.TF32.inf if kind == "i" else n.TF32.encode(False, value, "rna" if mode == "rna" else mode)
     )

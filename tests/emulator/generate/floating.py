@@ -120,6 +120,11 @@ def f64_cases():
         x.write()
 
 
+def with_sign(fmt, a, result):
+    """abs and neg are additions to the GPU: of a NaN comes the NaN of an operation."""
+    return n.nan_of(fmt, a) if fmt.decode(a)[0] == "n" else result
+
+
 def simple_f32_f64_cases():
     """min, max, abs, neg, copysign, testp."""
     e = Elementwise(
@@ -146,8 +151,8 @@ def simple_f32_f64_cases():
     e.op("min.f64 $, %0, %1;", 8, lambda a, b: n.minmax(n.F64, a, b, False))
     e.op("max.f64 $, %0, %1;", 8, lambda a, b: n.minmax(n.F64, a, b, True))
     e.op("copysign.f64 $, %0, %1;", 8, lambda a, b: (a & 1 << 63) | (b & ~(1 << 63)))
-    e.op("abs.f64 $, %0;", 8, lambda a, b: a & ~(1 << 63))
-    e.op("neg.f64 $, %0;", 8, lambda a, b: a ^ 1 << 63)
+    e.op("abs.f64 $, %0;", 8, lambda a, b: with_sign(n.F64, a, a & ~(1 << 63)))
+    e.op("neg.f64 $, %0;", 8, lambda a, b: with_sign(n.F64, a, a ^ 1 << 63))
     e.write()
     e = Elementwise(
         "sign_f32",
@@ -155,10 +160,10 @@ def simple_f32_f64_cases():
         n.float_inputs(n.F32, 2, COUNT, "sign"),
         (4, 4),
     )
-    e.op("abs.f32 $, %0;", 4, lambda a, b: a & 0x7FFFFFFF)
-    e.op("neg.f32 $, %0;", 4, lambda a, b: a ^ 0x80000000)
-    e.op("abs.ftz.f32 $, %0;", 4, lambda a, b: n.flush(n.F32, a) & 0x7FFFFFFF)
-    e.op("neg.ftz.f32 $, %0;", 4, lambda a, b: n.flush(n.F32, a) ^ 0x80000000)
+    e.op("abs.f32 $, %0;", 4, lambda a, b: with_sign(n.F32, a, a & 0x7FFFFFFF))
+    e.op("neg.f32 $, %0;", 4, lambda a, b: with_sign(n.F32, a, a ^ 0x80000000))
+    e.op("abs.ftz.f32 $, %0;", 4, lambda a, b: with_sign(n.F32, a, n.flush(n.F32, a) & 0x7FFFFFFF))
+    e.op("neg.ftz.f32 $, %0;", 4, lambda a, b: with_sign(n.F32, a, n.flush(n.F32, a) ^ 0x80000000))
     e.op("copysign.f32 $, %0, %1;", 4, lambda a, b: (a & 0x80000000) | (b & 0x7FFFFFFF))
     e.write()
 
@@ -177,7 +182,7 @@ def testp_cases():
             "number": lambda a, f=fmt: f.decode(a)[0] != "n",
             "notanumber": lambda a, f=fmt: f.decode(a)[0] == "n",
             "normal": lambda a, f=fmt: f.decode(a)[0] == "f"
-            and f.decode(a)[2] >= f.magnitude(1 << f.man),
+            and not subnormal(a),  # zero counts as normal
             "subnormal": subnormal,
         }
         for name, test in tests.items():
@@ -304,8 +309,8 @@ def half_forms(fmt):
                         fmt, a, b, *k
                     )
                     yield f"{name}{ftz}{nan}{xorsign}", 2, half_rule(fmt, rule, ftz=bool(ftz))
-    yield "neg", 1, lambda a: a ^ 0x8000
-    yield "abs", 1, lambda a: a & 0x7FFF
+    yield "neg", 1, lambda a: with_sign(fmt, a, a ^ 0x8000)
+    yield "abs", 1, lambda a: with_sign(fmt, a, a & 0x7FFF)
 
 
 def half_cases():

@@ -68,7 +68,7 @@ def dot(fa, fb, a, b, c, fc, negate, fraction, low_precision):
         return fc.nan
     if plus or minus:
         return fc.inf | (fc.sign_bit if minus else 0)
-    largest = max([ec if sc else -126] + [e for _, e, _ in terms])
+    largest = max(([ec] if sc else []) + [e for _, e, _ in terms], default=0)
     total = cut(sc, largest - ec + fc.man - fraction)
     total += sum(cut(s, largest - e + man - fraction) for s, e, man in terms)
     return finish(fc, total, largest - fraction, low_precision)
@@ -77,7 +77,8 @@ def dot(fa, fb, a, b, c, fc, negate, fraction, low_precision):
 def finish(fc, total, exponent, low_precision):
     """total * 2^exponent: to nearest even as f16, towards zero as f32 (13 fraction bits in low precision)."""
     if fc is n.F16:
-        return n.F16.encode(total < 0, n.Fraction(abs(total)) * n.Fraction(2) ** exponent, "rn")
+        code = n.F16.encode(total < 0, n.Fraction(abs(total)) * n.Fraction(2) ** exponent, "rn")
+        return 0 if code == n.F16.sign_bit else code  # never -0
     sign, magnitude = (n.F32.sign_bit if total < 0 else 0), abs(total)
     top = magnitude.bit_length() - 1 + exponent
     if total == 0 or top > 127:
@@ -85,6 +86,8 @@ def finish(fc, total, exponent, low_precision):
     code = cut(magnitude, max(top, -126) - 23 - exponent)
     if low_precision:
         code &= ~0x3FF
+    if not code:
+        return 0
     return sign | code + ((top + 126) << 23 if top >= -126 else 0)
 
 
@@ -138,6 +141,14 @@ def accumulator(rng, fmt, flavour):
     return sign | rng.randrange(top + (flavour == "any")) << fmt.man | man
 
 
+def widen(t, code):
+    """fp8 as f16."""
+    kind, negative, value = FORMATS[t].decode(code)
+    if kind == "n":
+        return n.F16.nan
+    return (n.F16.inf if kind == "i" else n.F16.encode(False, value)) | negative << 15
+
+
 class Product:
     """A (m x k), B (n x k), C (m x n) as codes, and the D that the model gives."""
 
@@ -166,6 +177,8 @@ class Product:
             for x, y in zip(a, b):
                 c = n.fma(n.F64, x, y, c)
             return c
+        if BITS[self.ta] == 8 and not o.get("low_precision"):
+            return self.fp8_output(a, b, c)
         fc = n.F16 if self.td == "f16" else n.F32
         low = o.get("low_precision", False)
         return dot(
@@ -179,6 +192,16 @@ class Product:
             13 if low else 25,
             low,
         )
+
+    def fp8_output(self, a, b, c):
+        """mma.sync on Hopper: widened to f16, one step for the lower pair of every register and one for
+        the upper, C added last as f32."""
+        total = 0
+        for pair in (0, 2):
+            ks = [k for k in range(len(a)) if k % 4 // 2 * 2 == pair]
+            x, y = [widen(self.ta, a[k]) for k in ks], [widen(self.tb, b[k]) for k in ks]
+            total = dot(n.F16, n.F16, x, y, total, n.F32, False, 25, False)
+        return n.add(n.F32, total, c)
 
     def d(self, k_step=None, zero_c=False):
         """All outputs; k_step: one instruction for every k_step of K, in order."""

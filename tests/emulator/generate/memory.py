@@ -319,7 +319,7 @@ def values(t, count, seed):
     rng = random.Random(f"{t} {seed}")
     if t in ("f32", "f64", "f16", "bf16"):
         fmt = n.FLOATS[t]
-        rows = n.float_inputs(fmt, 1, count, seed)
+        rows = n.float_inputs(fmt, 1, count, seed)[:count]
         # no NaN: which payload an atomic keeps is not defined
         return [r[0] if fmt.decode(r[0])[0] != "n" else fmt.bias << fmt.man for r in rows]
     if t.endswith("x2"):
@@ -352,14 +352,6 @@ def atomic_case(space, op, t):
     rule = lambda a, b: atomic(op, t, a, b)
     if space == "shared" and op == "add":
         rule = float_add_in_shared(t)
-    if t == "f32":  # where shared and global differ is tested apart
-        keep = lambda v: v if v >> 23 & 0xFF else v & 0x80000000
-        old, x = [keep(v) for v in old], [keep(v) for v in x]
-        tiny = [n.F32.decode(rule(a, b)) for a, b in zip(old, x)]
-        old = [
-            0x3F800000 if k == "f" and 0 < v < n.F32.magnitude(1 << 23) else a
-            for a, (k, _, v) in zip(old, tiny)
-        ]
     after = [rule(a, b) for a, b in zip(old, x)]
     half = ".noftz" if t in ("f16", "f16x2", "bf16", "bf16x2") else ""
     dot = "" if space == "generic" else "." + space

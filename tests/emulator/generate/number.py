@@ -88,7 +88,7 @@ def saturate(fmt, bits):
 
 
 def nan_of(fmt, *operands):
-    """The NaN of an operation: canonical, except that f64 keeps the first NaN operand, quieted."""
+    """The NaN of an operation: canonical, except that f64 keeps the first NaN here, quieted."""
     if fmt is F64:
         for x in operands:
             if F64.decode(x)[0] == "n":
@@ -107,7 +107,7 @@ def signed(x):
 def fma(fmt, a, b, c, mode="rn"):
     x, y, z = fmt.decode(a), fmt.decode(b), fmt.decode(c)
     if "n" in (x[0], y[0], z[0]):
-        return nan_of(fmt, a, b, c)
+        return nan_of(fmt, b, c, a)
     negative = x[1] != y[1]
     if "i" in (x[0], y[0]):
         zero = (x[0] == "f" and x[2] == 0) or (y[0] == "f" and y[2] == 0)
@@ -126,7 +126,7 @@ def fma(fmt, a, b, c, mode="rn"):
 def add(fmt, a, b, mode="rn"):
     x, y = fmt.decode(a), fmt.decode(b)
     if "n" in (x[0], y[0]):
-        return nan_of(fmt, a, b)
+        return nan_of(fmt, b, a)
     if "i" in (x[0], y[0]):
         if x[0] == y[0] and x[1] != y[1]:
             return nan_of(fmt)
@@ -138,14 +138,14 @@ def add(fmt, a, b, mode="rn"):
 
 def sub(fmt, a, b, mode="rn"):
     if fmt.decode(b)[0] == "n":
-        return nan_of(fmt, a, b)
+        return nan_of(fmt, b, a)
     return add(fmt, a, b ^ fmt.sign_bit, mode)
 
 
 def mul(fmt, a, b, mode="rn"):
     x, y = fmt.decode(a), fmt.decode(b)
     if "n" in (x[0], y[0]):
-        return nan_of(fmt, a, b)
+        return nan_of(fmt, b, a)
     negative = x[1] != y[1]
     if "i" in (x[0], y[0]):
         if (x[0] == "f" and x[2] == 0) or (y[0] == "f" and y[2] == 0):
@@ -199,7 +199,7 @@ def minmax(fmt, a, b, largest, nan=False, xorsign=False):
     sign = (a ^ b) & fmt.sign_bit if xorsign else 0
     if na or nb:
         if nan or (na and nb):
-            return nan_of(fmt, a, b)
+            return nan_of(fmt, b, a)
         other = b if na else a
         return other & (fmt.sign_bit - 1) | sign if xorsign else other
     if xorsign:
@@ -241,8 +241,22 @@ def edge_floats(fmt):
     return [c | s for c in codes for s in (0, fmt.sign_bit)]
 
 
+def nan_rows(fmt, operands):
+    """NaN with payloads in every operand, alone and together: which one comes out, and how much of it."""
+    one, ones = fmt.bias << fmt.man, (1 << fmt.man) - 1
+    quiet = fmt.inf | 1 << fmt.man - 1 | 0x5555555555555 & ones >> 1
+    signaling = fmt.inf | 0x3333333333333 & ones >> 1
+    nans = [quiet, quiet | fmt.sign_bit, signaling, signaling | fmt.sign_bit]
+    rows = [tuple(x if i == k else one for k in range(operands)) for i in range(operands) for x in nans]
+    if operands > 1:
+        rows += [tuple(nans[(i + 3 * k) % 4] for k in range(operands)) for i in range(4)]
+    if operands > 2:
+        rows += [tuple(one if k == i else nans[i ^ k] for k in range(operands)) for i in range(operands)]
+    return rows
+
+
 def float_inputs(fmt, operands, count, seed):
-    """`count` tuples: every edge in every position, and pairs that cancel, overlap and overflow."""
+    """`count` tuples: every edge in every position, and pairs that cancel, overlap and overflow. Then NaN."""
     rng = random.Random(f"{fmt.name} {operands} {seed}")
     edges, rows = edge_floats(fmt), []
 
@@ -262,7 +276,7 @@ def float_inputs(fmt, operands, count, seed):
         elif operands > 1 and i % 5 == 0:
             row[1] = row[0] ^ fmt.sign_bit ^ rng.choice((0, 1, 2))
         rows.append(tuple(row))
-    return rows
+    return rows + nan_rows(fmt, operands)
 
 
 def int_inputs(bits, operands, count, seed):
