@@ -1,11 +1,12 @@
 /* ptxgen cache: finds the action and opens the folder for it. */
 #include "ptxgen_cache.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const struct {
     const char *name;
@@ -17,6 +18,7 @@ static const struct {
      "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]"},
     {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin]"},
     {"stats", cache_stats, 0, 0, ""},
+    {"du", cache_du, 0, 0, ""},
     {"path", cache_path, 0, 0, ""},
     {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]"},
     {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]"},
@@ -63,18 +65,64 @@ bool cache_parse_bytes(const char *text, uint64_t *bytes)
     return parse_scaled(text, "KMG", factors, bytes);
 }
 
-ptxgen_status cli_open_cache(const cli_settings *set, ptxgen_cache **out, ptxgen_error *err)
+bool cache_say_state(ptxgen_cache *cache, uint64_t entries)
+{
+    const char *fault = ptxgen_cache_pack_fault(cache);
+    if (fault[0])
+        cli_say("%s %s: %llu entries were recovered", ptxgen_cache_path(cache), fault,
+                (unsigned long long)entries);
+    else if (entries == 0)
+        cli_say("empty cache");
+    return fault[0] == '\0';
+}
+
+const char *cache_why_none(const cli_settings *set)
+{
+    const char *use = getenv("PTXGEN_CACHE"), *dir = getenv("PTXGEN_CACHE_DIR");
+    if (set->cache_dir)
+        return "--cache-dir \"\" is memory only: name a folder";
+    if (use && strcmp(use, "off") == 0)
+        return "PTXGEN_CACHE=off is in the environment: unset it, or name a folder with "
+               "--cache-dir";
+    if (dir && dir[0] == '\0')
+        return "PTXGEN_CACHE_DIR is set and empty: set it to a folder";
+    return "neither XDG_CACHE_HOME nor HOME is an absolute path: set PTXGEN_CACHE_DIR to a folder";
+}
+
+/* The folder or pack of --cache-dir. `make`: as every command that compiles would. */
+static ptxgen_status named_cache(const cli_settings *set, bool make, char path[PATH_MAX],
+                                 ptxgen_error *err)
+{
+    char file[PATH_MAX];
+    struct stat s;
+    const ptxgen_status status = cli_absolute_path(set->cache_dir, path, PATH_MAX, err);
+    if (status != PTXGEN_OK)
+        return status;
+    if (lstat(path, &s) != 0 && !make)
+        return cli_fail(err, PTXGEN_EMISSING, "%s %s%s", path,
+                        errno == ENOENT ? "does not exist" : "cannot be used: ",
+                        errno == ENOENT ? "" : strerror(errno));
+    /* A pack may be named through a link: its content decides, not where it is. */
+    if (stat(path, &s) == 0 && S_ISREG(s.st_mode) && realpath(path, file))
+        snprintf(path, PATH_MAX, "%s", file);
+    return PTXGEN_OK;
+}
+
+ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **out,
+                             ptxgen_error *err)
 {
     char path[PATH_MAX];
     *out = NULL;
     if (set->cache_dir && set->cache_dir[0] == '\0')
         return cli_fail(err, PTXGEN_EINVAL,
                         "--cache-dir \"\" is memory only; there is nothing to look at");
-    if (set->cache_dir && realpath(set->cache_dir, path) == NULL)
-        return cli_fail(err, PTXGEN_EMISSING, "%s does not exist", set->cache_dir);
-    if (!set->cache_dir) {
+    if (set->cache_dir) {
+        const ptxgen_status status = named_cache(set, make, path, err);
+        if (status != PTXGEN_OK)
+            return status;
+    } else {
         ptxgen *ctx;
-        ptxgen_status status = cli_context(set, &ctx, err);
+        const ptxgen_status status = cli_context(set, &ctx, err);
         if (status != PTXGEN_OK)
             return status;
         ptxgen_cache_info info = {.size = sizeof info};
@@ -82,11 +130,10 @@ ptxgen_status cli_open_cache(const cli_settings *set, ptxgen_cache **out, ptxgen
         snprintf(path, sizeof path, "%s", info.dir);
         ptxgen_destroy(ctx);
         if (path[0] == '\0')
-            return cli_fail(err, PTXGEN_EMISSING,
-                            "there is no cache folder (PTXGEN_CACHE=off, or no home): name one "
-                            "with --cache-dir");
+            return cli_fail(err, PTXGEN_EMISSING, "there is no cache folder: %s",
+                            cache_why_none(set));
     }
-    const ptxgen_cache_options options = {.size = sizeof options};
+    const ptxgen_cache_options options = {.size = sizeof options, .create = make};
     return ptxgen_cache_open(path, &options, out, err);
 }
 
@@ -110,7 +157,8 @@ static int run(const cli_args *args)
                                actions[a].needs[0] ? " " : "", actions[a].needs);
     ptxgen_error err = {0};
     cache_action action = {.args = args};
-    if (cli_open_cache(&args->set, &action.cache, &err) != PTXGEN_OK)
+    if (cli_open_cache(&args->set, actions[a].run == cache_import, &action.cache, &err) !=
+        PTXGEN_OK)
         return cli_report(&args->set, &err);
     const int code = actions[a].run(&action);
     ptxgen_cache_close(action.cache);
@@ -119,7 +167,7 @@ static int run(const cli_args *args)
 
 const cli_command cli_cache = {
     .name = "cache",
-    .usage = "ls|show|why|stats|path|verify|clear|prune|export|import ...",
+    .usage = "ls|show|why|stats|du|path|verify|clear|prune|export|import ...",
     .summary = "look into the kernel cache, check it, keep it small",
     .text = "ls [family=NAME] [arch=ARCH] [older=AGE] [newer=AGE]\n"
             "   [sort=used|created|size|family]      list the entries\n"
@@ -127,6 +175,7 @@ const cli_command cli_cache = {
             "why FAMILY [name=value ...]             is it there? else what differs in the\n"
             "                                        nearest entry's key\n"
             "stats                                   entries, bytes, hits and misses\n"
+            "du                                      bytes by family and architecture\n"
             "path                                    where it is\n"
             "verify [ENTRY] [--recompile]            checksums; or compare with a fresh build\n"
             "clear                                   remove everything\n"
@@ -134,8 +183,9 @@ const cli_command cli_cache = {
             "                                        remove what was unused longest\n"
             "export FILE [family=NAME] [arch=ARCH]   pack entries into one file\n"
             "import FILE                             take them in from one\n"
-            "ENTRY: the first digits of an entry's name. AGE: 90s, 5m, 12h, 30d. SIZE:\n"
-            "64K, 10M, 2G. --cache-dir may name a folder or an exported file.\n",
+            "ENTRY: the first digits of an entry's name, at least 4. AGE: 90s, 5m, 12h, 30d.\n"
+            "SIZE: 64K, 10M, 2G. --cache-dir may name a folder or an exported file.\n"
+            "A pack that is cut short, or a damaged or different entry: exit code 1.\n",
     .examples = "  ptxgen cache ls sort=size\n"
                 "  ptxgen cache why scatter_add n=512 dtype=bf16\n"
                 "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",

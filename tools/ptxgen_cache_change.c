@@ -2,30 +2,39 @@
 #include "ptxgen_cache.h"
 #include "ptxgen_progress.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+/* A key is a few hundred bytes. */
+enum { KEY_MAX = 16384 };
 
 /* ---- verify ------------------------------------------------------------------------------------ */
 
 typedef struct verifying {
     const cli_settings *set;
-    ptxgen *ctx; /* of --recompile */
-    cJSON *bad;  /* NULL without --json */
+    ptxgen *ctx;           /* of --recompile */
+    cJSON *bad;            /* NULL without --json */
+    uint64_t incomparable; /* made by another assembler or version: says nothing against them */
 } verifying;
 
-static bool report_bad(void *user, const ptxgen_cache_record *r)
+static void add_finding(verifying *v, const ptxgen_cache_record *r, const char *name,
+                        const char *text)
 {
-    verifying *v = user;
     if (v->bad) {
         cJSON *o = cJSON_CreateObject();
         cJSON_AddStringToObject(o, "hash", r->hash);
-        cJSON_AddStringToObject(o, "fault", r->fault);
+        cJSON_AddStringToObject(o, name, text);
         cJSON_AddItemToArray(v->bad, o);
     } else {
-        printf("%.12s  %s\n", r->hash, r->fault);
+        printf("%.12s  %s\n", r->hash, text);
     }
+}
+
+static bool report_bad(void *user, const ptxgen_cache_record *r)
+{
+    add_finding(user, r, "fault", r->fault);
     return true;
 }
 
@@ -42,40 +51,77 @@ static bool key_line(const char *key, const char *name, char *out, size_t size)
     return false;
 }
 
+/* Whether this machine's assembler and generator would make the entry, by its key; if not, notes it
+ * and says why. */
+static bool comparable(verifying *v, const ptxgen_cache_record *r)
+{
+    ptxgen_error err = {0};
+    char *key = cli_calloc(KEY_MAX, 1), old[128], fresh[128];
+    char *why = NULL;
+    if (ptxgen_key(v->ctx, r->family, r->params, key, KEY_MAX, &err) != PTXGEN_OK)
+        why = cli_format("not comparable: cannot be built here: %s", err.message);
+    else if (strcmp(key, r->key) == 0)
+        why = NULL;
+    else if (key_line(r->key, "generator", old, sizeof old) &&
+             key_line(key, "generator", fresh, sizeof fresh) && strcmp(old, fresh) != 0)
+        why = cli_format("not comparable: written by another version of ptxgen");
+    else
+        why = cli_format("not comparable: made by another assembler (%s)", r->assembler);
+    if (why) {
+        v->incomparable++;
+        add_finding(v, r, "note", why);
+    }
+    free(key);
+    const bool same_key = why == NULL;
+    free(why);
+    return same_key;
+}
+
 /* An entry is right when a fresh build with the same assembler has the same PTX and the same cubin. */
 static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, size_t why_size)
 {
     verifying *v = user;
     ptxgen_error err = {0};
     ptxgen_kernel *kernel = NULL;
-    char old[128], fresh[128];
-    if (r->status != PTXGEN_OK)
+    if (r->status != PTXGEN_OK || !comparable(v, r))
         return true;
     if (ptxgen_compile(v->ctx, r->family, r->params, &kernel, &err) != PTXGEN_OK) {
-        snprintf(why, why_size, "cannot be built here: %.200s", err.message);
+        snprintf(why, why_size, "cannot be built any more: %.200s", err.message);
         return false;
     }
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_kernel_describe(kernel, &info);
     bool same = false;
-    if (strcmp(info.key, r->key) != 0) {
-        const bool generator = key_line(r->key, "generator", old, sizeof old) &&
-                               key_line(info.key, "generator", fresh, sizeof fresh) &&
-                               strcmp(old, fresh) != 0;
-        snprintf(why, why_size,
-                 generator ? "written by another version of ptxgen: not comparable"
-                           : "made by another assembler (%.100s): not comparable",
-                 r->assembler);
-    } else if (info.ptx_size != r->ptx_size || memcmp(info.ptx, r->ptx, r->ptx_size) != 0) {
+    if (info.ptx_size != r->ptx_size || memcmp(info.ptx, r->ptx, r->ptx_size) != 0)
         snprintf(why, why_size, "its PTX differs from a fresh build's");
-    } else if (info.cubin_size != r->cubin_size ||
-               memcmp(info.cubin, r->cubin, r->cubin_size) != 0) {
+    else if (info.cubin_size != r->cubin_size || memcmp(info.cubin, r->cubin, r->cubin_size) != 0)
         snprintf(why, why_size, "its cubin differs from a fresh build's");
-    } else {
+    else
         same = true;
-    }
     ptxgen_kernel_unref(kernel);
     return same;
+}
+
+static void print_checked(const cache_action *a, const verifying *v,
+                          const ptxgen_cache_check_result *r)
+{
+    if (v->bad) {
+        cJSON *root = cJSON_CreateObject();
+        cli_json_integer(root, "checked", (int64_t)r->checked);
+        cli_json_integer(root, "damaged", (int64_t)r->damaged);
+        cli_json_integer(root, "different", (int64_t)r->different);
+        cli_json_integer(root, "not_comparable", (int64_t)v->incomparable);
+        cJSON_AddStringToObject(root, "pack_fault", ptxgen_cache_pack_fault(a->cache));
+        cJSON_AddItemToObject(root, "entries", v->bad);
+        cli_json_print(root);
+        return;
+    }
+    printf("%llu entries checked, %llu damaged", (unsigned long long)r->checked,
+           (unsigned long long)r->damaged);
+    if (v->ctx)
+        printf(", %llu different from a fresh build, %llu not comparable",
+               (unsigned long long)r->different, (unsigned long long)v->incomparable);
+    putchar('\n');
 }
 
 int cache_verify(const cache_action *a)
@@ -94,95 +140,28 @@ int cache_verify(const cache_action *a)
     if (status == PTXGEN_OK)
         status = ptxgen_cache_verify(a->cache, a->args->count > 1 ? a->args->words[1] : NULL,
                                      &check, &result, &err);
-    ptxgen_destroy(v.ctx);
-    if (status != PTXGEN_OK) {
+    if (status == PTXGEN_OK)
+        print_checked(a, &v, &result);
+    else
         cJSON_Delete(v.bad);
+    ptxgen_destroy(v.ctx);
+    if (status != PTXGEN_OK)
         return cli_report(set, &err);
-    }
-    if (v.bad) {
-        cJSON *root = cJSON_CreateObject();
-        cli_json_integer(root, "checked", (int64_t)result.checked);
-        cli_json_integer(root, "damaged", (int64_t)result.damaged);
-        cli_json_integer(root, "different", (int64_t)result.different);
-        cJSON_AddItemToObject(root, "entries", v.bad);
-        cli_json_print(root);
-    } else {
-        printf("%llu entries checked, %llu damaged, %llu different from a fresh build\n",
-               (unsigned long long)result.checked, (unsigned long long)result.damaged,
-               (unsigned long long)result.different);
-    }
-    return result.damaged + result.different > 0 ? CLI_NO : CLI_OK;
+    const bool pack_damaged = ptxgen_cache_pack_fault(a->cache)[0] != '\0';
+    const bool whole =
+        cache_say_state(a->cache, result.checked - (pack_damaged ? result.damaged : 0));
+    return whole && result.damaged + result.different == 0 ? CLI_OK : CLI_NO;
 }
 
 /* ---- clear, prune ------------------------------------------------------------------------------ */
 
-/* What a dry run needs of each entry. */
-typedef struct candidate {
-    int64_t used;
-    uint64_t bytes;
-} candidate;
-
-typedef struct candidates {
-    candidate *all; /* owned */
-    size_t count, room;
-} candidates;
-
-static bool note_candidate(void *user, const ptxgen_cache_record *r)
-{
-    candidates *c = user;
-    if (c->count == c->room) {
-        const size_t room = c->room ? c->room * 2 : 256;
-        candidate *more = cli_calloc(room, sizeof *more);
-        if (c->count > 0)
-            memcpy(more, c->all, c->count * sizeof *more);
-        free(c->all);
-        c->all = more;
-        c->room = room;
-    }
-    c->all[c->count++] = (candidate){r->used, r->file_bytes};
-    return true;
-}
-
-static int longest_unused_first(const void *a, const void *b)
-{
-    const candidate *x = a, *y = b;
-    return (x->used > y->used) - (x->used < y->used);
-}
-
-/* What ptxgen_cache_prune would do, without doing it. */
-static ptxgen_status foresee(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
-                             ptxgen_cache_prune_result *out, ptxgen_error *err)
-{
-    candidates c = {0};
-    const int64_t now = (int64_t)time(NULL);
-    ptxgen_status status = ptxgen_cache_each(cache, note_candidate, &c, err);
-    *out = (ptxgen_cache_prune_result){.entries = c.count};
-    for (size_t i = 0; i < c.count; i++)
-        out->bytes += c.all[i].bytes;
-    if (c.count > 0)
-        qsort(c.all, c.count, sizeof *c.all, longest_unused_first);
-    for (size_t i = 0; i < c.count && status == PTXGEN_OK; i++) {
-        const bool old = rule->unused_for_s > 0 && c.all[i].used < now - rule->unused_for_s;
-        const bool over = (rule->max_bytes > 0 && out->bytes > rule->max_bytes) ||
-                          (rule->max_entries > 0 && out->entries > rule->max_entries);
-        if (!rule->everything && !old && !over)
-            break;
-        out->removed++;
-        out->removed_bytes += c.all[i].bytes;
-        out->entries--;
-        out->bytes -= c.all[i].bytes;
-    }
-    free(c.all);
-    return status;
-}
-
-static int prune_by(const cache_action *a, const ptxgen_cache_prune_rule *rule)
+static int prune_by(const cache_action *a, ptxgen_cache_prune_rule *rule)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
-    ptxgen_cache_prune_result r = {0};
-    ptxgen_status status = set->dry_run ? foresee(a->cache, rule, &r, &err)
-                                        : ptxgen_cache_prune(a->cache, rule, &r, &err);
+    ptxgen_cache_prune_result r;
+    rule->dry_run = set->dry_run;
+    const ptxgen_status status = ptxgen_cache_prune(a->cache, rule, &r, &err);
     if (status != PTXGEN_OK)
         return cli_report(set, &err);
     if (set->json) {
@@ -204,7 +183,7 @@ static int prune_by(const cache_action *a, const ptxgen_cache_prune_rule *rule)
 
 int cache_clear(const cache_action *a)
 {
-    const ptxgen_cache_prune_rule rule = {.size = sizeof rule, .everything = true};
+    ptxgen_cache_prune_rule rule = {.size = sizeof rule, .everything = true};
     return prune_by(a, &rule);
 }
 
@@ -251,6 +230,7 @@ static int print_transfer(const cli_settings *set, const char *verb, const ptxge
         cli_json_integer(root, "present", (int64_t)t->present);
         cli_json_integer(root, "damaged", (int64_t)t->damaged);
         cli_json_integer(root, "refused", (int64_t)t->refused);
+        cJSON_AddStringToObject(root, "pack_fault", t->pack_fault);
         cli_json_print(root);
     } else {
         printf(
@@ -259,7 +239,7 @@ static int print_transfer(const cli_settings *set, const char *verb, const ptxge
             (unsigned long long)t->present, (unsigned long long)t->damaged,
             (unsigned long long)t->refused);
     }
-    return CLI_OK;
+    return t->damaged > 0 || t->pack_fault[0] ? CLI_NO : CLI_OK;
 }
 
 int cache_export(const cache_action *a)
@@ -287,7 +267,12 @@ int cache_import(const cache_action *a)
 {
     ptxgen_error err = {0};
     ptxgen_cache_transfer t = {0};
-    if (ptxgen_cache_import(a->cache, a->args->words[1], &t, &err) != PTXGEN_OK)
+    char file[PATH_MAX]; /* the library follows no links; the user who names one means its target */
+    const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
+    if (ptxgen_cache_import(a->cache, pack, &t, &err) != PTXGEN_OK)
         return cli_report(&a->args->set, &err);
+    if (t.pack_fault[0])
+        cli_say("%s %s: %llu entries were recovered", a->args->words[1], t.pack_fault,
+                (unsigned long long)(t.copied + t.present + t.refused));
     return print_transfer(&a->args->set, "imported", &t);
 }

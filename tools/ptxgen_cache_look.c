@@ -24,6 +24,8 @@ typedef struct listing {
     int64_t used_before, used_after;
     line *lines; /* owned */
     size_t count, room;
+    uint64_t seen;    /* also those that were not wanted */
+    uint64_t damaged; /* of those that were */
 } listing;
 
 static bool wanted(const listing *l, const ptxgen_cache_record *r)
@@ -38,6 +40,7 @@ static bool wanted(const listing *l, const ptxgen_cache_record *r)
 static bool collect(void *user, const ptxgen_cache_record *r)
 {
     listing *l = user;
+    l->seen++;
     if (!wanted(l, r))
         return true;
     if (l->count == l->room) {
@@ -49,6 +52,7 @@ static bool collect(void *user, const ptxgen_cache_record *r)
         l->room = l->room ? l->room * 2 : 64;
     }
     line *n = &l->lines[l->count++];
+    l->damaged += r->fault[0] != '\0';
     *n = (line){.registers = -1, .used = r->used, .created = r->created, .bytes = r->file_bytes};
     snprintf(n->hash, sizeof n->hash, "%s", r->hash);
     snprintf(n->arch, sizeof n->arch, "%s",
@@ -181,7 +185,11 @@ int cache_ls(const cache_action *a)
         cJSON_Delete(l.lines[i].json);
     }
     free(l.lines);
-    return status == PTXGEN_OK ? CLI_OK : cli_report(&a->args->set, &err);
+    if (status != PTXGEN_OK)
+        return cli_report(&a->args->set, &err);
+    if (l.damaged > 0)
+        cli_say("%llu damaged", (unsigned long long)l.damaged);
+    return cache_say_state(a->cache, l.seen) && l.damaged == 0 ? CLI_OK : CLI_NO;
 }
 
 /* ---- show -------------------------------------------------------------------------------------- */
@@ -264,7 +272,7 @@ int cache_stats(const cache_action *a)
     }
     if (root)
         cli_json_print(root);
-    return CLI_OK;
+    return cache_say_state(a->cache, u.entries) ? CLI_OK : CLI_NO;
 }
 
 int cache_path(const cache_action *a)

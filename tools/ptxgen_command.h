@@ -84,6 +84,8 @@ int cli_exit_for(ptxgen_status);
 
 /* A context with the settings' cache folder, toolkit, assembler, device and log level; log lines go to
  * standard error. */
+/* A relative path means here what it means to a shell; the library takes absolute ones only. "" stays. */
+ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err);
 ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 
 /* Joins words[from..] with spaces into a new string ("name=value ..."). EINVAL when a word has no '='. */

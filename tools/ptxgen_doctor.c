@@ -1,10 +1,6 @@
 /* ptxgen doctor: what is here, what works, what does not and why. */
-#include "ptxgen_json.h"
+#include "ptxgen_cache.h"
 
-#include "ptxgen_command.h"
-
-#include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,47 +70,62 @@ static char *owner_name(uid_t uid)
     return who ? cli_format("%s", who->pw_name) : cli_format("user %u", (unsigned)uid);
 }
 
-/* A cache folder must belong to the user and be writable by nobody else: entries are loaded as code. */
-static void look_at_cache(findings *f, ptxgen *ctx)
+/* A folder that the library does not use: its own words, and what to do about them. */
+static void say_why_unused(findings *f, const char *dir)
+{
+    ptxgen_error err = {0};
+    ptxgen_cache *cache = NULL;
+    const ptxgen_cache_options options = {.size = sizeof options, .create = true};
+    const char *remedy = "Name another folder with PTXGEN_CACHE_DIR or --cache-dir";
+    struct stat s;
+    if (ptxgen_cache_open(dir, &options, &cache, &err) == PTXGEN_OK && ptxgen_cache_is_pack(cache))
+        add(f, "cache", BROKEN, cli_format("%s is a pack, which is read only. %s", dir, remedy));
+    else if (cache)
+        add(f, "cache", BROKEN, cli_format("%s was not usable a moment ago; try again", dir));
+    else if (lstat(dir, &s) == 0 && !S_ISDIR(s.st_mode) && !S_ISLNK(s.st_mode))
+        add(f, "cache", BROKEN, cli_format("%s is no folder. %s", dir, remedy));
+    else if (lstat(dir, &s) == 0 && S_ISDIR(s.st_mode)) {
+        char *owner = owner_name(s.st_uid);
+        add(f, "cache", BROKEN,
+            cli_format("%s (owner %s, mode %04o). %s", err.message, owner,
+                       (unsigned)s.st_mode & 07777, remedy));
+        free(owner);
+    } else
+        add(f, "cache", BROKEN, cli_format("%s. %s", err.message, remedy));
+    ptxgen_cache_close(cache);
+}
+
+/* Whether the folder is used is the library's decision; here it is only described. */
+static void look_at_cache(findings *f, const cli_settings *set, ptxgen *ctx)
 {
     ptxgen_cache_info info = {.size = sizeof info};
     ptxgen_cache_get_info(ctx, &info);
     struct stat s;
+    struct statvfs space;
     if (!info.dir || info.dir[0] == '\0') {
         add(f, "cache", MISSING,
-            cli_format(
-                "memory only: every process assembles anew. Set PTXGEN_CACHE_DIR to a folder"));
+            cli_format("memory only, every process assembles anew: %s", cache_why_none(set)));
         return;
     }
-    if (stat(info.dir, &s) != 0) {
-        add(f, "cache", BROKEN, cli_format("%s cannot be used: %s", info.dir, strerror(errno)));
+    if (!info.on_disk || stat(info.dir, &s) != 0) {
+        say_why_unused(f, info.dir);
         return;
     }
     char *owner = owner_name(s.st_uid);
     char *base =
         cli_format("%s, owner %s, mode %04o", info.dir, owner, (unsigned)s.st_mode & 07777);
-    struct statvfs space;
     const double free_gib = statvfs(info.dir, &space) == 0
                                 ? (double)space.f_bavail * (double)space.f_frsize / 0x1p30
                                 : -1;
-    if (!S_ISDIR(s.st_mode))
-        add(f, "cache", BROKEN, cli_format("%s is no folder; remove it", info.dir));
-    else if (s.st_uid != geteuid())
-        add(f, "cache", BROKEN,
-            cli_format("%s: not yours, so nothing in it is used. Set PTXGEN_CACHE_DIR to a folder "
-                       "of your own",
-                       base));
-    else if (s.st_mode & 022)
-        add(f, "cache", BROKEN,
-            cli_format("%s: others may write in it, so nothing in it is used. chmod go-w %s", base,
-                       info.dir));
-    else if (access(info.dir, W_OK | X_OK) != 0)
-        add(f, "cache", BROKEN,
-            cli_format("%s: not writable, so nothing is kept. chmod u+wx %s", base, info.dir));
-    else if (!info.on_disk)
-        add(f, "cache", BROKEN, cli_format("%s: not used; --log warning says why", base));
-    else
+    if (access(info.dir, W_OK | X_OK) == 0)
         add(f, "cache", WORKS, cli_format("%s, %.1f GiB free", base, free_gib));
+    else if (s.st_uid == geteuid())
+        add(f, "cache", BROKEN,
+            cli_format("%s: entries are read, but not writable, so nothing is kept. chmod u+wx %s",
+                       base, info.dir));
+    else
+        add(f, "cache", WORKS,
+            cli_format("%s: entries are read; it is not yours, so new kernels are not kept", base));
     free(base);
     free(owner);
 }
@@ -195,7 +206,7 @@ static int run(const cli_args *args)
         return cli_report(&args->set, &err);
     look_at_parts(&f, ctx);
     look_at_device(&f, ctx);
-    look_at_cache(&f, ctx);
+    look_at_cache(&f, &args->set, ctx);
     try_compile(&f, &args->set);
     int code = print(&args->set, &f); /* before the context goes: it owns the parts' names */
     ptxgen_destroy(ctx);

@@ -10,7 +10,8 @@
 #include <time.h>
 
 /* Opens the folder (or pack) of --cache-dir, else the one that the library would use. */
-ptxgen_status cli_open_cache(const cli_settings *, ptxgen_cache **out, ptxgen_error *err);
+ptxgen_status cli_open_cache(const cli_settings *, bool make, ptxgen_cache **out,
+                             ptxgen_error *err);
 
 /* "2026-11-29 16:40" in local time. */
 const char *cli_time_text(int64_t seconds, char *text, size_t size);

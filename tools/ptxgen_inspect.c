@@ -38,7 +38,7 @@ static int open_and_show(const cli_settings *set, const char *text)
 {
     ptxgen_error err = {0};
     ptxgen_cache *cache;
-    if (cli_open_cache(set, &cache, &err) != PTXGEN_OK)
+    if (cli_open_cache(set, false, &cache, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     int code = cli_show_entry(set, cache, text);
     ptxgen_cache_close(cache);
@@ -113,7 +113,7 @@ const cli_command cli_inspect = {
     .summary = "say what a cubin or a cache entry is",
     .text = "A cubin, ours or any other: its architecture with suffix, the tool that wrote it\n"
             "and its version, its kernels with registers, shared and local memory. A cache\n"
-            "entry (its file, or the first digits of its name): all that, its key, and\n"
+            "entry (its file, or at least 4 first digits of its name): all that, its key, and\n"
             "whether the cubin is what the key says (exit code 1 if not). -v adds the log.\n",
     .examples = "  ptxgen inspect kernel.cubin\n"
                 "  ptxgen inspect 3fa94c\n"

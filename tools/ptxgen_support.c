@@ -92,8 +92,7 @@ static void log_to_stderr(void *user, ptxgen_log_level level, const char *line)
             line);
 }
 
-/* The library takes absolute folders only; here a relative one means what it means to a shell. */
-static ptxgen_status absolute_folder(const char *path, char *out, size_t size, ptxgen_error *err)
+ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err)
 {
     char here[PATH_MAX] = "";
     if (path[0] != '/' && path[0] != '\0' && !getcwd(here, sizeof here))
@@ -108,7 +107,7 @@ ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *e
     char cache_dir[PATH_MAX];
     *out = NULL;
     if (set->cache_dir) {
-        ptxgen_status status = absolute_folder(set->cache_dir, cache_dir, sizeof cache_dir, err);
+        ptxgen_status status = cli_absolute_path(set->cache_dir, cache_dir, sizeof cache_dir, err);
         if (status != PTXGEN_OK)
             return status;
     }

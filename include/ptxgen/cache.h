@@ -30,7 +30,8 @@ typedef struct ptxgen_cache_options {
     void (*log)(void *user, ptxgen_log_level level, const char *line);
     void *user;
     ptxgen_log_level log_level;
-    bool create;    /* make the folder if it does not exist */
+    bool create;    /* make the folder if it does not exist; without, one with no entries yet is
+                     * empty and stays as it is */
     bool trust_any; /* also a folder that other users own or may write to */
 } ptxgen_cache_options;
 
@@ -42,6 +43,9 @@ PTXGEN_API ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_
 PTXGEN_API void ptxgen_cache_close(ptxgen_cache *cache); /* NULL is allowed */
 PTXGEN_API const char *ptxgen_cache_path(const ptxgen_cache *cache);
 PTXGEN_API bool ptxgen_cache_is_pack(const ptxgen_cache *cache);
+/* What is wrong with a pack as a whole, "is cut short ..." or "has a damaged index" (its entries were
+ * then found one after the other, as far as they are sound); "" when nothing is. Static storage. */
+PTXGEN_API const char *ptxgen_cache_pack_fault(const ptxgen_cache *cache);
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
@@ -123,7 +127,8 @@ typedef struct ptxgen_cache_prune_rule {
     bool everything;      /* empty the folder */
     int64_t unused_for_s; /* remove what was not used for so many seconds; 0: no such limit */
     uint64_t max_bytes;   /* then the longest unused until at most this stays; 0: no limit */
-    uint64_t max_entries; /* likewise */
+    uint64_t max_entries; /* likewise; of equal dates (exact to the hour) by the entries' names */
+    bool dry_run;         /* remove nothing: the result says what would be removed */
 } ptxgen_cache_prune_rule;
 
 typedef struct ptxgen_cache_prune_result {
@@ -147,9 +152,10 @@ PTXGEN_API bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_ca
 
 typedef struct ptxgen_cache_transfer {
     uint64_t copied, bytes;
-    uint64_t present; /* import: was there already, not replaced */
-    uint64_t damaged; /* left out */
-    uint64_t refused; /* export: by the filter; import: no room */
+    uint64_t present;       /* import: was there already, not replaced */
+    uint64_t damaged;       /* left out; of a pack without index those that were met */
+    uint64_t refused;       /* export: by the filter; import: no room */
+    const char *pack_fault; /* import: as ptxgen_cache_pack_fault */
 } ptxgen_cache_transfer;
 /* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed compiles
  * stay out. */

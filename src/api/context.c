@@ -20,7 +20,7 @@ const char *ptxgen_version(void)
 static const char *const assembler_words[] = {"auto",      "ptxas",  "nvptxcompiler",
                                               "nvjitlink", "driver", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
-static const char *const cache_words[] = {"auto", "on", "off", NULL};
+static const char *const cache_words[] = {"", "on", "off", NULL}; /* as the enum; "" is unset */
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
 
 /* The value of an environment variable that takes one of `words`; unset leaves *value alone. */
@@ -36,7 +36,7 @@ static ptxgen_status word_value(const char *variable, const char *text, const ch
             return PTXGEN_OK;
         }
         const size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", words[i]);
     }
     return pg_fail(err, PTXGEN_EINVAL, "%s=%.60s is not one of: %s", variable, text, list);
 }
@@ -131,7 +131,9 @@ ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_er
     pg_environment_read(&environment);
     PG_TRY(merge_environment(&c, &environment, err));
     if (c.cache_dir[0] && c.cache_dir[0] != '/')
-        return pg_fail(err, PTXGEN_EINVAL, "cache_dir \"%.200s\" is not an absolute path",
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "%s \"%.200s\" is not an absolute path: write it from / on",
+                       c.cache_dir == environment.cache_dir ? "PTXGEN_CACHE_DIR" : "cache_dir",
                        c.cache_dir);
 
     const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;

@@ -13,15 +13,15 @@ static const char *absolute(const char *path)
 }
 
 /* PTXGEN_CACHE_DIR, XDG_CACHE_HOME/ptxgen, HOME/.cache/ptxgen, the password entry's home;
- * a relative path is not followed, since it would mean another folder in every working directory. */
+ * a relative path is not followed, since it would mean another folder in every working directory:
+ * that of PTXGEN_CACHE_DIR is kept, for ptxgen_create to refuse. */
 static void find_cache_dir(char *out, size_t size)
 {
     const char *dir = secure_getenv("PTXGEN_CACHE_DIR");
     out[0] = 0;
     int n = 0;
     if (dir) {
-        if (absolute(dir))
-            n = snprintf(out, size, "%s", dir);
+        n = snprintf(out, size, "%s", dir);
     } else if ((dir = absolute(secure_getenv("XDG_CACHE_HOME")))) {
         n = snprintf(out, size, "%s/ptxgen", dir);
     } else if ((dir = absolute(secure_getenv("HOME")))) {

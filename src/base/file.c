@@ -308,7 +308,7 @@ int pg_file_make_path(const pg_files *files, const char *path)
     size_t n = strlen(path);
     if (n == 0 || n >= sizeof part || path[0] != '/')
         return -EINVAL;
-    int r = 0;
+    int r = 0, first = 0;
     for (size_t i = 1; i <= n; i++) {
         if (i < n && path[i] != '/')
             continue;
@@ -318,8 +318,10 @@ int pg_file_make_path(const pg_files *files, const char *path)
         /* A umask of 0777 would leave a folder that even its owner cannot enter. */
         if (r == 0)
             r = files->set_mode(files->user, AT_FDCWD, part, 0700);
+        if (first == 0 && r != -EEXIST)
+            first = r; /* the true reason: what follows fails because of it */
     }
-    return r == -EEXIST ? 0 : r;
+    return r == -EEXIST || r == 0 ? 0 : first;
 }
 
 void pg_file_unique_name(const char *prefix, char *out, size_t size)

@@ -69,13 +69,12 @@ static bool open_folder(pg_cache *cache)
 {
     if (cache->dir[0] != '/')
         return stay_off(cache, "the folder '%s' is not an absolute path", cache->dir);
-    int fault_errno = 0;
-    pg_folder_fault fault = pg_folder_open(&cache->folder, !cache->config.must_exist, &fault_errno);
-    if (fault == PG_FOLDER_IO)
-        return stay_off(cache, "the folder '%s' cannot be opened: %s", cache->dir,
-                        strerror(fault_errno));
-    if (fault != PG_FOLDER_OK)
-        return stay_off(cache, "the folder '%s' %s", cache->dir, pg_folder_fault_text(fault));
+    pg_folder_problem problem;
+    if (pg_folder_open(&cache->folder, !cache->config.must_exist, &problem) != PG_FOLDER_OK) {
+        char why[sizeof cache->off_reason];
+        pg_folder_describe(&cache->folder, &problem, why, sizeof why);
+        return stay_off(cache, "%s", why);
+    }
     cache->locks = (pg_locks){.files = cache->files,
                               .log = &cache->log,
                               .in_child = forget_parents_counts,
@@ -224,13 +223,13 @@ ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)
 {
     if (!cache->on)
         return PTXGEN_OK;
-    const pg_prune_rule everything = {0, 0, -1, -1};
+    const pg_prune_rule everything = {0, 0, -1, -1, false};
     pg_prune_result result;
     pg_cache_empty_quarantine(cache);
     int r = pg_space_prune(cache, &everything, CLEAR_WAIT_MS, &result);
     if (r == 0 && result.first_error == 0)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EIO, "cannot remove '%s' from the cache folder '%s': %s",
-                   result.first_error ? result.first_name : "v1", cache->dir,
+                   *result.first_name ? result.first_name : "v1", cache->dir,
                    strerror(result.first_error ? result.first_error : -r));
 }

@@ -88,6 +88,11 @@ bool ptxgen_cache_is_pack(const ptxgen_cache *cache)
     return cache->is_pack;
 }
 
+const char *ptxgen_cache_pack_fault(const ptxgen_cache *cache)
+{
+    return cache->is_pack ? pg_pack_fault_text(&cache->pack) : "";
+}
+
 ptxgen_status pg_admin_need_folder(const ptxgen_cache *cache, const char *what, ptxgen_error *err)
 {
     if (!cache->is_pack)
@@ -106,6 +111,7 @@ typedef struct naming {
     void *user;
     char hex[33];
     int error;
+    char error_shard[3];
     bool stopped;
 } naming;
 
@@ -137,13 +143,18 @@ static bool name_shard(void *arg, const char *shard)
     if (!is_hex(shard, 2) || (*n->prefix && strncmp(shard, n->prefix, n->prefix[1] ? 2 : 1) != 0))
         return true;
     int fd = pg_folder_open_shard(folder, shard);
-    if (fd < 0)
-        return true;
-    memcpy(n->hex, shard, 2);
-    int r = folder->files->list(folder->files->user, fd, name_leaf, n);
-    folder->files->close(folder->files->user, fd);
-    if (r < 0)
+    int r = fd;
+    if (fd >= 0) {
+        memcpy(n->hex, shard, 2);
+        r = folder->files->list(folder->files->user, fd, name_leaf, n);
+        folder->files->close(folder->files->user, fd);
+    } else if (pg_folder_has_none(fd)) {
+        r = 0;
+    }
+    if (r < 0) {
         n->error = r;
+        memcpy(n->error_shard, shard, sizeof n->error_shard);
+    }
     return r == 0 && !n->stopped;
 }
 
@@ -160,12 +171,12 @@ ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix,
         return PTXGEN_OK;
     }
     const pg_folder *folder = &cache->cache->folder;
-    int r = folder->files->list(folder->files->user, folder->entries, name_shard, &n);
+    int r = pg_folder_list(folder, name_shard, &n);
     if (r == 0)
         r = n.error;
     return r == 0 ? PTXGEN_OK
-                  : pg_fail(err, PTXGEN_EIO, "cannot list the cache folder '%s': %s", cache->path,
-                            strerror(-r));
+                  : pg_fail(err, PTXGEN_EIO, "cannot list the folder '%s/v1%s%s': %s", cache->path,
+                            *n.error_shard ? "/" : "", n.error_shard, strerror(-r));
 }
 
 /* ---- loading ---- */
@@ -230,7 +241,7 @@ static bool load_file(ptxgen_cache *cache, pg_admin_entry *out)
         return false;
     if (r < 0) {
         out->unreadable = r != -ELOOP;
-        out->record.fault = r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_TYPE) : "cannot be opened";
+        out->record.fault = r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_LINK) : "cannot be opened";
         return true;
     }
     out->record.file_bytes = file.stat.size;

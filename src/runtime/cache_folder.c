@@ -3,6 +3,7 @@
 #include "runtime/cache_folder.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@ const char *pg_folder_fault_text(pg_folder_fault fault)
         [PG_FOLDER_IO] = "cannot be opened",
         [PG_FOLDER_FOREIGN] = "belongs to another user",
         [PG_FOLDER_WRITABLE] = "can be written by other users (chmod go-w)",
-        [PG_FOLDER_TYPE] = "is a link or not of the expected type",
+        [PG_FOLDER_LINK] = "is a symbolic link, and links are not followed: name what it points to",
+        [PG_FOLDER_TYPE] = "is not of the expected type",
     };
     return texts[fault];
 }
@@ -67,75 +69,122 @@ static void write_tag(const pg_files *files, int root)
     files->close(files->user, fd);
 }
 
-static pg_folder_fault open_judged(const pg_folder *folder, int at, const char *name, int *fd,
-                                   int *fault_errno)
+/* A link to a folder: neither folder nor file itself, but a folder when it is passed through. */
+static bool is_link(const pg_files *files, int at, const char *name)
+{
+    char through[4096];
+    pg_file_stat st;
+    const int n = snprintf(through, sizeof through, "%s/.", name);
+    return n > 0 && (size_t)n < sizeof through && files->stat_at(files->user, at, name, &st) == 0 &&
+           st.type == PG_FILE_OTHER && files->stat_at(files->user, at, through, &st) == 0 &&
+           st.type == PG_FILE_FOLDER;
+}
+
+static bool fails(pg_folder_problem *p, pg_folder_fault fault, int error, const char *action)
+{
+    p->fault = fault;
+    p->error = error;
+    p->action = action;
+    return false;
+}
+
+static bool open_judged(const pg_folder *folder, int at, const char *name, int *fd,
+                        pg_folder_problem *p)
 {
     const pg_files *files = folder->files;
     *fd = files->open(files->user, at, name, OPEN_FOLDER, 0);
     if (*fd < 0) {
-        *fault_errno = -*fd;
+        const int error = -*fd;
         *fd = -1;
-        return *fault_errno == ELOOP || *fault_errno == ENOTDIR ? PG_FOLDER_TYPE : PG_FOLDER_IO;
+        if (error != ELOOP && error != ENOTDIR)
+            return fails(p, PG_FOLDER_IO, error, "opened");
+        return fails(p, is_link(files, at, name) ? PG_FOLDER_LINK : PG_FOLDER_TYPE, error,
+                     "opened");
     }
     pg_file_stat st;
     int r = files->stat(files->user, *fd, &st);
-    *fault_errno = r < 0 ? -r : 0;
     pg_folder_fault fault =
         r < 0 ? PG_FOLDER_IO : pg_folder_judge(&st, PG_FILE_FOLDER, folder->trust);
-    if (fault != PG_FOLDER_OK) {
-        files->close(files->user, *fd);
-        *fd = -1;
-    }
-    return fault;
+    if (fault == PG_FOLDER_OK)
+        return true;
+    files->close(files->user, *fd);
+    *fd = -1;
+    return fails(p, fault, r < 0 ? -r : 0, "opened");
 }
 
-static pg_folder_fault open_both(const pg_folder *folder, bool create, int *root, int *entries,
-                                 int *fault_errno)
+static bool open_root(const pg_folder *folder, bool create, int *root, pg_folder_problem *p)
 {
-    *root = *entries = -1;
-    pg_folder_fault fault = open_judged(folder, AT_FDCWD, folder->path, root, fault_errno);
-    if (fault == PG_FOLDER_IO && *fault_errno == ENOENT && create) {
-        int r = pg_file_make_path(folder->files, folder->path);
-        if (r < 0) {
-            *fault_errno = -r;
-            return PG_FOLDER_IO;
-        }
-        fault = open_judged(folder, AT_FDCWD, folder->path, root, fault_errno);
-    }
-    if (fault != PG_FOLDER_OK)
-        return fault;
-    fault = open_judged(folder, *root, "v1", entries, fault_errno);
-    if (fault == PG_FOLDER_IO && *fault_errno == ENOENT && create) {
-        write_tag(folder->files, *root);
-        int r = make_folder(folder->files, *root, "v1");
-        if (r < 0)
-            *fault_errno = -r;
-        else
-            fault = open_judged(folder, *root, "v1", entries, fault_errno);
-    }
-    if (fault != PG_FOLDER_OK) {
-        folder->files->close(folder->files->user, *root);
-        *root = -1;
-    }
-    return fault;
+    p->below = "";
+    if (open_judged(folder, AT_FDCWD, folder->path, root, p))
+        return true;
+    if (p->fault != PG_FOLDER_IO || p->error != ENOENT || !create)
+        return false;
+    int r = pg_file_make_path(folder->files, folder->path);
+    return r < 0 ? fails(p, PG_FOLDER_IO, -r, "made")
+                 : open_judged(folder, AT_FDCWD, folder->path, root, p);
 }
 
-pg_folder_fault pg_folder_open(pg_folder *folder, bool create, int *fault_errno)
+static bool open_entries(const pg_folder *folder, bool create, int root, int *entries,
+                         pg_folder_problem *p)
 {
-    return open_both(folder, create, &folder->root, &folder->entries, fault_errno);
+    p->below = "/v1";
+    if (open_judged(folder, root, "v1", entries, p))
+        return true;
+    if (p->fault != PG_FOLDER_IO || p->error != ENOENT)
+        return false;
+    if (!create)
+        return true;
+    write_tag(folder->files, root);
+    int r = make_folder(folder->files, root, "v1");
+    return r < 0 ? fails(p, PG_FOLDER_IO, -r, "made") : open_judged(folder, root, "v1", entries, p);
+}
+
+static bool open_both(const pg_folder *folder, bool create, int fds[2], pg_folder_problem *p)
+{
+    fds[0] = fds[1] = -1;
+    if (!open_root(folder, create, &fds[0], p))
+        return false;
+    if (open_entries(folder, create, fds[0], &fds[1], p))
+        return true;
+    folder->files->close(folder->files->user, fds[0]);
+    fds[0] = -1;
+    return false;
+}
+
+pg_folder_fault pg_folder_open(pg_folder *folder, bool create, pg_folder_problem *problem)
+{
+    int fds[2];
+    const bool opened = open_both(folder, create, fds, problem);
+    folder->root = fds[0];
+    folder->entries = fds[1];
+    return opened ? PG_FOLDER_OK : problem->fault;
 }
 
 pg_folder_fault pg_folder_reopen(pg_folder *folder, int *fault_errno)
 {
-    int root, entries;
-    pg_folder_fault fault = open_both(folder, true, &root, &entries, fault_errno);
-    if (fault != PG_FOLDER_OK)
-        return fault;
+    int fds[2];
+    pg_folder_problem problem;
+    if (!open_both(folder, true, fds, &problem)) {
+        *fault_errno = problem.error;
+        return problem.fault;
+    }
     const pg_files *files = folder->files;
-    int r = files->replace(files->user, root, folder->root);
-    int r2 = files->replace(files->user, entries, folder->entries);
+    int r = files->replace(files->user, fds[0], folder->root);
+    int r2 = files->replace(files->user, fds[1], folder->entries);
     *fault_errno = r < 0 ? -r : r2 < 0 ? -r2 : 0;
     return *fault_errno ? PG_FOLDER_IO : PG_FOLDER_OK;
+}
+
+void pg_folder_describe(const pg_folder *folder, const pg_folder_problem *p, char *out, size_t size)
+{
+    if (p->fault == PG_FOLDER_IO)
+        snprintf(out, size, "the folder '%s%s' cannot be %s: %s", folder->path, p->below, p->action,
+                 strerror(p->error));
+    else if (p->fault == PG_FOLDER_TYPE)
+        snprintf(out, size, "'%s%s' is no folder", folder->path, p->below);
+    else
+        snprintf(out, size, "the folder '%s%s' %s", folder->path, p->below,
+                 pg_folder_fault_text(p->fault));
 }
 
 void pg_folder_close(pg_folder *folder)
@@ -148,9 +197,23 @@ void pg_folder_close(pg_folder *folder)
     folder->root = folder->entries = -1;
 }
 
+int pg_folder_list(const pg_folder *folder, bool (*visit)(void *arg, const char *name), void *arg)
+{
+    return folder->entries < 0
+               ? 0
+               : folder->files->list(folder->files->user, folder->entries, visit, arg);
+}
+
 int pg_folder_open_shard(const pg_folder *folder, const char *shard)
 {
+    if (folder->entries < 0)
+        return -ENOENT;
     return folder->files->open(folder->files->user, folder->entries, shard, OPEN_SHARD, 0);
+}
+
+bool pg_folder_has_none(int error)
+{
+    return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
 }
 
 int pg_folder_make_shard(const pg_folder *folder, const char *shard)

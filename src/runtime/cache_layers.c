@@ -16,9 +16,9 @@ static void open_layer(pg_cache *cache, const char *path)
         return;
     }
     pg_layer *layer = &cache->layers[cache->layer_count];
-    int fault_errno = 0;
+    pg_folder_problem problem;
     *layer = (pg_layer){.folder = {cache->files, path, cache->config.trust, -1, -1}};
-    pg_folder_fault fault = pg_folder_open(&layer->folder, false, &fault_errno);
+    pg_folder_fault fault = pg_folder_open(&layer->folder, false, &problem);
     ptxgen_error err = {.message = ""};
     layer->is_pack = fault == PG_FOLDER_TYPE;
     if (layer->is_pack && pg_pack_open(&layer->pack, &cache->alloc, cache->files, path,
@@ -27,15 +27,15 @@ static void open_layer(pg_cache *cache, const char *path)
         return;
     }
     if (!layer->is_pack && fault != PG_FOLDER_OK) {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: '%s' %s%s%s", path,
-                    pg_folder_fault_text(fault), fault == PG_FOLDER_IO ? ": " : "",
-                    fault == PG_FOLDER_IO ? strerror(fault_errno) : "");
+        char why[512];
+        pg_folder_describe(&layer->folder, &problem, why, sizeof why);
+        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: %s", why);
         return;
     }
     if (layer->is_pack && layer->pack.index_lost)
         pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
-                    "cache: the pack '%s' has a damaged tail; its first %zu entries are used", path,
-                    layer->pack.count);
+                    "cache: the pack '%s' %s; %zu entries of it are used", path,
+                    pg_pack_fault_text(&layer->pack), layer->pack.count);
     cache->layer_count++;
 }
 

@@ -56,8 +56,9 @@ static void drop_items(pg_pack *pack)
 static bool read_index(pg_pack *pack)
 {
     unsigned char frame[PG_PACK_FRAME];
-    if (pack->size < 2 * PG_PACK_FRAME ||
-        !read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame))
+    pack->end_lost = pack->size < 2 * PG_PACK_FRAME ||
+                     !read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame);
+    if (pack->end_lost)
         return false;
     uint64_t start = pg_get_le(frame + 8, 8), count = pg_get_le(frame + 16, 8);
     if (pg_get_le(frame + 40, 8) != pack->size || start > pack->size - PG_PACK_FRAME ||
@@ -89,8 +90,8 @@ static bool read_index(pg_pack *pack)
     return false;
 }
 
-/* Appends the entry at `offset` when it is sound. */
-static bool scan_entry(const pg_pack *pack, uint64_t offset, uint64_t size, pg_buf *items)
+/* Appends the entry at `offset` when it is sound, else counts it as damaged. */
+static bool scan_entry(pg_pack *pack, uint64_t offset, uint64_t size, pg_buf *items)
 {
     pg_block block;
     pg_cache_entry entry;
@@ -101,6 +102,8 @@ static bool scan_entry(const pg_pack *pack, uint64_t offset, uint64_t size, pg_b
     if (r == 0 && pg_entry_decode(block.bytes, block.size, &entry, &key) == PG_ENTRY_OK) {
         pg_pack_item item = {pg_hash(key.p, key.n), offset, size};
         pg_buf_append(items, &item, sizeof item);
+    } else {
+        pack->damaged++;
     }
     pg_block_free(&block, &pack->alloc);
     return !items->failed;
@@ -117,8 +120,12 @@ static bool scan(pg_pack *pack)
         if (pg_file_read_exact(pack->files, pack->fd, header, sizeof header, at) < 0)
             break;
         uint64_t size = pg_entry_claimed_size(header, sizeof header);
-        if (size < sizeof header || size > pack->size - at)
+        if (size < sizeof header)
             break;
+        if (size > pack->size - at) {
+            pack->damaged++; /* the file ends in the middle of it */
+            break;
+        }
         memory = scan_entry(pack, at, size, &items);
         at = (at + size + PG_PACK_FRAME - 1) / PG_PACK_FRAME * PG_PACK_FRAME;
     }
@@ -185,6 +192,13 @@ void pg_pack_close(pg_pack *pack)
     if (pack->fd >= 0)
         pack->files->close(pack->files->user, pack->fd);
     pack->fd = -1;
+}
+
+const char *pg_pack_fault_text(const pg_pack *pack)
+{
+    if (!pack->index_lost)
+        return "";
+    return pack->end_lost ? "is cut short (its end is missing or damaged)" : "has a damaged index";
 }
 
 const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash)

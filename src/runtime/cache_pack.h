@@ -34,7 +34,9 @@ typedef struct pg_pack {
     uint64_t size;
     pg_pack_item *items; /* sorted by hash */
     size_t count, items_size;
-    bool index_lost; /* the index was damaged: the items were found by scanning */
+    bool index_lost;  /* the index was damaged: the items were found by scanning */
+    bool end_lost;    /* of these: there is no footer, so the file was cut short */
+    uint64_t damaged; /* entries that the scan met and left out */
     int64_t created;
     char version[24]; /* of the ptxgen that wrote it */
 } pg_pack;
@@ -44,6 +46,8 @@ typedef struct pg_pack {
 ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files,
                            const char *path, pg_cache_trust trust, ptxgen_error *err);
 void pg_pack_close(pg_pack *pack);
+/* What is wrong with the file as a whole; "" when nothing is. */
+const char *pg_pack_fault_text(const pg_pack *pack);
 /* NULL when it has none. */
 const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash);
 /* Reads and checks one entry; its key hashes to item->hash. When it is sound, the block holds its

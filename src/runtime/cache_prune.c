@@ -26,6 +26,7 @@ typedef struct count {
     int64_t now;
     int shard; /* being listed */
     char shard_name[3];
+    bool dry_run;
     int error;
 } count;
 
@@ -46,7 +47,7 @@ static void sweep(count *c, const char *name)
     pg_file_stat st;
     if (files->stat_at(files->user, c->shard, name, &st) == 0 &&
         c->now - last_used(st.modified, c->now) > LEFTOVER_SECONDS &&
-        files->unlink(files->user, c->shard, name) == 0)
+        (c->dry_run || files->unlink(files->user, c->shard, name) == 0))
         c->result->swept++;
 }
 
@@ -80,21 +81,30 @@ static bool count_shard(void *arg, const char *name)
     if (!is_hex(name, 2))
         return true;
     c->shard = pg_folder_open_shard(&c->cache->folder, name);
-    if (c->shard < 0)
-        return true; /* gone, or not a folder: holds no entries */
-    memcpy(c->shard_name, name, sizeof c->shard_name);
-    int r = c->cache->files->list(c->cache->files->user, c->shard, count_file, c);
-    c->cache->files->close(c->cache->files->user, c->shard);
+    int r = c->shard;
+    if (r >= 0) {
+        memcpy(c->shard_name, name, sizeof c->shard_name);
+        r = c->cache->files->list(c->cache->files->user, c->shard, count_file, c);
+        c->cache->files->close(c->cache->files->user, c->shard);
+    } else if (pg_folder_has_none(r)) {
+        r = 0;
+    }
     if (c->files.failed)
         r = -ENOMEM;
+    if (r < 0)
+        snprintf(c->result->first_name, sizeof c->result->first_name, "v1/%s", name);
     c->error = r;
     return r == 0;
 }
 
+/* The longest unused first; of equal dates (they are exact to the hour only) by name. */
 static int by_use(const void *a, const void *b)
 {
     const counted *x = a, *y = b;
-    return (x->used > y->used) - (x->used < y->used);
+    if (x->used != y->used)
+        return x->used < y->used ? -1 : 1;
+    const int d = strcmp(x->shard, y->shard);
+    return d ? d : strcmp(x->leaf, y->leaf);
 }
 
 /* 0 also when it is gone already; 1 when it was used since. */
@@ -124,7 +134,7 @@ static void remove_oldest(count *c, const pg_prune_rule *rule, counted *files, s
             continue;
         if (rule->min_age >= 0 && age <= rule->min_age)
             continue;
-        int r = remove_file(c->cache, &files[i]);
+        int r = rule->dry_run ? 0 : remove_file(c->cache, &files[i]);
         if (r == 0) {
             out->removed++;
             out->removed_bytes += files[i].size;
@@ -140,11 +150,14 @@ static void remove_oldest(count *c, const pg_prune_rule *rule, counted *files, s
 
 int pg_prune_folder(pg_cache *cache, const pg_prune_rule *rule, pg_prune_result *result)
 {
-    count c = {.cache = cache, .result = result, .now = cache->files->now(cache->files->user)};
+    count c = {.cache = cache,
+               .result = result,
+               .now = cache->files->now(cache->files->user),
+               .dry_run = rule->dry_run};
     pg_buf_init(&c.files, &cache->alloc);
     c.shard = cache->folder.root;
     (void)cache->files->list(cache->files->user, cache->folder.root, sweep_file, &c);
-    int r = cache->files->list(cache->files->user, cache->folder.entries, count_shard, &c);
+    int r = pg_folder_list(&cache->folder, count_shard, &c);
     if (r == 0)
         r = c.error;
     if (r == 0) {

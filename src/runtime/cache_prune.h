@@ -1,5 +1,5 @@
 /* Counting the folder's entries and removing the longest unused ones. The caller holds the space
- * lock. */
+ * lock, unless it is a dry run. */
 #ifndef PG_CACHE_PRUNE_H
 #define PG_CACHE_PRUNE_H
 

@@ -83,6 +83,8 @@ int pg_space_prune(pg_cache *cache, const pg_prune_rule *rule, uint32_t wait_ms,
 {
     pg_space_ticket t;
     *result = (pg_prune_result){0};
+    if (rule->dry_run)
+        return pg_prune_folder(cache, rule, result);
     int r = take_lock(cache, wait_ms, &t);
     if (r < 0)
         return r;
@@ -122,7 +124,8 @@ static int make_room(pg_cache *cache, uint64_t bytes, uint64_t shortage, pg_spac
     uint64_t room = at_most(c->max_bytes - c->max_bytes / 10, c->max_bytes - bytes);
     if (shortage)
         room = at_most(room, t->usage.bytes > shortage ? t->usage.bytes - shortage : 0);
-    pg_prune_rule rule = {room, c->max_entries - 1 - (c->max_entries - 1) / 10, c->min_age_s, -1};
+    pg_prune_rule rule = {room, c->max_entries - 1 - (c->max_entries - 1) / 10, c->min_age_s, -1,
+                          false};
     pg_prune_result result = {0};
     int r = prune_locked(cache, &rule, t, &result);
     if (r < 0 || (fits(cache, &t->usage, bytes) && disk_shortage(cache, bytes) == 0))
@@ -137,7 +140,7 @@ int pg_space_enter(pg_cache *cache, uint64_t bytes, pg_space_ticket *ticket)
     if (r < 0)
         return r == -EBUSY ? -EDQUOT : r;
     if (!read_usage(cache, ticket)) {
-        const pg_prune_rule keep_all = {UINT64_MAX, UINT64_MAX, -1, -1};
+        const pg_prune_rule keep_all = {UINT64_MAX, UINT64_MAX, -1, -1, false};
         pg_prune_result result = {0};
         r = prune_locked(cache, &keep_all, ticket, &result);
     }

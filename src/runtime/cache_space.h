@@ -34,6 +34,7 @@ typedef struct pg_prune_rule {
     uint64_t max_bytes, max_entries;
     int64_t min_age; /* entries used within these seconds stay in any case; negative: none does */
     int64_t max_age; /* entries not used within these seconds go in any case; negative: none does */
+    bool dry_run;    /* only say what would be removed */
 } pg_prune_rule;
 
 typedef struct pg_prune_result {

@@ -36,7 +36,7 @@ static bool export_entry(void *user, const char *hex)
 ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
                                   void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
 {
-    *result = (ptxgen_cache_transfer){0};
+    *result = (ptxgen_cache_transfer){.pack_fault = ""};
     exporting e = {.cache = cache, .filter = filter, .user = user, .result = result};
     PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
     ptxgen_status status = pg_admin_names(cache, "", export_entry, &e, err);
@@ -63,12 +63,13 @@ static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item 
     pg_block block;
     pg_cache_entry entry;
     pg_str key;
-    if (is_present(cache, item->hash)) {
-        result->present++;
-        return 0;
-    }
     if (pg_pack_read(pack, item, &block, &entry, &key) != PG_ENTRY_OK) {
         result->damaged++;
+        return 0;
+    }
+    if (is_present(cache, item->hash)) {
+        pg_block_free(&block, &pack->alloc);
+        result->present++;
         return 0;
     }
     int r = entry.status == PTXGEN_OK ? pg_cache_publish(cache, item->hash, block.bytes, block.size)
@@ -88,11 +89,13 @@ ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
                                   ptxgen_cache_transfer *result, ptxgen_error *err)
 {
     pg_pack pack;
-    *result = (ptxgen_cache_transfer){0};
+    *result = (ptxgen_cache_transfer){.pack_fault = ""};
     PG_TRY(pg_admin_need_folder(cache, "importing", err));
     PG_TRY(
         pg_pack_open(&pack, &cache->alloc, &pg_files_libc, path, cache->cache->config.trust, err));
     int r = 0;
+    result->damaged = pack.damaged;
+    result->pack_fault = pg_pack_fault_text(&pack);
     for (size_t i = 0; i < pack.count && r == 0; i++)
         r = import_item(cache->cache, &pack, &pack.items[i], result);
     pg_pack_close(&pack);

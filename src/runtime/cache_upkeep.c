@@ -65,7 +65,7 @@ ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usag
     measuring m = {files, folder->root, true, &usage->temporary, &usage->temporary_bytes};
     files->list(files->user, folder->root, measure_file, &m);
     m.folder = folder->entries;
-    files->list(files->user, folder->entries, measure_shard, &m);
+    pg_folder_list(folder, measure_shard, &m);
     return PTXGEN_OK;
 }
 
@@ -76,20 +76,23 @@ ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_r
     pg_prune_result r = {0};
     *result = (ptxgen_cache_prune_result){0};
     PG_TRY(pg_admin_need_folder(cache, "pruning", err));
+    if (cache->cache->folder.entries < 0)
+        return PTXGEN_OK;
     pg_admin_copy(&want, sizeof want, rule);
     pg_prune_rule inner = {want.max_bytes ? want.max_bytes : UINT64_MAX,
                            want.max_entries ? want.max_entries : UINT64_MAX, -1,
-                           want.unused_for_s > 0 ? want.unused_for_s : -1};
+                           want.unused_for_s > 0 ? want.unused_for_s : -1, want.dry_run};
     if (want.everything) {
-        inner = (pg_prune_rule){0, 0, -1, -1};
-        pg_cache_empty_quarantine(cache->cache);
+        inner = (pg_prune_rule){0, 0, -1, -1, want.dry_run};
+        if (!want.dry_run)
+            pg_cache_empty_quarantine(cache->cache);
     }
     int error = pg_space_prune(cache->cache, &inner, WAIT_MS, &r);
     *result = (ptxgen_cache_prune_result){r.removed, r.removed_bytes, r.entries, r.bytes, r.swept};
     if (error == 0 && r.first_error == 0)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EIO, "cannot prune '%s' of the cache '%s': %s",
-                   r.first_error ? r.first_name : "v1", cache->path,
+                   *r.first_name ? r.first_name : "v1", cache->path,
                    strerror(r.first_error ? r.first_error : -error));
 }
 

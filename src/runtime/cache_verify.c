@@ -55,6 +55,10 @@ ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
     checking c = {cache, &copy, result};
     if (c.check->quarantine)
         PG_TRY(pg_admin_need_folder(cache, "moving damaged entries aside", err));
+    if (!text && cache->is_pack) {
+        result->checked = cache->pack.damaged;
+        result->damaged = cache->pack.damaged;
+    }
     if (!text)
         return pg_admin_names(cache, "", load_and_check, &c, err);
     pg_admin_entry entry;

@@ -110,7 +110,7 @@ static void a_writer_may_die_in_any_call(void **state)
     assert_int_equal(system(command), 0);
     pg_prune_result r;
     assert_int_equal(
-        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 500, &r), 0);
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1, false}, 500, &r), 0);
     assert_int_equal(count_leftovers(folder.path), 0);
     assert_in_range(r.entries, 1, 2);
     pg_cache_destroy(cache);

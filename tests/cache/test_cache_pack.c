@@ -115,9 +115,92 @@ static void import_adds_what_is_missing(void **state)
     assert_true(ptxgen_cache_is_pack(admin));
     assert_int_equal(ptxgen_cache_import(admin, p.pack, &t, &err), PTXGEN_EINVAL);
     ptxgen_cache_close(admin);
-    assert_int_equal(ptxgen_cache_open(p.folder.path, NULL, &admin, &err),
-                     PTXGEN_EIO); /* a folder without v1/ */
     pg_cache_destroy(cache);
+    test_folder_remove(&p.folder);
+}
+
+static bool never(void *user, const ptxgen_cache_record *record)
+{
+    (void)user;
+    (void)record;
+    fail_msg("an empty cache has an entry");
+    return false;
+}
+
+static void an_empty_folder_is_an_empty_cache(void **state)
+{
+    (void)state;
+    packed p;
+    char empty[600];
+    make_pack(&p);
+    snprintf(empty, sizeof empty, "%s/empty", p.folder.path);
+    assert_int_equal(mkdir(empty, 0700), 0);
+    ptxgen_cache *admin;
+    ptxgen_error err = {0};
+    assert_int_equal(ptxgen_cache_open(empty, NULL, &admin, &err), PTXGEN_OK);
+    ptxgen_cache_usage usage;
+    ptxgen_cache_check_result checked;
+    ptxgen_cache_prune_result pruned;
+    const ptxgen_cache_check check = {.size = sizeof check};
+    const ptxgen_cache_prune_rule all = {.size = sizeof all, .everything = true};
+    assert_int_equal(ptxgen_cache_each(admin, never, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_cache_measure(admin, &usage, &err), PTXGEN_OK);
+    assert_int_equal(usage.entries + usage.temporary, 0);
+    assert_int_equal(ptxgen_cache_verify(admin, NULL, &check, &checked, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_cache_find(admin, "abcd", never, NULL, &err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_cache_prune(admin, &all, &pruned, &err), PTXGEN_OK);
+    assert_int_equal(checked.checked + pruned.removed, 0);
+    ptxgen_cache_close(admin);
+    assert_int_equal(rmdir(empty), 0); /* nothing was made in it */
+    /* As a layer it has nothing; a missing folder is made for an import. */
+    const ptxgen_cache_options make = {.size = sizeof make, .create = true};
+    ptxgen_cache_transfer t;
+    assert_int_equal(ptxgen_cache_open(empty, &make, &admin, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_cache_import(admin, p.pack, &t, &err), PTXGEN_OK);
+    assert_int_equal(t.copied, KERNELS);
+    assert_string_equal(t.pack_fault, "");
+    ptxgen_cache_close(admin);
+    test_folder_remove(&p.folder);
+}
+
+/* At every length the import says either that the pack is no pack, or that it is cut short, and what it
+ * recovered is what is there. */
+static void a_cut_pack_says_so(void **state)
+{
+    (void)state;
+    packed p;
+    make_pack(&p);
+    struct stat st;
+    assert_int_equal(stat(p.pack, &st), 0);
+    const ptxgen_cache_options make = {.size = sizeof make, .create = true};
+    const ptxgen_cache_check check = {.size = sizeof check};
+    for (off_t size = st.st_size - 1; size > 0; size -= st.st_size / 23) {
+        char own[600];
+        snprintf(own, sizeof own, "%s/own%lld", p.folder.path, (long long)size);
+        ptxgen_cache *admin;
+        ptxgen_cache_transfer t;
+        ptxgen_cache_check_result checked;
+        ptxgen_error err = {0};
+        assert_int_equal(truncate(p.pack, size), 0);
+        assert_int_equal(ptxgen_cache_open(own, &make, &admin, &err), PTXGEN_OK);
+        const ptxgen_status status = ptxgen_cache_import(admin, p.pack, &t, &err);
+        ptxgen_cache_usage usage;
+        assert_int_equal(ptxgen_cache_measure(admin, &usage, &err), PTXGEN_OK);
+        assert_int_equal(usage.entries, t.copied);
+        ptxgen_cache_close(admin);
+        if (size < PG_PACK_FRAME) {
+            assert_int_equal(status, PTXGEN_EPARSE);
+            continue;
+        }
+        assert_int_equal(status, PTXGEN_OK);
+        assert_non_null(strstr(t.pack_fault, "is cut short"));
+        assert_int_equal(ptxgen_cache_open(p.pack, NULL, &admin, &err), PTXGEN_OK);
+        assert_string_equal(ptxgen_cache_pack_fault(admin), t.pack_fault);
+        assert_int_equal(ptxgen_cache_verify(admin, NULL, &check, &checked, &err), PTXGEN_OK);
+        assert_int_equal(checked.checked - checked.damaged, t.copied);
+        assert_int_equal(checked.damaged, t.damaged);
+        ptxgen_cache_close(admin);
+    }
     test_folder_remove(&p.folder);
 }
 
@@ -279,6 +362,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pack_is_a_layer),
         cmocka_unit_test(import_adds_what_is_missing),
+        cmocka_unit_test(an_empty_folder_is_an_empty_cache),
+        cmocka_unit_test(a_cut_pack_says_so),
         cmocka_unit_test(a_filter_chooses),
         cmocka_unit_test(a_cut_pack_gives_what_is_left),
         cmocka_unit_test(a_flipped_bit_costs_at_most_one_entry_or_the_index),

@@ -125,7 +125,7 @@ static void what_is_used_while_room_is_made_stays(void **state)
     files.stat_at = stat_at_after_use;
     cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .files = &files}, NULL);
     pg_prune_result r;
-    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){0, 0, 3600, -1}, 1000, &r), 0);
+    assert_int_equal(pg_space_prune(cache, &(pg_prune_rule){0, 0, 3600, -1, false}, 1000, &r), 0);
     assert_true(r.removed == 0 && r.entries == 5);
     pg_cache_destroy(cache);
     assert_int_equal(test_exact_usage(folder.path).entries, 5);
@@ -240,7 +240,8 @@ static void leftovers_are_swept_and_strangers_kept(void **state)
     }
     pg_prune_result r;
     assert_int_equal(
-        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1, false}, 1000, &r),
+        0);
     assert_int_equal(r.swept, 1);
     assert_int_equal(r.entries, 1);
     for (size_t i = 0; i < 4; i++) {

@@ -56,8 +56,8 @@ static void watch_limit(const char *dir, time_t end)
     size_t looks = 0;
     while (time(NULL) < end) {
         pg_prune_result r;
-        if (pg_space_prune(watcher, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r) ==
-            0) {
+        if (pg_space_prune(watcher, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1, false}, 1000,
+                           &r) == 0) {
             assert_true(r.bytes <= LIMIT);
             looks++;
         }

@@ -9,7 +9,35 @@ refuse 5 'absent does not exist' cache ls --cache-dir absent
 refuse 2 'memory only; there is nothing to look at' cache ls --cache-dir ""
 PTXGEN_CACHE=off t cache ls
 expect_code 5
-expect_err 'there is no cache folder'
+expect_err 'there is no cache folder: PTXGEN_CACHE=off'
+PTXGEN_CACHE_DIR='' t cache path
+expect_code 5
+expect_err 'PTXGEN_CACHE_DIR is set and empty'
+for word in auto yes 0 OFF; do
+    PTXGEN_CACHE=$word t cache path
+    expect_code 2
+    expect_err "PTXGEN_CACHE=$word is not one of: on, off"
+done
+for command in 'cache path' doctor 'list'; do
+    PTXGEN_CACHE_DIR=relative/folder t $command
+    [ "$command" = list ] || { expect_code 2; expect_err 'PTXGEN_CACHE_DIR .*relative/folder.* absolute path'; }
+done
+PTXGEN_CACHE_DIR=relative PTXGEN_CACHE=off t cache path
+expect_code 5
+
+# A folder that is not yet a cache is an empty one, and stays as it is.
+mkdir bare
+for action in ls stats verify du; do
+    t cache $action --cache-dir bare
+    expect_code 0
+    expect_err '^ptxgen: empty cache$'
+done
+ok cache clear --cache-dir bare
+rmdir bare || die "looking made something in an empty folder"
+ln -s . link
+refuse 5 'link. is a symbolic link' cache ls --cache-dir link
+rm link
+refuse 5 "'/dev/null' is no folder" cache ls --cache-dir /dev/null
 ok cache path
 expect_out "^$work/.cache$"
 have_assembler || skip "no assembler here"
@@ -73,6 +101,15 @@ expect_out '^  dtype +wanted f16, found bf16$'
 refuse 2 'n=x' cache why scatter_add n=x
 ok cache verify --recompile
 expect_out '^3 entries checked, 0 damaged, 0 different'
+for other in ptxas nvptxcompiler nvjitlink; do
+    PTXGEN_ASSEMBLER=$other t cache verify --recompile
+    [ "$code" = 0 ] || [ "$code" = 5 ] || die "another assembler's entries are called different"
+    [ "$code" = 5 ] || expect_out ' 0 damaged, 0 different from a fresh build, [03] not comparable$'
+done
+ok cache du
+expect_out '^ +[0-9]+ bytes +3 entries +sm_90a +scatter_add$'
+ok cache du --json
+expect_out '"family":.*"scatter_add"'
 ok cache stats
 expect_out ' 3  entries$'
 
@@ -80,6 +117,46 @@ ok cache export p
 expect_out '^exported 3 entries'
 t cache ls --cache-dir p
 expect_err '^ptxgen: 3 entries'
+t cache ls --cache-dir p/x
+expect_code 5
+expect_err 'p/x cannot be used: Not a directory'
+
+# A pack that is cut short or has a flipped byte: said, what is sound is taken, exit code 1.
+size=$(stat -c %s p)
+head -c $((size - 100)) p >cut
+t cache import cut --cache-dir fresh/folder
+expect_code 1
+expect_err 'cut is cut short .*: [1-9] entries were recovered$'
+for action in ls verify; do
+    t cache $action --cache-dir cut
+    expect_code 1
+    expect_err 'cut is cut short .*: [1-9] entries were recovered$'
+done
+cp p flipped
+printf 'X' | dd of=flipped bs=1 seek=3000 conv=notrunc 2>/dev/null
+t cache import flipped --cache-dir fresh2
+expect_code 1
+expect_out '^imported 2 entries.* 1 damaged'
+for action in ls verify; do
+    t cache $action --cache-dir flipped
+    expect_code 1
+done
+ln -s p linked
+ok cache import linked --cache-dir fresh2
+expect_out '^imported 1 entries.* 2 were there already'
+rm -r cut flipped linked fresh fresh2
+
+# A dry run names what the run itself removes: entries have different sizes and the same date.
+find .cache/v1 -type f -exec touch -d '2 days ago' {} +
+for rule in entries=2 bytes=30000 unused=1h; do
+    cp -a .cache copy
+    ok cache prune $rule --dry-run --cache-dir copy
+    sed 's/would remove/removed/' .out >said
+    ok cache prune $rule --cache-dir copy
+    cmp said .out || die "prune $rule did something else than its dry run said"
+    rm -r copy said
+done
+find .cache/v1 -type f -exec touch {} +
 t cache prune entries=1 --dry-run
 expect_out '^would remove 2 entries'
 [ "$(find .cache/v1 -type f -path '*/v1/??/*' | wc -l)" = 3 ] || die "a dry run removed something"

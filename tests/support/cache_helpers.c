@@ -205,7 +205,8 @@ pg_usage test_exact_usage(const char *dir)
     assert_int_equal(pg_space_enter(cache, 0, &t), 0);
     pg_space_leave(cache, &t, 0, 0);
     assert_int_equal(
-        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1}, 1000, &r), 0);
+        pg_space_prune(cache, &(pg_prune_rule){UINT64_MAX, UINT64_MAX, -1, -1, false}, 1000, &r),
+        0);
     assert_int_equal(t.usage.entries, r.entries);
     assert_int_equal(t.usage.bytes, r.bytes);
     pg_cache_destroy(cache);
