@@ -14,11 +14,11 @@ static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info 
         if (status != PTXGEN_OK)
             return status;
     }
-    const bool cubin_on_stdout = output && strcmp(output, "-") == 0;
-    if (args->set.json && !cubin_on_stdout)
-        cli_json_print(cli_kernel_json(info));
+    FILE *to = cli_report_file(&args->set);
+    if (args->set.json)
+        cli_json_write(cli_kernel_json(info), to);
     else
-        cli_kernel_text(info, args->set.verbose, cubin_on_stdout ? stderr : stdout);
+        cli_kernel_text(info, args->set.verbose, to);
     return PTXGEN_OK;
 }
 

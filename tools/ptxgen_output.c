@@ -50,7 +50,10 @@ static mode_t mode_for(const struct stat *old, bool exists)
 
 static ptxgen_status open_temporary(cli_output *o, mode_t mode, ptxgen_error *err)
 {
-    o->temporary = cli_format("%s.XXXXXX", o->final);
+    /* Its length does not grow with the name's, which may be as long as the file system allows. */
+    const char *slash = strrchr(o->final, '/');
+    o->temporary =
+        cli_format("%.*s.ptxgen.XXXXXX", slash ? (int)(slash + 1 - o->final) : 0, o->final);
     int fd = mkstemp(o->temporary);
     if (fd < 0) {
         int why = errno;
@@ -73,6 +76,9 @@ ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxg
     *o = (cli_output){0};
     if (!path || strcmp(path, "-") == 0)
         return open_stdout(o, binary, err);
+    if (path[0] == '\0')
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the name after -o is empty; write -o FILE, or -o - for standard output");
     o->path = path;
     o->final = realpath(path, NULL);
     if (!o->final)
@@ -150,6 +156,11 @@ ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes,
         return status;
     fwrite(bytes, 1, n, o.file); /* commit looks at ferror */
     return cli_output_commit(&o, err);
+}
+
+FILE *cli_report_file(const cli_settings *set)
+{
+    return set->output && strcmp(set->output, "-") == 0 ? stderr : stdout;
 }
 
 static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *place)

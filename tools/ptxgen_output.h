@@ -25,6 +25,9 @@ void cli_output_discard(cli_output *);
 ptxgen_status cli_output_bytes(const char *path, bool binary, const void *bytes, size_t n,
                                ptxgen_error *err);
 
+/* Where a report goes: standard output, or standard error when -o - gives that to the product. */
+FILE *cli_report_file(const cli_settings *);
+
 /* Removes a folder that the command made for itself, and what is in it. */
 void cli_remove_folder(const char *path);
 

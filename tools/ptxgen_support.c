@@ -1,6 +1,7 @@
 /* Messages, errors, contexts and parameter text for the subcommands. */
 #include "ptxgen_command.h"
 #include "ptxgen_json.h"
+#include "ptxgen_output.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -69,7 +70,7 @@ int cli_report(const cli_settings *set, const ptxgen_error *err)
     if (set->json) {
         cJSON *root = cJSON_CreateObject();
         cJSON_AddItemToObject(root, "error", cli_error_json(err));
-        cli_json_print(root);
+        cli_json_write(root, cli_report_file(set));
     }
     return cli_exit_for(err->status);
 }

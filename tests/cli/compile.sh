@@ -34,3 +34,7 @@ t compile scatter_add dtype=bf16 n=512 -o -
 expect_code 0
 cmp .out k.cubin
 expect_err '^origin'
+t compile scatter_add dtype=bf16 n=512 -o - --json
+expect_code 0
+cmp .out k.cubin
+expect_err '"origin":.*"disk"'
