@@ -117,8 +117,8 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
     return cli_fail(
         c->err, PTXGEN_EINVAL,
         "the elements are '%s'; data must be float32 '<f4', float16 '<f2' or bfloat16 '<V2', an "
-        "index int64 '<i8' or int32 '<i4'. Convert with a.astype(...)",
-        h->descr);
+        "index int64 '<i8' or int32 '<i4'. Convert with a.astype(numpy.%s)",
+        h->descr, h->descr[0] != '\0' && strchr("iub", h->descr[1]) ? "int64" : "float32");
 }
 
 static ptxgen_status parse_order(cursor *c, bool *fortran)
@@ -168,7 +168,7 @@ static ptxgen_status parse_shape(cursor *c, npy_header *h)
     return PTXGEN_OK;
 }
 
-static ptxgen_status count_elements(cursor *c, npy_header *h)
+static ptxgen_status count_elements(npy_header *h, ptxgen_error *err)
 {
     /* A zero anywhere makes the array empty, whatever the other sizes multiply to. */
     int64_t count = 1;
@@ -179,8 +179,12 @@ static ptxgen_status count_elements(cursor *c, npy_header *h)
     }
     int64_t bytes = 0;
     overflow |= __builtin_mul_overflow(count, (int64_t)h->elem_bytes, &bytes);
-    if (overflow && !empty)
-        return damaged(c, "the shape has more elements than any memory");
+    if (overflow && !empty) {
+        char shape[256];
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the shape %s has more elements than any memory; make it smaller",
+                        npy_shape_text(h, shape, sizeof shape));
+    }
     h->count = empty ? 0 : (size_t)count;
     h->data_bytes = empty ? 0 : (size_t)bytes;
     return PTXGEN_OK;
@@ -239,7 +243,7 @@ ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *
     if (fortran && out->rank > 1)
         return cli_fail(err, PTXGEN_EINVAL,
                         "the array is in Fortran order; save numpy.ascontiguousarray(a) instead");
-    return count_elements(&c, out);
+    return count_elements(out, err);
 }
 
 const char *npy_shape_text(const npy_header *h, char *text, size_t size)
@@ -263,6 +267,5 @@ ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy
     snprintf(out->descr, sizeof out->descr, "%s", types[row].descr);
     out->elem_bytes = types[row].bytes;
     memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
-    cursor c = {.err = err};
-    return count_elements(&c, out);
+    return count_elements(out, err);
 }

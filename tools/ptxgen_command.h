@@ -49,7 +49,8 @@ typedef struct cli_settings {
 /* A parsed command line: the words that are no options, in order. */
 typedef struct cli_args {
     cli_settings set;
-    char **words; /* borrowed from argv */
+    uint64_t given; /* bit i: row i of the table of options */
+    char **words;   /* borrowed from argv */
     size_t count;
 } cli_args;
 

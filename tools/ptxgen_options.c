@@ -236,8 +236,17 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
         ptxgen_status status = set_option(o, value, &out->set, err);
         if (status != PTXGEN_OK)
             return status;
+        out->given |= UINT64_C(1) << (o - options);
     }
     return PTXGEN_OK;
+}
+
+const char *cli_option_outside(const cli_args *args, const char *list)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if ((args->given >> i & 1) && !in_list(list, options[i].name))
+            return options[i].name;
+    return NULL;
 }
 
 /* ---- help -------------------------------------------------------------------------------------- */

@@ -1,15 +1,38 @@
 /* ptxgen run: finds out what is to be run. */
 #include "ptxgen_run.h"
 
+#include "ptxgen_options.h"
+
 #include <string.h>
 
 static const struct {
     const char *family;
+    const char *options; /* the ones that apply */
     int (*run)(const cli_args *);
 } runners[] = {
-    {"scatter_add", cli_run_scatter_add},
+    {"scatter_add", "output json check repeat device assembler toolkit cache-dir log",
+     cli_run_scatter_add},
 };
 enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
+
+static const char ptx_options[] =
+    "output json entry grid block cluster shared arg result check-races order seeds "
+    "stats budget";
+
+/* Runs it unless an option was given that would mean nothing to it. */
+static int run_with(const cli_args *args, const char *options, int (*run)(const cli_args *))
+{
+    const char *foreign = cli_option_outside(args, options);
+    if (!foreign)
+        return run(args);
+    if (run == cli_run_ptx)
+        return cli_usage_error(
+            &args->set, "--%s does not apply to a PTX file, which the emulator runs; leave it out",
+            foreign);
+    return cli_usage_error(&args->set,
+                           "--%s does not apply to %s, only to a PTX file; leave it out", foreign,
+                           args->words[0]);
+}
 
 static int run(const cli_args *args)
 {
@@ -21,10 +44,10 @@ static int run(const cli_args *args)
     const char *what = args->words[0];
     const size_t n = strlen(what);
     if (strcmp(what, "-") == 0 || (n > 4 && strcmp(what + n - 4, ".ptx") == 0))
-        return cli_run_ptx(args);
+        return run_with(args, ptx_options, cli_run_ptx);
     for (size_t i = 0; i < RUNNER_COUNT; i++) {
         if (strcmp(runners[i].family, args->words[0]) == 0)
-            return runners[i].run(args);
+            return run_with(args, runners[i].options, runners[i].run);
         known[i] = runners[i].family;
     }
     const char *near = cli_nearest(args->words[0], known, RUNNER_COUNT);

@@ -13,12 +13,15 @@
 typedef struct job {
     const cli_args *args;
     const char *path;
+    const char *name;            /* of the PTX in messages */
+    FILE *to;                    /* where reports go */
     char *text;                  /* owned */
     uint64_t seed_from, seed_to; /* order=isa */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
     size_t defects;
-    cJSON *json; /* NULL without --json */
+    char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
+    cJSON *json;    /* NULL without --json */
 } job;
 
 /* An emulator with the program in it; a seed is fixed when it is created, so each run has its own. */
@@ -73,28 +76,71 @@ static ptxgen_status parse_seeds(const char *text, job *j, ptxgen_error *err)
                            "--seeds is '%s'; write one seed or a range, like 1..100", text);
 }
 
+/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by report_defects. */
 static void log_line(void *user, ptxgen_log_level level, const char *line)
 {
-    (void)user, (void)level;
-    fprintf(stderr, "%s\n", line); /* a kernel's printf, a deadlock's list of barriers */
+    job *j = user;
+    if (level == PTXGEN_LOG_ERROR) {
+        free(j->deadlock);
+        j->deadlock = cli_format("%s", line);
+    } else if (level == PTXGEN_LOG_INFO) {
+        fprintf(stderr, "%s\n", line);
+    }
 }
 
-static ptxgen_status build_machine(const job *j, uint64_t seed, machine *m, ptxgen_error *err)
+/* "scale, mirror"; cut when it is longer than text. */
+static void list_entries(const ptxgen_emulator_module *module, char *text, size_t size)
+{
+    const char *name;
+    size_t used = 0;
+    for (size_t i = 0; (name = ptxgen_emulator_entry_name(module, i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+}
+
+/* The entry that --entry names, or the only one. */
+static ptxgen_status find_entry(const job *j, machine *m, ptxgen_error *err)
+{
+    const char *wanted = j->args->set.entry, *name;
+    char list[400] = "";
+    size_t count = 0;
+    bool there = false;
+    for (; (name = ptxgen_emulator_entry_name(m->module, count)); count++)
+        there |= wanted && strcmp(name, wanted) == 0;
+    if (count == 0)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s has no entry (.entry with a body), so there is nothing to run",
+                        j->name);
+    if (wanted ? there : count == 1)
+        return ptxgen_emulator_find(m->module, wanted, &m->entry, err);
+    list_entries(m->module, list, sizeof list);
+    if (wanted)
+        return cli_fail(err, PTXGEN_EINVAL, "%s has no entry named %s; it has %s", j->name, wanted,
+                        list);
+    return cli_fail(err, PTXGEN_EINVAL, "%s has %zu entries: %s; choose one with --entry NAME",
+                    j->name, count, list);
+}
+
+static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
     const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .order = (ptxgen_emulator_order)set->order,
+                                           .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA
+                                                               : (ptxgen_emulator_order)set->order,
                                            .seed = seed,
                                            .check = set->check_races,
                                            .instruction_budget = (uint64_t)set->budget,
                                            .log = log_line,
-                                           .log_level = PTXGEN_LOG_WARNING};
+                                           .user = j,
+                                           .log_level = PTXGEN_LOG_INFO};
     *m = (machine){0};
     ptxgen_status status = ptxgen_emulator_create(&config, &m->emu, err);
     if (status == PTXGEN_OK)
-        status = ptxgen_emulator_load(m->emu, j->text, strlen(j->text), j->path, &m->module, err);
+        status = ptxgen_emulator_load(m->emu, j->text, strlen(j->text), j->name, &m->module, err);
     if (status == PTXGEN_OK)
-        status = ptxgen_emulator_find(m->module, set->entry, &m->entry, err);
+        status = find_entry(j, m, err);
+    /* Past a limit of the parser the PTX is refused; nothing has run. */
+    if (status == PTXGEN_EBUDGET)
+        status = err->status = PTXGEN_EPARSE;
     return status;
 }
 
@@ -121,14 +167,14 @@ static cJSON *defect_json(const ptxgen_emulator_report *r, uint64_t seed)
 
 static void print_defect(const job *j, const ptxgen_emulator_report *r, uint64_t seed)
 {
-    printf("%s:%d: %s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->path, r->line,
-           ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1], r->cta[2], r->warp,
-           r->lane, r->where[0] ? "; " : "", r->where, (unsigned long long)r->count);
+    fprintf(j->to, "%s:%d: %s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->name,
+            r->line, ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1], r->cta[2],
+            r->warp, r->lane, r->where[0] ? "; " : "", r->where, (unsigned long long)r->count);
     if (r->other_line > 0)
-        printf("; conflicts with line %d", r->other_line);
+        fprintf(j->to, "; conflicts with line %d", r->other_line);
     if (j->seed_from != j->seed_to)
-        printf("; seed %llu", (unsigned long long)seed);
-    printf("]\n");
+        fprintf(j->to, "; seed %llu", (unsigned long long)seed);
+    fprintf(j->to, "]\n");
 }
 
 static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
@@ -144,7 +190,7 @@ static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
     }
 }
 
-static void report_opcodes(const ptxgen_emulator *emu, cJSON *into)
+static void report_opcodes(const job *j, const ptxgen_emulator *emu, cJSON *into)
 {
     const char *name;
     uint64_t count;
@@ -152,11 +198,11 @@ static void report_opcodes(const ptxgen_emulator *emu, cJSON *into)
         if (count > 0 && into)
             cli_json_integer(into, name, (int64_t)count);
         else if (count > 0)
-            printf("%14llu  %s\n", (unsigned long long)count, name);
+            fprintf(j->to, "%14llu  %s\n", (unsigned long long)count, name);
     }
 }
 
-static void report_stats(const ptxgen_emulator *emu, cJSON *root)
+static void report_stats(const job *j, const ptxgen_emulator *emu)
 {
     ptxgen_emulator_stats s;
     ptxgen_emulator_get_stats(emu, &s);
@@ -167,17 +213,37 @@ static void report_stats(const ptxgen_emulator *emu, cJSON *root)
                 {"global_written_bytes", s.global_written}, {"shared_read_bytes", s.shared_read},
                 {"shared_written_bytes", s.shared_written}, {"local_read_bytes", s.local_read},
                 {"local_written_bytes", s.local_written}};
-    cJSON *o = root ? cJSON_AddObjectToObject(root, "stats") : NULL;
+    cJSON *o = j->json ? cJSON_AddObjectToObject(j->json, "stats") : NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (o)
             cli_json_integer(o, rows[i].name, (int64_t)rows[i].value);
         else
-            printf("%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
+            fprintf(j->to, "%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
     }
-    report_opcodes(emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL);
+    report_opcodes(j, emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
+
+/* Replaces `from` in a message by `to`, which is no longer. */
+static void reword(char *message, const char *from, const char *to)
+{
+    char *at = strstr(message, from);
+    if (!at)
+        return;
+    const size_t n = strlen(from), m = strlen(to);
+    memcpy(at, to, m);
+    memmove(at + m, at + n, strlen(at + n) + 1);
+}
+
+/* The library's words for its caller's means become the command's for its user's. */
+static void speak_of_the_command(const job *j, ptxgen_error *err)
+{
+    if (strcmp(err->file, "<ptx>") == 0) /* without a line it is about no place in the file */
+        snprintf(err->file, sizeof err->file, "%s", err->line > 0 ? j->name : "");
+    reword(err->message, "config.instruction_budget", "--budget");
+    reword(err->message, " (config.memory_budget)", "");
+}
 
 static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
 {
@@ -194,9 +260,11 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
         status = ptxgen_emulator_run(m.entry, &j->launch, err);
         report_defects(j, m.emu, seed);
         if (set->stats && seed == j->seed_to)
-            report_stats(m.emu, j->json);
+            report_stats(j, m.emu);
     }
     free_machine(&m);
+    if (status != PTXGEN_OK)
+        speak_of_the_command(j, err);
     return status;
 }
 
@@ -237,6 +305,9 @@ static ptxgen_status write_result(const job *j, ptxgen_error *err)
 static ptxgen_status prepare(job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
+    if (set->result > 0 && !set->output)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--result says which buffer -o writes, and -o is not given");
     j->launch.size = sizeof j->launch;
     j->launch.dynamic_shared = (size_t)set->shared;
     ptxgen_status status = parse_extent("grid", set->grid, j->launch.grid, err);
@@ -257,11 +328,14 @@ static void conclude(job *j, const ptxgen_error *err)
         cli_json_integer(j->json, "runs", (int64_t)runs);
         if (err)
             cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
-        cli_json_print(j->json);
+        cli_json_write(j->json, j->to);
     } else if (!err && j->args->set.check_races) {
-        printf("%s: %zu defects in %llu runs\n", j->path, j->defects, (unsigned long long)runs);
+        fprintf(j->to, "%s: %zu defects in %llu runs\n", j->name, j->defects,
+                (unsigned long long)runs);
     }
-    if (err)
+    if (err && j->deadlock && strncmp(j->deadlock, err->message, strlen(err->message)) == 0)
+        cli_say("%s:%d: %s", j->name, err->line, j->deadlock); /* longer than an error can hold */
+    else if (err)
         cli_say_error(err);
 }
 
@@ -269,7 +343,11 @@ int cli_run_ptx(const cli_args *args)
 {
     ptxgen_error err = {0};
     cli_settings *set = (cli_settings *)&args->set;
-    job j = {.args = args, .path = args->words[0]};
+    const char *path = args->words[0];
+    job j = {.args = args,
+             .path = path,
+             .name = strcmp(path, "-") == 0 ? "<stdin>" : path,
+             .to = cli_report_file(set)};
     if (args->count > 1)
         return cli_usage_error(set, "'%s': arguments of a kernel are written --arg VALUE",
                                args->words[1]);
@@ -284,6 +362,7 @@ int cli_run_ptx(const cli_args *args)
         status = write_result(&j, &err);
     conclude(&j, status == PTXGEN_OK ? NULL : &err);
     ptx_args_free(&j.arguments);
+    free(j.deadlock);
     free(j.text);
     if (status != PTXGEN_OK)
         return cli_exit_for(status);

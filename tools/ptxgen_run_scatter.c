@@ -18,6 +18,7 @@ typedef struct job {
     const char *paths[FILE_COUNT];
     npy_array arrays[FILE_COUNT];
     const char *dtype_word, *n_word; /* values the user gave, NULL if none */
+    bool unchecked;                  /* the kernel does not look at the indices */
     char *params;                 /* owned: what the user gave; later the whole of the kernel's */
     ptxgen_scatter_add_args host; /* with host pointers */
 
@@ -53,9 +54,16 @@ static ptxgen_status split_words(job *j, ptxgen_error *err)
                 j->n_word = word + 2;
             continue;
         }
-        if (j->paths[file])
+        const char *value = strchr(word, '=') + 1;
+        if (file == INDEX && (strcmp(value, "i32") == 0 || strcmp(value, "i64") == 0))
+            status = cli_fail(err, PTXGEN_EINVAL,
+                              "index= names the file here, and the index type is the file's: leave "
+                              "index=%s out, or "
+                              "save the index as a.astype(numpy.int%s)",
+                              value, value + 1);
+        else if (j->paths[file])
             status = cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", file_names[file]);
-        j->paths[file] = strchr(word, '=') + 1;
+        j->paths[file] = value;
         from_stdin += strcmp(j->paths[file], "-") == 0;
     }
     for (int f = 0; f < FILE_COUNT && status == PTXGEN_OK; f++)
@@ -188,7 +196,10 @@ static ptxgen_status complete_params(job *j, ptxgen_error *err)
     free(n);
     free(j->params);
     j->params = params;
-    return ptxgen_canonical("scatter_add", params, canonical, sizeof canonical, err);
+    ptxgen_status status =
+        ptxgen_canonical("scatter_add", params, canonical, sizeof canonical, err);
+    j->unchecked = status == PTXGEN_OK && strstr(canonical, "oob=unchecked") != NULL;
+    return status;
 }
 
 static ptxgen_status read_files(job *j, ptxgen_error *err)
@@ -232,6 +243,30 @@ static ptxgen_status to_device(job *j, ptxgen_error *err)
     return status;
 }
 
+static int64_t index_at(const job *j, int64_t i)
+{
+    return j->host.index_type == PTXGEN_INDEX_I64 ? ((const int64_t *)j->host.index)[i]
+                                                  : ((const int32_t *)j->host.index)[i];
+}
+
+/* EINDEX names the first index that is no row of out. */
+static ptxgen_status check_indices(const job *j, ptxgen_error *err)
+{
+    const int64_t rows = j->host.rows, out_rows = j->host.out_rows;
+    if (rows > 0 && out_rows == 0)
+        return cli_fail(
+            err, PTXGEN_EINDEX,
+            "out has no rows, so each of the %lld indices is out of range; nothing is written",
+            (long long)rows);
+    for (int64_t i = 0; i < rows; i++)
+        if (index_at(j, i) < 0 || index_at(j, i) >= out_rows)
+            return cli_fail(err, PTXGEN_EINDEX,
+                            "index[%lld] = %lld is not a row of out, which has rows 0 to %lld; "
+                            "nothing is written",
+                            (long long)i, (long long)index_at(j, i), (long long)(out_rows - 1));
+    return PTXGEN_OK;
+}
+
 /* Launches; without rows there is no kernel and the one-call form checks the arguments. */
 static ptxgen_status launch(job *j, ptxgen_error *err)
 {
@@ -246,7 +281,10 @@ static ptxgen_status launch(job *j, ptxgen_error *err)
 
 static ptxgen_status compute(job *j, ptxgen_error *err)
 {
-    ptxgen_status status = cli_context(&j->args->set, &j->ctx, err);
+    /* An unchecked kernel would write outside of out. */
+    ptxgen_status status = j->unchecked ? check_indices(j, err) : PTXGEN_OK;
+    if (status == PTXGEN_OK)
+        status = cli_context(&j->args->set, &j->ctx, err);
     if (status == PTXGEN_OK && j->host.rows > 0 && j->host.out_rows > 0)
         status = ptxgen_get(j->ctx, "scatter_add", j->params, NULL, &j->kernel, err);
     if (status == PTXGEN_OK)
@@ -255,6 +293,10 @@ static ptxgen_status compute(job *j, ptxgen_error *err)
         status = launch(j, err);
     if (status == PTXGEN_OK)
         status = ptxgen_check_indices(j->ctx, NULL, err);
+    /* In words that fit a command that writes no result; also for the trap of oob=trap. */
+    if ((status == PTXGEN_EINDEX || status == PTXGEN_EEMULATOR) &&
+        check_indices(j, err) != PTXGEN_OK)
+        status = PTXGEN_EINDEX;
     if (status != PTXGEN_OK)
         return status;
     const npy_header *h = &j->arrays[OUT].header;
@@ -369,11 +411,11 @@ static ptxgen_status report(const job *j, ptxgen_error *err)
     ptxgen_status status = ptxgen_device_get_info(j->ctx, &d, err);
     if (status != PTXGEN_OK)
         return status;
-    const bool result_on_stdout = j->args->set.output && strcmp(j->args->set.output, "-") == 0;
-    if (j->args->set.json && !result_on_stdout)
-        cli_json_print(job_json(j, &d));
+    FILE *to = cli_report_file(&j->args->set);
+    if (j->args->set.json)
+        cli_json_write(job_json(j, &d), to);
     else
-        job_text(j, &d, result_on_stdout ? stderr : stdout);
+        job_text(j, &d, to);
     return PTXGEN_OK;
 }
 

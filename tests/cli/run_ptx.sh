@@ -80,7 +80,7 @@ ok run safe.ptx --block 64 --arg zeros:256 -o m.npy
 [ "$(values m.npy 256 d4 | head -1)" = 63 ] && [ "$(values m.npy 256 d4 | tail -1)" = 0 ] || die "not mirrored"
 
 # Checking: the safe one has no defect with any seed, the racy one names the line and both accesses.
-ok run safe.ptx --block 64 --arg zeros:256 --check-races --order isa --seeds 1..20
+ok run safe.ptx --block 64 --arg zeros:256 --check-races --seeds 1..20
 expect_out '^safe.ptx: 0 defects in 20 runs$'
 t run racy.ptx --block 64 --arg zeros:256 --check-races
 expect_code 1
@@ -96,8 +96,8 @@ ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stat
 expect_out '"global_read_bytes":.*360'
 
 # What is wrong, where, and how to write it.
-refuse 1 'scale.ptx:22|<ptx>:22' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 --arg f32:1 -o y2.npy
-refuse 1 'budget' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
+refuse 1 '^ptxgen: scale.ptx:22: ' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 --arg f32:1 -o y2.npy
+refuse 1 'the budget is 3 \(--budget\)$' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
 sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
 refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
 refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
@@ -111,6 +111,61 @@ refuse 5 'nothere.npy cannot be read' run scale.ptx --arg buf:nothere.npy --arg 
 refuse 2 "--grid is '0'" run scale.ptx --grid 0
 refuse 2 "--block is '1,2,3,4'" run scale.ptx --block 1,2,3,4
 refuse 2 "--seeds is '5..1'" run scale.ptx --seeds 5..1
-refuse 2 'no entry named nope' run scale.ptx --entry nope
+refuse 2 'scale.ptx has no entry named nope; it has scale' run scale.ptx --entry nope
 refuse 2 "'x=1': arguments of a kernel are written --arg" run scale.ptx x=1
 refuse 2 '-o writes a buffer, and no --arg is one' run scale.ptx --arg 0 --arg 0 --arg f32:1 -o n.npy
+refuse 2 '--result says which buffer -o writes' run scale.ptx --result 1
+for option in '--device cuda' '--device auto' --check '--repeat 2' '--assembler ptxas' '--toolkit x' '--cache-dir x'; do
+    refuse 2 'does not apply to a PTX file' run scale.ptx $option
+done
+head -3 scale.ptx >none.ptx
+refuse 2 'none.ptx has no entry' run none.ptx
+{ cat scale.ptx && sed 1,3d safe.ptx; } >two.ptx
+refuse 2 'two.ptx has 2 entries: scale, mirror; choose one with --entry NAME' run two.ptx
+
+# Past a limit of the parser the PTX is refused; nothing has run, so the answer is not "no".
+head -c 67108864 /dev/zero | tr '\0' '\n' | cat scale.ptx - >big.ptx
+refuse 4 'big.ptx:1:1: .*over the limit of 67108864' run big.ptx
+rm big.ptx
+{ cat none.ptx && echo '.entry a() {' && printf '{%.0s' $(seq 300); } >deep.ptx
+refuse 4 'deep.ptx:5:.*nested deeper than 256' run deep.ptx
+{ cat none.ptx && echo '.entry a() { .reg .b32 %r<2000000>; ret; }'; } >registers.ptx
+refuse 4 'registers.ptx:4:.*more than [0-9]+ registers' run registers.ptx
+
+# With -o - standard output holds the product alone.
+ok run safe.ptx --block 64 --arg zeros:256 -o m.npy
+for report in '' --json; do
+    t run safe.ptx --block 64 --arg zeros:256 -o - --stats --check-races $report
+    expect_code 0
+    cmp .out m.npy || die "standard output holds more than the array"
+    expect_err 'warp_instructions'
+done
+t run racy.ptx --block 64 --arg zeros:256 -o - --check-races
+expect_code 1
+expect_err '^racy.ptx:19: race on shared memory'
+[ "$(stat -c %s .out)" = "$(stat -c %s m.npy)" ] || die "standard output holds more than the array"
+
+# A defect and a deadlock are said once.
+t run racy.ptx --block 64 --arg zeros:256 --check-races
+expect_code 1
+expect_silent_err
+[ "$(grep -c 'race on shared' .out)" = "$(sort -u .out | grep -c 'race on shared')" ] || die "a defect is there twice"
+{
+    cat none.ptx
+    echo '.entry stuck() { .reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0;'
+    echo '@%p bar.sync 1, 64;'
+    echo 'ret; }'
+} >stuck.ptx
+refuse 1 '^ptxgen: stuck.ptx:5: deadlock in cluster 0: .* barrier 1: 1 of 64 threads' run stuck.ptx --block 32
+
+# Words that are no UTF-8 leave JSON valid; words that are stay as they are.
+t run "$(printf 'gr\303\274n\377\303.ptx')" --json
+expect_code 5
+iconv -f utf-8 -t utf-8 .out >/dev/null || die "the JSON is no UTF-8"
+grep -q "$(printf 'gr\303\274n\357\277\275\357\277\275.ptx')" .out || die "the name is not there"
+
+# A name may be as long as the file system allows.
+long=$(printf 'x%.0s' $(seq 251)).npy
+ok run safe.ptx --block 64 --arg zeros:256 -o "$long"
+cmp "$long" m.npy
+[ -z "$(find . -name '*.ptxgen.*')" ] || die "a temporary was left"

@@ -57,6 +57,7 @@ ok array random:20x12 -o wide.npy
 run 2 'a row of src has 12 elements and a row of out 8' out=out.npy index=index.npy src=wide.npy
 ok array zeros:20x0 -o empty.npy
 ok array zeros:10x0 -o emptyout.npy
+ok array zeros:0x8 -o none.npy
 run 2 'src has 20 rows of no elements \(n = 0\)' out=emptyout.npy index=index.npy src=empty.npy
 ok array zeros:10x3 -o out3.npy
 ok array random:20x3 -o src3.npy
@@ -72,3 +73,30 @@ run 2 '"shedule".*did you mean schedule' out=out.npy index=index.npy src=src.npy
 run 2 "'hello' is no parameter" out=out.npy index=index.npy src=src.npy hello
 refuse 2 "cannot run 'scater_add'; did you mean 'scatter_add'\?" run scater_add out=out.npy
 refuse 2 'run what\?' run
+
+# A bad index is named for every way the kernel may treat it, before an unchecked one could write outside of out.
+ok array index:20/10 -o bad.npy
+printf '\377\377\377\177\0\0\0\0' | dd of=bad.npy bs=1 seek=$((128 + 8 * 17)) conv=notrunc 2>/dev/null
+for oob in unchecked trap record; do
+    for n in 8 dynamic; do
+        run 1 'index\[17\] = 2147483647 is not a row of out, which has rows 0 to 9; nothing is written' \
+            out=out.npy index=bad.npy src=src.npy oob=$oob n=$n
+    done
+done
+run 1 'out has no rows.*nothing is written' out=none.npy index=index.npy src=src.npy oob=unchecked
+ok run scatter_add out=out.npy index=index.npy src=src.npy oob=unchecked --check
+
+# The index type is the file's.
+for type in i32 i64; do
+    run 2 "the index type is the file's: leave index=$type out" out=out.npy index=index.npy src=src.npy index=$type
+    run 2 "the index type is the file's" index=$type out=out.npy src=src.npy
+done
+# The NumPy call that converts has the type.
+for type in f8:float32 u4:int64 i2:int64; do
+    mangle "s/'<f4'/'<${type%:*}'/" out.npy other.npy
+    run 2 "'<${type%:*}'.*a.astype\(numpy.${type#*:}\)" out=other.npy index=index.npy src=src.npy
+done
+refuse 2 'the name after -o is empty' run scatter_add out=out.npy index=index.npy src=src.npy -o ''
+for option in '--grid 2' '--arg 1' --stats '--seeds 1' '--budget 9' '--order hw'; do
+    run 2 "--[a-z]+ does not apply to scatter_add" out=out.npy index=index.npy src=src.npy $option
+done
