@@ -134,7 +134,10 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
                             cache_why_none(set));
     }
     const ptxgen_cache_options options = {.size = sizeof options, .create = make};
-    return ptxgen_cache_open(path, &options, out, err);
+    ptxgen_status status = ptxgen_cache_open(path, &options, out, err);
+    if (status == PTXGEN_EPARSE) /* an input file is wrong, no PTX */
+        status = err->status = PTXGEN_EINVAL;
+    return status;
 }
 
 static int run(const cli_args *args)

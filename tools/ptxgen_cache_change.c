@@ -1,5 +1,6 @@
 /* ptxgen cache verify, clear, prune, export, import. */
 #include "ptxgen_cache.h"
+#include "ptxgen_options.h"
 #include "ptxgen_progress.h"
 
 #include <limits.h>
@@ -258,6 +259,11 @@ int cache_export(const cache_action *a)
             return cli_usage_error(
                 set, "'%s' is not understood; export takes FILE, family=NAME and arch=ARCH", word);
     }
+    ptxgen_arch arch;
+    if (f.family && !cli_is_family(f.family))
+        return cli_unknown_family(set, f.family);
+    if (f.arch && ptxgen_arch_parse(f.arch, &arch, &err) != PTXGEN_OK)
+        return cli_report(set, &err);
     if (ptxgen_cache_export(a->cache, a->args->words[1], passes, &f, &t, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     return print_transfer(set, "exported", &t);
@@ -269,7 +275,9 @@ int cache_import(const cache_action *a)
     ptxgen_cache_transfer t = {0};
     char file[PATH_MAX]; /* the library follows no links; the user who names one means its target */
     const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
-    if (ptxgen_cache_import(a->cache, pack, &t, &err) != PTXGEN_OK)
+    if (ptxgen_cache_import(a->cache, pack, &t, &err) == PTXGEN_EPARSE)
+        err.status = PTXGEN_EINVAL; /* an input file is wrong, no PTX */
+    if (err.status != PTXGEN_OK)
         return cli_report(&a->args->set, &err);
     if (t.pack_fault[0])
         cli_say("%s %s: %llu entries were recovered", a->args->words[1], t.pack_fault,

@@ -41,14 +41,22 @@ static void family_text(size_t f, bool verbose)
         cli_print_params(f);
 }
 
-static int unknown_family(const cli_args *args)
+bool cli_is_family(const char *name)
+{
+    for (size_t f = 0; f < ptxgen_family_count(); f++)
+        if (strcmp(name, ptxgen_family_name(f)) == 0)
+            return true;
+    return false;
+}
+
+int cli_unknown_family(const cli_settings *set, const char *name)
 {
     const char *known[64];
     size_t count = 0;
     for (size_t f = 0; f < ptxgen_family_count() && count < 64; f++)
         known[count++] = ptxgen_family_name(f);
-    const char *near = cli_nearest(args->words[0], known, count);
-    return cli_usage_error(&args->set, "no family is named '%s'%s%s%s", args->words[0],
+    const char *near = cli_nearest(name, known, count);
+    return cli_usage_error(set, "no family is named '%s'%s%s%s", name,
                            near ? "; did you mean '" : "", near ? near : "",
                            near ? "'?" : "; `ptxgen list` shows all");
 }
@@ -59,20 +67,16 @@ static int run(const cli_args *args)
     if (args->count > 1)
         return cli_usage_error(&args->set, "'%s' is one word too many; at most one family",
                                args->words[1]);
+    if (only && !cli_is_family(only))
+        return cli_unknown_family(&args->set, only);
     cJSON *all = args->set.json ? cJSON_CreateArray() : NULL;
-    size_t shown = 0;
     for (size_t f = 0; f < ptxgen_family_count(); f++) {
         if (only && strcmp(only, ptxgen_family_name(f)) != 0)
             continue;
-        shown++;
         if (all)
             cJSON_AddItemToArray(all, family_json(f));
         else
             family_text(f, args->set.verbose || only != NULL);
-    }
-    if (only && shown == 0) {
-        cJSON_Delete(all);
-        return unknown_family(args);
     }
     if (all)
         cli_json_print(all);

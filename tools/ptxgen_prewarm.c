@@ -4,6 +4,9 @@
 #include "ptxgen_command.h"
 #include "ptxgen_progress.h"
 
+#include "ptxgen/cache.h"
+
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +183,41 @@ static void work_together(crew *c)
     free(threads);
 }
 
+/* A run that keeps nothing would look like a success: the folder is judged before anything is compiled. */
+static ptxgen_status check_cache(ptxgen *ctx, ptxgen_error *err)
+{
+    ptxgen_cache *cache = NULL;
+    ptxgen_cache_info info = {.size = sizeof info};
+    const ptxgen_cache_options options = {.size = sizeof options, .create = true};
+    ptxgen_cache_get_info(ctx, &info);
+    if (!info.dir || info.dir[0] == '\0')
+        return cli_fail(err, PTXGEN_EIO,
+                        "there is no cache folder to compile into (--cache-dir \"\", "
+                        "PTXGEN_CACHE=off, or no home): name one with --cache-dir");
+    ptxgen_status status = ptxgen_cache_open(info.dir, &options, &cache, err);
+    const bool pack = status == PTXGEN_OK && ptxgen_cache_is_pack(cache);
+    ptxgen_cache_close(cache);
+    if (pack || status == PTXGEN_EPARSE)
+        return cli_fail(err, PTXGEN_EIO, "%s is a file; name a folder with --cache-dir", info.dir);
+    if (status == PTXGEN_OK && access(info.dir, W_OK | X_OK) != 0)
+        return cli_fail(err, PTXGEN_EIO, "the cache folder '%s' cannot be written: %s", info.dir,
+                        strerror(errno));
+    return status;
+}
+
+/* Full disk and the like: kernels were assembled and not kept. */
+static ptxgen_status check_stored(const crew *c, ptxgen_error *err)
+{
+    ptxgen_cache_info info = {.size = sizeof info};
+    ptxgen_cache_get_info(c->ctx, &info);
+    if (info.disk_errors == 0)
+        return PTXGEN_OK;
+    return cli_fail(err, PTXGEN_EIO,
+                    "%llu files of the cache folder %s could not be read or written; --log warning "
+                    "says why",
+                    (unsigned long long)info.disk_errors, info.dir);
+}
+
 static void print_result(const crew *c)
 {
     const cli_settings *set = &c->args->set;
@@ -212,12 +250,17 @@ static int run(const cli_args *args)
     ptxgen_status status = read_manifest(args->words[0], args->set.arch, &m, &err);
     if (status == PTXGEN_OK && !args->set.dry_run)
         status = cli_context(&args->set, &c.ctx, &err);
+    if (status == PTXGEN_OK && c.ctx)
+        status = check_cache(c.ctx, &err);
     if (status == PTXGEN_OK) {
         c.bar = cli_progress_begin("compiling", m.count);
         work_together(&c);
         cli_progress_end(&c.bar);
-        print_result(&c);
+        if (c.ctx)
+            status = check_stored(&c, &err);
     }
+    if (status == PTXGEN_OK)
+        print_result(&c);
     ptxgen_destroy(c.ctx);
     free_manifest(&m);
     return status == PTXGEN_OK ? c.code : cli_report(&args->set, &err);
@@ -231,7 +274,8 @@ const cli_command cli_prewarm = {
             "assemble them later. A line is \"FAMILY name=value ...\"; # begins a comment;\n"
             "FILE may be -, standard input. --arch compiles each line for each of a list\n"
             "of architectures. A line that fails is reported and the others go on; the\n"
-            "exit code is the first failure's. Needs an assembler, no GPU.\n",
+            "exit code is the first failure's; 5, before anything is compiled, when the\n"
+            "cache folder cannot be used. Needs an assembler, no GPU.\n",
     .examples = "  ptxgen prewarm kernels.txt --cache-dir /srv/ptxgen\n"
                 "  ptxgen prewarm kernels.txt --arch sm_90a,sm_100a -j 8\n"
                 "  echo 'scatter_add n=512 dtype=bf16' | ptxgen prewarm -\n",

@@ -191,3 +191,10 @@ expect_err '^ptxgen: 0 entries, 0 bytes$'
 t cache why scatter_add n=4
 expect_code 1
 expect_out 'the cache is empty'
+
+# A file that is no pack is a wrong input.
+head -c 5000 /dev/urandom >noise
+refuse 2 'is not a pack' cache import noise
+refuse 2 'is not a pack' cache ls --cache-dir noise
+refuse 2 "no family is named 'scater_add'; did you mean 'scatter_add'" cache export q family=scater_add
+refuse 2 'arch "sm_1" is not known' cache export q arch=sm_1

@@ -21,6 +21,14 @@ expect_code 2
 expect_out '^3 kernels would be compiled, 1 are refused$'
 [ ! -e .cache ] || die "a dry run made the cache folder"
 
+# A folder that keeps nothing is no success, and nothing is compiled for it.
+mkdir open
+chmod 777 open
+for where in open:'can be written by other users' /dev/null:'/dev/null' :'no cache folder' m:'m is a file'; do
+    refuse 5 "${where#*:}" prewarm m --cache-dir "${where%%:*}"
+done
+PTXGEN_CACHE=off refuse 5 'no cache folder' prewarm m
+
 have_assembler || skip "no assembler here"
 
 t prewarm m -j 3
@@ -48,3 +56,6 @@ mkdir empty
 t prewarm m --toolkit empty --assembler ptxas --cache-dir other
 expect_code 5
 expect_out '^3 kernels: 0 assembled, 0 were in the cache, 3 failed$'
+
+ok cache export pack
+refuse 5 'pack is a file' prewarm m --cache-dir pack
