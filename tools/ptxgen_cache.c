@@ -170,7 +170,7 @@ static int run(const cli_args *args)
 
 const cli_command cli_cache = {
     .name = "cache",
-    .usage = "ls|show|why|stats|du|path|verify|clear|prune|export|import ...",
+    .usage = "ls|show|why|stats|du|path|verify|clear|prune|export|import",
     .summary = "look into the kernel cache, check it, keep it small",
     .text = "ls [family=NAME] [arch=ARCH] [older=AGE] [newer=AGE]\n"
             "   [sort=used|created|size|family]      list the entries\n"
