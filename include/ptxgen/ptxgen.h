@@ -341,9 +341,9 @@ typedef struct ptxgen_scatter_add_args {
 } ptxgen_scatter_add_args;
 
 /* Adds in the element type, each add rounded to nearest even; the order among equal indices is not
- * specified, so results with repeated indices may differ from run to run. f32 subnormals are flushed to
- * zero by the reduction unit (PTX ISA, cp.reduce.async.bulk), f16 and bf16 ones are kept. Asynchronous in
- * `stream`. Refusals (EINVAL, EUNSUPPORTED) leave out untouched. */
+ * specified, so results with repeated indices may differ from run to run. f32 subnormals may be flushed
+ * to zero (schedule=vector flushes them; the PTX ISA says so of bulk reductions too, an H200 keeps them), f16 and
+ * bf16 ones are kept. Asynchronous in `stream`. Refusals (EINVAL, EUNSUPPORTED) leave out untouched. */
 PTXGEN_API ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *args,
                                             ptxgen_stream stream, ptxgen_error *err);
 /* The same with a kernel from ptxgen_get(ctx, "scatter_add", ...): EINVAL when the kernel's parameters do
