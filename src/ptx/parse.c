@@ -407,8 +407,10 @@ static void recover(pg_parser *p)
         if (pg_parser_accept(p, '{')) {
             depth++;
         } else if (pg_parser_accept(p, '}')) {
-            if (depth <= 1)
+            if (depth <= 1) {
+                pg_parser_accept(p, ';');
                 return;
+            }
             depth--;
         } else if (pg_parser_accept(p, ';')) {
             if (!depth)

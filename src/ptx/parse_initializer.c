@@ -95,11 +95,23 @@ static bool put_address(pg_parser *p, initializer *init, uint64_t offset, pg_ptx
     return reserve(p, init, offset + init->element);
 }
 
-static uint64_t constant_bits(const pg_constant *c, pg_ptx_type type)
+/* A float stands for its bits in elements of 32 and 64 bits of any type but the integers. */
+static bool constant_bits(pg_parser *p, const initializer *init, const pg_constant *c,
+                          uint64_t *bits)
 {
+    pg_ptx_type type = (pg_ptx_type)init->var->type;
+    pg_ptx_type_class class = pg_type_table[type].class;
     const pg_ptx_operand imm = {
         .kind = PG_OPERAND_IMM, .literal = (uint8_t)c->literal, .value = c->value};
-    return pg_ptx_imm_bits(&imm, type);
+    bool is_float = c->literal != PG_LITERAL_INT, wants_float = class == PG_CLASS_FLOAT;
+    if (is_float ? class == PG_CLASS_UNSIGNED || class == PG_CLASS_SIGNED || init->element < 4
+                 : wants_float)
+        return pg_parser_error(p, "%s does not fit type .%s", is_float ? "a float" : "an integer",
+                               pg_type_table[type].spelling);
+    if (is_float)
+        type = init->element == 4 ? PG_T_F32 : PG_T_F64;
+    *bits = pg_ptx_imm_bits(&imm, type);
+    return true;
 }
 
 static bool parse_value(pg_parser *p, initializer *init, uint64_t offset)
@@ -121,37 +133,40 @@ static bool parse_value(pg_parser *p, initializer *init, uint64_t offset)
         pg_parser_advance(p);
         return put_address(p, init, offset, reloc) && pg_parser_expect(p, ')');
     }
-    return put(p, init, offset, constant_bits(&c, init->var->type));
+    uint64_t bits;
+    return constant_bits(p, init, &c, &bits) && put(p, init, offset, bits);
 }
 
-/* One brace level: `level` counts dimensions, then the elements of a vector. `stride`: bytes of one entry. */
+/* Levels of braces: one for each dimension, one more for the elements of a vector. */
+static uint32_t levels(const pg_ptx_var *v)
+{
+    return v->n_dims + (v->vector > 1);
+}
+
+/* One level of braces. `stride`: bytes of one entry of it. */
 static bool parse_level(pg_parser *p, initializer *init, uint32_t level, uint64_t offset,
                         uint64_t stride)
 {
     const pg_ptx_var *v = init->var;
+    bool inner = level + 1 < levels(v);
+    uint64_t n = level < v->n_dims ? v->dims[level] : v->vector; /* 0: as many as there are */
     if (!pg_parser_expect(p, '{'))
         return false;
-    uint64_t end = level < v->n_dims && v->dims[level] ? offset + v->dims[level] * stride : 0;
-    while (!pg_parser_at(p, '}')) {
-        if (end && offset >= end)
+    if (pg_parser_accept(p, '}'))
+        return true;
+    for (uint64_t i = 0;; i++, offset += stride) {
+        if (n && i == n)
             return pg_parser_error(p, "more values than '%s' has elements", v->name);
-        if (pg_parser_at(p, '{')) {
-            uint64_t inner = level + 1 < v->n_dims ? stride / v->dims[level + 1] : init->element;
-            if (stride <= init->element)
-                return pg_parser_error(p, "braces nested deeper than '%s' has dimensions", v->name);
-            if (!parse_level(p, init, level + 1, offset, inner))
+        if (inner) {
+            uint64_t entries = level + 1 < v->n_dims ? v->dims[level + 1] : v->vector;
+            if (!parse_level(p, init, level + 1, offset, stride / entries))
                 return false;
-            offset += stride;
-        } else {
-            /* Without inner braces values fill the elements one after the other. */
-            if (!parse_value(p, init, offset))
-                return false;
-            offset += init->element;
+        } else if (!parse_value(p, init, offset)) {
+            return false;
         }
         if (!pg_parser_accept(p, ','))
-            break;
+            return pg_parser_expect(p, '}');
     }
-    return pg_parser_expect(p, '}');
 }
 
 bool pg_parse_initializer(pg_parser *p, pg_ptx_var *var)
@@ -160,10 +175,12 @@ bool pg_parse_initializer(pg_parser *p, pg_ptx_var *var)
                         .element = pg_type_table[var->type].bits / 8u,
                         .limit = var->size ? var->size : UINT64_MAX / 2,
                         .relocs = {.size = sizeof(pg_ptx_reloc)}};
-    uint64_t stride = (uint64_t)init.element * var->vector;
+    uint64_t stride = (uint64_t)init.element * (var->n_dims ? var->vector : 1u);
     for (uint32_t d = 1; d < var->n_dims; d++)
         stride *= var->dims[d];
-    if (pg_parser_at(p, '{') ? !parse_level(p, &init, 0, 0, stride) : !parse_value(p, &init, 0))
+    bool ok = levels(var) ? parse_level(p, &init, 0, 0, stride)
+                          : parse_value(p, &init, 0);
+    if (!ok)
         return false;
     if (!var->size) { /* x[] = {...} */
         uint64_t n = (init.n + stride - 1) / stride;

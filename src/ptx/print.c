@@ -224,38 +224,56 @@ static void put_reloc(const printer *p, const pg_ptx_reloc *r)
     pg_buf_puts(out, r->bytes == 1 ? ")" : "");
 }
 
-static void put_element(pg_buf *out, const uint8_t *bytes, unsigned n)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < n && i < 8; i++)
-        v |= (uint64_t)bytes[i] << 8 * i;
-    pg_buf_put_u64(out, v);
-}
-
-/* Elements one after the other, without inner braces. Floats as the integers 0f and 0d literals stand for. */
-static void put_initializer(const printer *p, const pg_ptx_var *v)
+/* The element at `offset`; *reloc is the next address that has not been printed. */
+static void put_element(const printer *p, const pg_ptx_var *v, uint64_t offset, uint32_t *reloc)
 {
     unsigned n = pg_type_table[v->type].bits / 8u;
-    uint32_t reloc = 0;
-    bool braces = v->is_array || v->vector > 1;
-    pg_buf_puts(p->out, braces ? " = {" : " = ");
-    for (uint64_t offset = 0; offset < v->n_init; offset += n) {
-        if (offset)
-            pg_buf_puts(p->out, offset % (32 * n) ? ", " : ",\n    ");
-        if (reloc < v->n_relocs && v->relocs[reloc].offset == offset)
-            put_reloc(p, &v->relocs[reloc++]);
-        else if (v->type == PG_T_F32)
-            pg_buf_printf(p->out, "0f%02X%02X%02X%02X", v->init[offset + 3], v->init[offset + 2],
-                          v->init[offset + 1], v->init[offset]);
-        else if (v->type == PG_T_F64)
-            pg_buf_printf(p->out, "0d%02X%02X%02X%02X%02X%02X%02X%02X", v->init[offset + 7],
-                          v->init[offset + 6], v->init[offset + 5], v->init[offset + 4],
-                          v->init[offset + 3], v->init[offset + 2], v->init[offset + 1],
-                          v->init[offset]);
-        else
-            put_element(p->out, v->init + offset, n);
+    uint64_t value = 0;
+    if (*reloc < v->n_relocs && v->relocs[*reloc].offset == offset) {
+        put_reloc(p, &v->relocs[(*reloc)++]);
+        return;
     }
-    pg_buf_puts(p->out, braces ? "}" : "");
+    for (unsigned i = 0; i < n && i < 8; i++)
+        value |= (uint64_t)v->init[offset + i] << 8 * i;
+    if (v->type == PG_T_F32)
+        pg_buf_printf(p->out, "0f%08X", (unsigned)value);
+    else if (v->type == PG_T_F64)
+        pg_buf_printf(p->out, "0d%016llX", (unsigned long long)value);
+    else
+        pg_buf_put_u64(p->out, value);
+}
+
+/* One level of braces; see parse_initializer.c. Elements that are not set at the end are left out. */
+static void put_level(const printer *p, const pg_ptx_var *v, uint32_t level, uint64_t offset,
+                      uint64_t stride, uint32_t *reloc)
+{
+    bool inner = level + 1 < v->n_dims + (v->vector > 1);
+    uint64_t n = level < v->n_dims ? v->dims[level] : v->vector;
+    pg_buf_putc(p->out, '{');
+    for (uint64_t i = 0; i < n && offset < v->n_init; i++, offset += stride) {
+        if (i)
+            pg_buf_puts(p->out, i % 32 ? ", " : ",\n    ");
+        if (inner) {
+            uint64_t entries = level + 1 < v->n_dims ? v->dims[level + 1] : v->vector;
+            put_level(p, v, level + 1, offset, stride / entries, reloc);
+        } else {
+            put_element(p, v, offset, reloc);
+        }
+    }
+    pg_buf_putc(p->out, '}');
+}
+
+static void put_initializer(const printer *p, const pg_ptx_var *v)
+{
+    uint64_t stride = pg_type_table[v->type].bits / 8u * (v->n_dims ? v->vector : 1u);
+    uint32_t reloc = 0;
+    for (uint32_t d = 1; d < v->n_dims; d++)
+        stride *= v->dims[d];
+    pg_buf_puts(p->out, " = ");
+    if (v->n_dims || v->vector > 1)
+        put_level(p, v, 0, 0, stride, &reloc);
+    else
+        put_element(p, v, 0, &reloc);
 }
 
 static void put_variable(const printer *p, const pg_ptx_var *v, bool is_declaration)

@@ -142,9 +142,9 @@ static void put_spelling(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out
 
 enum { REGISTERS = 260 };
 
-static const char *const register_types[] = {"pred", "b16", "b32", "b64", "b128",
-                                             "u16",  "u32", "u64", "s16", "s32",
-                                             "s64",  "f16", "f32", "f64", "f16x2"};
+static const char *const register_types[] = {"pred", "b8",  "b16", "b32",  "b64", "b128",
+                                             "u16",  "u32", "u64", "s16",  "s32", "s64",
+                                             "f16",  "f32", "f64", "f16x2"};
 
 void ptx_example_declarations(pg_buf *out)
 {
@@ -170,7 +170,7 @@ static void put_register(pg_ptx_type type, uint64_t *random, pg_buf *out)
     else if (type == PG_T_PRED)
         pg_buf_puts(out, "%pred_");
     else
-        pg_buf_printf(out, "%%b%u_", pg_type_table[type].bits < 16 ? 16 : pg_type_table[type].bits);
+        pg_buf_printf(out, "%%b%u_", pg_type_table[type].bits < 8 ? 8 : pg_type_table[type].bits);
     pg_buf_put_u64(out, pick(random, REGISTERS));
 }
 
@@ -255,14 +255,25 @@ static void put_address(const pg_ptx_opcode *o, unsigned n, uint64_t *random, pg
     pg_buf_putc(out, ']');
 }
 
-static void put_operand(const pg_ptx_opcode *o, const pg_slot_alternative *a, unsigned *addresses,
-                        uint64_t *random, pg_buf *out)
+/* An instruction that is being written. */
+typedef struct example {
+    const pg_ptx_opcode *o;
+    uint64_t *random;
+    bool least;         /* registers rather than constants */
+    unsigned addresses; /* written so far */
+    pg_buf *out;
+} example;
+
+static void put_operand(example *e, const pg_slot_alternative *a)
 {
+    const pg_ptx_opcode *o = e->o;
+    uint64_t *random = e->random;
+    pg_buf *out = e->out;
     switch (a->letter) {
     case 's':
     case 'x':
     case 'y':
-        if (pick(random, 4) || a->type == PG_T_NONE || a->type == PG_T_PRED)
+        if (e->least || pick(random, 4) || a->type == PG_T_NONE || a->type == PG_T_PRED)
             put_register(a->type, random, out);
         else
             put_constant(a->type, random, out);
@@ -294,7 +305,7 @@ static void put_operand(const pg_ptx_opcode *o, const pg_slot_alternative *a, un
         put_vector(a, random, out);
         break;
     case 'a':
-        put_address(o, (*addresses)++, random, out);
+        put_address(o, e->addresses++, random, out);
         break;
     case 'l':
         pg_buf_puts(out, "label");
@@ -315,7 +326,7 @@ bool ptx_example(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out)
 {
     pg_ptx_opcode o;
     pg_form form;
-    unsigned row = op, addresses = 0;
+    unsigned row = op;
     size_t start = out->len;
     put_spelling(op, random, least, out);
     if (!pg_form_match((pg_str){out->data + start, out->len - start}, &row, &o) || o.op != op) {
@@ -323,6 +334,7 @@ bool ptx_example(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out)
         return false;
     }
     pg_form_of(&o, &form);
+    example e = {&o, random, least, 0, out};
     const char *separator = " ";
     for (unsigned s = 0; s < form.n_slots; s++)
         if (form.slots[s].alternatives[0].count > REGISTERS) { /* .16x256b.x128 and the like */
@@ -336,8 +348,7 @@ bool ptx_example(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out)
         if (slot->need == PG_SLOT_OPTIONAL && (least || pick(random, 2)))
             continue;
         pg_buf_puts(out, separator);
-        put_operand(&o, &slot->alternatives[least ? 0 : pick(random, slot->n_alternatives)],
-                    &addresses, random, out);
+        put_operand(&e, &slot->alternatives[least ? 0 : pick(random, slot->n_alternatives)]);
         separator = ", ";
     }
     pg_buf_putc(out, ';');
