@@ -557,7 +557,7 @@ static const struct {
 #undef K
 };
 
-unsigned pg_form_accepts(char letter)
+static unsigned kinds_of(char letter)
 {
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].letter == letter)
@@ -643,7 +643,11 @@ static bool read_alternative(pg_str text, const pg_ptx_opcode *o, pg_slot_altern
         a->count = vector_width(o);
         a->letter = a->count ? (a->letter == 'D' ? 'V' : 'v') : (a->letter == 'D' ? 'd' : 's');
     }
-    return pg_form_accepts(a->letter) && read_type((pg_str){rest.p + n, rest.n - n}, o, &a->type);
+    a->kinds = (uint16_t)kinds_of(a->letter);
+    if (!a->kinds || !read_type((pg_str){rest.p + n, rest.n - n}, o, &a->type))
+        return false;
+    a->predicate = strchr("pPqc", a->letter) || a->type == PG_T_PRED;
+    return true;
 }
 
 static bool read_slot(pg_str text, const pg_ptx_opcode *o, pg_slot *slot)

@@ -14,6 +14,8 @@ typedef enum pg_slot_need { PG_SLOT_REQUIRED, PG_SLOT_OPTIONAL, PG_SLOT_ABSENT }
 typedef struct pg_slot_alternative {
     char letter;
     bool wider;       /* a register may be wider than the type */
+    bool predicate;   /* a register must be a predicate; without this and with a type it must not */
+    uint16_t kinds;   /* PG_KIND_BITs of the operands that fit */
     pg_ptx_type type; /* PG_T_NONE: any */
     uint16_t count;   /* elements of a vector; PG_COUNT_ANY: any number */
 } pg_slot_alternative;
@@ -43,9 +45,7 @@ void pg_form_explain(pg_str spelling, char *buf, size_t size);
 /* Appends the spelling of an opcode, suffixes in the order of its row: "add.rn.ftz.f32". */
 void pg_form_print(const pg_ptx_opcode *opcode, pg_buf *out);
 
-/* Bits that operand kind `kind` (pg_ptx_operand_kind) must have set in pg_form_accepts(letter). */
-#define PG_KIND_BIT(kind) (1u << (kind))
-unsigned pg_form_accepts(char letter);
+#define PG_KIND_BIT(kind) (1u << (kind)) /* of a pg_ptx_operand_kind */
 
 /* NULL, or the first thing in opcodes.def that does not follow its own grammar (for a test). */
 const char *pg_form_table_fault(void);

@@ -87,14 +87,13 @@ static bool is_predicate(const pg_parser *p, const pg_ptx_operand *o)
 /* Kinds only, and predicates against other registers: both tell rows apart. Types are the verifier's. */
 static bool accepts(const pg_parser *p, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
-    if (!(pg_form_accepts(a->letter) & PG_KIND_BIT(o->kind)))
+    if (!(a->kinds & PG_KIND_BIT(o->kind)))
         return false;
     if (o->kind != PG_OPERAND_REG)
         return !o->negated;
-    bool wants_predicate = strchr("pPqc", a->letter) || a->type == PG_T_PRED;
-    if (is_predicate(p, o) != wants_predicate && (wants_predicate || a->type != PG_T_NONE))
+    if (is_predicate(p, o) != a->predicate && (a->predicate || a->type != PG_T_NONE))
         return false;
-    return !o->negated || (wants_predicate && strchr("pPsx", a->letter));
+    return !o->negated || (a->predicate && strchr("pPsx", a->letter));
 }
 
 static bool slot_accepts(const pg_parser *p, const pg_slot *slot, const pg_ptx_operand *o)

@@ -13,7 +13,8 @@ struct pg_name_key {
     const char *p;
     uint32_t n;
     bool is_range;
-    bool in_module; /* depth 0 declares it */
+    bool in_module;          /* depth 0 declares it */
+    bool followed_in_module; /* depth 0 declares a name that is this one and some digits */
     uint32_t hash;
     uint32_t head;        /* innermost binding */
     uint32_t used_in;     /* serial of the function in which this is somebody's unique name */
@@ -184,6 +185,16 @@ const pg_binding *pg_names_find(const pg_names *names, pg_str name, uint32_t *in
     return best;
 }
 
+static void note_module_name(pg_names *names, pg_str name, uint32_t key)
+{
+    names->keys[key].in_module = true;
+    for (size_t digits = trailing_digits(name); digits > 0; digits--) {
+        uint32_t shorter = intern(names, (pg_str){name.p, name.n - digits}, false);
+        if (shorter != PG_NAME_NONE)
+            names->keys[shorter].followed_in_module = true;
+    }
+}
+
 const pg_binding *pg_names_declare(pg_names *names, pg_str name, const pg_binding *binding)
 {
     uint32_t key = intern(names, name, binding->is_range);
@@ -204,7 +215,8 @@ const pg_binding *pg_names_declare(pg_names *names, pg_str name, const pg_bindin
     b->key = key;
     b->shadows = names->keys[key].head;
     names->keys[key].head = names->n_bindings++;
-    names->keys[key].in_module |= names->depth == 0;
+    if (names->depth == 0)
+        note_module_name(names, name, key);
     names->digit_ranges |= binding->is_range && trailing_digits(name) > 0;
     return NULL;
 }
@@ -229,7 +241,7 @@ static bool is_taken(const pg_names *names, pg_str name, const pg_unique_name *w
     uint32_t plain = what->is_range ? find_key(names, name, false) : key;
     if (plain != PG_NAME_NONE) {
         const pg_name_key *k = &names->keys[plain];
-        if (what->is_range ? k->followed_in == names->function
+        if (what->is_range ? k->followed_in == names->function || k->followed_in_module
                            : k->in_module && !what->is_parameter)
             return true;
     }

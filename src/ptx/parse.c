@@ -129,8 +129,7 @@ static bool parse_alias(pg_parser *p)
             return pg_parser_error_at(p, at.line, at.column, "'%.*s' is no function",
                                       (int)(name.n < 60 ? name.n : 60), name.p);
     }
-    *(pg_ptx_item *)pg_list_add(p, &p->items) =
-        (pg_ptx_item){.kind = PG_ITEM_ALIAS, .index = p->aliases.count};
+    pg_add_item(p, PG_ITEM_ALIAS, p->aliases.count);
     *(pg_ptx_alias *)pg_list_add(p, &p->aliases) = (pg_ptx_alias){index[0], index[1]};
     return pg_parser_expect(p, ';');
 }
@@ -283,16 +282,12 @@ static bool enter_function(pg_parser *p, const pg_ptx_function *f, uint32_t firs
     if (!is_new && known->has_body)
         return pg_parser_error_at(p, f->line, f->column, "'%s' has a body already: see line %u",
                                   known->name, known->line);
-    for (uint32_t i = 0; !is_new && i < p->items.count; i++) {
-        pg_ptx_item *item = PG_LIST_AT(&p->items, pg_ptx_item, i);
-        if (item->kind == PG_ITEM_FUNCTION && item->index == p->fn.index)
-            item->is_declaration = true;
-    }
+    if (!is_new)
+        PG_LIST_AT(&p->items, pg_ptx_item, known->item)->is_declaration = true;
     const char *name = known->name;
     *known = *f;
     known->name = name;
-    *(pg_ptx_item *)pg_list_add(p, &p->items) =
-        (pg_ptx_item){.kind = PG_ITEM_FUNCTION, .index = p->fn.index};
+    known->item = pg_add_item(p, PG_ITEM_FUNCTION, p->fn.index);
     return true;
 }
 

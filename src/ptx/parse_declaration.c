@@ -219,14 +219,9 @@ static bool redeclare(pg_parser *p, const pg_binding *b, pg_ptx_var *var, const 
         return pg_parser_error_at(p, at->line, at->column, "'%s' is declared twice: see line %u",
                                   var->name, b->line);
     if (var->linkage != PG_LINKAGE_EXTERN) {
-        for (uint32_t i = 0; i < p->items.count; i++) {
-            pg_ptx_item *item = PG_LIST_AT(&p->items, pg_ptx_item, i);
-            if (item->kind == PG_ITEM_VAR && item->index == b->index)
-                item->is_declaration = true;
-        }
+        PG_LIST_AT(&p->items, pg_ptx_item, first->item)->is_declaration = true;
         *first = *var;
-        *(pg_ptx_item *)pg_list_add(p, &p->items) =
-            (pg_ptx_item){.kind = PG_ITEM_VAR, .index = b->index};
+        first->item = pg_add_item(p, PG_ITEM_VAR, b->index);
     }
     return true;
 }
@@ -241,8 +236,8 @@ static bool add_module_var(pg_parser *p, pg_ptx_var *var, pg_str name, const pg_
     if (b)
         return redeclare(p, b, var, at);
     index = p->vars.count;
+    var->item = pg_add_item(p, PG_ITEM_VAR, index);
     *(pg_ptx_var *)pg_list_add(p, &p->vars) = *var;
-    *(pg_ptx_item *)pg_list_add(p, &p->items) = (pg_ptx_item){.kind = PG_ITEM_VAR, .index = index};
     return pg_parser_declare(p, name, at, (pg_binding){.kind = PG_BIND_VAR, .index = index});
 }
 

@@ -133,7 +133,7 @@ static bool parse_value(pg_parser *p, initializer *init, uint64_t offset)
         pg_parser_advance(p);
         return put_address(p, init, offset, reloc) && pg_parser_expect(p, ')');
     }
-    uint64_t bits;
+    uint64_t bits = 0;
     return constant_bits(p, init, &c, &bits) && put(p, init, offset, bits);
 }
 
@@ -178,8 +178,7 @@ bool pg_parse_initializer(pg_parser *p, pg_ptx_var *var)
     uint64_t stride = (uint64_t)init.element * (var->n_dims ? var->vector : 1u);
     for (uint32_t d = 1; d < var->n_dims; d++)
         stride *= var->dims[d];
-    bool ok = levels(var) ? parse_level(p, &init, 0, 0, stride)
-                          : parse_value(p, &init, 0);
+    bool ok = levels(var) ? parse_level(p, &init, 0, 0, stride) : parse_value(p, &init, 0);
     if (!ok)
         return false;
     if (!var->size) { /* x[] = {...} */

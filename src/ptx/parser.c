@@ -180,6 +180,14 @@ void *pg_list_freeze(pg_parser *p, const pg_list *list, uint32_t first)
     return items;
 }
 
+uint32_t pg_add_item(pg_parser *p, pg_ptx_item_kind kind, uint32_t index)
+{
+    pg_ptx_item *item = pg_list_add(p, &p->items);
+    item->kind = kind;
+    item->index = index;
+    return p->items.count - 1;
+}
+
 bool pg_parser_declare(pg_parser *p, pg_str name, const pg_token *where, pg_binding binding)
 {
     binding.line = where->line;

@@ -110,6 +110,9 @@ void *pg_list_add(pg_parser *p, pg_list *list);
 void *pg_list_freeze(pg_parser *p, const pg_list *list, uint32_t first);
 #define PG_LIST_AT(list, type, i) ((type *)(list)->items + (i))
 
+/* Adds an item of the module and returns its number. */
+uint32_t pg_add_item(pg_parser *p, pg_ptx_item_kind kind, uint32_t index);
+
 /* Declares a name in the innermost scope; reports a second declaration. */
 bool pg_parser_declare(pg_parser *p, pg_str name, const pg_token *where, pg_binding binding);
 

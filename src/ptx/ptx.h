@@ -214,6 +214,7 @@ typedef struct pg_ptx_var {
     const uint64_t *dims; /* n_dims; a first dimension of 0 is written [] */
     uint32_t n_dims;
     uint32_t function;   /* index of the function it belongs to; UINT32_MAX at module scope */
+    uint32_t item;       /* at module scope: its last entry in module->items */
     int32_t reg;         /* PG_SPACE_REG: register of the function; else PG_PTX_NO_REG */
     const uint8_t *init; /* n_init bytes (<= size; the rest is zero); NULL: not initialised */
     uint64_t n_init;
@@ -290,6 +291,7 @@ typedef struct pg_ptx_function {
     uint32_t n_reg_decls;
     const uint8_t *reg_types; /* pg_ptx_type by register number */
     uint32_t n_regs;
+    uint32_t item; /* its last entry in module->items */
     const pg_ptx_insn *code;
     uint32_t n_code;
     const pg_ptx_label *labels;

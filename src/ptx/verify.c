@@ -18,6 +18,16 @@ bool pg_verify_fail(pg_verifier *v, const pg_ptx_operand *o, const char *format,
     return pg_parser_error_at(v->p, v->insn->line, o ? o->column : v->insn->column, "%s", text);
 }
 
+const char *pg_verify_name(pg_verifier *v)
+{
+    pg_buf b;
+    pg_buf_init(&b, v->p->arena->alloc);
+    pg_form_print(v->insn->opcode, &b);
+    snprintf(v->name, sizeof v->name, "%s", pg_buf_text(&b));
+    pg_buf_fini(&b);
+    return v->name;
+}
+
 /* ---- .version and .target ---- */
 
 /* One alternative of a row's target: "80", "90a", "100f". */
@@ -100,7 +110,7 @@ static bool check_availability(pg_verifier *v)
 {
     const pg_ptx_opcode *o = v->insn->opcode;
     const pg_ptx_op_info *info = pg_ptx_op_describe(o->op);
-    if (!check_needs(v, v->name, info->isa, info->target))
+    if (!check_needs(v, pg_verify_name(v), info->isa, info->target))
         return false;
     for (size_t i = 0; i < sizeof requirements / sizeof *requirements; i++) {
         const requirement *r = &requirements[i];
@@ -148,20 +158,32 @@ static const range_rule range_rules[] = {
     {PG_OP_WGMMA_WAIT_GROUP, PG_OP_WGMMA_WAIT_GROUP, 0, 0, 7, 1},
 };
 
+static bool check_range(pg_verifier *v, const range_rule *r)
+{
+    const pg_ptx_operand *o = &v->insn->operands[r->slot];
+    int64_t n = (int64_t)o->value;
+    if (o->kind != PG_OPERAND_IMM || (n >= r->min && n <= r->max && n % r->multiple == 0))
+        return true;
+    return pg_verify_fail(v, o, "'%s' takes %lld .. %lld in steps of %lld here, not %lld",
+                          pg_verify_name(v), (long long)r->min, (long long)r->max,
+                          (long long)r->multiple, (long long)n);
+}
+
+static bool has_ranges(pg_ptx_op op)
+{
+    for (size_t i = 0; i < sizeof range_rules / sizeof *range_rules; i++)
+        if (op >= range_rules[i].first && op <= range_rules[i].last)
+            return true;
+    return false;
+}
+
 static bool check_ranges(pg_verifier *v)
 {
-    for (size_t i = 0; i < sizeof range_rules / sizeof *range_rules; i++) {
-        const range_rule *r = &range_rules[i];
-        pg_ptx_op op = v->insn->opcode->op;
-        if (op < r->first || op > r->last || v->insn->operands[r->slot].kind != PG_OPERAND_IMM)
-            continue;
-        const pg_ptx_operand *o = &v->insn->operands[r->slot];
-        int64_t n = (int64_t)o->value;
-        if (n < r->min || n > r->max || n % r->multiple)
-            return pg_verify_fail(v, o, "'%s' takes %lld .. %lld in steps of %lld here, not %lld",
-                                  v->name, (long long)r->min, (long long)r->max,
-                                  (long long)r->multiple, (long long)n);
-    }
+    pg_ptx_op op = v->insn->opcode->op;
+    for (size_t i = 0; i < sizeof range_rules / sizeof *range_rules; i++)
+        if (op >= range_rules[i].first && op <= range_rules[i].last &&
+            !check_range(v, &range_rules[i]))
+            return false;
     return true;
 }
 
@@ -171,10 +193,10 @@ static bool check_cp_async(pg_verifier *v)
     const pg_ptx_operand *size = &v->insn->operands[2], *source = &v->insn->operands[3];
     bool all = v->insn->opcode->mod[PG_F_CACHE] == PG_M_CACHE_CA;
     if (size->value != 16 && (!all || (size->value != 4 && size->value != 8)))
-        return pg_verify_fail(v, size, "'%s' copies %s bytes, not %lld", v->name,
+        return pg_verify_fail(v, size, "'%s' copies %s bytes, not %lld", pg_verify_name(v),
                               all ? "4, 8 or 16" : "16", (long long)size->value);
     return source->kind != PG_OPERAND_IMM || source->value <= size->value ||
-           pg_verify_fail(v, source, "'%s' cannot read %lld bytes to copy %lld", v->name,
+           pg_verify_fail(v, source, "'%s' cannot read %lld bytes to copy %lld", pg_verify_name(v),
                           (long long)source->value, (long long)size->value);
 }
 
@@ -184,8 +206,8 @@ static bool check_mov_vector(pg_verifier *v, const pg_ptx_operand *vector)
     unsigned total = pg_type_table[v->insn->opcode->types[0]].bits;
     unsigned n = vector->n_elems;
     if (n != 2 && n != 4)
-        return pg_verify_fail(v, vector, "'%s' takes vectors of 2 or 4 elements, not %u", v->name,
-                              n);
+        return pg_verify_fail(v, vector, "'%s' takes vectors of 2 or 4 elements, not %u",
+                              pg_verify_name(v), n);
     for (unsigned i = 0; i < n; i++) {
         const pg_ptx_operand *e = &vector->elems[i];
         unsigned bits =
@@ -205,8 +227,8 @@ static bool check_cvt_sat(pg_verifier *v)
                                           : to->class == PG_CLASS_SIGNED && to->bits > from->bits;
     if (!o->mod[PG_F_SAT] || !holds)
         return true;
-    return pg_verify_fail(v, NULL, "'%s': .sat has no effect, since .%s holds every .%s", v->name,
-                          to->spelling, from->spelling);
+    return pg_verify_fail(v, NULL, "'%s': .sat has no effect, since .%s holds every .%s",
+                          pg_verify_name(v), to->spelling, from->spelling);
 }
 
 /* wgmma of integers: N is 8, 16, 24, or a multiple of 16. */
@@ -216,14 +238,14 @@ static bool check_wgmma_columns(pg_verifier *v)
     if (n == 24 || n == 8 || n % 16 == 0)
         return true;
     return pg_verify_fail(v, NULL, "'%s': with integers N is 8, 24 or a multiple of 16, not %u",
-                          v->name, n);
+                          pg_verify_name(v), n);
 }
 
 static bool check_same_types(pg_verifier *v, unsigned a, unsigned b)
 {
     const uint8_t *t = v->insn->opcode->types;
     return t[a] == t[b] ||
-           pg_verify_fail(v, NULL, "'%s': .%s and .%s must be the same type", v->name,
+           pg_verify_fail(v, NULL, "'%s': .%s and .%s must be the same type", pg_verify_name(v),
                           pg_type_table[t[a]].spelling, pg_type_table[t[b]].spelling);
 }
 
@@ -231,21 +253,23 @@ static bool check_same_types(pg_verifier *v, unsigned a, unsigned b)
 static bool check_ashift(pg_verifier *v)
 {
     return !v->insn->opcode->mod[PG_F_ASHIFT] || v->insn->operands[1].kind == PG_OPERAND_ADDRESS ||
-           pg_verify_fail(v, &v->insn->operands[1], "'%s' takes A from tensor memory", v->name);
+           pg_verify_fail(v, &v->insn->operands[1], "'%s' takes A from tensor memory",
+                          pg_verify_name(v));
 }
 
 /* shfl and vote without .sync ended with sm_70. */
 static bool check_unsynchronised(pg_verifier *v)
 {
     return v->m->version < 64 || v->m->arch < 70 ||
-           pg_verify_fail(v, NULL, "'%s' needs .sync and a mask of lanes from sm_70 on", v->name);
+           pg_verify_fail(v, NULL, "'%s' needs .sync and a mask of lanes from sm_70 on",
+                          pg_verify_name(v));
 }
 
 static bool check_multicast(pg_verifier *v)
 {
     const pg_ptx_opcode *o = v->insn->opcode;
     return !o->mod[PG_F_MULTICAST] || o->mod[PG_F_SPACE] != PG_M_SPACE_SHARED_CTA ||
-           pg_verify_fail(v, NULL, "'%s': a multicast goes to .shared::cluster", v->name);
+           pg_verify_fail(v, NULL, "'%s': a multicast goes to .shared::cluster", pg_verify_name(v));
 }
 
 /* ---- instructions ---- */
@@ -305,35 +329,31 @@ static bool check_special_rows(pg_verifier *v)
     }
 }
 
-static void spell(pg_verifier *v, pg_buf *scratch)
-{
-    pg_buf_truncate(scratch, 0);
-    pg_form_print(v->insn->opcode, scratch);
-    snprintf(v->name, sizeof v->name, "%s", pg_buf_text(scratch));
-}
-
 /* What an opcode needs to be checked against, made at its first use. */
 typedef struct known_opcode {
-    bool known;
+    bool known, has_ranges;
     pg_form form;
 } known_opcode;
 
-static void check_function(pg_verifier *v, known_opcode *opcodes, pg_buf *scratch)
+/* False when the module's .version or .target does not have it: reported at each use. */
+static bool learn(pg_verifier *v, known_opcode *k)
 {
-    uint32_t last = UINT32_MAX;
+    if (k->known)
+        return true;
+    pg_form_of(v->insn->opcode, &k->form);
+    k->has_ranges = has_ranges(v->insn->opcode->op);
+    k->known = check_availability(v);
+    return k->known;
+}
+
+static void check_function(pg_verifier *v, known_opcode *opcodes)
+{
     for (uint32_t i = 0; i < v->f->n_code && v->p->fatal == PTXGEN_OK; i++) {
         v->insn = &v->f->code[i];
-        uint32_t id = v->insn->opcode->id;
-        if (id != last)
-            spell(v, scratch);
-        last = id;
-        if (!opcodes[id].known)
-            pg_form_of(v->insn->opcode, &opcodes[id].form);
-        v->form = &opcodes[id].form;
-        if (!opcodes[id].known && !check_availability(v))
-            continue;
-        opcodes[id].known = true;
-        if (check_operands(v) && check_special_rows(v) && check_ranges(v))
+        known_opcode *k = &opcodes[v->insn->opcode->id];
+        v->form = &k->form;
+        if (learn(v, k) && check_operands(v) && check_special_rows(v) &&
+            (!k->has_ranges || check_ranges(v)))
             pg_verify_memory(v);
     }
 }
@@ -341,7 +361,6 @@ static void check_function(pg_verifier *v, known_opcode *opcodes, pg_buf *scratc
 void pg_verify(pg_parser *p)
 {
     pg_verifier v = {.p = p, .m = p->module};
-    pg_buf scratch;
     if (p->module->address_size != 64)
         pg_parser_error_at(p, 1, 1, "only .address_size 64 is supported, not %u",
                            p->module->address_size);
@@ -350,12 +369,8 @@ void pg_verify(pg_parser *p)
         pg_parser_stop(p, PTXGEN_ENOMEM);
         return;
     }
-    pg_buf_init(&scratch, p->arena->alloc);
     for (uint32_t i = 0; i < p->module->n_functions; i++) {
         v.f = &p->module->functions[i];
-        check_function(&v, opcodes, &scratch);
+        check_function(&v, opcodes);
     }
-    if (scratch.failed)
-        pg_parser_stop(p, PTXGEN_ENOMEM);
-    pg_buf_fini(&scratch);
 }

@@ -51,9 +51,9 @@ static bool check_variable(pg_verifier *v, const pg_ptx_operand *o, pg_ptx_space
     bool fits = space == PG_SPACE_NONE
                     ? var->space != PG_SPACE_PARAM || takes_tensor_map(v->insn->opcode)
                     : var->space == space;
-    return fits ||
-           pg_verify_fail(v, o, "'%s' is a %s variable, but '%s' wants a %s address", var->name,
-                          space_name((pg_ptx_space)var->space), v->name, space_name(space));
+    return fits || pg_verify_fail(v, o, "'%s' is a %s variable, but '%s' wants a %s address",
+                                  var->name, space_name((pg_ptx_space)var->space),
+                                  pg_verify_name(v), space_name(space));
 }
 
 static bool check_base_register(pg_verifier *v, const pg_ptx_operand *o, bool wide)
@@ -70,7 +70,8 @@ static bool check_base_register(pg_verifier *v, const pg_ptx_operand *o, bool wi
 
 static bool check_coordinates(pg_verifier *v, const pg_ptx_operand *o)
 {
-    const pg_slot slot = {.n_alternatives = 1, .alternatives = {{.letter = 'v', .type = PG_T_B32}}};
+    const pg_slot slot = {.n_alternatives = 1,
+                          .alternatives = {{.letter = 'v', .kinds = 0xFFFF, .type = PG_T_B32}}};
     for (uint32_t i = 0; i < o->n_elems; i++)
         if (!pg_verify_operand(v, &slot, &o->elems[i]))
             return false;
@@ -138,11 +139,12 @@ static bool check_vector_width(pg_verifier *v)
         return pg_verify_fail(v, NULL,
                               "'%s' moves %u bits: vectors have 128 at most; of ld.global and "
                               "st.global 256, as .v8 of 32 or .v4 of 64 bits",
-                              v->name, bits);
+                              pg_verify_name(v), bits);
     if (wide && op->mod[PG_F_SPACE] != PG_M_SPACE_GLOBAL)
-        return pg_verify_fail(v, NULL, "'%s': 256 bits need .global", v->name);
+        return pg_verify_fail(v, NULL, "'%s': 256 bits need .global", pg_verify_name(v));
     if (wide && (v->m->version < 88 || v->m->arch < 100))
-        return pg_verify_fail(v, NULL, "'%s': 256 bits need .version 8.8 and sm_100", v->name);
+        return pg_verify_fail(v, NULL, "'%s': 256 bits need .version 8.8 and sm_100",
+                              pg_verify_name(v));
     return true;
 }
 
@@ -154,7 +156,8 @@ static bool check_hints(pg_verifier *v)
     bool cached = op->mod[PG_F_SPACE] == PG_M_NONE || op->mod[PG_F_SPACE] == PG_M_SPACE_GLOBAL ||
                   op->mod[PG_F_SOURCE];
     return !hinted || cached ||
-           pg_verify_fail(v, NULL, "'%s': a hint about L2 goes with .global only", v->name);
+           pg_verify_fail(v, NULL, "'%s': a hint about L2 goes with .global only",
+                          pg_verify_name(v));
 }
 
 static bool check_written_space(pg_verifier *v)

@@ -42,7 +42,8 @@ static bool check_register(pg_verifier *v, const pg_slot_alternative *a, const p
     if (register_fits(reg, a))
         return true;
     return pg_verify_fail(v, o, "a register of type .%s does not fit '%s', which wants .%s here",
-                          pg_type_table[reg].spelling, v->name, pg_type_table[a->type].spelling);
+                          pg_type_table[reg].spelling, pg_verify_name(v),
+                          pg_type_table[a->type].spelling);
 }
 
 static bool literal_fits(pg_ptx_literal literal, pg_ptx_type type)
@@ -62,10 +63,10 @@ static bool check_literal(pg_verifier *v, const pg_slot_alternative *a, const pg
     if (a->type == PG_T_NONE ? literal == PG_LITERAL_INT : literal_fits(literal, a->type))
         return true;
     if (a->type == PG_T_NONE)
-        return pg_verify_fail(v, o, "'%s' wants an integer here", v->name);
+        return pg_verify_fail(v, o, "'%s' wants an integer here", pg_verify_name(v));
     return pg_verify_fail(v, o, "%s constant does not fit '%s', which wants .%s here",
-                          literal == PG_LITERAL_INT ? "an integer" : "a floating-point", v->name,
-                          pg_type_table[a->type].spelling);
+                          literal == PG_LITERAL_INT ? "an integer" : "a floating-point",
+                          pg_verify_name(v), pg_type_table[a->type].spelling);
 }
 
 /* Special registers: 64-bit ones only whole, the others in 16 or 32 bits. */
@@ -75,8 +76,8 @@ static bool check_special(pg_verifier *v, const pg_slot_alternative *a, const pg
     unsigned have = pg_type_table[type].bits, want = pg_type_table[a->type].bits;
     bool fits = pg_type_table[a->type].class != PG_CLASS_FLOAT &&
                 (have == want || (have == 32 && want == 16));
-    return fits || pg_verify_fail(v, o, "'%s' cannot read %s, which has type .%s", v->name,
-                                  pg_ptx_special_name((pg_ptx_special)o->index),
+    return fits || pg_verify_fail(v, o, "'%s' cannot read %s, which has type .%s",
+                                  pg_verify_name(v), pg_ptx_special_name((pg_ptx_special)o->index),
                                   pg_type_table[type].spelling);
 }
 
@@ -106,7 +107,7 @@ static bool check_element(pg_verifier *v, const pg_slot_alternative *a, const pg
             return true;
         return pg_verify_fail(v, o, "_ has no value");
     default:
-        return pg_verify_fail(v, o, "a vector of '%s' takes registers%s only", v->name,
+        return pg_verify_fail(v, o, "a vector of '%s' takes registers%s only", pg_verify_name(v),
                               a->letter == 'v' ? " and constants" : "");
     }
 }
@@ -114,8 +115,8 @@ static bool check_element(pg_verifier *v, const pg_slot_alternative *a, const pg
 static bool check_vector(pg_verifier *v, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
     if (a->count != PG_COUNT_ANY && o->n_elems != a->count)
-        return pg_verify_fail(v, o, "'%s' takes %u elements here, not %u", v->name, a->count,
-                              o->n_elems);
+        return pg_verify_fail(v, o, "'%s' takes %u elements here, not %u", pg_verify_name(v),
+                              a->count, o->n_elems);
     for (uint32_t i = 0; i < o->n_elems; i++)
         if (!check_element(v, a, &o->elems[i]))
             return false;
@@ -131,7 +132,7 @@ static bool check_pair(pg_verifier *v, const pg_slot_alternative *a, const pg_pt
         if (e->kind == PG_OPERAND_SINK && (i || a->letter != 'e'))
             continue;
         if (e->kind != PG_OPERAND_REG)
-            return pg_verify_fail(v, e, "'%s' cannot write to this", v->name);
+            return pg_verify_fail(v, e, "'%s' cannot write to this", pg_verify_name(v));
         if (!check_register(v, i ? &predicate : a, e))
             return false;
     }
@@ -145,7 +146,7 @@ static const pg_slot_alternative *choose(const pg_verifier *v, const pg_slot *sl
     const pg_slot_alternative *chosen = NULL;
     for (unsigned i = 0; i < slot->n_alternatives; i++) {
         const pg_slot_alternative *a = &slot->alternatives[i];
-        if (!(pg_form_accepts(a->letter) & PG_KIND_BIT(o->kind)))
+        if (!(a->kinds & PG_KIND_BIT(o->kind)))
             continue;
         if (o->kind != PG_OPERAND_REG || register_fits(v->f->reg_types[o->index], a))
             return a;
