@@ -517,6 +517,9 @@ static ptxgen_status run(pg_parser *p, const char *text, size_t len)
         return p->fatal;
     if (!p->n_errors && !p->options.no_verify)
         pg_verify(p);
+    /* Tables and names fail quietly, the flag stays: a parse that lost one of them is no parse. */
+    if (p->scratch.failed || p->arena->failed)
+        pg_parser_stop(p, PTXGEN_ENOMEM);
     return p->fatal != PTXGEN_OK ? p->fatal : p->n_errors ? PTXGEN_EPARSE : PTXGEN_OK;
 }
 

@@ -24,6 +24,8 @@ const char *pg_verify_name(pg_verifier *v)
     pg_buf_init(&b, v->p->arena->alloc);
     pg_form_print(v->insn->opcode, &b);
     snprintf(v->name, sizeof v->name, "%s", pg_buf_text(&b));
+    if (b.failed)
+        pg_parser_stop(v->p, PTXGEN_ENOMEM);
     pg_buf_fini(&b);
     return v->name;
 }
