@@ -97,14 +97,16 @@ static const requirement requirements[] = {
 };
 #undef ANY_ROW
 
+/* `what` NULL: the instruction itself, whose name is made only for a message. */
 static bool check_needs(pg_verifier *v, const char *what, uint32_t isa, const char *target)
 {
     if (v->m->version < isa)
-        return pg_verify_fail(v, NULL, "'%s' needs .version %u.%u; this module is %u.%u", what,
-                              isa / 10, isa % 10, v->m->version / 10, v->m->version % 10);
+        return pg_verify_fail(v, NULL, "'%s' needs .version %u.%u; this module is %u.%u",
+                              what ? what : pg_verify_name(v), isa / 10, isa % 10,
+                              v->m->version / 10, v->m->version % 10);
     if (!target_is_among(v->m, target))
-        return pg_verify_fail(v, NULL, "'%s' needs .target sm_%s; this module is %s", what, target,
-                              v->m->target);
+        return pg_verify_fail(v, NULL, "'%s' needs .target sm_%s; this module is %s",
+                              what ? what : pg_verify_name(v), target, v->m->target);
     return true;
 }
 
@@ -112,7 +114,7 @@ static bool check_availability(pg_verifier *v)
 {
     const pg_ptx_opcode *o = v->insn->opcode;
     const pg_ptx_op_info *info = pg_ptx_op_describe(o->op);
-    if (!check_needs(v, pg_verify_name(v), info->isa, info->target))
+    if (!check_needs(v, NULL, info->isa, info->target))
         return false;
     for (size_t i = 0; i < sizeof requirements / sizeof *requirements; i++) {
         const requirement *r = &requirements[i];
