@@ -84,6 +84,15 @@ static void settle(int64_t *setting, int64_t automatic_value)
         *setting = automatic_value;
 }
 
+static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error *err)
+{
+    if (bytes % REDUCE_ALIGNMENT == 0)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s=%lld is not a multiple of %d bytes: use %lld or %lld", name,
+                   (long long)bytes, REDUCE_ALIGNMENT, (long long)(bytes / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT),
+                   (long long)((bytes / REDUCE_ALIGNMENT + 1) * REDUCE_ALIGNMENT));
+}
+
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_scatter_add_key *k = key;
@@ -107,8 +116,10 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     settle(&k->warps, a->warps);
     settle(&k->ctas, a->ctas);
     settle(&k->pieces, a->pieces);
-    k->panel = a->panel ? k->panel / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT : 0;
-    k->tile = k->tile / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT;
+    if (!a->panel)
+        k->panel = 0;
+    PG_TRY(check_aligned("tile", k->tile, err));
+    PG_TRY(check_aligned("panel", k->panel, err));
     const int64_t shared = k->warps * k->stages * (k->tile + 8);
     if (shared > MAX_STATIC_SHARED)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

@@ -77,6 +77,8 @@ static void bad_texts_are_refused_with_the_remedy(void **state)
         {"n=3", "multiple of 16", PTXGEN_EUNSUPPORTED},
         {"dtype=bf16 n=12", "divisible by 8", PTXGEN_EUNSUPPORTED},
         {"n=512 schedule=bulk tile=16384 stages=16", "shared memory", PTXGEN_EUNSUPPORTED},
+        {"n=512 schedule=bulk tile=300", "use 288 or 304", PTXGEN_EUNSUPPORTED},
+        {"n=512 panel=100", "use 96 or 112", PTXGEN_EUNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[512] = "untouched";
