@@ -110,10 +110,12 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
             return PTXGEN_OK;
         }
     }
-    if (h->descr[0] == '>')
-        return cli_fail(c->err, PTXGEN_EINVAL,
-                        "the array is big-endian ('%s'); save a.astype('<%s') instead", h->descr,
-                        h->descr + 1);
+    const char *little = h->descr[0] == '>' ? h->descr + 1 : "";
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        if (strcmp(types[i].descr + 1, little) == 0)
+            return cli_fail(c->err, PTXGEN_EINVAL,
+                            "the array is big-endian ('%s'); save a.astype('%s') instead", h->descr,
+                            types[i].descr);
     return cli_fail(
         c->err, PTXGEN_EINVAL,
         "the elements are '%s'; data must be float32 '<f4', float16 '<f2' or bfloat16 '<V2', an "

@@ -38,8 +38,14 @@ static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *ker
         return cli_output_bytes(args->set.output, false, info.ptx, info.ptx_size, err);
     cJSON *root = cli_kernel_json(&info);
     cJSON_AddStringToObject(root, "ptx", info.ptx);
-    cli_json_print(root);
-    return PTXGEN_OK;
+    cli_output to;
+    const ptxgen_status status = cli_output_open(&to, args->set.output, false, err);
+    if (status != PTXGEN_OK) {
+        cJSON_Delete(root);
+        return status;
+    }
+    cli_json_write(root, to.file);
+    return cli_output_commit(&to, err);
 }
 
 static int run(const cli_args *args)

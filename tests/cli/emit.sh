@@ -30,6 +30,11 @@ ok emit scatter_add n=512 --json
 expect_out '"entry":.*"scatter_add_'
 expect_out '"ptx":.*\.version'
 
+ok emit scatter_add n=512 --json -o product.json
+[ ! -s .out ] || die "--json -o wrote to standard output too"
+grep -q '"ptx":.*\.version' product.json || die "product.json holds no PTX"
+rm product.json
+
 # The line map: every line of the PTX, with the template line that wrote it.
 ok emit scatter_add dtype=bf16 n=512 --line-map
 cut -f 3- .out | cmp - a.ptx || die "the third column is not the PTX"

@@ -84,6 +84,8 @@ static void refuses_with_a_remedy(void **state)
     } bad[] = {
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (2, 2), }", "save a.astype('<f4')"},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", "ascontiguousarray"},
+        /* no detour through a type that is refused as well */
+        {"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 2), }", "numpy.float32"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", "'<f8'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 2), }", "'|O'"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }", "named fields"},
