@@ -208,7 +208,7 @@ static bool issue_reduce_cluster(pg_warp *w, const pg_op *op, uint32_t lane)
 static bool read_map(pg_warp *w, const pg_op *op, uint32_t lane, uint64_t address,
                      pg_tensor_map *map)
 {
-    const pg_launch *launch = w->launch;
+    const pg_grid_run *launch = w->launch;
     const uint64_t params = (uint64_t)(uintptr_t)launch->params;
     const uint64_t offset = address - params;
     const uint8_t *bytes =

@@ -6,7 +6,7 @@
 
 /* ---- life ---- */
 
-pg_checker *pg_checker_new(pg_launch *launch)
+pg_checker *pg_checker_new(pg_grid_run *launch)
 {
     pg_checker *k = pg_alloc_zero(launch->alloc, sizeof *k);
     if (!k)
@@ -27,7 +27,7 @@ void pg_checker_free(pg_checker *k)
 {
     if (!k)
         return;
-    const pg_launch *launch = k->launch;
+    const pg_grid_run *launch = k->launch;
     for (uint32_t i = 0; i < launch->program->op_count; i++) {
         if (k->fence_use[i] != 1)
             continue;
@@ -43,7 +43,7 @@ void pg_checker_free(pg_checker *k)
     pg_free(launch->alloc, k, sizeof *k);
 }
 
-static size_t state_bytes(const pg_launch *y)
+static size_t state_bytes(const pg_grid_run *y)
 {
     return sizeof(pg_cluster_check) +
            y->ctas_per_cluster * (sizeof(pg_cta_check) + y->warps_per_cta * sizeof(pg_warp_check) +
@@ -52,7 +52,7 @@ static size_t state_bytes(const pg_launch *y)
 
 bool pg_check_cluster_start(pg_cluster *c)
 {
-    const pg_launch *y = c->launch;
+    const pg_grid_run *y = c->launch;
     const size_t bytes = state_bytes(y);
     char *block = pg_alloc_zero(y->alloc, bytes);
     if (!block)

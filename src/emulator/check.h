@@ -57,7 +57,7 @@ void pg_check_matrix_issue(pg_async *a);
 void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 /* One checker per launch; NULL: out of memory. */
-pg_checker *pg_checker_new(pg_launch *launch);
+pg_checker *pg_checker_new(pg_grid_run *launch);
 void pg_checker_free(pg_checker *checker);
 
 /* Life cycle of a cluster. */

@@ -6,7 +6,7 @@
 
 static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *report, const char *text)
 {
-    const pg_launch *launch = w->launch;
+    const pg_grid_run *launch = w->launch;
     ptxgen_emulator_report r = *report;
     r.line = (int)op->line;
     memcpy(r.cta, w->cta->id, sizeof r.cta);
@@ -18,7 +18,7 @@ static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *repor
 }
 
 /* "line 12 (ld)" of an earlier access. */
-static void describe_record(const pg_launch *launch, const pg_record *other, pg_buf *out)
+static void describe_record(const pg_grid_run *launch, const pg_record *other, pg_buf *out)
 {
     const pg_op *op = &launch->program->ops[other->op];
     pg_buf_printf(out, "; the other access: line %u (%s)", op->line,
@@ -31,7 +31,7 @@ static void describe_record(const pg_launch *launch, const pg_record *other, pg_
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
                      const char *text)
 {
-    const pg_launch *launch = t->warp->launch;
+    const pg_grid_run *launch = t->warp->launch;
     const int other_line = other ? (int)launch->program->ops[other->op].line : 0;
     pg_buf where, words;
     if (pg_reports_again(launch->reports, kind, (int)t->op->line, other_line))

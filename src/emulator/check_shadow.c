@@ -37,7 +37,7 @@ enum {
 };
 
 /* Memory for shadow, within the launch's budget; NULL: the access then goes unchecked. */
-static void *shadow_memory(pg_launch *launch, size_t bytes)
+static void *shadow_memory(pg_grid_run *launch, size_t bytes)
 {
     const uint64_t used = atomic_fetch_add(&launch->memory_used, bytes) + bytes;
     void *p = launch->memory_budget && used > launch->memory_budget
@@ -67,7 +67,7 @@ static pg_shadow_block *global_page(pg_checker *k, uint64_t address)
     return p->blocks;
 }
 
-void pg_shadow_drop_parts(pg_launch *launch, pg_shadow_block *blocks, uint32_t count)
+void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!blocks[i].parts)
@@ -99,7 +99,7 @@ static inline pg_shadow_block *block_at(const pg_touch *t, uint64_t address)
 }
 
 /* Gives every granule of the block an entry of its own. */
-static inline bool split_block(pg_launch *launch, pg_shadow_block *b)
+static inline bool split_block(pg_grid_run *launch, pg_shadow_block *b)
 {
     if (b->split)
         return true;
@@ -265,7 +265,7 @@ static inline bool reads_nothing(const pg_touch *t, const pg_granule *g, uint8_t
         return false;
     if (t->cta)
         return true;
-    const pg_launch *launch = t->warp->launch;
+    const pg_grid_run *launch = t->warp->launch;
     if (!launch->checker->has_undefined)
         return false;
     for (uint32_t i = 0; i < launch->memory.count; i++) {

@@ -130,7 +130,7 @@ typedef struct pg_shadow_page {
 } pg_shadow_page;
 
 struct pg_checker {
-    pg_launch *launch;
+    pg_grid_run *launch;
     pg_shadow_page *pages;
     uint32_t page_slots, page_count;
     pg_shadow_page last; /* the page of the last access */
@@ -207,7 +207,7 @@ void pg_shadow_touch(const pg_touch *t);
 void pg_shadow_settle(const pg_touch *t);
 /* Bytes of a CTA's shared memory become written by nobody in particular (a new mbarrier). */
 void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
-void pg_shadow_drop_parts(pg_launch *launch, pg_shadow_block *blocks, uint32_t count);
+void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
 
 /* ---- check_report.c ---- */

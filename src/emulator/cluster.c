@@ -22,7 +22,7 @@ static void *carve(carver *c, size_t bytes)
 }
 
 /* The parts of one CTA, in the order in which they are used together. */
-static void carve_cta(carver *c, const pg_launch *launch, pg_cta *cta)
+static void carve_cta(carver *c, const pg_grid_run *launch, pg_cta *cta)
 {
     const pg_program *program = launch->program;
     pg_warp *warps = carve(c, launch->warps_per_cta * sizeof *warps);
@@ -47,7 +47,7 @@ static void carve_cta(carver *c, const pg_launch *launch, pg_cta *cta)
     }
 }
 
-static size_t carve_cluster(char *base, const pg_launch *launch)
+static size_t carve_cluster(char *base, const pg_grid_run *launch)
 {
     carver c = {.base = base};
     pg_cluster *cluster = carve(&c, sizeof *cluster);
@@ -61,7 +61,7 @@ static size_t carve_cluster(char *base, const pg_launch *launch)
 
 static void start_warp(pg_cta *cta, pg_warp *w, uint32_t index)
 {
-    pg_launch *launch = cta->cluster->launch;
+    pg_grid_run *launch = cta->cluster->launch;
     const uint32_t first = index * PG_LANES, left = launch->threads_per_cta - first;
     w->cta = cta;
     w->launch = launch;
@@ -78,7 +78,7 @@ static void start_warp(pg_cta *cta, pg_warp *w, uint32_t index)
 
 static void start_cta(pg_cluster *cluster, uint32_t rank)
 {
-    const pg_launch *launch = cluster->launch;
+    const pg_grid_run *launch = cluster->launch;
     pg_cta *cta = &cluster->ctas[rank];
     const uint32_t *g = launch->grid, *n = launch->cluster;
     const uint64_t across = g[0] / n[0], down = g[1] / n[1];
@@ -99,7 +99,7 @@ static void start_cta(pg_cluster *cluster, uint32_t rank)
 
 static pg_cluster *take_block(pg_worker *worker, size_t bytes)
 {
-    pg_launch *launch = worker->launch;
+    pg_grid_run *launch = worker->launch;
     pg_cluster *spare = worker->spare;
     if (spare) {
         worker->spare = NULL;
@@ -119,7 +119,7 @@ static pg_cluster *take_block(pg_worker *worker, size_t bytes)
 
 pg_cluster *pg_cluster_start(pg_worker *worker, uint64_t index)
 {
-    pg_launch *launch = worker->launch;
+    pg_grid_run *launch = worker->launch;
     const size_t bytes = carve_cluster(NULL, launch);
     pg_cluster *cluster = take_block(worker, bytes);
     if (!cluster)

@@ -17,7 +17,7 @@ typedef struct pg_memory {
     bool trust_pointers; /* no look-up: every address is taken as valid */
 } pg_memory;
 
-struct pg_launch {
+struct pg_grid_run {
     const pg_alloc *alloc;
     const pg_log *log;
     const pg_program *program;
@@ -48,7 +48,7 @@ struct pg_launch {
 
 /* A host thread's part of a launch. */
 typedef struct pg_worker {
-    pg_launch *launch;
+    pg_grid_run *launch;
     uint64_t random; /* state of the order=isa adversary */
     pg_cluster **resident;
     uint32_t resident_count;

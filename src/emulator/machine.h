@@ -25,7 +25,7 @@
 
 typedef struct pg_op pg_op;
 typedef struct pg_program pg_program;
-typedef struct pg_launch pg_launch;
+typedef struct pg_grid_run pg_grid_run;
 typedef struct pg_cluster pg_cluster;
 typedef struct pg_cta pg_cta;
 typedef struct pg_warp pg_warp;
@@ -111,7 +111,7 @@ struct pg_warp {
     const char *consts; /* rows of immediates; a row offset < 0 is ~offset from here */
     uint32_t *preds;    /* predicate registers, one bit a lane */
     pg_cta *cta;
-    pg_launch *launch; /* of the worker that runs it */
+    pg_grid_run *launch; /* of the worker that runs it */
     uint32_t index;    /* in its CTA */
     uint32_t born;     /* lanes that exist (the last warp of a CTA may have fewer than 32) */
     uint32_t live;     /* born lanes that have not exited */
@@ -174,7 +174,7 @@ struct pg_cta {
 };
 
 struct pg_cluster {
-    pg_launch *launch;
+    pg_grid_run *launch;
     struct pg_worker *worker;
     uint64_t index; /* in the grid */
     uint32_t cta_count;

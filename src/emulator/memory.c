@@ -87,7 +87,7 @@ static uint8_t *resolve_one(pg_warp *w, pg_space space, uint64_t address, uint32
                             pg_access_kind kind, uint32_t bytes)
 {
     pg_worker *worker = w->cta->cluster->worker;
-    const pg_launch *launch = w->launch;
+    const pg_grid_run *launch = w->launch;
     pg_cta *cta = NULL;
     if (space == PG_MEM_GENERIC)
         space = pg_generic_space(address, &address);

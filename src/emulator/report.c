@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Keeps the first failure. Takes over the launch's lock. */
-static void fail_launch(pg_launch *launch, ptxgen_status status, int line, const char *message)
+static void fail_launch(pg_grid_run *launch, ptxgen_status status, int line, const char *message)
 {
     pthread_mutex_lock(&launch->lock);
     if (launch->error.status == PTXGEN_OK)
@@ -47,7 +47,7 @@ static const char *space_name(pg_space space)
     return names[space];
 }
 
-void pg_describe_address(const pg_launch *launch, pg_space space, uint64_t address, pg_buf *out)
+void pg_describe_address(const pg_grid_run *launch, pg_space space, uint64_t address, pg_buf *out)
 {
     if (space == PG_MEM_GENERIC)
         space = pg_generic_space(address, &address);
@@ -89,7 +89,7 @@ pg_step pg_stop_fault(pg_warp *w, const pg_op *op, const pg_fault *fault)
     return PG_STOP;
 }
 
-void pg_stop_budget(pg_launch *launch, uint64_t instructions)
+void pg_stop_budget(pg_grid_run *launch, uint64_t instructions)
 {
     char message[200];
     snprintf(message, sizeof message,
@@ -99,7 +99,7 @@ void pg_stop_budget(pg_launch *launch, uint64_t instructions)
     fail_launch(launch, PTXGEN_EBUDGET, 0, message);
 }
 
-void pg_stop_memory(pg_launch *launch, size_t bytes)
+void pg_stop_memory(pg_grid_run *launch, size_t bytes)
 {
     char message[200];
     const bool budget =

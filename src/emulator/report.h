@@ -18,12 +18,12 @@ typedef struct pg_fault {
     const char *what; /* "is outside every buffer", ... */
 } pg_fault;
 pg_step pg_stop_fault(pg_warp *w, const pg_op *op, const pg_fault *fault);
-void pg_stop_budget(pg_launch *launch, uint64_t instructions);
-void pg_stop_memory(pg_launch *launch, size_t bytes);
+void pg_stop_budget(pg_grid_run *launch, uint64_t instructions);
+void pg_stop_memory(pg_grid_run *launch, size_t bytes);
 /* No warp can run and nothing is pending. */
 void pg_report_deadlock(pg_cluster *cluster);
 
 /* Appends "buffer + offset" for an address. */
-void pg_describe_address(const pg_launch *launch, pg_space space, uint64_t address, pg_buf *out);
+void pg_describe_address(const pg_grid_run *launch, pg_space space, uint64_t address, pg_buf *out);
 
 #endif

@@ -20,7 +20,7 @@ static void copy_dimensions(uint32_t to[3], const uint32_t from[3])
         to[i] = from[i] ? from[i] : 1;
 }
 
-static ptxgen_status check_block(const pg_entry *e, const pg_launch *y, ptxgen_error *err)
+static ptxgen_status check_block(const pg_entry *e, const pg_grid_run *y, ptxgen_error *err)
 {
     const uint64_t threads = product(y->block);
     if (y->block[0] > MAX_THREADS_PER_CTA || y->block[1] > MAX_THREADS_PER_CTA ||
@@ -39,7 +39,7 @@ static ptxgen_status check_block(const pg_entry *e, const pg_launch *y, ptxgen_e
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_grid(const pg_entry *e, const pg_launch *y, ptxgen_error *err)
+static ptxgen_status check_grid(const pg_entry *e, const pg_grid_run *y, ptxgen_error *err)
 {
     if (y->grid[0] > INT32_MAX || y->grid[1] > MAX_GRID_YZ || y->grid[2] > MAX_GRID_YZ)
         return pg_fail(err, PTXGEN_EINVAL,
@@ -61,7 +61,7 @@ static ptxgen_status check_grid(const pg_entry *e, const pg_launch *y, ptxgen_er
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_shared(const pg_entry *e, pg_launch *y, size_t dynamic,
+static ptxgen_status check_shared(const pg_entry *e, pg_grid_run *y, size_t dynamic,
                                   ptxgen_error *err)
 {
     const uint64_t begin = dynamic ? ((uint64_t)e->static_shared + e->dynamic_align - 1) /
@@ -76,7 +76,7 @@ static ptxgen_status check_shared(const pg_entry *e, pg_launch *y, size_t dynami
     return PTXGEN_OK;
 }
 
-static ptxgen_status shape(const ptxgen_emulator_launch *in, const pg_entry *e, pg_launch *y,
+static ptxgen_status shape(const ptxgen_emulator_launch *in, const pg_entry *e, pg_grid_run *y,
                            ptxgen_error *err)
 {
     copy_dimensions(y->grid, in->grid);
@@ -111,7 +111,7 @@ static ptxgen_status copy_params(const ptxgen_emulator_launch *in, const pg_entr
 
 /* ---- workers ---- */
 
-static bool worker_init(pg_worker *worker, pg_launch *launch, uint32_t index)
+static bool worker_init(pg_worker *worker, pg_grid_run *launch, uint32_t index)
 {
     worker->launch = launch;
     worker->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + index;
@@ -124,7 +124,7 @@ static bool worker_init(pg_worker *worker, pg_launch *launch, uint32_t index)
 
 static void worker_fini(pg_worker *worker)
 {
-    pg_launch *launch = worker->launch;
+    pg_grid_run *launch = worker->launch;
     for (uint32_t i = 0; i < worker->resident_count; i++)
         pg_cluster_free(worker, worker->resident[i]);
     if (worker->spare)
@@ -190,7 +190,7 @@ static uint32_t host_threads(const ptxgen_emulator_config *c, uint64_t clusters)
     return most > MAX_HOST_THREADS ? MAX_HOST_THREADS : (uint32_t)most;
 }
 
-static void execute(ptxgen_emulator *emu, pg_launch *launch)
+static void execute(ptxgen_emulator *emu, pg_grid_run *launch)
 {
     pg_worker *workers = pg_alloc_zero(launch->alloc, launch->host_threads * sizeof *workers);
     if (!workers) {
@@ -214,7 +214,7 @@ static void execute(ptxgen_emulator *emu, pg_launch *launch)
     pg_free(launch->alloc, workers, launch->host_threads * sizeof *workers);
 }
 
-static void configure(const ptxgen_emulator *emu, pg_launch *launch)
+static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
 {
     const ptxgen_emulator_config *c = &emu->config;
     launch->alloc = &emu->alloc;
@@ -234,7 +234,7 @@ static void configure(const ptxgen_emulator *emu, pg_launch *launch)
 }
 
 /* The buffers as they are now: others may be added while the launch runs. */
-static ptxgen_status snapshot_buffers(ptxgen_emulator *emu, pg_arena *arena, pg_launch *launch,
+static ptxgen_status snapshot_buffers(ptxgen_emulator *emu, pg_arena *arena, pg_grid_run *launch,
                                       ptxgen_error *err)
 {
     pthread_mutex_lock(&emu->lock);
@@ -256,7 +256,7 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
 {
     ptxgen_emulator *emu = entry->module->emu;
     const pg_entry *e = &entry->program->entries[0];
-    pg_launch *launch = PG_NEW(arena, pg_launch);
+    pg_grid_run *launch = PG_NEW(arena, pg_grid_run);
     uint8_t *params = pg_arena_alloc(arena, (size_t)e->param_bytes + PARAM_ALIGN + 16);
     if (!launch || !params)
         return pg_fail_memory(err, e->param_bytes);

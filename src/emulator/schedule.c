@@ -298,7 +298,7 @@ static void run_cluster(pg_cluster *c)
 
 static void charge_instructions(pg_worker *worker)
 {
-    pg_launch *launch = worker->launch;
+    pg_grid_run *launch = worker->launch;
     const uint64_t total = atomic_fetch_add_explicit(&launch->instructions, worker->instructions,
                                                      memory_order_relaxed) +
                            worker->instructions;
@@ -311,7 +311,7 @@ static void charge_instructions(pg_worker *worker)
  * clusters that have not started). */
 static void admit_clusters(pg_worker *worker)
 {
-    pg_launch *launch = worker->launch;
+    pg_grid_run *launch = worker->launch;
     while (worker->resident_count < launch->resident_clusters) {
         for (uint32_t i = 0; i < worker->resident_count; i++)
             if (worker->resident[i]->executed < SLOW_CLUSTER)

@@ -34,7 +34,7 @@ static uint32_t lane_mask(uint32_t special, uint32_t lane)
 /* The same for all lanes of a CTA; by axis where it has one. */
 static uint32_t cta_value(const pg_cta *cta, uint32_t special, unsigned axis)
 {
-    const pg_launch *y = cta->cluster->launch;
+    const pg_grid_run *y = cta->cluster->launch;
     switch (special) {
     case PG_SPECIAL_NTID_X:
         return y->block[axis];
