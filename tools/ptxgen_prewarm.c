@@ -73,14 +73,15 @@ static bool add_requests(void *user, const ptxgen_manifest_line *line)
     const char *arch = r->archs;
     do {
         const size_t n = arch ? strcspn(arch, ",") : 0;
-        m->requests[m->count++] =
-            (request){cli_format("%s", line->family), with_arch(line->params, arch, n), line->number};
+        m->requests[m->count++] = (request){cli_format("%s", line->family),
+                                            with_arch(line->params, arch, n), line->number};
         arch = arch && arch[n] == ',' ? arch + n + 1 : NULL;
     } while (arch);
     return true;
 }
 
-static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m, ptxgen_error *err)
+static ptxgen_status read_manifest(const char *path, const char *archs, manifest *m,
+                                   ptxgen_error *err)
 {
     char *text;
     size_t size;
@@ -93,7 +94,8 @@ static ptxgen_status read_manifest(const char *path, const char *archs, manifest
     if (status == PTXGEN_EPARSE) /* an input file is wrong, no PTX */
         return cli_fail(err, PTXGEN_EINVAL, "%s: %s", path, err->message);
     if (status == PTXGEN_OK && m->count == 0)
-        return cli_fail(err, PTXGEN_EINVAL, "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s names no kernel: one \"FAMILY name=value ...\" a line", path);
     return status;
 }
 

@@ -117,7 +117,8 @@ ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *e
         .log = log_to_stderr,
         .log_level = (ptxgen_log_level)set->log_level,
         .cache_dir = set->cache_dir ? cache_dir : NULL,
-        .cache = set->cache_dir ? PTXGEN_CACHE_ON : PTXGEN_CACHE_AUTO, /* options go before PTXGEN_CACHE */
+        .cache = set->cache_dir ? PTXGEN_CACHE_ON
+                                : PTXGEN_CACHE_AUTO, /* options go before PTXGEN_CACHE */
         .device = (ptxgen_device_kind)set->device,
         .assembler = (ptxgen_assembler)set->assembler,
         .toolkit_dir = set->toolkit,

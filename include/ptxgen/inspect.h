@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 typedef struct ptxgen_cubin_info {
-    size_t size; /* set by the caller */
+    size_t size;      /* set by the caller */
     ptxgen_arch arch; /* 901 is sm_90a */
     size_t kernel_count;
     char tool[32];     /* "ptxas", "nvJIT API" */
@@ -32,23 +32,24 @@ typedef struct ptxgen_cubin_info {
 } ptxgen_cubin_info;
 
 typedef struct ptxgen_cubin_kernel {
-    size_t size; /* set by the caller */
-    const char *name;        /* borrowed from the cubin's bytes */
+    size_t size;      /* set by the caller */
+    const char *name; /* borrowed from the cubin's bytes */
     size_t code_bytes;
-    int registers;           /* per thread, at launch */
-    int barriers;            /* named barriers, 0 to 16 */
-    int shared_bytes;        /* static, without what the system reserves */
-    int local_bytes;         /* stack frame per thread; spills live in it */
+    int registers;    /* per thread, at launch */
+    int barriers;     /* named barriers, 0 to 16 */
+    int shared_bytes; /* static, without what the system reserves */
+    int local_bytes;  /* stack frame per thread; spills live in it */
     int param_bytes;
     int max_threads[3];      /* .maxntid, -1: not given */
     int required_threads[3]; /* .reqntid, -1: not given */
 } ptxgen_cubin_kernel;
 
 /* EPARSE says what the bytes are instead, or where the cubin is damaged. */
-PTXGEN_API ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_info *info,
-                                              ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size,
+                                              ptxgen_cubin_info *info, ptxgen_error *err);
 /* Kernel i in the order of the symbol table; false past the last, or when the bytes are no cubin. */
-PTXGEN_API bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i, ptxgen_cubin_kernel *out);
+PTXGEN_API bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i,
+                                       ptxgen_cubin_kernel *out);
 
 #ifdef __cplusplus
 }

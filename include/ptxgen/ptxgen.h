@@ -59,8 +59,8 @@ typedef enum ptxgen_device_kind {
 } ptxgen_device_kind;
 
 typedef enum ptxgen_assembler {
-    PTXGEN_ASSEMBLER_AUTO,          /* the first below that is there and keeps what the kernel needs */
-    PTXGEN_ASSEMBLER_PTXAS,         /* child process */
+    PTXGEN_ASSEMBLER_AUTO,  /* the first below that is there and keeps what the kernel needs */
+    PTXGEN_ASSEMBLER_PTXAS, /* child process */
     PTXGEN_ASSEMBLER_NVPTXCOMPILER, /* in process, if the library was built with it */
     PTXGEN_ASSEMBLER_NVJITLINK,     /* in process, shared library; drops setmaxnreg */
     PTXGEN_ASSEMBLER_DRIVER         /* the CUDA driver's linker; drops setmaxnreg */
@@ -94,7 +94,7 @@ typedef enum ptxgen_cache_use {
 /* Whose files in the cache are believed. */
 typedef enum ptxgen_cache_trust {
     PTXGEN_CACHE_TRUST_OWNER, /* this user's or root's, where nobody else may write */
-    PTXGEN_CACHE_TRUST_ANY    /* of whoever can write to the folder: they can run code on the GPU as this process */
+    PTXGEN_CACHE_TRUST_ANY /* of whoever can write to the folder: they can run code on the GPU as this process */
 } ptxgen_cache_trust;
 
 typedef struct ptxgen_config {
@@ -106,7 +106,8 @@ typedef struct ptxgen_config {
     void (*log)(void *user, ptxgen_log_level level, const char *line);
     void *user;
     ptxgen_log_level log_level; /* lines above it are not made; 0: errors only */
-    const char *cache_dir;      /* NULL: by rule (PTXGEN_CACHE_DIR, XDG, ~/.cache/ptxgen); "": memory only */
+    const char
+        *cache_dir; /* NULL: by rule (PTXGEN_CACHE_DIR, XDG, ~/.cache/ptxgen); "": memory only */
     ptxgen_device_kind device;
     ptxgen_assembler assembler;
     const char *toolkit_dir; /* a CUDA toolkit (bin/ptxas, lib64/libnvJitLink.so); NULL: search */
@@ -123,16 +124,19 @@ typedef struct ptxgen_config {
     uint64_t cache_max_bytes;   /* of the folder's entries, the longest unused go; 0: 2 GiB */
     uint64_t cache_max_entries; /* 0: 100000 */
     uint32_t cache_wait_ms;     /* longest wait for another process's compile; 0: 30000 */
-    uint32_t cache_failure_s;   /* for so many seconds a refused kernel is not assembled again; 0: 600 */
+    uint32_t
+        cache_failure_s; /* for so many seconds a refused kernel is not assembled again; 0: 600 */
     ptxgen_cache_trust cache_trust;
-    uint32_t prefetch_threads; /* for ptxgen_prefetch; 0: the number of CPUs, at most 4; at most 64 */
-    uint32_t prefetch_queue;   /* kernels that may wait for them; 0: 1024 */
+    uint32_t
+        prefetch_threads;    /* for ptxgen_prefetch; 0: the number of CPUs, at most 4; at most 64 */
+    uint32_t prefetch_queue; /* kernels that may wait for them; 0: 1024 */
     /* ptxgen_destroy writes here what ptxgen_manifest_write does (a failure is a log line); NULL: nothing. */
     const char *record_manifest;
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
-PTXGEN_API ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out,
+                                       ptxgen_error *err);
 /* Gives up the caller's context. Kernels that are still referenced keep working, and keep what they need of it
  * alive; the rest is unloaded and freed now. NULL is allowed. */
 PTXGEN_API void ptxgen_destroy(ptxgen *ctx);
@@ -150,8 +154,9 @@ typedef enum ptxgen_param_kind { PTXGEN_PARAM_CHOICE, PTXGEN_PARAM_INTEGER } ptx
 typedef struct ptxgen_param_info {
     const char *name, *doc;
     ptxgen_param_kind kind;
-    const char *const *choices; /* NULL-terminated words; for an integer: words it also accepts, or NULL */
-    int64_t min, max;           /* PTXGEN_PARAM_INTEGER */
+    const char *const
+        *choices;     /* NULL-terminated words; for an integer: words it also accepts, or NULL */
+    int64_t min, max; /* PTXGEN_PARAM_INTEGER */
     const char *default_text;
 } ptxgen_param_info;
 
@@ -165,8 +170,8 @@ PTXGEN_API bool ptxgen_family_param(size_t i, size_t param, ptxgen_param_info *o
 
 /* Canonical text of `params` into out (NUL-terminated, cut to size). EINVAL names an unknown parameter or
  * word and the nearest known one; EUNSUPPORTED says why no kernel exists for the combination. */
-PTXGEN_API ptxgen_status ptxgen_canonical(const char *family, const char *params, char *out, size_t size,
-                                          ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_canonical(const char *family, const char *params, char *out,
+                                          size_t size, ptxgen_error *err);
 
 /* The key under which ptxgen_compile would look for the kernel: lines "name=value", with the assembler that
  * would be used. Into out as above; for ptxgen_cache_nearest. EMISSING when there is no assembler. */
@@ -178,8 +183,8 @@ PTXGEN_API ptxgen_status ptxgen_emit(ptxgen *ctx, const char *family, const char
                                      ptxgen_kernel **out, ptxgen_error *err);
 /* The template file and line that wrote line `ptx_line` (from 1) of the kernel's PTX; false when there is
  * none or the PTX came from the disk. */
-PTXGEN_API bool ptxgen_kernel_line_origin(const ptxgen_kernel *kernel, int ptx_line, const char **file,
-                                          int *line);
+PTXGEN_API bool ptxgen_kernel_line_origin(const ptxgen_kernel *kernel, int ptx_line,
+                                          const char **file, int *line);
 /* PTX and cubin, from memory, disk or an assembler. No driver needed unless the assembler is the driver. */
 PTXGEN_API ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params,
                                         ptxgen_kernel **out, ptxgen_error *err);
@@ -194,13 +199,13 @@ PTXGEN_API void ptxgen_kernel_unref(ptxgen_kernel *kernel); /* NULL is allowed *
 
 /* How this process came by a kernel. */
 typedef enum ptxgen_origin {
-    PTXGEN_ORIGIN_EMITTED,   /* PTX only, no cubin: ptxgen_emit, or ptxgen_get for the emulator */
+    PTXGEN_ORIGIN_EMITTED, /* PTX only, no cubin: ptxgen_emit, or ptxgen_get for the emulator */
     PTXGEN_ORIGIN_ASSEMBLED,
     PTXGEN_ORIGIN_DISK
 } ptxgen_origin;
 
 typedef struct ptxgen_kernel_info {
-    size_t size; /* set by the caller */
+    size_t size;                 /* set by the caller */
     const char *family, *params; /* canonical text */
     const char *entry;           /* the .entry name in the PTX */
     const char *key;             /* full cache key text; "" when only emitted */
@@ -229,20 +234,22 @@ PTXGEN_API ptxgen_status ptxgen_prefetch(ptxgen *ctx, const char *family, const 
 /* Never waits. OK: the kernel is in memory. EPENDING: it waits or is being compiled. Else the error of the last
  * attempt in the background; it is only told, never believed: ptxgen_compile tries again and shows its own.
  * EINVAL: nobody asked for it, or it was forgotten since (ptxgen_cache_clear; of failures the last 64 stay). */
-PTXGEN_API ptxgen_status ptxgen_poll(ptxgen *ctx, const char *family, const char *params, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_poll(ptxgen *ctx, const char *family, const char *params,
+                                     ptxgen_error *err);
 
 /* ---- cache ------------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_info {
-    size_t size; /* set by the caller */
+    size_t size;                             /* set by the caller */
     uint64_t memory_hits, disk_hits, misses; /* a miss is an assembly */
     uint64_t entries;                        /* kernels held in memory */
     uint64_t disk_errors, corrupt_entries, waits, wait_timeouts;
-    const char *dir; /* the folder; "" when none is wanted */
-    bool on_disk;    /* false: there is no folder, or it cannot be used (owner, mode, ...) */
+    const char *dir;       /* the folder; "" when none is wanted */
+    bool on_disk;          /* false: there is no folder, or it cannot be used (owner, mode, ...) */
     uint64_t layer_hits;   /* of disk_hits: from a read-only layer */
     uint64_t failure_hits; /* refused kernels that were not assembled again */
-    uint64_t rejected;     /* kernels from the disk that the driver refused: thrown out, compiled again */
+    uint64_t
+        rejected; /* kernels from the disk that the driver refused: thrown out, compiled again */
     uint64_t stores, stores_skipped, evicted, quarantined;
     uint64_t pending; /* kernels that wait or are being compiled in the background */
 } ptxgen_cache_info;
@@ -269,8 +276,9 @@ typedef struct ptxgen_manifest_line {
 typedef bool (*ptxgen_manifest_visit)(void *user, const ptxgen_manifest_line *line);
 /* Calls visit for each kernel of text[size]. EPARSE with the line: a byte that is no plain text, over 1024 bytes
  * in a line, over 16 MiB in all. Families and parameters are not checked. */
-PTXGEN_API ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manifest_visit visit,
-                                               void *user, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_manifest_parse(const char *text, size_t size,
+                                               ptxgen_manifest_visit visit, void *user,
+                                               ptxgen_error *err);
 
 /* ---- device ----------------------------------------------------------------------------------- */
 
@@ -278,32 +286,34 @@ typedef struct ptxgen_device_info {
     size_t size; /* set by the caller */
     ptxgen_device_kind kind;
     char name[128];
-    ptxgen_arch arch; /* the most specific one: sm_90a on a Hopper */
+    ptxgen_arch arch;                      /* the most specific one: sm_90a on a Hopper */
     int ordinal, sm_count, driver_version; /* driver_version as CUDA says it: 13000 */
     size_t shared_bytes_per_block, l2_bytes;
 } ptxgen_device_info;
 /* The device that a call from this thread would use now. EMISSING when there is none of the wanted kind. */
-PTXGEN_API ptxgen_status ptxgen_device_get_info(ptxgen *ctx, ptxgen_device_info *info, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_device_get_info(ptxgen *ctx, ptxgen_device_info *info,
+                                                ptxgen_error *err);
 
 /* Device memory for tests, tools and first steps; a runtime passes its own pointers. Copies are
  * synchronous with respect to the host. */
-PTXGEN_API ptxgen_status ptxgen_device_alloc(ptxgen *ctx, size_t bytes, void **out, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_device_alloc(ptxgen *ctx, size_t bytes, void **out,
+                                             ptxgen_error *err);
 PTXGEN_API void ptxgen_device_free(ptxgen *ctx, void *p);
-PTXGEN_API ptxgen_status ptxgen_device_upload(ptxgen *ctx, void *device, const void *host, size_t bytes,
-                                              ptxgen_error *err);
-PTXGEN_API ptxgen_status ptxgen_device_download(ptxgen *ctx, void *host, const void *device, size_t bytes,
-                                                ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_device_upload(ptxgen *ctx, void *device, const void *host,
+                                              size_t bytes, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_device_download(ptxgen *ctx, void *host, const void *device,
+                                                size_t bytes, ptxgen_error *err);
 /* Waits for all work of the stream. */
 PTXGEN_API ptxgen_status ptxgen_synchronize(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
 
 /* ---- parts found ------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_part {
-    const char *name;    /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc" */
+    const char *name; /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc" */
     bool found;
     const char *path;    /* where, "" if not found */
     const char *version; /* "13.0.88", "" if unknown */
-    const char *note;    /* what it can and cannot do here, or why it was not found and the remedy */
+    const char *note; /* what it can and cannot do here, or why it was not found and the remedy */
 } ptxgen_part;
 /* Part i of what this context can use, false past the last. Borrowed from ctx. */
 PTXGEN_API bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out);
@@ -311,29 +321,31 @@ PTXGEN_API bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out);
 /* ---- out[index[i], :] += src[i, :] ------------------------------------------------------------- */
 
 typedef enum ptxgen_schedule {
-    PTXGEN_SCHEDULE_AUTO, /* by measured rule */
-    PTXGEN_SCHEDULE_SEED, /* one warp per CTA, tensor-map loads, two stages */
-    PTXGEN_SCHEDULE_BULK, /* bulk loads of several rows, lanes reduce in parallel */
+    PTXGEN_SCHEDULE_AUTO,  /* by measured rule */
+    PTXGEN_SCHEDULE_SEED,  /* one warp per CTA, tensor-map loads, two stages */
+    PTXGEN_SCHEDULE_BULK,  /* bulk loads of several rows, lanes reduce in parallel */
     PTXGEN_SCHEDULE_VECTOR /* no staging: each thread adds 16 bytes with one reduction */
 } ptxgen_schedule;
 
 typedef enum ptxgen_oob {
-    PTXGEN_OOB_RECORD, /* skip the row, remember the first bad (position, value) */
-    PTXGEN_OOB_TRAP,   /* trap: the CUDA context is lost */
+    PTXGEN_OOB_RECORD,   /* skip the row, remember the first bad (position, value) */
+    PTXGEN_OOB_TRAP,     /* trap: the CUDA context is lost */
     PTXGEN_OOB_UNCHECKED /* the caller guarantees 0 <= index[i] < out_rows */
 } ptxgen_oob;
 
 typedef struct ptxgen_scatter_add_args {
     size_t size;
-    ptxgen_dtype dtype;           /* of out and src */
+    ptxgen_dtype dtype; /* of out and src */
     ptxgen_index_type index_type;
     int64_t rows;     /* rows of src, length of index; 0: success, nothing happens */
     int64_t out_rows; /* rows of out */
-    int64_t n;        /* elements in a row; n * element bytes must be a multiple of 16; 0: nothing happens */
-    void *out;        /* device, [out_rows, n], 16-byte aligned */
-    const void *src;  /* device, [rows, n], 16-byte aligned, no overlap with out */
+    int64_t
+        n; /* elements in a row; n * element bytes must be a multiple of 16; 0: nothing happens */
+    void *out;         /* device, [out_rows, n], 16-byte aligned */
+    const void *src;   /* device, [rows, n], 16-byte aligned, no overlap with out */
     const void *index; /* device, [rows], contiguous, aligned to its type */
-    int64_t out_stride, src_stride; /* elements from row to row, 0: n; bytes must be a multiple of 16 */
+    int64_t out_stride,
+        src_stride; /* elements from row to row, 0: n; bytes must be a multiple of 16 */
     int64_t out_inner, src_inner, index_stride; /* elements; 0 and 1 are the only ones accepted */
     ptxgen_schedule schedule;
     ptxgen_oob oob;
@@ -356,16 +368,19 @@ PTXGEN_API ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *kernel,
 PTXGEN_API ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
 /* The plain C answer on host memory: out and its sources summed in double, rounded once to the element type.
  * Ignores schedule; a bad index is EINDEX and nothing is written. Takes about 256 MiB of memory at most. */
-PTXGEN_API ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args,
+                                                   ptxgen_error *err);
 
 /* Host helpers, the reference schedule's numbers. */
-PTXGEN_API int64_t ptxgen_chunk_elems_for(ptxgen_dtype dtype, int64_t n); /* elements per 512-byte chunk */
+PTXGEN_API int64_t ptxgen_chunk_elems_for(ptxgen_dtype dtype,
+                                          int64_t n);            /* elements per 512-byte chunk */
 PTXGEN_API int64_t ptxgen_min_d_divisor_for(ptxgen_dtype dtype); /* n must be a multiple of this */
 PTXGEN_API bool ptxgen_row_shape_supported(ptxgen_dtype dtype, int64_t n);
 typedef struct ptxgen_grid {
     int64_t grid_x, grid_y, chunks_per_cta;
 } ptxgen_grid;
-PTXGEN_API ptxgen_grid ptxgen_plan_grid(int64_t m, int64_t d, int64_t chunk_elems, int64_t sm_count);
+PTXGEN_API ptxgen_grid ptxgen_plan_grid(int64_t m, int64_t d, int64_t chunk_elems,
+                                        int64_t sm_count);
 
 #ifdef __cplusplus
 }

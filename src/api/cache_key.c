@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_FORMAT = 1 }; /* part of every key: a change of meaning is a new number */
+enum { KEY_FORMAT = 1 };      /* part of every key: a change of meaning is a new number */
 enum { EXTRA_TEXT_MAX = 96 }; /* a longer text of the caller's enters as its hash */
 
 static bool fits_a_line(const char *text)
@@ -21,11 +21,13 @@ static bool fits_a_line(const char *text)
     return n <= EXTRA_TEXT_MAX;
 }
 
-ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf *out, ptxgen_error *err)
+ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf *out,
+                                 ptxgen_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         if (!texts || !texts[i])
-            return pg_fail(err, PTXGEN_EINVAL, "extra_key[%zu] is NULL: extra_key_count is %zu", i, count);
+            return pg_fail(err, PTXGEN_EINVAL, "extra_key[%zu] is NULL: extra_key_count is %zu", i,
+                           count);
         char hex[33];
         pg_hash_hex(pg_hash(texts[i], strlen(texts[i])), hex);
         const bool whole = fits_a_line(texts[i]);
@@ -34,8 +36,8 @@ ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf 
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char *assembler, pg_buf *out,
-                           ptxgen_error *err)
+ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char *assembler,
+                           pg_buf *out, ptxgen_error *err)
 {
     const pg_family *f = id->family;
     pg_buf_printf(out, "format=%d\nfamily=%s\n", KEY_FORMAT, f->name);
@@ -50,8 +52,8 @@ ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out, size_t size,
-                         ptxgen_error *err)
+ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out,
+                         size_t size, ptxgen_error *err)
 {
     pg_kernel_id id;
     ptxgen_assembler kind;

@@ -81,7 +81,8 @@ static void free_jobs(pg_compile_pool *p, job *jobs)
 
 /* The result of a job, under the lock; what is no longer needed goes to *done. In a child that a worker forked
  * (a log hook may do that) the job is not in the list any more. */
-static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxgen_error *error, job **done)
+static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxgen_error *error,
+                   job **done)
 {
     job **link = &p->jobs;
     while (*link && *link != j)
@@ -156,14 +157,16 @@ static bool provide_thread(pg_compile_pool *p)
 
 /* ---- the interface ---- */
 
-ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *config, pg_compile_pool **out,
-                                     ptxgen_error *err)
+ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *config,
+                                     pg_compile_pool **out, ptxgen_error *err)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    const uint32_t usual = cpus < 1 ? 1 : cpus < DEFAULT_THREADS_MAX ? (uint32_t)cpus : DEFAULT_THREADS_MAX;
+    const uint32_t usual = cpus < 1                     ? 1
+                           : cpus < DEFAULT_THREADS_MAX ? (uint32_t)cpus
+                                                        : DEFAULT_THREADS_MAX;
     if (config->threads > PG_POOL_THREADS_MAX)
-        return pg_fail(err, PTXGEN_EINVAL, "prefetch_threads is %u: use 0 (automatic) to %d", config->threads,
-                       (int)PG_POOL_THREADS_MAX);
+        return pg_fail(err, PTXGEN_EINVAL, "prefetch_threads is %u: use 0 (automatic) to %d",
+                       config->threads, (int)PG_POOL_THREADS_MAX);
     pg_compile_pool *p = pg_alloc_zero(&ctx->alloc, sizeof *p);
     if (!p)
         return pg_fail_memory(err, sizeof *p);
@@ -209,7 +212,8 @@ static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen
         return PTXGEN_OK;
     if (p->waiting >= p->max_waiting)
         return pg_fail(err, PTXGEN_EBUDGET,
-                       "%u kernels wait to be compiled in the background, the limit: call ptxgen_compile, or try"
+                       "%u kernels wait to be compiled in the background, the limit: call "
+                       "ptxgen_compile, or try"
                        " again later (prefetch_queue in ptxgen_config)",
                        p->waiting);
     if (*link) {
@@ -222,8 +226,9 @@ static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen
         link = find(p, &(*fresh)->id);
         *link = NULL; /* it is the last */
         p->waiting--;
-        return pg_fail(err, PTXGEN_ENOMEM, "no thread could be started for compiling in the background: the limit "
-                                           "of threads or memory is reached; call ptxgen_compile");
+        return pg_fail(err, PTXGEN_ENOMEM,
+                       "no thread could be started for compiling in the background: the limit "
+                       "of threads or memory is reached; call ptxgen_compile");
     }
     *fresh = NULL;
     pthread_cond_signal(&p->work);
@@ -294,7 +299,8 @@ void pg_compile_pool_after_fork(pg_compile_pool *p, bool child)
             move_out(&p->jobs, &p->inherited);
         p->thread_count = p->idle = 0;
         p->waiting = p->running = p->failures = 0;
-        p->work = (pthread_cond_t)PTHREAD_COND_INITIALIZER; /* its waiters exist in the parent only */
+        p->work =
+            (pthread_cond_t)PTHREAD_COND_INITIALIZER; /* its waiters exist in the parent only */
     }
     pthread_mutex_unlock(&p->lock);
 }

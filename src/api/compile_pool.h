@@ -20,8 +20,8 @@ typedef struct pg_compile_pool_config {
 } pg_compile_pool_config;
 
 /* `ctx` is borrowed and outlives the pool. EINVAL: too many threads. */
-ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *, pg_compile_pool **out,
-                                     ptxgen_error *err);
+ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *,
+                                     pg_compile_pool **out, ptxgen_error *err);
 /* Nothing new is begun, what is being compiled is waited for, all threads end. */
 void pg_compile_pool_stop(pg_compile_pool *);
 /* A stopped one, or one that never got a job. NULL is allowed. */

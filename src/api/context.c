@@ -131,10 +131,9 @@ ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_er
     pg_environment_read(&environment);
     PG_TRY(merge_environment(&c, &environment, err));
     if (c.cache_dir[0] && c.cache_dir[0] != '/')
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "%s \"%.200s\" is not an absolute path: write it from / on",
-                       c.cache_dir == environment.cache_dir ? "PTXGEN_CACHE_DIR" : "cache_dir",
-                       c.cache_dir);
+        return pg_fail(
+            err, PTXGEN_EINVAL, "%s \"%.200s\" is not an absolute path: write it from / on",
+            c.cache_dir == environment.cache_dir ? "PTXGEN_CACHE_DIR" : "cache_dir", c.cache_dir);
 
     const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;
     ptxgen *ctx = pg_alloc_zero(&alloc, sizeof *ctx);

@@ -32,10 +32,10 @@ struct ptxgen_kernel {
     ptxgen_kernel *next; /* in its bucket of the table */
     _Alignas(16) unsigned char plan[PG_PLAN_MAX_BYTES];
 
-    pg_buf params, key_text;   /* canonical parameters; cache key */
-    pg_emit emitted;           /* text and line map; empty when the entry came from the disk */
-    pg_assembly assembly;      /* cubin and log of an assembled kernel */
-    pg_cache_entry disk;       /* everything of a kernel that came from the disk */
+    pg_buf params, key_text; /* canonical parameters; cache key */
+    pg_emit emitted;         /* text and line map; empty when the entry came from the disk */
+    pg_assembly assembly;    /* cubin and log of an assembled kernel */
+    pg_cache_entry disk;     /* everything of a kernel that came from the disk */
     char assembler[96];
     ptxgen_origin origin;
     double emit_us, assemble_us;
@@ -78,7 +78,8 @@ void pg_text_memo_clear(pg_text_memo *);
 void pg_text_memo_destroy(pg_text_memo *);
 /* `scope` is what else decides the kernel besides the text: the default architecture, 0 for none. The kernel
  * with a reference, or NULL. */
-ptxgen_kernel *pg_text_memo_recall(pg_text_memo *, int64_t scope, const char *family, const char *params);
+ptxgen_kernel *pg_text_memo_recall(pg_text_memo *, int64_t scope, const char *family,
+                                   const char *params);
 void pg_text_memo_remember(pg_text_memo *, int64_t scope, const char *family, const char *params,
                            ptxgen_kernel *k);
 uint64_t pg_text_memo_hits(pg_text_memo *);
@@ -100,14 +101,14 @@ struct ptxgen {
     pg_kernel_table *kernels;
     pg_text_memo *texts;
     pg_compile_pool *pool;
-    pg_manifest_record *asked; /* for the manifest */
-    char *record_path;         /* where ptxgen_destroy writes it; NULL: nowhere */
-    pg_buf extra_key;          /* the lines that the caller's texts add to every key */
+    pg_manifest_record *asked;     /* for the manifest */
+    char *record_path;             /* where ptxgen_destroy writes it; NULL: nowhere */
+    pg_buf extra_key;              /* the lines that the caller's texts add to every key */
     atomic_uint_fast64_t misses;   /* assemblies */
     atomic_uint_fast64_t rejected; /* kernels from the disk that the driver refused */
     pthread_mutex_t device_lock;
     pthread_mutex_t load_locks[PG_LOAD_LOCKS]; /* a kernel's: pg_load_lock; one thread loads it */
-    _Atomic(pg_device *) device; /* created at first need */
+    _Atomic(pg_device *) device;               /* created at first need */
     char cache_dir[4096];
     ptxgen *next; /* of all contexts, for fork */
 };
@@ -132,17 +133,20 @@ ptxgen_status pg_context_device(ptxgen *ctx, pg_device **out, ptxgen_error *err)
 /* ---- keys (cache_key.c) ---- */
 
 /* The lines of the caller's own texts, for pg_write_key. EINVAL when one is NULL. */
-ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf *out, ptxgen_error *err);
+ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf *out,
+                                 ptxgen_error *err);
 /* Everything that decides the cubin, a line "name=value" each. */
-ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char *assembler, pg_buf *out,
-                           ptxgen_error *err);
+ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char *assembler,
+                           pg_buf *out, ptxgen_error *err);
 
 /* ---- pipeline (pipeline.c) ---- */
 
 /* A new kernel with its PTX; id->assembled must be false. */
-ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err);
+ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                             ptxgen_error *err);
 /* From the table, the disk or an assembler. */
-ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err);
+ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                            ptxgen_error *err);
 /* From the table or an assembler: what the disk has is not good enough. */
 ptxgen_status pg_kernel_get_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
                                   ptxgen_error *err);
@@ -168,7 +172,8 @@ ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *, pg_kernel_id *id, p
 
 typedef struct pg_environment {
     char cache_dir[4096]; /* "" when there is none */
-    const char *cache, *assembler, *device, *toolkit, *log_level, *cuda_home, *path; /* NULL when unset */
+    const char *cache, *assembler, *device, *toolkit, *log_level, *cuda_home,
+        *path; /* NULL when unset */
 } pg_environment;
 void pg_environment_read(pg_environment *out);
 

@@ -77,8 +77,8 @@ static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, 
     pg_loaded *loaded = pg_alloc_zero(&e->alloc, sizeof *loaded);
     if (!loaded)
         return pg_fail_memory(err, sizeof *loaded);
-    ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size, image->entry,
-                                                &loaded->module, err);
+    ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size,
+                                                image->entry, &loaded->module, err);
     if (status == PTXGEN_OK)
         status = ptxgen_emulator_find(loaded->module, image->entry, &loaded->entry, err);
     if (status != PTXGEN_OK) {
@@ -104,8 +104,8 @@ static ptxgen_status encode(const pg_tensor_spec *spec, void *out, ptxgen_error 
     return ptxgen_emulator_encode_tensor_map(&map, out, err);
 }
 
-static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l, ptxgen_stream stream,
-                            ptxgen_error *err)
+static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
+                            ptxgen_stream stream, ptxgen_error *err)
 {
     emulator_device *e = of(d);
     pg_bad_index *record = &e->record;
@@ -187,7 +187,8 @@ static ptxgen_status synchronize(pg_device *d, ptxgen_stream stream, ptxgen_erro
     return PTXGEN_OK;
 }
 
-static ptxgen_status take_bad_index(pg_device *d, ptxgen_stream stream, pg_bad_index *out, ptxgen_error *err)
+static ptxgen_status take_bad_index(pg_device *d, ptxgen_stream stream, pg_bad_index *out,
+                                    ptxgen_error *err)
 {
     emulator_device *e = of(d);
     (void)stream;

@@ -90,14 +90,16 @@ ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, in
 
 /* The device's architecture; the emulator runs PTX of every target, so there a family that is not made
  * for that one is built for its own default. */
-static ptxgen_arch arch_for(const pg_family *family, const pg_device *device, ptxgen_arch device_arch)
+static ptxgen_arch arch_for(const pg_family *family, const pg_device *device,
+                            ptxgen_arch device_arch)
 {
     int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
     const ptxgen_arch arch = pg_family_arch_on(family, device_arch);
     if (device->ops->kind != PTXGEN_DEVICE_EMULATOR)
         return arch;
     pg_params_default(&family->params, key, arch);
-    return family->resolve(key, pg_arch_find(arch), NULL) == PTXGEN_OK ? arch : family->default_arch;
+    return family->resolve(key, pg_arch_find(arch), NULL) == PTXGEN_OK ? arch
+                                                                       : family->default_arch;
 }
 
 ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err)

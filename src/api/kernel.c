@@ -46,8 +46,8 @@ ptxgen_status ptxgen_emit(ptxgen *ctx, const char *family, const char *params, p
     return pg_kernel_emit(ctx, &id, out, err);
 }
 
-ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params, ptxgen_kernel **out,
-                             ptxgen_error *err)
+ptxgen_status ptxgen_compile(ptxgen *ctx, const char *family, const char *params,
+                             ptxgen_kernel **out, ptxgen_error *err)
 {
     pg_kernel_id id;
     family = family ? family : "";

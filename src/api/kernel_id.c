@@ -7,7 +7,8 @@ ptxgen_status pg_kernel_id_resolve(pg_kernel_id *id, ptxgen_error *err)
 {
     const pg_arch *arch = pg_arch_find(id->key[0]);
     if (!arch)
-        return pg_fail(err, PTXGEN_EINVAL, "architecture number %lld is not known", (long long)id->key[0]);
+        return pg_fail(err, PTXGEN_EINVAL, "architecture number %lld is not known",
+                       (long long)id->key[0]);
     return id->family->resolve(id->key, arch, err);
 }
 

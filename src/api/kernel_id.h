@@ -9,7 +9,7 @@
 /* What was asked for, resolved. */
 typedef struct pg_kernel_id {
     const pg_family *family;
-    bool assembled; /* false: PTX only */
+    bool assembled;                                  /* false: PTX only */
     int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)]; /* resolved; unused bytes are zero */
 } pg_kernel_id;
 

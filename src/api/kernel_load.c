@@ -6,7 +6,8 @@
 static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err)
 {
     const pg_plan_head *head = (const pg_plan_head *)k->plan;
-    pg_image image = {.entry = head->entry, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
+    pg_image image = {
+        .entry = head->entry, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
     image.ptx = pg_kernel_ptx(k, &image.ptx_size);
     image.cubin = pg_kernel_cubin(k, &image.cubin_size);
     pg_loaded *loaded = atomic_load(&k->loaded);
@@ -23,7 +24,8 @@ static ptxgen_status refuse_capture(const pg_kernel_id *id, ptxgen_error *err)
     pg_buf_init(&text, &pg_alloc_libc);
     pg_params_print(&id->family->params, id->key, &text);
     pg_fail(err, PTXGEN_ECAPTURE,
-            "%s %s is not loaded and the stream is being captured: call ptxgen_get for it (or run it once) before"
+            "%s %s is not loaded and the stream is being captured: call ptxgen_get for it (or run "
+            "it once) before"
             " the capture begins",
             id->family->name, pg_buf_text(&text));
     pg_buf_fini(&text);
@@ -69,7 +71,8 @@ static ptxgen_status load_once(ptxgen_kernel *k, pg_device *device, ptxgen_strea
     return status;
 }
 
-ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream, ptxgen_error *err)
+ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
+                             ptxgen_error *err)
 {
     ptxgen_error local;
     bool bad;
@@ -85,8 +88,9 @@ ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *device, ptxge
     ptxgen_status status = load_once(*k, device, stream, &bad, err);
     if (bad) {
         ptxgen_kernel *const refused = *k;
-        pg_log_line(&refused->ctx->log, PTXGEN_LOG_WARNING, "%s %s from the cache is compiled again: %s",
-                    refused->id.family->name, pg_buf_text(&refused->params), err->message);
+        pg_log_line(&refused->ctx->log, PTXGEN_LOG_WARNING,
+                    "%s %s from the cache is compiled again: %s", refused->id.family->name,
+                    pg_buf_text(&refused->params), err->message);
         status = pg_kernel_get_fresh(refused->ctx, &refused->id, k, err);
         ptxgen_kernel_unref(refused);
         if (status == PTXGEN_OK)
@@ -99,8 +103,8 @@ ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *device, ptxge
     return status;
 }
 
-ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id, ptxgen_stream stream,
-                                   ptxgen_kernel **out, ptxgen_error *err)
+ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id,
+                                   ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err)
 {
     id->assembled = device->ops->kind != PTXGEN_DEVICE_EMULATOR;
     *out = pg_kernel_table_find(ctx->kernels, id);

@@ -22,7 +22,7 @@ typedef struct flight {
 typedef struct shard {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    ptxgen_kernel **buckets; /* chains through ptxgen_kernel.next */
+    ptxgen_kernel **buckets;      /* chains through ptxgen_kernel.next */
     size_t bucket_count, entries; /* bucket_count: a power of two */
     uint64_t hits;
     flight *flights;
@@ -38,7 +38,8 @@ static uint64_t hash_id(const pg_kernel_id *id)
     return pg_hash64(id->key, id->family->params.key_size) ^ (uintptr_t)id->family ^ id->assembled;
 }
 
-ptxgen_status pg_kernel_table_create(const pg_alloc *alloc, pg_kernel_table **out, ptxgen_error *err)
+ptxgen_status pg_kernel_table_create(const pg_alloc *alloc, pg_kernel_table **out,
+                                     ptxgen_error *err)
 {
     pg_kernel_table *t = pg_alloc_zero(alloc, sizeof *t);
     if (!t)
@@ -185,7 +186,8 @@ static void remove_flight(shard *s, flight *f)
 }
 
 /* Builds, publishes, and lets the waiters go. The shard's lock is held on entry and on return. */
-static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, ptxgen *ctx, pg_kernel_builder build)
+static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, ptxgen *ctx,
+                         pg_kernel_builder build)
 {
     f->next = s->flights;
     s->flights = f;

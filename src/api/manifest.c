@@ -23,14 +23,15 @@ static ptxgen_status check_line(pg_str *text, int number, ptxgen_error *err)
     if (comment)
         text->n = (size_t)(comment - text->p);
     if (text->n > LINE_MAX_BYTES)
-        return pg_fail_at(err, PTXGEN_EPARSE, "", number, "line %d has %zu bytes; at most %d are a kernel", number,
-                          text->n, (int)LINE_MAX_BYTES);
+        return pg_fail_at(err, PTXGEN_EPARSE, "", number,
+                          "line %d has %zu bytes; at most %d are a kernel", number, text->n,
+                          (int)LINE_MAX_BYTES);
     for (size_t i = 0; i < text->n; i++) {
         const unsigned char c = (unsigned char)text->p[i];
         if ((c < ' ' && c != '\t') || c > '~')
             return pg_fail_at(err, PTXGEN_EPARSE, "", number,
-                              "line %d has the byte 0x%02x at column %zu: a manifest is plain text", number, c,
-                              i + 1);
+                              "line %d has the byte 0x%02x at column %zu: a manifest is plain text",
+                              number, c, i + 1);
     }
     return PTXGEN_OK;
 }
@@ -48,8 +49,8 @@ static void join_words(pg_str text, char out[LINE_MAX_BYTES + 1])
     out[n] = 0;
 }
 
-ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manifest_visit visit, void *user,
-                                    ptxgen_error *err)
+ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manifest_visit visit,
+                                    void *user, ptxgen_error *err)
 {
     char family[LINE_MAX_BYTES + 1], params[LINE_MAX_BYTES + 1];
     if (size > TEXT_MAX_BYTES)

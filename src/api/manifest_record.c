@@ -27,7 +27,8 @@ struct pg_manifest_record {
     bool incomplete; /* a line was left out */
 };
 
-ptxgen_status pg_manifest_record_create(const pg_alloc *alloc, pg_manifest_record **out, ptxgen_error *err)
+ptxgen_status pg_manifest_record_create(const pg_alloc *alloc, pg_manifest_record **out,
+                                        ptxgen_error *err)
 {
     pg_manifest_record *r = pg_alloc_zero(alloc, sizeof *r);
     if (!r)
@@ -114,7 +115,8 @@ static size_t collect(pg_manifest_record *r, const line **lines, size_t count)
     return n;
 }
 
-static ptxgen_status print_lines(pg_manifest_record *r, size_t count, pg_buf *out, ptxgen_error *err)
+static ptxgen_status print_lines(pg_manifest_record *r, size_t count, pg_buf *out,
+                                 ptxgen_error *err)
 {
     const line **lines = pg_alloc_zero(&r->alloc, count * sizeof *lines);
     if (!lines)
@@ -179,10 +181,11 @@ ptxgen_status pg_manifest_record_write(pg_manifest_record *r, const char *path, 
             status = pg_fail(err, PTXGEN_EIO, "cannot write the manifest %.300s: %s", path,
                              strerrordesc_np(-result));
         else if (incomplete)
-            status = pg_fail(err, PTXGEN_ENOMEM,
-                             "the manifest %.300s has %zu lines, but not all: it takes at most %d, or memory was"
-                             " short when a kernel was asked for",
-                             path, count, (int)LINES_MAX);
+            status = pg_fail(
+                err, PTXGEN_ENOMEM,
+                "the manifest %.300s has %zu lines, but not all: it takes at most %d, or memory was"
+                " short when a kernel was asked for",
+                path, count, (int)LINES_MAX);
     }
     pg_buf_fini(&text);
     return status;

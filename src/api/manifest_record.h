@@ -8,7 +8,8 @@
 
 typedef struct pg_manifest_record pg_manifest_record;
 
-ptxgen_status pg_manifest_record_create(const pg_alloc *, pg_manifest_record **out, ptxgen_error *err);
+ptxgen_status pg_manifest_record_create(const pg_alloc *, pg_manifest_record **out,
+                                        ptxgen_error *err);
 void pg_manifest_record_destroy(pg_manifest_record *); /* NULL is allowed */
 /* Adds a line that is not there yet. Out of memory: it is not added, and writing says so. */
 void pg_manifest_record_add(pg_manifest_record *, const char *family, const char *params);

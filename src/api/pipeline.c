@@ -88,7 +88,8 @@ static ptxgen_status emit_into(ptxgen_kernel *k, ptxgen_error *err)
     return pg_emit_failed(&k->emitted) ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
+ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                             ptxgen_error *err)
 {
     PG_TRY(kernel_create(ctx, id, out, err));
     (*out)->origin = PTXGEN_ORIGIN_EMITTED;
@@ -116,8 +117,9 @@ static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
         return;
     const pg_line_origin o = pg_emit_origin(&k->emitted, err->line);
     if (o.line)
-        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s", o.file, o.line,
-                   err->line, k->id.family->name, pg_buf_text(&k->params), err->message);
+        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s",
+                   o.file, o.line, err->line, k->id.family->name, pg_buf_text(&k->params),
+                   err->message);
 }
 
 static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err)
@@ -130,7 +132,8 @@ static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxg
         .whole_program = k->id.family->whole_program,
     };
     const double start = now_us();
-    const ptxgen_status status = pg_toolkit_assemble(k->ctx->toolkit, kind, &request, &k->assembly, err);
+    const ptxgen_status status =
+        pg_toolkit_assemble(k->ctx->toolkit, kind, &request, &k->assembly, err);
     k->assemble_us = now_us() - start;
     k->origin = PTXGEN_ORIGIN_ASSEMBLED;
     locate_in_template(k, err);
@@ -245,8 +248,8 @@ static ptxgen_status fill(ptxgen_kernel *k, bool fresh, ptxgen_error *err)
     return status;
 }
 
-static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, bool fresh, ptxgen_kernel **out,
-                                     ptxgen_error *err)
+static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, bool fresh,
+                                     ptxgen_kernel **out, ptxgen_error *err)
 {
     PG_TRY(kernel_create(ctx, id, out, err));
     const ptxgen_status status = fill(*out, fresh, err);
@@ -257,19 +260,23 @@ static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, bool f
     return status;
 }
 
-static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
+static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                           ptxgen_error *err)
 {
-    PG_TRY(id->assembled ? build_assembled(ctx, id, false, out, err) : pg_kernel_emit(ctx, id, out, err));
+    PG_TRY(id->assembled ? build_assembled(ctx, id, false, out, err)
+                         : pg_kernel_emit(ctx, id, out, err));
     pg_manifest_record_add(ctx->asked, id->family->name, pg_buf_text(&(*out)->params));
     return PTXGEN_OK;
 }
 
-static ptxgen_status build_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
+static ptxgen_status build_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                                 ptxgen_error *err)
 {
     return build_assembled(ctx, id, true, out, err);
 }
 
-ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out, ptxgen_error *err)
+ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                            ptxgen_error *err)
 {
     *out = NULL;
     return pg_kernel_table_get(ctx->kernels, ctx, id, build, out, err);

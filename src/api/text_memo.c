@@ -83,7 +83,8 @@ void pg_text_memo_destroy(pg_text_memo *m)
     pg_free(&alloc, m, sizeof *m);
 }
 
-ptxgen_kernel *pg_text_memo_recall(pg_text_memo *m, int64_t scope, const char *family, const char *params)
+ptxgen_kernel *pg_text_memo_recall(pg_text_memo *m, int64_t scope, const char *family,
+                                   const char *params)
 {
     char text[TEXT_BYTES];
     const uint32_t size = join(family, params, text);

@@ -28,12 +28,14 @@ static double decode(const format *f, uint16_t bits)
     const int exponent = bits >> f->fraction & f->max_exponent;
     if (exponent == 0) {
         /* fraction * 2^(1 - bias - fraction bits), exact */
-        const double unit = from_bits((uint64_t)(DOUBLE_BIAS + 1 - f->bias - f->fraction) << DOUBLE_FRACTION);
+        const double unit =
+            from_bits((uint64_t)(DOUBLE_BIAS + 1 - f->bias - f->fraction) << DOUBLE_FRACTION);
         const double v = (double)fraction * unit;
         return sign ? -v : v;
     }
-    const uint64_t wide = exponent == f->max_exponent ? (uint64_t)DOUBLE_MAX_EXPONENT
-                                                      : (uint64_t)(exponent - f->bias + DOUBLE_BIAS);
+    const uint64_t wide = exponent == f->max_exponent
+                              ? (uint64_t)DOUBLE_MAX_EXPONENT
+                              : (uint64_t)(exponent - f->bias + DOUBLE_BIAS);
     return from_bits(sign | wide << DOUBLE_FRACTION | fraction << (DOUBLE_FRACTION - f->fraction));
 }
 

@@ -53,7 +53,7 @@ typedef struct pg_arg {
     pg_arg_kind kind;
     union {
         uint32_t u32;
-        uint64_t u64;         /* also pointers */
+        uint64_t u64;          /* also pointers */
         pg_tensor_spec tensor; /* encoded by the device, passed as 128 bytes by value */
     };
     /* PG_ARG_RECORD: the device passes the address of its bad-index record (base/bad_index.h). */

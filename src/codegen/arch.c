@@ -7,27 +7,27 @@
 enum { KIB = 1024 };
 
 /* X(id, name, sm, suffix, first PTX version, KiB of shared memory per block) */
-#define ARCHES(X) \
-    X(900, "sm_90", 90, 0, "8.0", 227) \
-    X(901, "sm_90a", 90, 'a', "8.0", 227) \
-    X(1000, "sm_100", 100, 0, "8.6", 227) \
-    X(1001, "sm_100a", 100, 'a', "8.6", 227) \
-    X(1002, "sm_100f", 100, 'f', "8.8", 227) \
-    X(1030, "sm_103", 103, 0, "8.8", 227) \
-    X(1031, "sm_103a", 103, 'a', "8.8", 227) \
-    X(1032, "sm_103f", 103, 'f', "8.8", 227) \
-    X(1100, "sm_110", 110, 0, "9.0", 227) \
-    X(1101, "sm_110a", 110, 'a', "9.0", 227) \
-    X(1102, "sm_110f", 110, 'f', "9.0", 227) \
-    X(1200, "sm_120", 120, 0, "8.7", 99) \
-    X(1201, "sm_120a", 120, 'a', "8.7", 99) \
-    X(1202, "sm_120f", 120, 'f', "8.8", 99) \
-    X(1210, "sm_121", 121, 0, "8.8", 99) \
-    X(1211, "sm_121a", 121, 'a', "8.8", 99) \
+#define ARCHES(X)                                                                                  \
+    X(900, "sm_90", 90, 0, "8.0", 227)                                                             \
+    X(901, "sm_90a", 90, 'a', "8.0", 227)                                                          \
+    X(1000, "sm_100", 100, 0, "8.6", 227)                                                          \
+    X(1001, "sm_100a", 100, 'a', "8.6", 227)                                                       \
+    X(1002, "sm_100f", 100, 'f', "8.8", 227)                                                       \
+    X(1030, "sm_103", 103, 0, "8.8", 227)                                                          \
+    X(1031, "sm_103a", 103, 'a', "8.8", 227)                                                       \
+    X(1032, "sm_103f", 103, 'f', "8.8", 227)                                                       \
+    X(1100, "sm_110", 110, 0, "9.0", 227)                                                          \
+    X(1101, "sm_110a", 110, 'a', "9.0", 227)                                                       \
+    X(1102, "sm_110f", 110, 'f', "9.0", 227)                                                       \
+    X(1200, "sm_120", 120, 0, "8.7", 99)                                                           \
+    X(1201, "sm_120a", 120, 'a', "8.7", 99)                                                        \
+    X(1202, "sm_120f", 120, 'f', "8.8", 99)                                                        \
+    X(1210, "sm_121", 121, 0, "8.8", 99)                                                           \
+    X(1211, "sm_121a", 121, 'a', "8.8", 99)                                                        \
     X(1212, "sm_121f", 121, 'f', "8.8", 99)
 
 static const pg_arch arches[] = {
-#define ROW(id, name, sm, suffix, ptx, kib) {id, name, sm, suffix, ptx, (kib) * KIB},
+#define ROW(id, name, sm, suffix, ptx, kib) {id, name, sm, suffix, ptx, (kib)*KIB},
     ARCHES(ROW)
 #undef ROW
 };
@@ -36,7 +36,7 @@ static const char *const names[] = {
 #define NAME(id, name, sm, suffix, ptx, kib) name,
     ARCHES(NAME)
 #undef NAME
-    NULL,
+        NULL,
 };
 
 const char *const *pg_arch_names(void)
@@ -68,10 +68,11 @@ ptxgen_status ptxgen_arch_parse(const char *text, ptxgen_arch *out, ptxgen_error
     const char *nearest;
     const size_t i = pg_str_find(pg_str_of(text ? text : ""), arch_name, NULL, &nearest);
     if (i == SIZE_MAX)
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "arch \"%.40s\" is not known: use sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103a or"
-                       " later (nearest: %s)",
-                       text ? text : "", nearest);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "arch \"%.40s\" is not known: use sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103a or"
+            " later (nearest: %s)",
+            text ? text : "", nearest);
     *out = arches[i].id;
     return PTXGEN_OK;
 }

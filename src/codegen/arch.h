@@ -6,10 +6,10 @@
 #include "ptxgen/ptxgen.h"
 
 typedef struct pg_arch {
-    ptxgen_arch id;   /* SM version * 10 + suffix */
-    const char *name; /* "sm_90a" */
-    int sm;           /* 90 */
-    char suffix;      /* 0, 'a', 'f' */
+    ptxgen_arch id;          /* SM version * 10 + suffix */
+    const char *name;        /* "sm_90a" */
+    int sm;                  /* 90 */
+    char suffix;             /* 0, 'a', 'f' */
     const char *ptx_version; /* the oldest PTX ISA that knows the target */
     int max_shared_bytes;    /* per block, opt-in */
 } pg_arch;

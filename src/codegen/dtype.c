@@ -6,7 +6,8 @@
 static const pg_dtype dtypes[] = {
     [PTXGEN_F32] = {"f32", 4, "add.f32", "add.v4.f32", "add.ftz.f32", PG_TENSOR_F32},
     [PTXGEN_F16] = {"f16", 2, "add.noftz.f16", "add.noftz.v4.f16x2", "add.rn.f16x2", PG_TENSOR_F16},
-    [PTXGEN_BF16] = {"bf16", 2, "add.noftz.bf16", "add.noftz.v4.bf16x2", "add.rn.bf16x2", PG_TENSOR_BF16},
+    [PTXGEN_BF16] = {"bf16", 2, "add.noftz.bf16", "add.noftz.v4.bf16x2", "add.rn.bf16x2",
+                     PG_TENSOR_BF16},
 };
 
 const pg_dtype *pg_dtype_find(ptxgen_dtype dtype)

@@ -6,9 +6,9 @@
 #include "ptxgen/ptxgen.h"
 
 typedef struct pg_dtype {
-    const char *name;       /* "bf16" */
+    const char *name; /* "bf16" */
     int bytes;
-    const char *reduce_add; /* modifiers of cp.reduce.async.bulk's add */
+    const char *reduce_add;   /* modifiers of cp.reduce.async.bulk's add */
     const char *vector_add;   /* modifiers of a 16-byte red.global add */
     const char *register_add; /* adds two registers of 4 bytes */
     pg_tensor_type tensor_type;

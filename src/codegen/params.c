@@ -48,8 +48,8 @@ static ptxgen_status parse_choice(const pg_param *p, pg_str value, int64_t *out,
     pg_buf words;
     pg_buf_init(&words, &pg_alloc_libc);
     list_words(p, &words);
-    pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not one of: %s", p->name, (int)(value.n < 60 ? value.n : 60),
-            value.p, pg_buf_text(&words));
+    pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not one of: %s", p->name,
+            (int)(value.n < 60 ? value.n : 60), value.p, pg_buf_text(&words));
     pg_buf_fini(&words);
     return PTXGEN_EINVAL;
 }
@@ -63,11 +63,12 @@ static ptxgen_status parse_integer(const pg_param *p, pg_str value, int64_t *out
     int64_t v;
     const int shown = (int)(value.n < 60 ? value.n : 60);
     if (!pg_str_i64(value, &v))
-        return pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not a whole number or the word %s", p->name, shown, value.p,
-                       p->zero_words[0]);
+        return pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not a whole number or the word %s", p->name,
+                       shown, value.p, p->zero_words[0]);
     if (v < p->min || v > p->max)
-        return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld or %s", p->name,
-                       (long long)v, (long long)p->min, (long long)p->max, p->zero_words[0]);
+        return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld or %s",
+                       p->name, (long long)v, (long long)p->min, (long long)p->max,
+                       p->zero_words[0]);
     *out = v;
     return PTXGEN_OK;
 }
@@ -88,7 +89,8 @@ static ptxgen_status parse_value(const pg_param *p, pg_str value, int64_t *out, 
     return ptxgen_arch_parse(name, out, err);
 }
 
-ptxgen_status pg_params_parse(const pg_param_table *t, const char *text, void *key, ptxgen_error *err)
+ptxgen_status pg_params_parse(const pg_param_table *t, const char *text, void *key,
+                              ptxgen_error *err)
 {
     uint64_t seen = 0;
     pg_str rest = pg_str_of(text ? text : "");

@@ -17,11 +17,13 @@ typedef enum pg_param_kind { PG_PARAM_ARCH, PG_PARAM_CHOICE, PG_PARAM_INTEGER } 
 typedef struct pg_param {
     const char *name;
     pg_param_kind kind;
-    size_t offset;              /* of the int64_t field in the key */
-    const char *const *choices; /* CHOICE: NULL-terminated; the value is the word's place in the list */
-    const char *zero_words[2];  /* INTEGER: the word that stands for 0 ("auto", "dynamic"), its default; NULL */
-    int64_t min, max;           /* INTEGER: bounds of the numbers that may be written */
-    int64_t def;                /* CHOICE: value when not named */
+    size_t offset; /* of the int64_t field in the key */
+    const char *const
+        *choices; /* CHOICE: NULL-terminated; the value is the word's place in the list */
+    const char *zero_words
+        [2]; /* INTEGER: the word that stands for 0 ("auto", "dynamic"), its default; NULL */
+    int64_t min, max; /* INTEGER: bounds of the numbers that may be written */
+    int64_t def;      /* CHOICE: value when not named */
     const char *doc;
 } pg_param;
 
@@ -37,7 +39,8 @@ enum { PG_KEY_MAX_BYTES = 256 };
 void pg_params_default(const pg_param_table *, void *key, int64_t arch);
 /* Sets the fields that `text` ("n=512 dtype=bf16") names. EINVAL: unknown name or word (with the nearest
  * known one), a number out of bounds, a name given twice. */
-ptxgen_status pg_params_parse(const pg_param_table *, const char *text, void *key, ptxgen_error *err);
+ptxgen_status pg_params_parse(const pg_param_table *, const char *text, void *key,
+                              ptxgen_error *err);
 /* "arch=sm_90 dtype=bf16 ...": every parameter, in table order. */
 void pg_params_print(const pg_param_table *, const void *key, pg_buf *out);
 /* One value as its word or number. */

@@ -83,8 +83,8 @@ static bool complete_bulk_reduce(pg_async *a)
 {
     const pg_async_bulk *b = &a->u.bulk;
     const uint8_t *source = a->staging ? a->staging : b->source;
-    if (!(is_contended(a) ? pg_reduce_bytes_atomic : pg_reduce_bytes)(b->reduce, b->type, b->target, source,
-                                                                      b->bytes))
+    if (!(is_contended(a) ? pg_reduce_bytes_atomic : pg_reduce_bytes)(b->reduce, b->type, b->target,
+                                                                      source, b->bytes))
         return unsupported_reduction(a);
     note_arrival(a);
     return !b->to_shared || pg_mbarrier_signal_completion(a->warp, a->op, &b->signal);
@@ -194,7 +194,8 @@ bool pg_async_complete(pg_async *a)
         [PG_ASYNC_TENSOR_REDUCE] = complete_tensor_store,
         [PG_ASYNC_COPY] = complete_copy,
         [PG_ASYNC_ARRIVE] = complete_arrive,
-        [PG_ASYNC_REMOTE] = complete_remote,             [PG_ASYNC_MMA] = pg_wgmma_execute,
+        [PG_ASYNC_REMOTE] = complete_remote,
+        [PG_ASYNC_MMA] = pg_wgmma_execute,
     };
     return complete[a->kind](a);
 }

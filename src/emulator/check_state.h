@@ -184,7 +184,7 @@ typedef struct pg_touch {
     uint64_t address; /* offset, or global address */
     uint32_t bytes;
     bool write, async, strong;
-    bool reads; /* what it finds matters: loads, atomics */
+    bool reads;     /* what it finds matters: loads, atomics */
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;

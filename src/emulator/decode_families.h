@@ -10,13 +10,14 @@
 /* X(semantics): functions of the same name */
 #define PG_DECODE_FAMILIES(X)                                                                        \
     X(add_cc)                                                                                        \
-    X(sub_cc) X(mad_cc) X(add_int) X(add_sat) X(addc) X(sub_int) X(sub_sat) X(subc) X(mul_int) X(    \
-        mad_int) X(mad_sat) X(madc) X(mul24) X(mad24) X(sad) X(div_int) X(rem) X(abs_int)            \
-        X(neg_int) X(min_int) X(max_int) X(popc) X(clz) X(bfind) X(fns) X(brev) X(bfe) X(bfi) X(     \
-            szext) X(bmsk) X(dp4a) X(dp2a) X(and) X(or) X(xor) X(not ) X(cnot) X(lop3) X(shf)        \
-            X(shl) X(shr) X(prmt) X(add_float) X(sub_float) X(mul_float) X(fma) X(div_float) X(      \
-                div_approx) X(abs_float) X(neg_float) X(min_float) X(max_float) X(rcp)               \
-                X(rcp_approx) X(sqrt) X(sqrt_approx) X(rsqrt) X(sin) X(cos) X(                       \
+    X(sub_cc)                                                                                        \
+    X(mad_cc) X(add_int) X(add_sat) X(addc) X(sub_int) X(sub_sat) X(subc) X(mul_int) X(mad_int) X(   \
+        mad_sat) X(madc) X(mul24) X(mad24) X(sad) X(div_int) X(rem) X(abs_int) X(neg_int)            \
+        X(min_int) X(max_int) X(popc) X(clz) X(bfind) X(fns) X(brev) X(bfe) X(bfi) X(szext) X(       \
+            bmsk) X(dp4a) X(dp2a) X(and) X(or) X(xor) X(not ) X(cnot) X(lop3) X(shf) X(shl) X(shr)   \
+            X(prmt) X(add_float) X(sub_float) X(mul_float) X(fma) X(div_float) X(div_approx) X(      \
+                abs_float) X(neg_float) X(min_float) X(max_float) X(rcp) X(rcp_approx) X(sqrt)       \
+                X(sqrt_approx) X(rsqrt) X(sin) X(cos) X(                                             \
                     lg2) X(ex2) X(tanh) X(testp) X(copysign) X(set) X(setp) X(selp) X(slct)          \
                     X(mov) X(mov_pack) X(mov_unpack) X(cvta) X(isspacep) X(mapa) X(getctarank) X(    \
                         createpolicy) X(ld)                                                          \

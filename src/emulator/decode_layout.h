@@ -8,7 +8,7 @@
 /* A function that the entry can reach. */
 typedef struct pg_function_info {
     bool reachable;
-    pg_row *reg_rows;     /* by register number: row, or predicate index + 1 */
+    pg_row *reg_rows; /* by register number: row, or predicate index + 1 */
     pg_function_layout *layout;
 } pg_function_info;
 

@@ -112,11 +112,11 @@ struct pg_warp {
     uint32_t *preds;    /* predicate registers, one bit a lane */
     pg_cta *cta;
     pg_grid_run *launch; /* of the worker that runs it */
-    uint32_t index;    /* in its CTA */
-    uint32_t born;     /* lanes that exist (the last warp of a CTA may have fewer than 32) */
-    uint32_t live;     /* born lanes that have not exited */
-    uint32_t jump;     /* target of PG_JUMP */
-    uint32_t active;   /* lanes of the running group, whatever the guard says */
+    uint32_t index;      /* in its CTA */
+    uint32_t born;       /* lanes that exist (the last warp of a CTA may have fewer than 32) */
+    uint32_t live;       /* born lanes that have not exited */
+    uint32_t jump;       /* target of PG_JUMP */
+    uint32_t active;     /* lanes of the running group, whatever the guard says */
     uint32_t group_count;
     uint32_t chosen; /* index of the running group */
     uint32_t polls;  /* vain polls of barriers while cluster->progress was polls_progress */

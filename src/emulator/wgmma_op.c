@@ -79,7 +79,8 @@ static bool find_parts(pg_async *a, parts *found)
             b->warp->index / GROUP_WARPS != group || seen[place_in_group(b->warp)])
             continue;
         seen[place_in_group(b->warp)] = true;
-        if (b->op != a->op || b->group != a->group) /* another instruction, or another round of a loop */
+        if (b->op != a->op ||
+            b->group != a->group) /* another instruction, or another round of a loop */
             continue;
         if (!same_operands(a, b)) {
             pg_stop(a->warp, a->op, PTXGEN_EEMULATOR,

@@ -37,9 +37,10 @@ ptxgen_status pg_arch_check(ptxgen_arch image, ptxgen_arch device, ptxgen_error 
             return PTXGEN_OK;
         rule = "runs only on devices of the same major version and at least that minor version";
     }
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "the kernel was built for %s, which %s; this device is %s: request the kernel with "
-                   "arch=%s, or without arch to take the device's",
-                   pg_arch_to_text(image).text, rule, pg_arch_to_text(device).text,
-                   pg_arch_to_text(device).text);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "the kernel was built for %s, which %s; this device is %s: request the kernel with "
+        "arch=%s, or without arch to take the device's",
+        pg_arch_to_text(image).text, rule, pg_arch_to_text(device).text,
+        pg_arch_to_text(device).text);
 }

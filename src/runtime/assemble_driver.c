@@ -39,7 +39,8 @@ static void take_driver_version(const pg_driver *d, pg_tool *tool)
     if (version && strchr(version + 11, '.'))
         snprintf(tool->version, sizeof tool->version, "%.30s", version + 11);
     else
-        snprintf(tool->version, sizeof tool->version, "%d.%d", d->version / 1000, d->version % 1000 / 10);
+        snprintf(tool->version, sizeof tool->version, "%d.%d", d->version / 1000,
+                 d->version % 1000 / 10);
     free(real);
 }
 
@@ -78,7 +79,8 @@ static void fill_buffers(link_buffers *j, ptxgen_arch arch)
     }
 }
 
-static int link_ptx(const pg_driver *d, link_buffers *j, const pg_assembly_request *request, pg_buf *cubin)
+static int link_ptx(const pg_driver *d, link_buffers *j, const pg_assembly_request *request,
+                    pg_buf *cubin)
 {
     pg_cu_link state = NULL;
     void *bytes = NULL;
@@ -86,8 +88,8 @@ static int link_ptx(const pg_driver *d, link_buffers *j, const pg_assembly_reque
     int result = d->cuLinkCreate(6, j->options, j->values, &state);
     if (result != 0)
         return result;
-    result = d->cuLinkAddData(state, PG_CU_JIT_INPUT_PTX, request->ptx, request->ptx_size + 1, "ptx", 0,
-                              NULL, NULL);
+    result = d->cuLinkAddData(state, PG_CU_JIT_INPUT_PTX, request->ptx, request->ptx_size + 1,
+                              "ptx", 0, NULL, NULL);
     if (result == 0)
         result = d->cuLinkComplete(state, &bytes, &size);
     if (result == 0)
@@ -124,7 +126,8 @@ static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error 
 const pg_assembler_backend pg_backend_driver = {
     .name = "driver",
     .in_process = true,
-    .ability = "assembles in process; drops setmaxnreg, so kernels that need it use another assembler",
+    .ability =
+        "assembles in process; drops setmaxnreg, so kernels that need it use another assembler",
     .find = find,
     .assemble = assemble,
     .close = close_linker,

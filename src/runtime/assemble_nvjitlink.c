@@ -17,13 +17,14 @@ enum { INPUT_PTX = 2, REFUSED_PTX = 4 };
 #define NVJITLINK_FUNCTIONS(X)                                                                     \
     X(Create, (nvjitlink_handle * *handle, uint32_t count, const char *const *options))            \
     X(Destroy, (nvjitlink_handle * *handle))                                                       \
-    X(AddData, (nvjitlink_handle * handle, int type, const void *data, size_t size, const char *name)) \
+    X(AddData,                                                                                     \
+      (nvjitlink_handle * handle, int type, const void *data, size_t size, const char *name))      \
     X(Complete, (nvjitlink_handle * handle))                                                       \
-    X(GetLinkedCubinSize, (nvjitlink_handle * handle, size_t *size))                               \
+    X(GetLinkedCubinSize, (nvjitlink_handle * handle, size_t * size))                              \
     X(GetLinkedCubin, (nvjitlink_handle * handle, void *cubin))                                    \
-    X(GetErrorLogSize, (nvjitlink_handle * handle, size_t *size))                                  \
+    X(GetErrorLogSize, (nvjitlink_handle * handle, size_t * size))                                 \
     X(GetErrorLog, (nvjitlink_handle * handle, char *log))                                         \
-    X(GetInfoLogSize, (nvjitlink_handle * handle, size_t *size))                                   \
+    X(GetInfoLogSize, (nvjitlink_handle * handle, size_t * size))                                  \
     X(GetInfoLog, (nvjitlink_handle * handle, char *log))
 
 typedef struct nvjitlink {
@@ -48,7 +49,8 @@ static void find(pg_toolkit *t, pg_tool *tool)
     pg_search_library(t, tool, &(pg_library_query){"nvjitlink", names, "nvjitlink"});
     if (!tool->found && !tool->note[0])
         snprintf(tool->note, sizeof tool->note,
-                 "libnvJitLink.so.13 or .12 not found in %.150s: install a CUDA toolkit or the pip package "
+                 "libnvJitLink.so.13 or .12 not found in %.150s: install a CUDA toolkit or the pip "
+                 "package "
                  "nvidia-nvjitlink",
                  t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or the dynamic linker's path");
 }
@@ -79,8 +81,9 @@ static ptxgen_status load(pg_toolkit *t, nvjitlink *lib, ptxgen_error *err)
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *p = find_function(lib->library, functions[i].name);
         if (!p)
-            return pg_fail(err, PTXGEN_EMISSING, "%s lacks nvJitLink%s: install nvJitLink 12.0 or newer",
-                           path, functions[i].name);
+            return pg_fail(err, PTXGEN_EMISSING,
+                           "%s lacks nvJitLink%s: install nvJitLink 12.0 or newer", path,
+                           functions[i].name);
         memcpy((char *)lib + functions[i].offset, &p, sizeof p);
     }
     return PTXGEN_OK;
@@ -174,10 +177,11 @@ static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error 
     if (result == 0)
         status = link(lib, h, job, err);
     else
-        status = pg_fail(err, PTXGEN_EASSEMBLE,
-                         "nvJitLink %s refused the architecture %s (result %d): install a newer CUDA "
-                         "toolkit",
-                         t->tools[PTXGEN_ASSEMBLER_NVJITLINK].version, arch + 6, result);
+        status =
+            pg_fail(err, PTXGEN_EASSEMBLE,
+                    "nvJitLink %s refused the architecture %s (result %d): install a newer CUDA "
+                    "toolkit",
+                    t->tools[PTXGEN_ASSEMBLER_NVJITLINK].version, arch + 6, result);
     if (h) /* also after a failed Create */
         lib->Destroy(&h);
     return status;
@@ -186,7 +190,8 @@ static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error 
 const pg_assembler_backend pg_backend_nvjitlink = {
     .name = "nvjitlink",
     .in_process = true,
-    .ability = "assembles in process; drops setmaxnreg, so kernels that need it use another assembler",
+    .ability =
+        "assembles in process; drops setmaxnreg, so kernels that need it use another assembler",
     .find = find,
     .assemble = assemble,
     .close = close_library,

@@ -81,7 +81,8 @@ static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error 
     int result = nvPTXCompilerCreate(&h, request->ptx_size, request->ptx);
     if (result != 0)
         return pg_fail(err, PTXGEN_EASSEMBLE, "nvptxcompiler refused the PTX (result %d)%s", result,
-                       result == UNSUPPORTED_VERSION ? ": its .version is newer than the compiler" : "");
+                       result == UNSUPPORTED_VERSION ? ": its .version is newer than the compiler"
+                                                     : "");
     snprintf(arch, sizeof arch, "--gpu-name=%s", pg_arch_to_text(request->arch).text);
     const char *const options[] = {arch, "--verbose"};
     job->refused = nvPTXCompilerCompile(h, 2, options) != 0;
@@ -106,7 +107,8 @@ static void find(pg_toolkit *t, pg_tool *tool)
 static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
     (void)job;
-    return pg_fail(err, PTXGEN_EMISSING, "nvptxcompiler: %s", t->tools[PTXGEN_ASSEMBLER_NVPTXCOMPILER].note);
+    return pg_fail(err, PTXGEN_EMISSING, "nvptxcompiler: %s",
+                   t->tools[PTXGEN_ASSEMBLER_NVPTXCOMPILER].note);
 }
 
 #endif

@@ -31,11 +31,13 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_ass
         return pg_fail(err, PTXGEN_EASSEMBLE, "%s ran longer than %u s and was stopped", path,
                        t->timeout_ms / 1000);
     case PG_CHILD_KILLED:
-        return pg_fail(err, PTXGEN_EASSEMBLE,
-                       "%s was killed by signal %d (%s): it ran out of memory, or the PTX crashes it", path,
-                       r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
+        return pg_fail(
+            err, PTXGEN_EASSEMBLE,
+            "%s was killed by signal %d (%s): it ran out of memory, or the PTX crashes it", path,
+            r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
     case PG_CHILD_UNKNOWN: /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
-        job->refused = ptxgen_cubin_inspect(job->cubin->data, job->cubin->len, &info, NULL) != PTXGEN_OK;
+        job->refused =
+            ptxgen_cubin_inspect(job->cubin->data, job->cubin->len, &info, NULL) != PTXGEN_OK;
         return PTXGEN_OK;
     case PG_CHILD_EXITED:
         break;
@@ -46,13 +48,20 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_ass
     return PTXGEN_OK;
 }
 
-static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *job, ptxgen_error *err)
+static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *job,
+                         ptxgen_error *err)
 {
     pg_child_result result;
     const pg_assembly_request *request = job->request;
     const pg_arch_text arch = pg_arch_to_text(request->arch);
-    const char *argv[] = {t->tools[PTXGEN_ASSEMBLER_PTXAS].path, "-arch", arch.text, "-v",
-                          "/proc/self/fd/3", "-o", "/proc/self/fd/4", NULL};
+    const char *argv[] = {t->tools[PTXGEN_ASSEMBLER_PTXAS].path,
+                          "-arch",
+                          arch.text,
+                          "-v",
+                          "/proc/self/fd/3",
+                          "-o",
+                          "/proc/self/fd/4",
+                          NULL};
     child->argv = argv;
     PG_TRY(pg_write_file(child->fd3, request->ptx, request->ptx_size, err));
     PG_TRY(pg_child_run(child, job->log, &result, err));
@@ -62,7 +71,8 @@ static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *
 
 static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
-    pg_child child = {.fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms};
+    pg_child child = {
+        .fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms};
     int number = errno;
     ptxgen_status status;
     if (child.fd3 < 0 || child.fd4 < 0)

@@ -17,11 +17,13 @@
 typedef struct pg_toolkit pg_toolkit; /* the assemblers that were found */
 
 typedef struct pg_toolkit_config {
-    const char *toolkit_dir;      /* a toolkit or a folder of pip wheels, nothing else is searched; NULL: search */
-    const char *cuda_home, *path; /* values of CUDA_HOME and PATH or NULL; the caller reads the environment */
-    ptxgen_assembler wanted;      /* AUTO: in the order of the enum */
-    const char *driver_library;   /* NULL: libcuda.so.1 */
-    uint32_t timeout_ms;          /* of the ptxas child process; 0: 300000 */
+    const char *
+        toolkit_dir; /* a toolkit or a folder of pip wheels, nothing else is searched; NULL: search */
+    const char *cuda_home,
+        *path; /* values of CUDA_HOME and PATH or NULL; the caller reads the environment */
+    ptxgen_assembler wanted;    /* AUTO: in the order of the enum */
+    const char *driver_library; /* NULL: libcuda.so.1 */
+    uint32_t timeout_ms;        /* of the ptxas child process; 0: 300000 */
 } pg_toolkit_config;
 
 ptxgen_status pg_toolkit_create(const pg_alloc *, const pg_log *, const pg_toolkit_config *,

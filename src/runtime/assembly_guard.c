@@ -64,10 +64,11 @@ ptxgen_status pg_refuse_crashing_text(const char *ptx, size_t size, ptxgen_error
             continue;
         char c = address_start(s);
         if (c && !is_name_start(c))
-            return pg_fail_at(err, PTXGEN_EASSEMBLE, "", s.line,
-                              "PTX line %d: a literal tensor-memory address crashes the assembler: move "
-                              "it into a register first",
-                              s.line);
+            return pg_fail_at(
+                err, PTXGEN_EASSEMBLE, "", s.line,
+                "PTX line %d: a literal tensor-memory address crashes the assembler: move "
+                "it into a register first",
+                s.line);
     }
     return PTXGEN_OK;
 }

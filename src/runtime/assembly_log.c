@@ -67,10 +67,11 @@ static int line_number(pg_str line)
 static ptxgen_status fail_changed(pg_str line, const char *assembler, ptxgen_error *err)
 {
     const char *code = find(line, "(C75");
-    return pg_fail(err, PTXGEN_EASSEMBLE,
-                   "%s changed the kernel instead of assembling it: %.*s; assemble the whole program "
-                   "with ptxas or nvptxcompiler",
-                   assembler, (int)(line.p + line.n - code), code);
+    return pg_fail(
+        err, PTXGEN_EASSEMBLE,
+        "%s changed the kernel instead of assembling it: %.*s; assemble the whole program "
+        "with ptxas or nvptxcompiler",
+        assembler, (int)(line.p + line.n - code), code);
 }
 
 ptxgen_status pg_judge_log(const char *log, bool refused, const char *assembler, ptxgen_error *err)
@@ -87,9 +88,10 @@ ptxgen_status pg_judge_log(const char *log, bool refused, const char *assembler,
     text = first.n ? error_text(first) : (pg_str){"it gave no reason", 17};
     int number = line_number(first);
     if (number)
-        return pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %.*s", assembler,
-                          number, (int)text.n, text.p);
-    return pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %.*s", assembler, (int)text.n, text.p);
+        return pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %.*s",
+                          assembler, number, (int)text.n, text.p);
+    return pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %.*s", assembler, (int)text.n,
+                   text.p);
 }
 
 /* The number before `unit`, which stands right after it; -1 when the line has none. */

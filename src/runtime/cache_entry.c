@@ -28,7 +28,10 @@ static const struct field {
     uint16_t id, kind;
     size_t offset;
 } fields[] = {
-#define FIELD(id, kind, member) {id, kind, offsetof(pg_cache_entry, member)}
+#define FIELD(id, kind, member)                                                                    \
+    {                                                                                              \
+        id, kind, offsetof(pg_cache_entry, member)                                                 \
+    }
     FIELD(1, VALUE_TEXT, family),      FIELD(2, VALUE_TEXT, params),
     FIELD(3, VALUE_TEXT, entry_name),  FIELD(4, VALUE_TEXT, assembler),
     FIELD(5, VALUE_I64, arch),         FIELD(6, VALUE_I32, registers),

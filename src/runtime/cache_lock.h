@@ -28,7 +28,7 @@ typedef struct pg_locks {
     pthread_mutex_t mutex;       /* guards what follows; never held while waiting */
     int held[PG_LOCKS_HELD_MAX]; /* descriptors of the lock file, -1: free */
     uint32_t forks;              /* tokens of before a fork mean nothing in the child */
-    bool off; /* no locks here; was said */
+    bool off;                    /* no locks here; was said */
     void (*in_child)(void *arg); /* called in a forked child; NULL: nothing */
     void *in_child_arg;
     struct pg_locks *next; /* list of all, for fork */

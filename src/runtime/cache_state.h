@@ -10,7 +10,9 @@
 #include "runtime/cache_lock.h"
 #include "runtime/cache_pack.h"
 
-enum { PG_CACHE_FLUSH_MS = 60000 }; /* the counters are written at most this often, and at the end */
+enum {
+    PG_CACHE_FLUSH_MS = 60000
+}; /* the counters are written at most this often, and at the end */
 
 /* A read-only source below the folder: another folder, or a pack. */
 typedef struct pg_layer {

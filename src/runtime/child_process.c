@@ -62,10 +62,11 @@ ptxgen_status pg_write_file(int fd, const void *bytes, size_t n, ptxgen_error *e
         if (w < 0 && errno == EINTR)
             continue;
         if (w <= 0)
-            return pg_fail(err, PTXGEN_EIO,
-                           "cannot write %zu bytes to a temporary file: error %d, %s; free memory or "
-                           "space in /tmp",
-                           n, errno, strerrordesc_np(errno));
+            return pg_fail(
+                err, PTXGEN_EIO,
+                "cannot write %zu bytes to a temporary file: error %d, %s; free memory or "
+                "space in /tmp",
+                n, errno, strerrordesc_np(errno));
         done += (size_t)w;
     }
     return PTXGEN_OK;
@@ -98,7 +99,8 @@ static int add_signals(posix_spawnattr_t *attributes)
     if (!error)
         error = posix_spawnattr_setsigdefault(attributes, &all);
     if (!error)
-        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        error =
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     return error;
 }
 
@@ -143,7 +145,8 @@ static bool reap(pid_t pid, int flags, pg_child_result *out)
     if (r == 0)
         return false;
     if (r < 0)
-        *out = (pg_child_result){PG_CHILD_UNKNOWN, 0}; /* SIGCHLD ignored, or someone's waitpid(-1) */
+        *out =
+            (pg_child_result){PG_CHILD_UNKNOWN, 0}; /* SIGCHLD ignored, or someone's waitpid(-1) */
     else if (WIFEXITED(status))
         *out = (pg_child_result){PG_CHILD_EXITED, WEXITSTATUS(status)};
     else
@@ -170,7 +173,8 @@ static void wait_for(pid_t pid, uint32_t timeout_ms, pg_child_result *out)
         close(watch);
 }
 
-ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out, ptxgen_error *err)
+ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out,
+                           ptxgen_error *err)
 {
     pid_t pid;
     int fd = pg_anonymous_file();

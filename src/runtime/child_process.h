@@ -28,7 +28,8 @@ typedef struct pg_child_result {
 } pg_child_result;
 
 /* stdout and stderr of the child are appended to `output`. EIO when it could not be started. */
-ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out, ptxgen_error *err);
+ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out,
+                           ptxgen_error *err);
 
 /* An anonymous file in memory (or an unlinked one in /tmp), close-on-exec, numbered 10 or higher so that it
  * never collides with the child's 0..4. -1 when there is none to be had (errno). */

@@ -111,7 +111,8 @@ static bool next_kernel(const pg_cubin_elf *e, const pg_cubin_section *symbols, 
     return false;
 }
 
-ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_info *out, ptxgen_error *err)
+ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_info *out,
+                                   ptxgen_error *err)
 {
     pg_cubin_elf e;
     pg_cubin_section symbols;
@@ -162,7 +163,8 @@ static void take_param(const pg_cubin_attribute *a, int *first, int *end)
 {
     if (!a->data || a->value < 12)
         return;
-    int offset = (int)(pg_cubin_u32(a->data + 4) >> 16), size = (int)(pg_cubin_u32(a->data + 8) >> 18);
+    int offset = (int)(pg_cubin_u32(a->data + 4) >> 16),
+        size = (int)(pg_cubin_u32(a->data + 8) >> 18);
     if (offset < *first)
         *first = offset;
     if (offset + size > *end)
@@ -200,7 +202,8 @@ static void read_sections(const pg_cubin_elf *e, ptxgen_cubin_kernel *k)
     for (uint32_t i = 0; pg_cubin_section_at(e, i, &s); i++) {
         if (is_section_of(&s, ".nv.info.", k->name))
             read_own(&s, k);
-        else if (is_section_of(&s, ".nv.shared.", k->name) && s.size >= reserved && s.size < 1 << 30)
+        else if (is_section_of(&s, ".nv.shared.", k->name) && s.size >= reserved &&
+                 s.size < 1 << 30)
             k->shared_bytes = (int)(s.size - reserved);
     }
 }

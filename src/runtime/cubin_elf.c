@@ -68,7 +68,8 @@ const char *pg_cubin_open(const void *bytes, size_t size, pg_cubin_elf *out)
     if (size < sizeof h)
         return "it is cut off within the header";
     memcpy(&h, p, sizeof h);
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != EM_CUDA)
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
+        h.e_machine != EM_CUDA)
         return "it is an ELF file for another machine than CUDA";
     *out = (pg_cubin_elf){.bytes = p,
                           .size = size,
@@ -163,7 +164,8 @@ bool pg_cubin_next_note(const pg_cubin_section *s, uint64_t *at, pg_cubin_note *
     uint64_t left = s->size - *at - sizeof h, name = padded(h.n_namesz);
     if (name > left || h.n_descsz > left - name)
         return false;
-    *out = (pg_cubin_note){.type = h.n_type, .data = s->data + *at + sizeof h + name, .size = h.n_descsz};
+    *out = (pg_cubin_note){
+        .type = h.n_type, .data = s->data + *at + sizeof h + name, .size = h.n_descsz};
     uint64_t next = *at + sizeof h + name + padded(h.n_descsz);
     *at = next < s->size ? next : s->size;
     return true;

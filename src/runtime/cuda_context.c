@@ -8,11 +8,13 @@
 
 void pg_cuda_contexts_init(pg_cuda_contexts *c, const pg_alloc *alloc, const pg_driver *driver)
 {
-    *c = (pg_cuda_contexts){.alloc = alloc, .driver = driver, .fork_generation = pg_fork_generation()};
+    *c = (pg_cuda_contexts){
+        .alloc = alloc, .driver = driver, .fork_generation = pg_fork_generation()};
     pthread_mutex_init(&c->lock, NULL);
 }
 
-static pg_cuda_context *known(const pg_cuda_contexts *c, pg_cu_context handle, unsigned long long id)
+static pg_cuda_context *known(const pg_cuda_contexts *c, pg_cu_context handle,
+                              unsigned long long id)
 {
     pg_cuda_context *p = atomic_load_explicit(&c->first, memory_order_acquire);
     while (p && (p->id != id || p->handle != handle))
@@ -73,9 +75,9 @@ static ptxgen_status describe_device(const pg_driver *d, int device, ptxgen_devi
     PG_TRY(pg_driver_check(d, d->cuDeviceGetName(out->name, sizeof out->name, device),
                            "read the device's name", err));
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        PG_TRY(pg_driver_check(d,
-                               d->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, device),
-                               "read the device's attributes", err));
+        PG_TRY(pg_driver_check(
+            d, d->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, device),
+            "read the device's attributes", err));
     out->arch = pg_arch_of_device(major, minor);
     out->sm_count = sms;
     out->shared_bytes_per_block = (size_t)shared;
@@ -136,12 +138,14 @@ static ptxgen_status retain_primary(pg_cuda_contexts *c, pg_cu_context stale, pg
 }
 
 /* *current: whether the context is already the thread's current one. */
-static ptxgen_status find(pg_cuda_contexts *c, pg_cuda_context **out, bool *current, ptxgen_error *err)
+static ptxgen_status find(pg_cuda_contexts *c, pg_cuda_context **out, bool *current,
+                          ptxgen_error *err)
 {
     if (c->fork_generation != pg_fork_generation())
-        return pg_fail(err, PTXGEN_EDRIVER,
-                       "this process was forked from one that had opened CUDA, which does not survive "
-                       "a fork: create ptxgen in the child before any CUDA use in the parent, or exec");
+        return pg_fail(
+            err, PTXGEN_EDRIVER,
+            "this process was forked from one that had opened CUDA, which does not survive "
+            "a fork: create ptxgen in the child before any CUDA use in the parent, or exec");
     pg_cu_context handle = NULL;
     PG_TRY(pg_driver_check(c->driver, c->driver->cuCtxGetCurrent(&handle),
                            "read the current context", err));

@@ -24,7 +24,7 @@ typedef struct pg_cuda_context {
 } pg_cuda_context;
 
 typedef struct pg_cuda_contexts {
-    const pg_alloc *alloc; /* borrowed */
+    const pg_alloc *alloc;   /* borrowed */
     const pg_driver *driver; /* borrowed */
     unsigned fork_generation;
     pthread_mutex_t lock; /* of additions to the list and of `primary` */

@@ -20,7 +20,8 @@ static ptxgen_status info(pg_device *device, const ptxgen_device_info **out, ptx
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *out, ptxgen_error *err)
+ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *out,
+                                ptxgen_error *err)
 {
     int status = 0;
     int result = d->cuStreamIsCapturing(stream, &status);
@@ -31,7 +32,8 @@ ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *
     return pg_driver_check(d, result, "ask whether the stream is being captured", err);
 }
 
-static ptxgen_status capturing(pg_device *device, ptxgen_stream stream, bool *out, ptxgen_error *err)
+static ptxgen_status capturing(pg_device *device, ptxgen_stream stream, bool *out,
+                               ptxgen_error *err)
 {
     pg_cuda *cuda = (pg_cuda *)device;
     pg_cuda_scope scope;

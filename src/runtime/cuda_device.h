@@ -48,13 +48,15 @@ ptxgen_status pg_cuda_resolve(pg_cuda *, pg_loaded *, const pg_cuda_scope *, pg_
                               ptxgen_error *);
 
 /* cuda_launch.c */
-ptxgen_status pg_cuda_launch(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream, ptxgen_error *);
+ptxgen_status pg_cuda_launch(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream,
+                             ptxgen_error *);
 
 /* cuda_memory.c */
 ptxgen_status pg_cuda_alloc(pg_device *, size_t bytes, void **out, ptxgen_error *);
 void pg_cuda_free(pg_device *, void *);
 ptxgen_status pg_cuda_upload(pg_device *, void *to, const void *from, size_t bytes, ptxgen_error *);
-ptxgen_status pg_cuda_download(pg_device *, void *to, const void *from, size_t bytes, ptxgen_error *);
+ptxgen_status pg_cuda_download(pg_device *, void *to, const void *from, size_t bytes,
+                               ptxgen_error *);
 ptxgen_status pg_cuda_synchronize(pg_device *, ptxgen_stream, ptxgen_error *);
 
 /* cuda_record.c: the bad-index record of a context */
@@ -64,7 +66,8 @@ ptxgen_status pg_cuda_take_bad_index(pg_device *, ptxgen_stream, pg_bad_index *o
 
 /* cuda_tensor_map.c: 128 bytes at `map` (64-byte aligned) from the spec, checked against the limits that
  * the driver would answer with a bare error 1. Needs a current context. */
-ptxgen_status pg_cuda_encode_tensor(const pg_driver *, const pg_tensor_spec *, void *map, ptxgen_error *);
+ptxgen_status pg_cuda_encode_tensor(const pg_driver *, const pg_tensor_spec *, void *map,
+                                    ptxgen_error *);
 
 /* cuda_device.c */
 ptxgen_status pg_cuda_capturing(const pg_driver *, ptxgen_stream, bool *out, ptxgen_error *);

@@ -68,9 +68,10 @@ static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loa
     if (launch->cluster[0] && !d->cuLaunchKernelEx)
         return pg_driver_too_old(d, 11060, "a launch with clusters", err);
     if (launch->shared_bytes > loaded->shared_bytes)
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "%s is launched with %u bytes of dynamic shared memory but was loaded for %u",
-                       loaded->entry, launch->shared_bytes, loaded->shared_bytes);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "%s is launched with %u bytes of dynamic shared memory but was loaded for %u",
+            loaded->entry, launch->shared_bytes, loaded->shared_bytes);
     PG_TRY(pg_cuda_resolve(cuda, loaded, scope, &function, err));
     PG_TRY(fill_arguments(d, launch, scope->context, &a, err));
     int result = start_kernel(d, function, launch, scope->stream, a.pointers);

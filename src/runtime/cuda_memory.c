@@ -31,7 +31,8 @@ void pg_cuda_free(pg_device *device, void *p)
     pg_cuda_leave(&scope);
 }
 
-ptxgen_status pg_cuda_upload(pg_device *device, void *to, const void *from, size_t bytes, ptxgen_error *err)
+ptxgen_status pg_cuda_upload(pg_device *device, void *to, const void *from, size_t bytes,
+                             ptxgen_error *err)
 {
     pg_cuda *cuda = (pg_cuda *)device;
     pg_cuda_scope scope;

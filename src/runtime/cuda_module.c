@@ -20,7 +20,8 @@ static pg_cuda_function *known(const pg_loaded *loaded, const pg_cuda_context *c
     return f;
 }
 
-static ptxgen_status check_fits(const pg_loaded *loaded, const pg_cuda_context *context, ptxgen_error *err)
+static ptxgen_status check_fits(const pg_loaded *loaded, const pg_cuda_context *context,
+                                ptxgen_error *err)
 {
     PG_TRY(pg_arch_check(loaded->arch, context->info.arch, err));
     if (loaded->shared_bytes > context->info.shared_bytes_per_block)
@@ -39,13 +40,14 @@ static ptxgen_status get_function(const pg_driver *d, const pg_loaded *loaded, p
     if (loaded->library)
         return pg_driver_check(d, d->cuKernelGetFunction(&f->handle, loaded->kernel),
                                "load the kernel into the context", err);
-    PG_TRY(pg_driver_check(d, d->cuModuleLoadData(&f->module, loaded->image), "load the cubin", err));
+    PG_TRY(
+        pg_driver_check(d, d->cuModuleLoadData(&f->module, loaded->image), "load the cubin", err));
     return pg_driver_check(d, d->cuModuleGetFunction(&f->handle, f->module, loaded->entry),
                            "find the kernel in the cubin", err);
 }
 
-static ptxgen_status prepare_function(const pg_driver *d, const pg_loaded *loaded, pg_cuda_function *f,
-                                      ptxgen_error *err)
+static ptxgen_status prepare_function(const pg_driver *d, const pg_loaded *loaded,
+                                      pg_cuda_function *f, ptxgen_error *err)
 {
     PG_TRY(get_function(d, loaded, f, err));
     if (d->cuFuncLoad)
@@ -105,10 +107,11 @@ ptxgen_status pg_cuda_resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_sc
         bool capturing;
         PG_TRY(pg_cuda_capturing(cuda->driver, scope->stream, &capturing, err));
         if (capturing)
-            return pg_fail(err, PTXGEN_ECAPTURE,
-                           "%s is not loaded in this context and the stream is being captured: call "
-                           "ptxgen_get in this context before the capture begins",
-                           loaded->entry);
+            return pg_fail(
+                err, PTXGEN_ECAPTURE,
+                "%s is not loaded in this context and the stream is being captured: call "
+                "ptxgen_get in this context before the capture begins",
+                loaded->entry);
         PG_TRY(resolve(cuda, loaded, scope, &f, err));
     }
     *out = f->handle;
@@ -133,7 +136,8 @@ static void discard(pg_cuda *cuda, pg_loaded *loaded)
     pg_free(&cuda->alloc, loaded, loaded_size(loaded->entry));
 }
 
-static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image *image, ptxgen_error *err)
+static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image *image,
+                                ptxgen_error *err)
 {
     const pg_driver *d = cuda->driver;
     if (!d->cuLibraryLoadData || !d->cuLibraryGetKernel || !d->cuKernelGetFunction ||
@@ -149,8 +153,9 @@ static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image
     int result = d->cuLibraryLoadData(&loaded->library, image->cubin, NULL, NULL, 0, NULL, NULL, 0);
     ptxgen_status status = pg_driver_check(d, result, "load the cubin", err);
     if (status == PTXGEN_OK)
-        status = pg_driver_check(d, d->cuLibraryGetKernel(&loaded->kernel, loaded->library, loaded->entry),
-                                 "find the kernel in the cubin", err);
+        status = pg_driver_check(
+            d, d->cuLibraryGetKernel(&loaded->kernel, loaded->library, loaded->entry),
+            "find the kernel in the cubin", err);
     pg_cuda_restore_capture(d, mode);
     return status;
 }
@@ -190,7 +195,8 @@ static ptxgen_status load_in(pg_cuda *cuda, const pg_cuda_scope *scope, const pg
     return status;
 }
 
-ptxgen_status pg_cuda_load(pg_device *device, const pg_image *image, pg_loaded **out, ptxgen_error *err)
+ptxgen_status pg_cuda_load(pg_device *device, const pg_image *image, pg_loaded **out,
+                           ptxgen_error *err)
 {
     pg_cuda *cuda = (pg_cuda *)device;
     pg_cuda_scope scope;

@@ -27,7 +27,8 @@ ptxgen_status pg_cuda_make_record(pg_cuda *cuda, const pg_cuda_scope *scope, ptx
     if (atomic_load_explicit(&context->record, memory_order_acquire))
         return PTXGEN_OK;
     pg_cu_pointer record, none = 0;
-    PG_TRY(pg_driver_check(d, d->cuMemAlloc(&record, sizeof empty), "allocate the bad-index record", err));
+    PG_TRY(pg_driver_check(d, d->cuMemAlloc(&record, sizeof empty), "allocate the bad-index record",
+                           err));
     int result = write_empty(d, record);
     if (result == 0 && atomic_compare_exchange_strong(&context->record, &none, record))
         return PTXGEN_OK;
@@ -36,15 +37,16 @@ ptxgen_status pg_cuda_make_record(pg_cuda *cuda, const pg_cuda_scope *scope, ptx
 }
 
 /* An empty record is left alone, so that a kernel of another stream never loses the first bad index. */
-static ptxgen_status take(const pg_driver *d, pg_cu_pointer record, ptxgen_stream stream, pg_bad_index *out,
-                          ptxgen_error *err)
+static ptxgen_status take(const pg_driver *d, pg_cu_pointer record, ptxgen_stream stream,
+                          pg_bad_index *out, ptxgen_error *err)
 {
     const char *doing = "read the bad-index record";
     PG_TRY(pg_driver_check(d, d->cuMemcpyDtoHAsync(out, record, sizeof *out, stream), doing, err));
     PG_TRY(pg_driver_check(d, d->cuStreamSynchronize(stream), doing, err));
     if (out->position == empty.position)
         return PTXGEN_OK;
-    PG_TRY(pg_driver_check(d, d->cuMemcpyHtoDAsync(record, &empty, sizeof empty, stream), doing, err));
+    PG_TRY(
+        pg_driver_check(d, d->cuMemcpyHtoDAsync(record, &empty, sizeof empty, stream), doing, err));
     return pg_driver_check(d, d->cuStreamSynchronize(stream), doing, err);
 }
 
@@ -61,8 +63,8 @@ static ptxgen_status take_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_bad_i
     if (record)
         return take(cuda->driver, record, stream, out, err);
     /* No kernel was ever loaded here; the promise to wait still holds. */
-    return pg_driver_check(cuda->driver, cuda->driver->cuStreamSynchronize(stream), "wait for the stream",
-                           err);
+    return pg_driver_check(cuda->driver, cuda->driver->cuStreamSynchronize(stream),
+                           "wait for the stream", err);
 }
 
 ptxgen_status pg_cuda_take_bad_index(pg_device *device, ptxgen_stream stream, pg_bad_index *out,

@@ -7,7 +7,8 @@
 static uint32_t element_bytes(pg_tensor_type type)
 {
     static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-    return (size_t)type < sizeof bytes ? bytes[type] : 0; /* 0: the packed types, checked by the driver */
+    return (size_t)type < sizeof bytes ? bytes[type]
+                                       : 0; /* 0: the packed types, checked by the driver */
 }
 
 static ptxgen_status check_dim(const pg_tensor_spec *s, uint32_t i, ptxgen_error *err)
@@ -16,12 +17,14 @@ static ptxgen_status check_dim(const pg_tensor_spec *s, uint32_t i, ptxgen_error
         return pg_fail(err, PTXGEN_EINVAL, "tensor dimension %u is %llu; 1 to 2^32 are possible", i,
                        (unsigned long long)s->dims[i]);
     if (s->box[i] == 0 || s->box[i] > 256)
-        return pg_fail(err, PTXGEN_EINVAL, "box dimension %u is %u; 1 to 256 are possible", i, s->box[i]);
+        return pg_fail(err, PTXGEN_EINVAL, "box dimension %u is %u; 1 to 256 are possible", i,
+                       s->box[i]);
     if (i > 0 && (s->strides[i - 1] % 16 || s->strides[i - 1] >= (1ull << 40)))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "the stride of tensor dimension %u is %llu bytes; a multiple of 16 below 2^40 "
-                       "is needed",
-                       i, (unsigned long long)s->strides[i - 1]);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "the stride of tensor dimension %u is %llu bytes; a multiple of 16 below 2^40 "
+            "is needed",
+            i, (unsigned long long)s->strides[i - 1]);
     return PTXGEN_OK;
 }
 
@@ -36,10 +39,12 @@ static ptxgen_status check(const pg_tensor_spec *s, ptxgen_error *err)
         PG_TRY(check_dim(s, i, err));
     uint32_t row = s->box[0] * element_bytes(s->type);
     if (row % 16)
-        return pg_fail(err, PTXGEN_EINVAL, "a box row is %u bytes; a multiple of 16 is needed", row);
+        return pg_fail(err, PTXGEN_EINVAL, "a box row is %u bytes; a multiple of 16 is needed",
+                       row);
     if (s->swizzle != PG_SWIZZLE_NONE && row > 16u << s->swizzle)
-        return pg_fail(err, PTXGEN_EINVAL, "a box row is %u bytes; at most the swizzle's %u are possible",
-                       row, 16u << s->swizzle);
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "a box row is %u bytes; at most the swizzle's %u are possible", row,
+                       16u << s->swizzle);
     return PTXGEN_OK;
 }
 
@@ -50,8 +55,8 @@ ptxgen_status pg_cuda_encode_tensor(const pg_driver *d, const pg_tensor_spec *s,
     if (!d->cuTensorMapEncodeTiled)
         return pg_driver_too_old(d, 12000, "a tensor map", err);
     PG_TRY(check(s, err));
-    int result = d->cuTensorMapEncodeTiled(map, (int)s->type, s->rank, s->address, s->dims, s->strides,
-                                           s->box, element_strides, 0, (int)s->swizzle,
+    int result = d->cuTensorMapEncodeTiled(map, (int)s->type, s->rank, s->address, s->dims,
+                                           s->strides, s->box, element_strides, 0, (int)s->swizzle,
                                            (int)s->l2_promotion, (int)s->nan_fill);
     return pg_driver_check(d, result, "encode a tensor map", err);
 }

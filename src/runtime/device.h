@@ -13,7 +13,8 @@
 #include "ptxgen/ptxgen.h"
 
 typedef struct pg_device pg_device;
-typedef struct pg_loaded pg_loaded; /* an image made ready on a device; opaque, belongs to the device */
+typedef struct pg_loaded
+    pg_loaded; /* an image made ready on a device; opaque, belongs to the device */
 
 /* What can be loaded. All borrowed during the call, except what the device copies. */
 typedef struct pg_image {
@@ -22,7 +23,8 @@ typedef struct pg_image {
     size_t cubin_size;
     const char *ptx; /* NUL-terminated; what the emulator runs */
     size_t ptx_size;
-    ptxgen_arch arch; /* of the cubin: refused before the driver sees it when the device cannot run it */
+    ptxgen_arch
+        arch; /* of the cubin: refused before the driver sees it when the device cannot run it */
     uint32_t shared_bytes; /* dynamic shared memory of the largest launch */
 } pg_image;
 
@@ -39,7 +41,8 @@ typedef struct pg_device_ops {
     /* true when launch would not have to load or resolve anything in the current context. */
     bool (*ready)(pg_device *, const pg_loaded *);
     void (*unload)(pg_device *, pg_loaded *);
-    ptxgen_status (*launch)(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream, ptxgen_error *);
+    ptxgen_status (*launch)(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream,
+                            ptxgen_error *);
     ptxgen_status (*alloc)(pg_device *, size_t bytes, void **out, ptxgen_error *);
     void (*free)(pg_device *, void *);
     ptxgen_status (*upload)(pg_device *, void *device, const void *host, size_t, ptxgen_error *);
@@ -59,6 +62,7 @@ struct pg_device {
 bool pg_is_bad_image(const ptxgen_error *err);
 
 /* Opens libcuda and finds a device. EMISSING with the remedy when there is no driver or no device. */
-ptxgen_status pg_cuda_device_create(const pg_alloc *, const pg_log *, pg_device **out, ptxgen_error *);
+ptxgen_status pg_cuda_device_create(const pg_alloc *, const pg_log *, pg_device **out,
+                                    ptxgen_error *);
 
 #endif

@@ -20,7 +20,8 @@ static const struct {
 };
 
 /* cuGetProcAddress_v2 (CUDA 12.0) */
-typedef int get_proc_address(const char *name, void **out, int version, uint64_t flags, int *status);
+typedef int get_proc_address(const char *name, void **out, int version, uint64_t flags,
+                             int *status);
 
 static void *find_function(void *library, get_proc_address *get, size_t i)
 {
@@ -61,7 +62,8 @@ static ptxgen_status start(pg_driver *d, ptxgen_error *err)
     return pg_driver_check(d, d->cuInit(0), "start the driver (cuInit)", err);
 }
 
-ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driver **out, ptxgen_error *err)
+ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driver **out,
+                             ptxgen_error *err)
 {
     *out = NULL;
     const char *name = library ? library : "libcuda.so.1";

@@ -81,15 +81,18 @@ typedef struct pg_driver {
 
 /* Opens and initializes the driver. `library` NULL means libcuda.so.1; tests pass a stub's path. EMISSING
  * when there is no driver or it is too old, EDRIVER when it cannot start. Free with pg_driver_close. */
-ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driver **out, ptxgen_error *err);
+ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driver **out,
+                             ptxgen_error *err);
 void pg_driver_close(const pg_alloc *alloc, pg_driver *driver);
 /* The file the driver was loaded from; "" if unknown. Borrowed from the dynamic linker. */
 const char *pg_driver_path(const pg_driver *driver);
 
 /* Turns a driver's result into a status and a message: what failed, the number and name, what to do. 0 is
  * PTXGEN_OK. `doing` completes "CUDA could not ...". err->driver_error keeps the number. */
-ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *doing, ptxgen_error *err);
+ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *doing,
+                              ptxgen_error *err);
 /* EMISSING: the driver lacks a function of CUDA version `since`, which `what` needs. */
-ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *what, ptxgen_error *err);
+ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *what,
+                                ptxgen_error *err);
 
 #endif

@@ -17,7 +17,8 @@ static const struct {
     {36, PTXGEN_EMISSING, "update the NVIDIA driver"},
     {46, PTXGEN_EDRIVER, "another process holds the device exclusively"},
     {PG_CU_ERROR_NO_DEVICE, PTXGEN_EMISSING,
-     "the driver sees no GPU: check nvidia-smi, the container's GPU access and CUDA_VISIBLE_DEVICES"},
+     "the driver sees no GPU: check nvidia-smi, the container's GPU access and "
+     "CUDA_VISIBLE_DEVICES"},
     {PG_CU_ERROR_INVALID_IMAGE, PTXGEN_EDRIVER, "the cubin is damaged: remove it from the cache"},
     {PG_CU_ERROR_INVALID_CONTEXT, PTXGEN_EDRIVER, "the current context is not valid any more"},
     {PG_CU_ERROR_NO_BINARY_FOR_GPU, PTXGEN_EDRIVER,
@@ -47,7 +48,8 @@ static const struct {
     {999, PTXGEN_EDRIVER, "see the kernel log (dmesg) for an NVRM line"},
 };
 
-ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *doing, ptxgen_error *err)
+ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *doing,
+                              ptxgen_error *err)
 {
     if (result == 0)
         return PTXGEN_OK;
@@ -67,7 +69,8 @@ ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *d
     return status;
 }
 
-ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *what, ptxgen_error *err)
+ptxgen_status pg_driver_too_old(const pg_driver *driver, int since, const char *what,
+                                ptxgen_error *err)
 {
     return pg_fail(err, PTXGEN_EMISSING,
                    "the CUDA driver supports CUDA %d.%d, %s needs %d.%d: update the NVIDIA driver",

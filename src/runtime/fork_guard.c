@@ -9,7 +9,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int compiling, forking; /* under lock */
-static _Thread_local int mine;  /* this thread's share of `compiling` */
+static _Thread_local int mine; /* this thread's share of `compiling` */
 static atomic_uint generation;
 
 static void before_fork(void)

@@ -82,7 +82,8 @@ static void take_build_id(file_view *f, const Elf64_Shdr *note, pg_tool_identity
         return;
     memcpy(&head, bytes, sizeof head);
     const size_t name = sizeof head, id = name + 4;
-    if (head.n_type != NT_GNU_BUILD_ID || head.n_namesz != 4 || n < id || memcmp(bytes + name, "GNU", 4))
+    if (head.n_type != NT_GNU_BUILD_ID || head.n_namesz != 4 || n < id ||
+        memcmp(bytes + name, "GNU", 4))
         return;
     for (size_t i = 0; i < head.n_descsz && id + i < n && 2 * i + 2 < sizeof out->build; i++)
         snprintf(out->build + 2 * i, 3, "%02x", bytes[id + i]);

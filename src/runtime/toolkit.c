@@ -17,7 +17,8 @@ static const pg_assembler_backend *const backends[] = {
     [PTXGEN_ASSEMBLER_DRIVER] = &pg_backend_driver,
 };
 
-static ptxgen_status copy_text(const pg_alloc *alloc, const char *text, char **out, ptxgen_error *err)
+static ptxgen_status copy_text(const pg_alloc *alloc, const char *text, char **out,
+                               ptxgen_error *err)
 {
     if (!text || !text[0])
         return PTXGEN_OK;
@@ -45,13 +46,14 @@ static ptxgen_status copy_config(pg_toolkit *t, const pg_toolkit_config *config,
     return copy_text(&t->alloc, config->driver_library, &t->driver_library, err);
 }
 
-ptxgen_status pg_toolkit_create(const pg_alloc *alloc, const pg_log *log, const pg_toolkit_config *config,
-                                pg_toolkit **out, ptxgen_error *err)
+ptxgen_status pg_toolkit_create(const pg_alloc *alloc, const pg_log *log,
+                                const pg_toolkit_config *config, pg_toolkit **out,
+                                ptxgen_error *err)
 {
     *out = NULL;
     if ((unsigned)config->wanted > PTXGEN_ASSEMBLER_DRIVER)
-        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; 0 (auto) to %d are known", (int)config->wanted,
-                       (int)PTXGEN_ASSEMBLER_DRIVER);
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; 0 (auto) to %d are known",
+                       (int)config->wanted, (int)PTXGEN_ASSEMBLER_DRIVER);
     pg_toolkit *t = pg_alloc_zero(alloc, sizeof *t);
     if (!t)
         return pg_fail_memory(err, sizeof *t);
@@ -126,14 +128,16 @@ static pg_tool *find_tool(pg_toolkit *t, int kind)
     return tool;
 }
 
-static ptxgen_status check_keeps(const pg_assembler_backend *b, bool whole_program, ptxgen_error *err)
+static ptxgen_status check_keeps(const pg_assembler_backend *b, bool whole_program,
+                                 ptxgen_error *err)
 {
     if (!whole_program || b->keeps_setmaxnreg)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EMISSING,
-                   "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip package "
-                   "nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
-                   b->name);
+    return pg_fail(
+        err, PTXGEN_EMISSING,
+        "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip package "
+        "nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
+        b->name);
 }
 
 static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
@@ -142,8 +146,8 @@ static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_err
     PG_TRY(check_keeps(b, whole_program, err));
     const pg_tool *tool = find_tool(t, t->wanted);
     if (!tool->found)
-        return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s", b->name,
-                       tool->note);
+        return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s",
+                       b->name, tool->note);
     return PTXGEN_OK;
 }
 
@@ -159,12 +163,13 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assemb
         if ((backends[i]->keeps_setmaxnreg || !whole_program) && find_tool(t, i)->found)
             found = i;
     if (!found)
-        return pg_fail(err, PTXGEN_EMISSING,
-                       "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
-                       "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
-                       whole_program ? "that keeps setmaxnreg " : "",
-                       t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
-                       whole_program ? "" : " or nvidia-nvjitlink");
+        return pg_fail(
+            err, PTXGEN_EMISSING,
+            "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
+            "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
+            whole_program ? "that keeps setmaxnreg " : "",
+            t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
+            whole_program ? "" : " or nvidia-nvjitlink");
     *kind = (ptxgen_assembler)found;
     *identity = t->tools[found].identity;
     return PTXGEN_OK;
@@ -201,8 +206,8 @@ static ptxgen_status read_numbers(pg_assembly *out, const char *identity, ptxgen
     ptxgen_cubin_kernel k = {.size = sizeof k};
     const void *cubin = out->cubin.data;
     if (ptxgen_cubin_inspect(cubin, out->cubin.len, &info, &wrong) != PTXGEN_OK)
-        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but what it wrote is %s", identity,
-                       wrong.message);
+        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but what it wrote is %s",
+                       identity, wrong.message);
     for (size_t i = 0; ptxgen_cubin_kernel_at(cubin, out->cubin.len, i, &k); i++) {
         out->registers = larger(out->registers, k.registers);
         out->shared_bytes = larger(out->shared_bytes, k.shared_bytes);
@@ -212,11 +217,13 @@ static ptxgen_status read_numbers(pg_assembly *out, const char *identity, ptxgen
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind, const pg_assembly_request *request,
-                                  pg_assembly *out, ptxgen_error *err)
+ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
+                                  const pg_assembly_request *request, pg_assembly *out,
+                                  ptxgen_error *err)
 {
     if (kind == PTXGEN_ASSEMBLER_AUTO || (unsigned)kind > PTXGEN_ASSEMBLER_DRIVER)
-        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose", (int)kind);
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose",
+                       (int)kind);
     const pg_assembler_backend *b = backends[kind];
     const pg_tool *tool = find_tool(t, kind);
     pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};

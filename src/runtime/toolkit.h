@@ -41,7 +41,7 @@ typedef struct pg_assembly_job {
 typedef struct pg_assembler_backend {
     const char *name;
     bool keeps_setmaxnreg;
-    bool in_process; /* run under a C locale and held off from fork() */
+    bool in_process;     /* run under a C locale and held off from fork() */
     const char *ability; /* note for doctor when found */
     /* Fills path, version and identity, or leaves found false and says in `note` what to install. Under the
      * toolkit's lock. */

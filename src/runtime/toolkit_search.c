@@ -63,9 +63,11 @@ static bool is_file(const char *path, int access_mode)
 }
 
 /* true when root/folder/name is such a file; the path is then in tool->path. */
-static bool try_path(pg_tool *tool, const char *root, const char *folder, const char *name, int mode)
+static bool try_path(pg_tool *tool, const char *root, const char *folder, const char *name,
+                     int mode)
 {
-    int n = snprintf(tool->path, sizeof tool->path, "%s%s%s/%s", root, folder[0] ? "/" : "", folder, name);
+    int n = snprintf(tool->path, sizeof tool->path, "%s%s%s/%s", root, folder[0] ? "/" : "", folder,
+                     name);
     return n > 0 && (size_t)n < sizeof tool->path && is_file(tool->path, mode);
 }
 
@@ -100,8 +102,8 @@ static void add_answer(pg_toolkit *t, const char *path, pg_tool_identity *id)
 
 void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
 {
-    static const char *const folders[] = {"bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin",
-                                          "cuda_nvcc/bin", ""};
+    static const char *const folders[] = {
+        "bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin", "cuda_nvcc/bin", ""};
     roots r;
     fill_roots(t, &r);
     for (int i = 0; i < r.count && !tool->found; i++)
@@ -116,8 +118,15 @@ static bool try_library_in(pg_tool *tool, const char *root, const pg_library_que
 {
     char wheel[64];
     snprintf(wheel, sizeof wheel, "nvidia/%s/lib", q->wheel);
-    const char *const folders[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
-                                   "nvidia/cu13/lib", "cu13/lib", wheel, wheel + strlen("nvidia/"), ""};
+    const char *const folders[] = {"lib64",
+                                   "lib",
+                                   "targets/x86_64-linux/lib",
+                                   "targets/sbsa-linux/lib",
+                                   "nvidia/cu13/lib",
+                                   "cu13/lib",
+                                   wheel,
+                                   wheel + strlen("nvidia/"),
+                                   ""};
     for (size_t n = 0; q->names[n]; n++)
         for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
             if (try_path(tool, root, folders[f], q->names[n], R_OK))

@@ -26,7 +26,8 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
-     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of B); auto: 1"},
+     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of "
+            "B); auto: 1"},
 };
 
 const pg_family pg_family_matmul_accumulate = {

@@ -82,7 +82,8 @@ static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_a
 {
     const pg_tile_shape s = pg_scatter_add_tile_shape(a->n * p->dtype->bytes, p->tile_bytes);
     const int64_t tiles = ((a->rows - 1) / s.rows + 1) * s.chunks;
-    l->grid[0] = (uint32_t)at_most((tiles - 1) / p->warps + 1, (int64_t)device->sm_count * p->ctas_per_sm);
+    l->grid[0] =
+        (uint32_t)at_most((tiles - 1) / p->warps + 1, (int64_t)device->sm_count * p->ctas_per_sm);
     add_common(p, a, l);
     add_u32(l, s.rows);
     add_u32(l, s.chunk_bytes);
@@ -92,7 +93,8 @@ static void launch_bulk(const pg_scatter_add_plan *p, const ptxgen_scatter_add_a
 /* The width of a panel in pieces. Panels pay where out is larger than a half of L2; they go on paying when a
  * panel of it is somewhat larger than L2. Narrower ones than 256 bytes read src less well. Measured:
  * docs/benchmarks.md, sweep. */
-static int64_t panel_pieces(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a, int64_t l2_bytes)
+static int64_t panel_pieces(const pg_scatter_add_plan *p, const ptxgen_scatter_add_args *a,
+                            int64_t l2_bytes)
 {
     enum { PANEL_BYTES = 256 };
     const int64_t row_bytes = a->n * p->dtype->bytes;

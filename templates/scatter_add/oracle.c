@@ -23,7 +23,8 @@ static void store(ptxgen_dtype dtype, void *base, int64_t i, double v)
     if (dtype == PTXGEN_F32)
         ((float *)base)[i] = (float)v;
     else
-        ((uint16_t *)base)[i] = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
+        ((uint16_t *)base)[i] =
+            dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
 }
 
 static int64_t index_at(const ptxgen_scatter_add_args *a, int64_t i)
@@ -32,7 +33,8 @@ static int64_t index_at(const ptxgen_scatter_add_args *a, int64_t i)
                                              : ((const int64_t *)a->index)[i];
 }
 
-static void add_columns(const ptxgen_scatter_add_args *a, int64_t first, int64_t count, double *sums)
+static void add_columns(const ptxgen_scatter_add_args *a, int64_t first, int64_t count,
+                        double *sums)
 {
     const int64_t out_stride = a->out_stride ? a->out_stride : a->n;
     const int64_t src_stride = a->src_stride ? a->src_stride : a->n;
@@ -54,8 +56,9 @@ ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *a, ptxgen
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t r = index_at(a, i);
         if (r < 0 || r >= a->out_rows)
-            return pg_fail(err, PTXGEN_EINDEX, "index[%lld] = %lld is outside 0..%lld (rows of out)",
-                           (long long)i, (long long)r, (long long)a->out_rows - 1);
+            return pg_fail(err, PTXGEN_EINDEX,
+                           "index[%lld] = %lld is outside 0..%lld (rows of out)", (long long)i,
+                           (long long)r, (long long)a->out_rows - 1);
     }
     if (a->rows == 0 || a->n == 0)
         return PTXGEN_OK;

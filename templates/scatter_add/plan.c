@@ -88,8 +88,10 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
 {
     if (bytes % REDUCE_ALIGNMENT == 0)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s=%lld is not a multiple of %d bytes: use %lld or %lld", name,
-                   (long long)bytes, REDUCE_ALIGNMENT, (long long)(bytes / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT),
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "%s=%lld is not a multiple of %d bytes: use %lld or %lld", name,
+                   (long long)bytes, REDUCE_ALIGNMENT,
+                   (long long)(bytes / REDUCE_ALIGNMENT * REDUCE_ALIGNMENT),
                    (long long)((bytes / REDUCE_ALIGNMENT + 1) * REDUCE_ALIGNMENT));
 }
 
@@ -99,13 +101,14 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     const pg_dtype *d = pg_dtype_find((ptxgen_dtype)(k->dtype + 1));
     const int64_t row_bytes = k->n * d->bytes;
     if (arch->sm < 90)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "scatter_add needs sm_90 or later: %s has no bulk reduction",
-                       arch->name);
-    if (row_bytes % REDUCE_ALIGNMENT)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
-                       (long long)k->n, d->name, (long long)row_bytes, REDUCE_ALIGNMENT,
-                       (long long)(REDUCE_ALIGNMENT / d->bytes));
+                       "scatter_add needs sm_90 or later: %s has no bulk reduction", arch->name);
+    if (row_bytes % REDUCE_ALIGNMENT)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
+            (long long)k->n, d->name, (long long)row_bytes, REDUCE_ALIGNMENT,
+            (long long)(REDUCE_ALIGNMENT / d->bytes));
     /* Measured on an H200 over row lengths from 16 bytes to 2.5 MB, few and many rows, unique and repeated
      * indices: the vector schedule is the fastest or within 1% of it everywhere (docs/benchmarks.md). */
     if (k->schedule == PTXGEN_SCHEDULE_AUTO)
@@ -123,10 +126,11 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     const int64_t shared = k->warps * k->stages * (k->tile + 8);
     if (shared > MAX_STATIC_SHARED)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "warps=%lld x stages=%lld x tile=%lld need %lld bytes of shared memory, the limit is %d:"
+                       "warps=%lld x stages=%lld x tile=%lld need %lld bytes of shared memory, the "
+                       "limit is %d:"
                        " lower one of them",
-                       (long long)k->warps, (long long)k->stages, (long long)k->tile, (long long)shared,
-                       MAX_STATIC_SHARED);
+                       (long long)k->warps, (long long)k->stages, (long long)k->tile,
+                       (long long)shared, MAX_STATIC_SHARED);
     return PTXGEN_OK;
 }
 

@@ -52,9 +52,9 @@ typedef struct pg_scatter_add_plan {
 
     /* bulk */
     int tile_bytes, stages, warps, ctas_per_sm;
-    int tile_rows;         /* rows in one tile; the most there can be when dynamic */
-    int64_t tile_chunks;   /* tiles in one row, 1 when whole rows fit; 0 when dynamic */
-    int rows_per_lane;     /* reductions a lane issues per tile at most */
+    int tile_rows;       /* rows in one tile; the most there can be when dynamic */
+    int64_t tile_chunks; /* tiles in one row, 1 when whole rows fit; 0 when dynamic */
+    int rows_per_lane;   /* reductions a lane issues per tile at most */
 
     /* vector */
     int pieces;
@@ -71,7 +71,8 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
+void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *,
+                           pg_launch *);
 
 /* Emitters: the whole module, then one per schedule. */
 void pg_scatter_add_emit(pg_emit *E, const void *plan);

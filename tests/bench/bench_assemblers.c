@@ -54,8 +54,8 @@ static void measure(ptxgen_assembler kind)
         pg_toolkit_destroy(t);
     }
     double first_identify = identify[0];
-    printf("%-16s %10.0f %10.0f %12.0f %12.0f\n", names[kind], first_identify, median(identify), first,
-           median(assemble));
+    printf("%-16s %10.0f %10.0f %12.0f %12.0f\n", names[kind], first_identify, median(identify),
+           first, median(assemble));
 }
 
 int main(void)

@@ -101,21 +101,23 @@ static void bench_memory(ptxgen *ctx)
         r->id.assembled = true;
         get_by_text(r);
     }
-    printf("memory hit by text, one thread      %8.3f us\n", median_us(get_by_text, NULL, &requests[0]));
-    printf("memory hit by key, one thread       %8.3f us\n", median_us(get_by_key, NULL, &requests[0]));
+    printf("memory hit by text, one thread      %8.3f us\n",
+           median_us(get_by_text, NULL, &requests[0]));
+    printf("memory hit by key, one thread       %8.3f us\n",
+           median_us(get_by_key, NULL, &requests[0]));
     for (int i = 0; i < 16; i++)
         pthread_create(&threads[i], NULL, hammer, &requests[i]);
     for (int i = 0; i < 16; i++)
         pthread_join(threads[i], NULL);
     qsort(thread_us, 16, sizeof *thread_us, by_value);
-    printf("memory hit by text, 16 threads      %8.3f us median thread, %.3f us slowest\n", thread_us[8],
-           thread_us[15]);
+    printf("memory hit by text, 16 threads      %8.3f us median thread, %.3f us slowest\n",
+           thread_us[8], thread_us[15]);
 }
 
 /* ---- launches ---- */
 
-typedef int (*launch_function)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                               void *, void **, void **);
+typedef int (*launch_function)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               unsigned, void *, void **, void **);
 
 typedef struct launches {
     ptxgen *ctx;
@@ -136,8 +138,8 @@ static void drain(void *state)
 static void bare(void *state)
 {
     launches *l = state;
-    l->cuLaunchKernel(l->function, l->record.grid[0], l->record.grid[1], 1, l->record.block[0], 1, 1, 0, NULL,
-                      l->params, NULL);
+    l->cuLaunchKernel(l->function, l->record.grid[0], l->record.grid[1], 1, l->record.block[0], 1,
+                      1, 0, NULL, l->params, NULL);
 }
 
 static void one_call(void *state)
@@ -166,7 +168,8 @@ static void *symbol(void *library, const char *name)
 static void prepare_bare(launches *l, const ptxgen_device_info *info)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *module, *record;
-    int (*load)(void **, const void *) = (int (*)(void **, const void *))symbol(cuda, "cuModuleLoadData");
+    int (*load)(void **, const void *) =
+        (int (*)(void **, const void *))symbol(cuda, "cuModuleLoadData");
     int (*find)(void **, void *, const char *) =
         (int (*)(void **, void *, const char *))symbol(cuda, "cuModuleGetFunction");
     ptxgen_kernel_info k = {.size = sizeof k};
@@ -201,8 +204,14 @@ static void bench_launches(ptxgen *ctx, const ptxgen_device_info *info)
     must(ptxgen_device_upload(ctx, src, zeros, sizeof zeros, &err), &err);
     must(ptxgen_device_upload(ctx, d_index, index, sizeof index, &err), &err);
     launches l = {.ctx = ctx,
-                  .args = {.size = sizeof l.args, .dtype = PTXGEN_F32, .rows = ROWS, .out_rows = ROWS, .n = N,
-                           .out = out, .src = src, .index = d_index}};
+                  .args = {.size = sizeof l.args,
+                           .dtype = PTXGEN_F32,
+                           .rows = ROWS,
+                           .out_rows = ROWS,
+                           .n = N,
+                           .out = out,
+                           .src = src,
+                           .index = d_index}};
     must(ptxgen_get(ctx, "scatter_add", "dtype=f32 n=8", NULL, &l.kernel, &err), &err);
     prepare_bare(&l, info);
     one_call(&l);

@@ -31,8 +31,9 @@ static int bare_launch(bench *b)
 {
     const pg_launch *l = &b->plain_launch;
     void *arguments[] = {&b->plain_launch.args[0].u64, &b->plain_launch.args[1].u32};
-    return b->driver->cuLaunchKernel(b->plain_function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                                     l->block[1], l->block[2], 0, NULL, arguments, NULL);
+    return b->driver->cuLaunchKernel(b->plain_function, l->grid[0], l->grid[1], l->grid[2],
+                                     l->block[0], l->block[1], l->block[2], 0, NULL, arguments,
+                                     NULL);
 }
 
 static int bare_tensor_launch(bench *b)
@@ -44,8 +45,8 @@ static int bare_tensor_launch(bench *b)
     int result = b->driver->cuTensorMapEncodeTiled(map, (int)s->type, s->rank, s->address, s->dims,
                                                    s->strides, s->box, steps, 0, 0, 0, 0);
     return result ? result
-                  : b->driver->cuLaunchKernel(b->tensor_function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments,
-                                              NULL);
+                  : b->driver->cuLaunchKernel(b->tensor_function, 1, 1, 1, 32, 1, 1, 0, NULL,
+                                              arguments, NULL);
 }
 
 static int our_launch(bench *b)

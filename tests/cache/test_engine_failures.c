@@ -95,7 +95,8 @@ static void trouble_of_the_machine_is_tried_again(void **state)
     } cases[] = {
         {"kill -9 $$", PTXGEN_EASSEMBLE},
         {"echo 'ptxas fatal   : Memory allocation failure'; exit 255", PTXGEN_EASSEMBLE},
-        {"head -c 100 \"$d/cubin\" >/proc/self/fd/4", PTXGEN_EASSEMBLE}, /* cut off by a full disk */
+        {"head -c 100 \"$d/cubin\" >/proc/self/fd/4",
+         PTXGEN_EASSEMBLE}, /* cut off by a full disk */
         {"exit 127", PTXGEN_EMISSING},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

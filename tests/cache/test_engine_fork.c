@@ -34,7 +34,8 @@ static int forks(void)
 static void new_params(char params[64])
 {
     const int i = atomic_fetch_add(&next_n, 1);
-    snprintf(params, 64, "n=%d dtype=%s schedule=bulk", 8 * (1 + i % 8000), i / 8000 % 2 ? "f16" : "f32");
+    snprintf(params, 64, "n=%d dtype=%s schedule=bulk", 8 * (1 + i % 8000),
+             i / 8000 % 2 ? "f16" : "f32");
 }
 
 static void *compile_on(void *ctx)
@@ -69,7 +70,8 @@ static int live_on(ptxgen *ctx, const char *mine, const char *background)
         return 2;
     if (!compiles(ctx, mine))
         return 3;
-    if (!compiles(ctx, background) || ptxgen_poll(ctx, "scatter_add", background, NULL) != PTXGEN_OK)
+    if (!compiles(ctx, background) ||
+        ptxgen_poll(ctx, "scatter_add", background, NULL) != PTXGEN_OK)
         return 4;
     ptxgen_destroy(ctx);
     return 0;

@@ -103,7 +103,8 @@ static void a_second_refusal_is_the_error(void **state)
     assert_int_equal(get(ctx, &err), PTXGEN_EDRIVER);
     assert_int_equal(err.driver_error, 200);
     assert_int_equal(fake_toolkit_runs(&toolkit), 2);
-    assert_int_equal(get(ctx, &err), PTXGEN_EDRIVER); /* compiled here: no reason to compile once more */
+    assert_int_equal(get(ctx, &err),
+                     PTXGEN_EDRIVER); /* compiled here: no reason to compile once more */
     assert_int_equal(fake_toolkit_runs(&toolkit), 2);
     stub_state()->fail_name = NULL;
     assert_int_equal(get(ctx, &err), PTXGEN_OK);
@@ -220,7 +221,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_refused_kernel_is_compiled_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_second_refusal_is_the_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_errors_leave_the_cache_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_cubin_never_reaches_the_driver, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_cubin_never_reaches_the_driver, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_bad_entry_of_a_layer_is_shadowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_heal_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_captured_stream_is_left_alone, set_up, tear_down),

@@ -26,7 +26,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void key_of(const fake_toolkit *t, const ptxgen_config *config, const char *params, char key[KEY_SIZE])
+static void key_of(const fake_toolkit *t, const ptxgen_config *config, const char *params,
+                   char key[KEY_SIZE])
 {
     ptxgen_error err;
     ptxgen *ctx = engine_create(t, "", config);
@@ -67,8 +68,8 @@ static int perturb(ptxgen *ctx, size_t family, size_t param, const char *base, c
         assert_int_equal(ptxgen_key(ctx, name, params, key, sizeof key, NULL), PTXGEN_OK);
         const bool same = strcmp(canonical, base) == 0;
         if ((strcmp(key, base_key) == 0) != same)
-            fail_msg("%s %s: \"%s\" and \"%s\" do not have the keys that they should", name, params, canonical,
-                     base);
+            fail_msg("%s %s: \"%s\" and \"%s\" do not have the keys that they should", name, params,
+                     canonical, base);
         others += !same;
     }
     return others;
@@ -89,7 +90,8 @@ static void every_parameter_is_in_the_key(void **state)
             ptxgen_param_info info;
             ptxgen_family_param(f, p, &info);
             if (!others)
-                print_message("%s: %s has only one value beside the other defaults\n", name, info.name);
+                print_message("%s: %s has only one value beside the other defaults\n", name,
+                              info.name);
             perturbed += others > 0;
         }
         assert_true(perturbed * 2 > ptxgen_family_param_count(f));
@@ -133,20 +135,22 @@ static void the_assembler_is_but_not_where_it_lies(void **state)
 static void extra_texts_are(void **state)
 {
     (void)state;
-    static const char long_text[] = "0123456789012345678901234567890123456789012345678901234567890123456789"
-                                    "0123456789012345678901234567890123456789";
+    static const char long_text[] =
+        "0123456789012345678901234567890123456789012345678901234567890123456789"
+        "0123456789012345678901234567890123456789";
     static const struct {
         const char *texts[2];
         size_t count;
     } cases[] = {
-        {{NULL}, 0},           {{"a"}, 1},           {{"b"}, 1},          {{"a", "b"}, 2},
-        {{"b", "a"}, 2},       {{"a\nextra.1=b"}, 1}, {{"ab"}, 1},         {{""}, 1},
-        {{"", ""}, 2},         {{"\xc3\xa9"}, 1},    {{long_text}, 1},    {{long_text + 1}, 1},
+        {{NULL}, 0},           {{"a"}, 1},           {{"b"}, 1}, {{"a", "b"}, 2}, {{"b", "a"}, 2},
+        {{"a\nextra.1=b"}, 1}, {{"ab"}, 1},          {{""}, 1},  {{"", ""}, 2},   {{"\xc3\xa9"}, 1},
+        {{long_text}, 1},      {{long_text + 1}, 1},
     };
     enum { COUNT = sizeof cases / sizeof cases[0] };
     static char keys[COUNT][KEY_SIZE];
     for (size_t i = 0; i < COUNT; i++) {
-        const ptxgen_config config = {.extra_key = cases[i].texts, .extra_key_count = cases[i].count};
+        const ptxgen_config config = {.extra_key = cases[i].texts,
+                                      .extra_key_count = cases[i].count};
         key_of(&toolkit, &config, "n=64", keys[i]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(keys[i], keys[j]);
@@ -220,7 +224,8 @@ static void off_reads_and_writes_nothing(void **state)
 {
     (void)state;
     const char *const layer = folder.path;
-    const ptxgen_config off = {.cache = PTXGEN_CACHE_OFF, .cache_layers = &layer, .cache_layer_count = 1};
+    const ptxgen_config off = {
+        .cache = PTXGEN_CACHE_OFF, .cache_layers = &layer, .cache_layer_count = 1};
     ptxgen *ctx = engine_create(&toolkit, folder.path, NULL);
     engine_compile(ctx, "n=64");
     ptxgen_destroy(ctx);

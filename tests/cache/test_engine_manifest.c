@@ -62,8 +62,8 @@ static void what_was_asked_for_is_written_once_and_sorted(void **state)
     ptxgen_canonical("scatter_add", "n=64 dtype=bf16", canonical[0], sizeof canonical[0], NULL);
     ptxgen_canonical("scatter_add", "n=128 dtype=f16", canonical[1], sizeof canonical[1], NULL);
     ptxgen_canonical("scatter_add", "n=512 dtype=f32", canonical[2], sizeof canonical[2], NULL);
-    snprintf(expected, sizeof expected, "scatter_add %s\nscatter_add %s\nscatter_add %s\n", canonical[0],
-             canonical[1], canonical[2]); /* bf16 < f16 < f32 */
+    snprintf(expected, sizeof expected, "scatter_add %s\nscatter_add %s\nscatter_add %s\n",
+             canonical[0], canonical[1], canonical[2]); /* bf16 < f16 < f32 */
     char *lines = lines_of_file();
     assert_string_equal(lines, expected);
     free(lines);
@@ -112,7 +112,8 @@ static void the_emulator_and_failures_are_recorded_rightly(void **state)
     ptxgen *ctx = engine_create(&toolkit, "", &config);
     assert_int_equal(ptxgen_get(ctx, "scatter_add", "n=64", NULL, &k, NULL), PTXGEN_OK);
     ptxgen_kernel_unref(k);
-    assert_int_equal(ptxgen_emit(ctx, "scatter_add", "n=128", &k, NULL), PTXGEN_OK); /* only looked at */
+    assert_int_equal(ptxgen_emit(ctx, "scatter_add", "n=128", &k, NULL),
+                     PTXGEN_OK); /* only looked at */
     ptxgen_kernel_unref(k);
     fake_toolkit_does(&toolkit, FAKE_REFUSES);
     assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=192", &k, NULL), PTXGEN_EASSEMBLE);
@@ -144,7 +145,8 @@ static void what_cannot_be_written_is_said(void **state)
     ptxgen *ctx = engine_create(&toolkit, "", &config);
     assert_int_equal(ptxgen_manifest_write(ctx, "/nonexistent/folder/m", &err), PTXGEN_EIO);
     assert_non_null(strstr(err.message, "/nonexistent/folder/m: No such file"));
-    assert_int_equal(ptxgen_manifest_write(ctx, folder.path, &err), PTXGEN_EIO); /* a folder is not replaced */
+    assert_int_equal(ptxgen_manifest_write(ctx, folder.path, &err),
+                     PTXGEN_EIO); /* a folder is not replaced */
     assert_int_equal(ptxgen_manifest_write(ctx, "", &err), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_manifest_write(ctx, NULL, &err), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_manifest_write(ctx, "/tmp/", &err), PTXGEN_EIO);
@@ -165,7 +167,8 @@ static bool collect(void *user, const ptxgen_manifest_line *line)
 {
     read_lines *r = user;
     const size_t used = strlen(r->text);
-    snprintf(r->text + used, sizeof r->text - used, "%d:%s:%s;", line->number, line->family, line->params);
+    snprintf(r->text + used, sizeof r->text - used, "%d:%s:%s;", line->number, line->family,
+             line->params);
     return ++r->count != r->stop_after;
 }
 
@@ -213,15 +216,18 @@ static void what_is_no_manifest_is_refused_with_its_line(void **state)
     assert_non_null(strstr(err.message, "0x00 at column 5"));
     assert_int_equal(ptxgen_manifest_parse("f\xc3\xa9", 3, collect, &r, &err), PTXGEN_EPARSE);
     assert_int_equal(ptxgen_manifest_parse("# \xc3\xa9\nf", 6, collect, &r, &err), PTXGEN_OK);
-    assert_int_equal(ptxgen_manifest_parse(big, (size_t)17 << 20, collect, &r, &err), PTXGEN_EPARSE);
+    assert_int_equal(ptxgen_manifest_parse(big, (size_t)17 << 20, collect, &r, &err),
+                     PTXGEN_EPARSE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_asked_for_is_written_once_and_sorted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_asked_for_is_written_once_and_sorted, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_replay_makes_everything_warm, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_emulator_and_failures_are_recorded_rightly, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_emulator_and_failures_are_recorded_rightly, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_said, set_up, tear_down),
         cmocka_unit_test(lines_are_read_as_written),
         cmocka_unit_test(what_is_no_manifest_is_refused_with_its_line),

@@ -74,8 +74,8 @@ static void ten_thousand_kernels_leave_nothing_behind(void **state)
         }
         assert_int_equal(memory.live, live);
         if (!SANITIZED && resident_bytes() > resident + (4 << 20))
-            fail_msg("%zu bytes are resident after round %d, %zu after the first", resident_bytes(), round + 1,
-                     resident);
+            fail_msg("%zu bytes are resident after round %d, %zu after the first", resident_bytes(),
+                     round + 1, resident);
     }
     ptxgen_destroy(ctx);
     assert_int_equal(memory.live, 0);

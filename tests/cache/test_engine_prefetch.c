@@ -113,7 +113,8 @@ static void a_failure_is_told_and_not_believed(void **state)
     assert_int_equal(await(ctx, "n=64", &err), PTXGEN_EASSEMBLE);
     assert_non_null(strstr(err.message, "Arguments mismatch"));
     assert_non_null(strstr(err.file, ".ptxc"));
-    assert_int_equal(ptxgen_poll(ctx, "scatter_add", "n=64", NULL), PTXGEN_EASSEMBLE); /* it stays */
+    assert_int_equal(ptxgen_poll(ctx, "scatter_add", "n=64", NULL),
+                     PTXGEN_EASSEMBLE); /* it stays */
 
     fake_toolkit_does(&toolkit, "exit 127");
     assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=64", &k, &err), PTXGEN_EMISSING);
@@ -165,7 +166,8 @@ static void the_queue_is_bounded(void **state)
     assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=256", &err), PTXGEN_EBUDGET);
     assert_non_null(strstr(err.message, "2 kernels wait"));
     assert_int_equal(ptxgen_poll(ctx, "scatter_add", "n=256", NULL), PTXGEN_EINVAL);
-    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=192", &err), PTXGEN_OK); /* waits already */
+    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=192", &err),
+                     PTXGEN_OK); /* waits already */
     fake_toolkit_go(&toolkit);
     assert_int_equal(await(ctx, "n=192", NULL), PTXGEN_OK);
     ptxgen_destroy(ctx);
@@ -204,7 +206,8 @@ static void wrong_requests_are_refused_at_once(void **state)
     ptxgen_error err = {0};
     ptxgen *ctx = engine_create(&toolkit, "", NULL);
     assert_int_equal(ptxgen_prefetch(ctx, "scatter_sub", "", &err), PTXGEN_EINVAL);
-    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=7 dtype=f16", &err), PTXGEN_EUNSUPPORTED);
+    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=7 dtype=f16", &err),
+                     PTXGEN_EUNSUPPORTED);
     assert_int_equal(ptxgen_prefetch(ctx, NULL, NULL, &err), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_poll(ctx, "scatter_add", "n=64", &err), PTXGEN_EINVAL);
     assert_non_null(strstr(err.message, "call ptxgen_prefetch"));
@@ -233,7 +236,8 @@ static void *locked_realloc(void *user, void *p, size_t old_size, size_t new_siz
     return q;
 }
 
-static ptxgen_status life(shared_alloc *memory, const char *cache_dir, const char *manifest, ptxgen_error *err)
+static ptxgen_status life(shared_alloc *memory, const char *cache_dir, const char *manifest,
+                          ptxgen_error *err)
 {
     const ptxgen_config config = {.size = sizeof config,
                                   .realloc = locked_realloc,
@@ -271,7 +275,8 @@ static void every_allocation_may_fail(void **state)
     char manifest[600];
     test_folder_make(&folder);
     snprintf(manifest, sizeof manifest, "%s/manifest", folder.path);
-    ptxgen *ctx = engine_create(&toolkit, folder.path, NULL); /* then no child process is needed below */
+    ptxgen *ctx =
+        engine_create(&toolkit, folder.path, NULL); /* then no child process is needed below */
     engine_compile(ctx, "n=64");
     engine_compile(ctx, "n=128");
     ptxgen_destroy(ctx);

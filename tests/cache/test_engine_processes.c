@@ -36,7 +36,8 @@ static outcome compile_once(ptxgen *ctx)
 
 static ptxgen *create_real(const char *cache_dir, ptxgen_assembler assembler)
 {
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = cache_dir, .assembler = assembler};
+    const ptxgen_config config = {
+        .size = sizeof config, .cache_dir = cache_dir, .assembler = assembler};
     ptxgen *ctx;
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
     return ctx;
@@ -157,7 +158,8 @@ static void make_locale(const char *name)
 {
     char command[1024];
     snprintf(command, sizeof command,
-             "mkdir -p %s; test -d %s/%s || localedef --no-archive -c -i %.5s -f UTF-8 %s/%s >/dev/null 2>&1",
+             "mkdir -p %s; test -d %s/%s || localedef --no-archive -c -i %.5s -f UTF-8 %s/%s "
+             ">/dev/null 2>&1",
              LOCALES, LOCALES, name, name, LOCALES, name);
     if (system(command) != 0)
         print_message("%s could not be made\n", name);
@@ -177,13 +179,15 @@ static void compile_all(ptxgen_assembler assembler, uint64_t hashes[KERNELS])
         if (ptxgen_compile(ctx, kernels[i].family, kernels[i].params, &k, &err) != PTXGEN_OK)
             fail_msg("%s %s: %s", kernels[i].family, kernels[i].params, err.message);
         ptxgen_kernel_describe(k, &info);
-        hashes[i] = pg_hash64(info.ptx, info.ptx_size) + 31 * pg_hash64(info.cubin, info.cubin_size);
+        hashes[i] =
+            pg_hash64(info.ptx, info.ptx_size) + 31 * pg_hash64(info.cubin, info.cubin_size);
         ptxgen_kernel_unref(k);
     }
     ptxgen_destroy(ctx);
 }
 
-static int check_locale(ptxgen_assembler assembler, const char *name, const uint64_t expected[KERNELS])
+static int check_locale(ptxgen_assembler assembler, const char *name,
+                        const uint64_t expected[KERNELS])
 {
     uint64_t hashes[KERNELS];
     if (!setlocale(LC_ALL, name))

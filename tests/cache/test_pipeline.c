@@ -159,8 +159,8 @@ static void clearing_forgets_memory_but_not_kernels_in_use(void **state)
 static ptxgen_status emit_with(failing_alloc *f, ptxgen_error *err)
 {
     const pg_alloc hook = failing_alloc_hook(f);
-    const ptxgen_config config = {.size = sizeof config, .realloc = hook.realloc, .user = hook.user,
-                                  .cache_dir = folder};
+    const ptxgen_config config = {
+        .size = sizeof config, .realloc = hook.realloc, .user = hook.user, .cache_dir = folder};
     ptxgen *ctx;
     ptxgen_status status = ptxgen_create(&config, &ctx, err);
     if (status != PTXGEN_OK)

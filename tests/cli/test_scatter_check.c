@@ -43,7 +43,8 @@ static void takes_what_rounding_gives(void **state)
     (void)state;
     const ptxgen_scatter_add_args args = arguments();
     assert_int_equal(judge(&args), 0);
-    result[0] = nextafterf(result[0], 100); /* one more rounding: two adds may be off by three halves of an ulp */
+    result[0] = nextafterf(
+        result[0], 100); /* one more rounding: two adds may be off by three halves of an ulp */
     assert_int_equal(judge(&args), 0);
 }
 

@@ -34,11 +34,19 @@ static void a_bad_index_is_skipped_and_reported(void **state)
 static void a_trap_is_an_error_not_the_end(void **state)
 {
     (void)state;
-    const scatter_case good = {.dtype = PTXGEN_F32, .n = 8, .rows = 40, .out_rows = 9, .contig = true, .seed = 1};
+    const scatter_case good = {
+        .dtype = PTXGEN_F32, .n = 8, .rows = 40, .out_rows = 9, .contig = true, .seed = 1};
     float out[9 * 8] = {0}, src[3 * 8] = {0};
     const int64_t index[3] = {0, 9, 1};
-    const ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = PTXGEN_F32, .rows = 3, .out_rows = 9, .n = 8,
-                                       .out = out, .src = src, .index = index, .oob = PTXGEN_OOB_TRAP};
+    const ptxgen_scatter_add_args a = {.size = sizeof a,
+                                       .dtype = PTXGEN_F32,
+                                       .rows = 3,
+                                       .out_rows = 9,
+                                       .n = 8,
+                                       .out = out,
+                                       .src = src,
+                                       .index = index,
+                                       .oob = PTXGEN_OOB_TRAP};
     for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++) {
         ptxgen_scatter_add_args b = a;
         ptxgen_error err = {0};
@@ -51,7 +59,8 @@ static void a_trap_is_an_error_not_the_end(void **state)
 
 int main(int argc, char **argv)
 {
-    const ptxgen_config config = {.size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
     if (argc > 1 && atoi(argv[1]) > 0)
         suite.every = (size_t)atoi(argv[1]);
     if (ptxgen_create(&config, &suite.ctx, NULL) != PTXGEN_OK)

@@ -21,7 +21,8 @@ static bool visit(void *user, const ptxgen_manifest_line *line)
     char once[2048], twice[2048];
     must(line->number > *last);
     *last = line->number;
-    must(line->family[0] && !strpbrk(line->family, " \t\r\n#") && !strpbrk(line->params, "\t\r\n#"));
+    must(line->family[0] && !strpbrk(line->family, " \t\r\n#") &&
+         !strpbrk(line->params, "\t\r\n#"));
     if (ptxgen_canonical(line->family, line->params, once, sizeof once, NULL) == PTXGEN_OK) {
         must(ptxgen_canonical(line->family, once, twice, sizeof twice, NULL) == PTXGEN_OK);
         must(strcmp(once, twice) == 0);

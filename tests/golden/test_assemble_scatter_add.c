@@ -11,7 +11,8 @@ enum { THREADS = 2 };
 
 static const char *const dtypes[] = {"f32", "f16", "bf16"};
 static const ptxgen_dtype dtype_numbers[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16};
-static const int lengths[] = {4, 8, 12, 20, 36, 100, 128, 500, 512, 1000, 1024, 4096, 160000, 0 /* dynamic */};
+static const int lengths[] = {4,   8,   12,   20,   36,   100,    128,
+                              500, 512, 1000, 1024, 4096, 160000, 0 /* dynamic */};
 static const char *const contigs[] = {"yes", "no"};
 static const char *const indices[] = {"i64", "i32"};
 static const char *const schedules[] = {"seed", "bulk", "vector"};
@@ -36,15 +37,17 @@ static bool combination(size_t i, char *text, size_t size)
     char length[16] = "dynamic";
     if (n)
         snprintf(length, sizeof length, "%d", n);
-    const char *contig = contigs[digit(&i, COUNT(contigs))], *index = indices[digit(&i, COUNT(indices))];
-    const char *schedule = schedules[digit(&i, COUNT(schedules))], *oob = oobs[digit(&i, COUNT(oobs))];
+    const char *contig = contigs[digit(&i, COUNT(contigs))],
+               *index = indices[digit(&i, COUNT(indices))];
+    const char *schedule = schedules[digit(&i, COUNT(schedules))],
+               *oob = oobs[digit(&i, COUNT(oobs))];
     snprintf(text, size, "arch=%s dtype=%s n=%s contig=%s index=%s schedule=%s oob=%s",
              arches[digit(&i, COUNT(arches))], dtypes[dtype], length, contig, index, schedule, oob);
     return ptxgen_row_shape_supported(dtype_numbers[dtype], n);
 }
 
-static const size_t combinations = COUNT(lengths) * COUNT(dtypes) * COUNT(contigs) * COUNT(indices) *
-                                   COUNT(schedules) * COUNT(oobs) * COUNT(arches);
+static const size_t combinations = COUNT(lengths) * COUNT(dtypes) * COUNT(contigs) *
+                                   COUNT(indices) * COUNT(schedules) * COUNT(oobs) * COUNT(arches);
 
 static ptxgen *ctx;
 static atomic_size_t next, assembled, faults;
@@ -65,9 +68,10 @@ static void *assemble_some(void *unused)
             continue;
         }
         ptxgen_kernel_describe(k, &info);
-        if (info.spill_bytes != 0 || info.local_bytes != 0 || info.registers <= 0 || strstr(info.log, "C75")) {
-            printf("%s: %d registers, %d spilled, %d local, log %s\n", params, info.registers, info.spill_bytes,
-                   info.local_bytes, info.log);
+        if (info.spill_bytes != 0 || info.local_bytes != 0 || info.registers <= 0 ||
+            strstr(info.log, "C75")) {
+            printf("%s: %d registers, %d spilled, %d local, log %s\n", params, info.registers,
+                   info.spill_bytes, info.local_bytes, info.log);
             atomic_fetch_add(&faults, 1);
         }
         atomic_fetch_add(&assembled, 1);
@@ -93,7 +97,8 @@ static void every_kernel_assembles_without_spills(void **state)
 
 int main(void)
 {
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = "", .assembler = PTXGEN_ASSEMBLER_PTXAS};
+    const ptxgen_config config = {
+        .size = sizeof config, .cache_dir = "", .assembler = PTXGEN_ASSEMBLER_PTXAS};
     ptxgen_kernel *k;
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK)

@@ -8,21 +8,27 @@
 
 static const char *const cases[][3] = {
     {"scatter_add", "scatter_add_seed_f32_n500.ptx", "schedule=seed dtype=f32 n=500"},
-    {"scatter_add", "scatter_add_seed_bf16_dynamic.ptx", "schedule=seed dtype=bf16 contig=no index=i32 oob=trap"},
+    {"scatter_add", "scatter_add_seed_bf16_dynamic.ptx",
+     "schedule=seed dtype=bf16 contig=no index=i32 oob=trap"},
     {"scatter_add", "scatter_add_bulk_f16_n24.ptx", "schedule=bulk dtype=f16 n=24 stages=2"},
     {"scatter_add", "scatter_add_bulk_f32_n1000.ptx",
      "schedule=bulk dtype=f32 n=1000 contig=no stages=2 oob=unchecked"},
-    {"scatter_add", "scatter_add_bulk_bf16_dynamic.ptx", "schedule=bulk dtype=bf16 stages=2 arch=sm_100a"},
+    {"scatter_add", "scatter_add_bulk_bf16_dynamic.ptx",
+     "schedule=bulk dtype=bf16 stages=2 arch=sm_100a"},
     {"scatter_add", "scatter_add_vector_f32_n128.ptx", "schedule=vector dtype=f32 n=128"},
-    {"scatter_add", "scatter_add_vector_f16_dynamic.ptx", "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
+    {"scatter_add", "scatter_add_vector_f16_dynamic.ptx",
+     "schedule=vector dtype=f16 pieces=2 index=i32 contig=no"},
     {"tcgen05_copy", "tcgen05_copy_256x16.ptx", "m=256 n=16 block=8 swizzle=32"},
     {"tcgen05_copy", "tcgen05_copy_128x64_sm_100f.ptx", "m=128 n=64 arch=sm_100f"},
     {"matmul_accumulate", "matmul_accumulate_f16_64x64.ptx", "block_n=64 block_k=64 stages=3"},
     {"matmul_accumulate", "matmul_accumulate_bf16_pair.ptx",
      "dtype=bf16 b=transposed ctas=2 block_n=64 block_k=32 stages=2"},
-    {"matmul_accumulate", "matmul_accumulate_f16_sm_90a.ptx", "arch=sm_90a ctas=2 block_n=64 stages=3"},
-    {"matmul_scaled", "matmul_scaled_mxfp8_mxfp4_bf16.ptx", "b=mxfp4 out=bf16 block_n=128 block_k=128 stages=3"},
-    {"matmul_scaled", "matmul_scaled_nvfp4_f32.ptx", "a=nvfp4 b=nvfp4 block_k=256 stages=3 arch=sm_103a"},
+    {"matmul_accumulate", "matmul_accumulate_f16_sm_90a.ptx",
+     "arch=sm_90a ctas=2 block_n=64 stages=3"},
+    {"matmul_scaled", "matmul_scaled_mxfp8_mxfp4_bf16.ptx",
+     "b=mxfp4 out=bf16 block_n=128 block_k=128 stages=3"},
+    {"matmul_scaled", "matmul_scaled_nvfp4_f32.ptx",
+     "a=nvfp4 b=nvfp4 block_k=256 stages=3 arch=sm_103a"},
 };
 
 static char *read_file(const char *path, size_t *size)

@@ -123,7 +123,8 @@ static void cluster_and_dynamic_shared_memory_launch(void **state)
 {
     uint32_t got[4] = {0};
     void *out;
-    pg_launch l = {.grid = {4, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 100000};
+    pg_launch l = {
+        .grid = {4, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 100000};
     (void)state;
     pg_loaded *loaded = load(GPU_CLUSTER, "cluster", 100000);
     ok(device->ops->alloc(device, sizeof got, &out, &err));
@@ -167,8 +168,7 @@ static void tensor_map_loads_the_box(void **state)
     ok(device->ops->download(device, got, out, sizeof got, &err));
     for (uint32_t r = 0; r < 4; r++)
         for (uint32_t c = 0; c < 8; c++)
-            assert_int_equal(got[r][c],
-                             X + c < COLUMNS && Y + r < ROWS ? matrix[Y + r][X + c] : 0);
+            assert_int_equal(got[r][c], X + c < COLUMNS && Y + r < ROWS ? matrix[Y + r][X + c] : 0);
     device->ops->free(device, in);
     device->ops->free(device, out);
     device->ops->unload(device, loaded);
@@ -197,8 +197,11 @@ static void other_architecture_is_refused(void **state)
     pg_assembly a;
     pg_loaded *loaded;
     (void)state;
-    assemble(".version 8.8\n.target sm_120a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n", 1201, &a);
-    const pg_image image = {.entry = "k", .cubin = a.cubin.data, .cubin_size = a.cubin.len, .arch = 1201};
+    assemble(
+        ".version 8.8\n.target sm_120a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n",
+        1201, &a);
+    const pg_image image = {
+        .entry = "k", .cubin = a.cubin.data, .cubin_size = a.cubin.len, .arch = 1201};
     assert_int_equal(device->ops->load(device, &image, &loaded, &err), PTXGEN_EUNSUPPORTED);
     assert_non_null(strstr(err.message, "sm_120a"));
     assert_int_equal(err.driver_error, 0);
@@ -249,7 +252,8 @@ static void capture_is_guarded_and_stays_intact(void **state)
     assert_int_equal(more.cuStreamBeginCapture(stream, 0), 0); /* global mode, the strictest */
     ok(device->ops->capturing(device, stream, &capturing, &err));
     assert_true(capturing);
-    ok(device->ops->capturing(device, NULL, &capturing, &err)); /* legacy: unusable during this capture */
+    ok(device->ops->capturing(device, NULL, &capturing,
+                              &err)); /* legacy: unusable during this capture */
     assert_true(capturing);
     l.nargs = 2;
     l.args[0] = (pg_arg){.kind = PG_ARG_U64};
@@ -259,7 +263,8 @@ static void capture_is_guarded_and_stays_intact(void **state)
     pg_bad_index bad;
     assert_int_equal(device->ops->take_bad_index(device, stream, &bad, &err), PTXGEN_ECAPTURE);
     ok(device->ops->launch(device, warm, &l, stream, &err));
-    pg_loaded *meanwhile = load(GPU_FILL, "fill", 0); /* as for another stream: does not break the capture */
+    pg_loaded *meanwhile =
+        load(GPU_FILL, "fill", 0); /* as for another stream: does not break the capture */
     assert_int_equal(more.cuStreamEndCapture(stream, &graph), 0);
     assert_non_null(graph);
     more.cuGraphDestroy(graph);
@@ -316,12 +321,14 @@ static void every_assembler_makes_a_kernel_that_runs(void **state)
         fill_and_check(fill, NULL, 42);
         device->ops->unload(device, fill);
         assembly_init(&a);
-        assert_int_equal(pg_toolkit_assemble(toolkit, assembler, &wrong, &a, &err), PTXGEN_EASSEMBLE);
+        assert_int_equal(pg_toolkit_assemble(toolkit, assembler, &wrong, &a, &err),
+                         PTXGEN_EASSEMBLE);
         assert_int_equal(err.line, 8);
         bool keeps = kind == PTXGEN_ASSEMBLER_PTXAS || kind == PTXGEN_ASSEMBLER_NVPTXCOMPILER;
         assert_int_equal(pg_toolkit_assemble(toolkit, assembler, &registers, &a, &err),
                          keeps ? PTXGEN_OK : PTXGEN_EASSEMBLE);
-        print_message("%s: runs, setmaxnreg %s\n", identity, keeps ? "kept" : "dropped and refused");
+        print_message("%s: runs, setmaxnreg %s\n", identity,
+                      keeps ? "kept" : "dropped and refused");
         assembly_fini(&a);
         pg_toolkit_destroy(toolkit);
     }

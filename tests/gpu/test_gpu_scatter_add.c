@@ -106,7 +106,8 @@ static void more_than_2_31_elements(void **state)
     const int64_t marked[MARKED] = {0, 1, (1 << 22) - 1, 1 << 22, ROWS - 1};
     const size_t bytes = (size_t)ROWS * ROW_BYTES;
     ptxgen_error err;
-    char *d_src = device_memory(bytes), *d_out = device_memory(bytes), *d_index = device_memory(ROWS * 8);
+    char *d_src = device_memory(bytes), *d_out = device_memory(bytes),
+         *d_index = device_memory(ROWS * 8);
     uint16_t *zeros = calloc(bytes, 1), row[N], got[N];
     int64_t *index = malloc(ROWS * sizeof *index);
     for (int64_t i = 0; i < ROWS; i++)
@@ -118,9 +119,15 @@ static void more_than_2_31_elements(void **state)
     for (int m = 0; m < MARKED; m++)
         put(d_src + marked[m] * ROW_BYTES, row, ROW_BYTES);
     for (int s = PTXGEN_SCHEDULE_SEED; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
-        const ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = PTXGEN_BF16, .rows = ROWS,
-                                           .out_rows = ROWS, .n = N, .out = d_out, .src = d_src,
-                                           .index = d_index, .schedule = (ptxgen_schedule)s};
+        const ptxgen_scatter_add_args a = {.size = sizeof a,
+                                           .dtype = PTXGEN_BF16,
+                                           .rows = ROWS,
+                                           .out_rows = ROWS,
+                                           .n = N,
+                                           .out = d_out,
+                                           .src = d_src,
+                                           .index = d_index,
+                                           .schedule = (ptxgen_schedule)s};
         put(d_out, zeros, bytes);
         must(ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
         must(ptxgen_check_indices(ctx, NULL, &err), &err);
@@ -160,9 +167,16 @@ static void strides_over_4_gib(void **state)
             put(d_src + r * stride, row, sizeof row);
             put(d_out + r * stride, zeros, sizeof zeros);
         }
-        const ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = PTXGEN_F32, .rows = ROWS,
-                                           .out_rows = ROWS, .n = N, .out = d_out, .src = d_src,
-                                           .index = d_index, .out_stride = stride, .src_stride = stride,
+        const ptxgen_scatter_add_args a = {.size = sizeof a,
+                                           .dtype = PTXGEN_F32,
+                                           .rows = ROWS,
+                                           .out_rows = ROWS,
+                                           .n = N,
+                                           .out = d_out,
+                                           .src = d_src,
+                                           .index = d_index,
+                                           .out_stride = stride,
+                                           .src_stride = stride,
                                            .schedule = (ptxgen_schedule)s};
         must(ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
         for (int64_t r = 0; r < ROWS; r++) {
@@ -180,7 +194,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         suite.every = (size_t)atoi(argv[1]);
-    const ptxgen_config config = {.size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK)

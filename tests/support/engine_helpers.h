@@ -14,7 +14,8 @@ typedef struct fake_toolkit {
 /* What the script may do; $d is the toolkit's folder, the PTX is descriptor 3, the cubin 4. */
 #define FAKE_ASSEMBLES "cat \"$d/cubin\" >/proc/self/fd/4"
 #define FAKE_REFUSES                                                                               \
-    "echo 'ptxas /proc/self/fd/3, line 12; error   : Arguments mismatch for instruction mov'; exit 255"
+    "echo 'ptxas /proc/self/fd/3, line 12; error   : Arguments mismatch for instruction mov'; "    \
+    "exit 255"
 /* Waits for fake_toolkit_go. */
 #define FAKE_WAITS "while [ ! -e \"$d/go\" ]; do sleep 0.01; done; " FAKE_ASSEMBLES
 

@@ -7,7 +7,7 @@
 
 typedef struct scatter_suite {
     ptxgen *ctx;
-    size_t every;    /* take every n-th combination */
+    size_t every;     /* take every n-th combination */
     int64_t elements; /* about how many a case has; sizes leave partial last tiles */
 } scatter_suite;
 

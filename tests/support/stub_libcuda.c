@@ -50,13 +50,14 @@ stub_cubin stub_make_cubin(int sm)
 {
     stub_cubin c = {{0}};
     static const char names[] = "\0.symtab";
-    const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT, 0x41, 8},
-                             .e_machine = EM_CUDA,
-                             .e_flags = (unsigned)sm << 8,
-                             .e_shoff = 128,
-                             .e_shentsize = sizeof(Elf64_Shdr),
-                             .e_shnum = 3,
-                             .e_shstrndx = 2};
+    const Elf64_Ehdr head = {
+        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT, 0x41, 8},
+        .e_machine = EM_CUDA,
+        .e_flags = (unsigned)sm << 8,
+        .e_shoff = 128,
+        .e_shentsize = sizeof(Elf64_Shdr),
+        .e_shnum = 3,
+        .e_shstrndx = 2};
     const Elf64_Shdr sections[3] = {
         {0},
         {.sh_name = 1, .sh_type = SHT_SYMTAB, .sh_offset = 64, .sh_size = 24, .sh_link = 2},

@@ -97,7 +97,8 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
     pg_assembly_request r = request_for(KERNEL_SETMAXNREG, 901);
     bool keeps = kind != PTXGEN_ASSEMBLER_NVJITLINK;
     assembly_init(&a);
-    assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err), keeps ? PTXGEN_OK : PTXGEN_EASSEMBLE);
+    assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err),
+                     keeps ? PTXGEN_OK : PTXGEN_EASSEMBLE);
     if (!keeps)
         assert_non_null(strstr(err.message, "(C7504)"));
     assert_int_equal(pg_toolkit_choose(t, true, &chosen, &identity, &err),
@@ -105,7 +106,8 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
     if (!keeps)
         assert_non_null(strstr(err.message, "ptxas"));
     r.whole_program = true;
-    assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err), keeps ? PTXGEN_OK : PTXGEN_EMISSING);
+    assert_int_equal(pg_toolkit_assemble(t, kind, &r, &a, &err),
+                     keeps ? PTXGEN_OK : PTXGEN_EMISSING);
     assembly_fini(&a);
 }
 

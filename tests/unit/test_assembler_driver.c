@@ -7,7 +7,8 @@ static const pg_log silent;
 
 static pg_toolkit *driver_toolkit(const pg_alloc *alloc)
 {
-    const pg_toolkit_config config = {.wanted = PTXGEN_ASSEMBLER_DRIVER, .driver_library = STUB_PATH};
+    const pg_toolkit_config config = {.wanted = PTXGEN_ASSEMBLER_DRIVER,
+                                      .driver_library = STUB_PATH};
     pg_toolkit *t;
     ptxgen_error err = {0};
     if (pg_toolkit_create(alloc, &silent, &config, &t, &err) != PTXGEN_OK)
@@ -65,11 +66,13 @@ static void driver_errors_keep_line_and_number(void **state)
     const pg_assembly_request r = request_for(KERNEL_WRONG, 900);
     assembly_init(&a);
     s->error_log = "ptxas application ptx input, line 8; error   : Arguments mismatch\n";
-    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_DRIVER, &r, &a, &err), PTXGEN_EASSEMBLE);
+    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_DRIVER, &r, &a, &err),
+                     PTXGEN_EASSEMBLE);
     assert_int_equal(err.line, 8);
     s->error_log = NULL;
     s->info_log = "ptxas info    : (C7504) Potential Performance Loss: 'setmaxnreg' ignored\n";
-    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_DRIVER, &r, &a, &err), PTXGEN_EASSEMBLE);
+    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_DRIVER, &r, &a, &err),
+                     PTXGEN_EASSEMBLE);
     s->info_log = NULL;
     s->fail_name = "cuLinkComplete";
     s->fail_code = 222;

@@ -56,13 +56,15 @@ static void misbehaving_children_are_described(void **state)
     } cases[] = {
         {"kill -SEGV $$", PTXGEN_EASSEMBLE, "killed by signal 11"},
         {"exec sleep 1000", PTXGEN_EASSEMBLE, "was stopped"},
-        {"exit 0", PTXGEN_EASSEMBLE, "reported success but what it wrote is not a cubin: it is empty"},
+        {"exit 0", PTXGEN_EASSEMBLE,
+         "reported success but what it wrote is not a cubin: it is empty"},
         {"echo hello > $6", PTXGEN_EASSEMBLE, "not an ELF"},
         {"exit 3", PTXGEN_EASSEMBLE, "gave no reason"},
         {"exit 127", PTXGEN_EMISSING, "could not be run"},
         {"echo 'ptxas fatal   : Memory allocation failure'; exit 255", PTXGEN_EASSEMBLE,
          "Memory allocation failure"},
-        {"echo 'ptxas info    : (C7512) Something new was changed'; exit 0", PTXGEN_EASSEMBLE, "(C7512)"},
+        {"echo 'ptxas info    : (C7512) Something new was changed'; exit 0", PTXGEN_EASSEMBLE,
+         "(C7512)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pg_toolkit *t = toolkit_with_script(cases[i].script, 300);
@@ -70,7 +72,8 @@ static void misbehaving_children_are_described(void **state)
         ptxgen_error err = {0};
         const pg_assembly_request r = request_for(KERNEL_STORE, 900);
         assembly_init(&a);
-        assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &r, &a, &err), cases[i].status);
+        assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &r, &a, &err),
+                         cases[i].status);
         if (!strstr(err.message, cases[i].says))
             fail_msg("\"%s\" is not in: %s", cases[i].says, err.message);
         assembly_fini(&a);
@@ -88,7 +91,8 @@ static void child_inherits_neither_descriptors_nor_variables(void **state)
     assembly_init(&a);
     int inherited = fcntl(0, F_DUPFD, 57); /* without close-on-exec, as host programs do */
     setenv("PTXGEN_TEST_SECRET", "1", 1);
-    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &r, &a, &err), PTXGEN_EASSEMBLE);
+    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &r, &a, &err),
+                     PTXGEN_EASSEMBLE);
     const char *log = pg_buf_text(&a.log);
     assert_non_null(strstr(log, "LC_ALL=C"));
     assert_non_null(strstr(log, "// the text"));
@@ -117,7 +121,8 @@ static void assemble_both(pg_toolkit *t)
     assembly_init(&a);
     if (pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &right, &a, &err) != PTXGEN_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &wrong, &a, &err), PTXGEN_EASSEMBLE);
+    assert_int_equal(pg_toolkit_assemble(t, PTXGEN_ASSEMBLER_PTXAS, &wrong, &a, &err),
+                     PTXGEN_EASSEMBLE);
     assert_int_equal(err.line, 8);
     assembly_fini(&a);
 }

@@ -69,10 +69,11 @@ static void assert_found_at(const pg_toolkit_config *config, size_t part_index, 
 
 static void toolkits_and_wheels_are_found(void **state)
 {
-    static const char *const programs[] = {"bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin"};
-    static const char *const libraries[] = {"lib64/libnvJitLink.so.13", "nvidia/cu13/lib/libnvJitLink.so.13",
-                                            "nvidia/nvjitlink/lib/libnvJitLink.so.12",
-                                            "targets/x86_64-linux/lib/libnvJitLink.so.13"};
+    static const char *const programs[] = {"bin", "nvidia/cu13/bin", "cu13/bin",
+                                           "nvidia/cuda_nvcc/bin"};
+    static const char *const libraries[] = {
+        "lib64/libnvJitLink.so.13", "nvidia/cu13/lib/libnvJitLink.so.13",
+        "nvidia/nvjitlink/lib/libnvJitLink.so.12", "targets/x86_64-linux/lib/libnvJitLink.so.13"};
     char ptxas[PATH_MAX], library[PATH_MAX];
     (void)state;
     real_path(PTXGEN_ASSEMBLER_PTXAS, ptxas);
@@ -82,7 +83,8 @@ static void toolkits_and_wheels_are_found(void **state)
     for (size_t i = 0; i < 4; i++) {
         char root[96];
         snprintf(root, sizeof root, "%s/%zu", folder, i);
-        shell("mkdir -p %s/%s && ln -s %s %s/%s/ptxas", root, programs[i], ptxas, root, programs[i]);
+        shell("mkdir -p %s/%s && ln -s %s %s/%s/ptxas", root, programs[i], ptxas, root,
+              programs[i]);
         shell("mkdir -p $(dirname %s/%s) && ln -s %s %s/%s", root, libraries[i], library, root,
               libraries[i]);
         const pg_toolkit_config given = {.toolkit_dir = root}, home = {.cuda_home = root};
@@ -154,7 +156,8 @@ static void automatic_choice_follows_the_order_and_the_need(void **state)
         skip();
     snprintf(root, sizeof root, "%s/auto", folder);
     shell("mkdir -p %s/lib64 && ln -s %s %s/lib64/libnvJitLink.so.13", root, library, root);
-    const pg_toolkit_config config = {.toolkit_dir = root, .driver_library = "/nowhere/libcuda.so.1"};
+    const pg_toolkit_config config = {.toolkit_dir = root,
+                                      .driver_library = "/nowhere/libcuda.so.1"};
     pg_toolkit *t = toolkit_at(&config);
     assert_int_equal(pg_toolkit_choose(t, false, &kind, &identity, NULL), PTXGEN_OK);
     assert_true(kind == PTXGEN_ASSEMBLER_NVJITLINK || kind == PTXGEN_ASSEMBLER_NVPTXCOMPILER);
@@ -222,7 +225,8 @@ static void wrapper_scripts_are_told_apart_by_their_answer(void **state)
     char identities[2][160], other[96];
     (void)state;
     shell("mkdir -p %s/wrapped/bin", folder);
-    shell("printf '#!/bin/sh\\ncat %s/answer\\n' > %s/wrapped/bin/ptxas; chmod +x %s/wrapped/bin/ptxas",
+    shell("printf '#!/bin/sh\\ncat %s/answer\\n' > %s/wrapped/bin/ptxas; chmod +x "
+          "%s/wrapped/bin/ptxas",
           folder, folder, folder);
     snprintf(other, sizeof other, "%s/wrapped", folder);
     for (int i = 0; i < 2; i++) {

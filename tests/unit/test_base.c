@@ -71,7 +71,8 @@ static void integers_print_and_parse_back(void **state)
         assert_int_equal(back, values[i]);
         pg_buf_fini(&b);
     }
-    const char *bad[] = {"", "-", "+1", " 1", "1 ", "0x10", "9223372036854775808", "-9223372036854775809", "1e3"};
+    const char *bad[] = {
+        "", "-", "+1", " 1", "1 ", "0x10", "9223372036854775808", "-9223372036854775809", "1e3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int64_t v;
         assert_false(pg_str_i64(pg_str_of(bad[i]), &v));
@@ -107,7 +108,8 @@ static void hash_is_xxh3(void **state)
     (void)state;
     char hex[33];
     pg_hash_hex(pg_hash("", 0), hex);
-    assert_string_equal(hex, "99aa06d3014798d86001c324468d497f"); /* published XXH3-128 of nothing */
+    assert_string_equal(hex,
+                        "99aa06d3014798d86001c324468d497f"); /* published XXH3-128 of nothing */
 }
 
 int main(void)

@@ -36,14 +36,16 @@ static const char kernels[] =
 static const struct {
     ptxgen_arch arch;
     const char *name;
-} archs[] = {{800, "sm_80"},    {900, "sm_90"},    {901, "sm_90a"},   {1000, "sm_100"}, {1001, "sm_100a"},
-             {1002, "sm_100f"}, {1031, "sm_103a"}, {1032, "sm_103f"}, {1200, "sm_120"}, {1201, "sm_120a"}};
+} archs[] = {{800, "sm_80"},    {900, "sm_90"},    {901, "sm_90a"},   {1000, "sm_100"},
+             {1001, "sm_100a"}, {1002, "sm_100f"}, {1031, "sm_103a"}, {1032, "sm_103f"},
+             {1200, "sm_120"},  {1201, "sm_120a"}};
 
 static void assemble_kernels(pg_toolkit *t, ptxgen_assembler kind, size_t arch, pg_assembly *out)
 {
     char text[4096];
     ptxgen_error err = {0};
-    snprintf(text, sizeof text, ".version 8.8\n.target %s\n.address_size 64\n%s", archs[arch].name, kernels);
+    snprintf(text, sizeof text, ".version 8.8\n.target %s\n.address_size 64\n%s", archs[arch].name,
+             kernels);
     const pg_assembly_request r = request_for(text, archs[arch].arch);
     assembly_init(out);
     if (pg_toolkit_assemble(t, kind, &r, out, &err) != PTXGEN_OK)
@@ -197,7 +199,8 @@ static void other_files_are_named(void **state)
     ptxgen_cubin_info info = {.size = sizeof info};
     ptxgen_error err;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(ptxgen_cubin_inspect(cases[i].bytes, cases[i].size, &info, &err), PTXGEN_EPARSE);
+        assert_int_equal(ptxgen_cubin_inspect(cases[i].bytes, cases[i].size, &info, &err),
+                         PTXGEN_EPARSE);
         assert_non_null(strstr(err.message, cases[i].says));
     }
     FILE *self = fopen("/proc/self/exe", "rb");

@@ -39,7 +39,7 @@ static void known_values(void **state)
     assert_true(pg_bf16_to_double(0x3f80) == 1 && pg_bf16_to_double(0x0001) == 0x1p-133);
     assert_int_equal(pg_f16_from_double(65519.99), 0x7bff);
     assert_int_equal(pg_f16_from_double(65520), 0x7c00);
-    assert_int_equal(pg_f16_from_double(0x1p-25), 0);      /* half of the least, ties to even */
+    assert_int_equal(pg_f16_from_double(0x1p-25), 0); /* half of the least, ties to even */
     assert_int_equal(pg_f16_from_double(0x1.8p-25), 1);
     assert_int_equal(pg_bf16_from_double(1 + 0x1p-8), 0x3f80); /* a tie */
     assert_int_equal(pg_bf16_from_double(1 + 0x1.0001p-8), 0x3f81);
@@ -53,7 +53,8 @@ static void halfway_points_go_to_even(void **state)
     (void)state;
     for (int f = 0; f < 2; f++) {
         for (uint16_t bits = 0; bits + 1 < formats[f].infinity; bits++) {
-            const double low = formats[f].decode(bits), high = formats[f].decode((uint16_t)(bits + 1));
+            const double low = formats[f].decode(bits),
+                         high = formats[f].decode((uint16_t)(bits + 1));
             const double middle = low + (high - low) / 2;
             assert_int_equal(formats[f].encode(middle), bits & 1 ? bits + 1 : bits);
             assert_int_equal(formats[f].encode(nextafter(middle, low)), bits);

@@ -7,13 +7,19 @@
 static void canonical_text_is_a_fixed_point(void **state)
 {
     (void)state;
-    const char *texts[] = {"", "n=512", "dtype=bf16 n=24 contig=no index=i32 oob=trap arch=sm_100a",
-                           "schedule=seed n=dynamic", "schedule=vector n=8", "tile=1024 schedule=bulk stages=3 warps=2 n=100"};
+    const char *texts[] = {"",
+                           "n=512",
+                           "dtype=bf16 n=24 contig=no index=i32 oob=trap arch=sm_100a",
+                           "schedule=seed n=dynamic",
+                           "schedule=vector n=8",
+                           "tile=1024 schedule=bulk stages=3 warps=2 n=100"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char once[512], twice[512];
         ptxgen_error err;
-        assert_int_equal(ptxgen_canonical("scatter_add", texts[i], once, sizeof once, &err), PTXGEN_OK);
-        assert_int_equal(ptxgen_canonical("scatter_add", once, twice, sizeof twice, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", texts[i], once, sizeof once, &err),
+                         PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", once, twice, sizeof twice, &err),
+                         PTXGEN_OK);
         assert_string_equal(once, twice);
         assert_null(strstr(once, "schedule=auto"));
     }
@@ -27,17 +33,20 @@ static void every_parameter_changes_the_text(void **state)
     const struct {
         const char *schedule, *change;
     } changes[] = {
-        {"bulk", "arch=sm_100"}, {"bulk", "dtype=f16"}, {"bulk", "n=504"},    {"bulk", "contig=no"},
-        {"bulk", "index=i32"},   {"bulk", "oob=trap"},  {"bulk", "tile=1024"}, {"bulk", "stages=3"},
-        {"bulk", "warps=2"},     {"bulk", "ctas=5"},    {"vector", "pieces=2"}, {"vector", "panel=512"},
+        {"bulk", "arch=sm_100"}, {"bulk", "dtype=f16"},  {"bulk", "n=504"},
+        {"bulk", "contig=no"},   {"bulk", "index=i32"},  {"bulk", "oob=trap"},
+        {"bulk", "tile=1024"},   {"bulk", "stages=3"},   {"bulk", "warps=2"},
+        {"bulk", "ctas=5"},      {"vector", "pieces=2"}, {"vector", "panel=512"},
     };
-    assert_int_equal(ptxgen_family_param_count(0), sizeof changes / sizeof *changes + 1 /* schedule */);
+    assert_int_equal(ptxgen_family_param_count(0),
+                     sizeof changes / sizeof *changes + 1 /* schedule */);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         char text[96];
         snprintf(text, sizeof text, "schedule=%s", changes[i].schedule);
         assert_int_equal(ptxgen_canonical("scatter_add", text, base, sizeof base, &err), PTXGEN_OK);
         snprintf(text, sizeof text, "schedule=%s %s", changes[i].schedule, changes[i].change);
-        assert_int_equal(ptxgen_canonical("scatter_add", text, other, sizeof other, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", text, other, sizeof other, &err),
+                         PTXGEN_OK);
         assert_string_not_equal(base, other);
     }
 }
@@ -48,12 +57,15 @@ static void settings_of_other_schedules_are_dropped(void **state)
     (void)state;
     char base[512], other[512];
     ptxgen_error err;
-    const char *pairs[][2] = {{"schedule=seed", "schedule=seed tile=512 warps=3 ctas=2 pieces=8 panel=64"},
-                              {"schedule=bulk", "schedule=bulk pieces=8 panel=64"},
-                              {"schedule=vector", "schedule=auto tile=512 stages=7"}};
+    const char *pairs[][2] = {
+        {"schedule=seed", "schedule=seed tile=512 warps=3 ctas=2 pieces=8 panel=64"},
+        {"schedule=bulk", "schedule=bulk pieces=8 panel=64"},
+        {"schedule=vector", "schedule=auto tile=512 stages=7"}};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][0], base, sizeof base, &err), PTXGEN_OK);
-        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][1], other, sizeof other, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][0], base, sizeof base, &err),
+                         PTXGEN_OK);
+        assert_int_equal(ptxgen_canonical("scatter_add", pairs[i][1], other, sizeof other, &err),
+                         PTXGEN_OK);
         assert_string_equal(base, other);
     }
 }

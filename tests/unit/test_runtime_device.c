@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "runtime/arch_match.h"
 
-
 static const pg_log silent;
 
 static pg_image image_for(ptxgen_arch arch)
@@ -45,8 +44,9 @@ static void missing_driver_is_named_with_the_remedy(void **state)
     (void)state;
     pg_device *device;
     ptxgen_error err = {0};
-    assert_int_equal(pg_cuda_device_open(&pg_alloc_libc, &silent, "/nowhere/libcuda.so.1", &device, &err),
-                     PTXGEN_EMISSING);
+    assert_int_equal(
+        pg_cuda_device_open(&pg_alloc_libc, &silent, "/nowhere/libcuda.so.1", &device, &err),
+        PTXGEN_EMISSING);
     assert_null(device);
     assert_says(&err, "/nowhere/libcuda.so.1");
     assert_says(&err, "install the NVIDIA driver");
@@ -89,7 +89,8 @@ static void start_errors_have_number_name_and_remedy(void **state)
         assert_int_equal(pg_cuda_device_open(&pg_alloc_libc, &silent, STUB_PATH, &device, &err),
                          cases[i].status);
         assert_int_equal(err.driver_error, cases[i].code);
-        snprintf(number, sizeof number, "error %d, CUDA_ERROR_STUB_%d", cases[i].code, cases[i].code);
+        snprintf(number, sizeof number, "error %d, CUDA_ERROR_STUB_%d", cases[i].code,
+                 cases[i].code);
         assert_says(&err, number);
         assert_says(&err, cases[i].remedy);
     }
@@ -297,7 +298,7 @@ static void re_created_context_is_resolved_again(void **state)
     assert_true(device->ops->ready(device, loaded));
     assert_int_equal(s->resolves, 2);
     assert_int_equal(s->function_loads, 2);
-    assert_int_equal(s->loads, 1); /* the library serves all contexts */
+    assert_int_equal(s->loads, 1);       /* the library serves all contexts */
     assert_int_equal(s->live_memory, 2); /* each context its own record */
     device->ops->unload(device, loaded);
     device->ops->destroy(device);
@@ -350,7 +351,8 @@ static void launch_passes_every_argument(void **state)
     assert_ptr_equal(s->last.stream, (void *)0x51);
     assert_int_equal(s->last.values[0], 0xabcd0123);
     assert_int_equal(s->last.values[1], 0x55667788);
-    assert_int_equal(s->last.values[2], 512); /* the stub writes dims[0] into a 64-byte aligned map */
+    assert_int_equal(s->last.values[2],
+                     512); /* the stub writes dims[0] into a 64-byte aligned map */
     pg_bad_index *record = (pg_bad_index *)(uintptr_t)atomic_load(
         &atomic_load(&((pg_cuda *)device)->contexts.first)->record);
     assert_int_equal(s->last.values[3], (uint32_t)(uintptr_t)record);
@@ -376,8 +378,8 @@ static void bad_tensor_specs_are_refused_with_the_limit(void **state)
     struct {
         pg_tensor_spec spec;
         const char *says;
-    } cases[] = {{good, "rank 6"},     {good, "16-byte aligned"}, {good, "dimension 1 is 0"},
-                 {good, "1 to 256"},   {good, "408 bytes"},       {good, "12 bytes"},
+    } cases[] = {{good, "rank 6"},      {good, "16-byte aligned"}, {good, "dimension 1 is 0"},
+                 {good, "1 to 256"},    {good, "408 bytes"},       {good, "12 bytes"},
                  {good, "swizzle's 32"}};
     cases[0].spec.rank = 6;
     cases[1].spec.address = (void *)0x1008;
@@ -447,7 +449,8 @@ static void old_drivers_load_a_module_in_each_context(void **state)
     ptxgen_error err = {0};
     stub *s = stub_open();
     s->version = 11040;
-    assert_int_equal(pg_cuda_device_open(&pg_alloc_libc, &silent, STUB_PATH, &device, &err), PTXGEN_OK);
+    assert_int_equal(pg_cuda_device_open(&pg_alloc_libc, &silent, STUB_PATH, &device, &err),
+                     PTXGEN_OK);
     pg_loaded *loaded = load(device);
     pg_launch l = small_launch();
     assert_int_equal(device->ops->launch(device, loaded, &l, NULL, &err), PTXGEN_OK);

@@ -194,9 +194,11 @@ static void *race(void *p)
         pg_loaded *own;
         /* Now and then no context is current, and the primary one is used. */
         stub_make_current(i % 3 == 2 ? NULL : r->contexts[i % 3]);
-        r->failures += r->device->ops->launch(r->device, r->shared, &plain, NULL, NULL) != PTXGEN_OK;
+        r->failures +=
+            r->device->ops->launch(r->device, r->shared, &plain, NULL, NULL) != PTXGEN_OK;
         r->failures += !r->device->ops->ready(r->device, r->shared);
-        r->failures += r->device->ops->info(r->device, &info, NULL) != PTXGEN_OK || info->arch != 901;
+        r->failures +=
+            r->device->ops->info(r->device, &info, NULL) != PTXGEN_OK || info->arch != 901;
         if (i % 20 == 0 && r->device->ops->load(r->device, &image, &own, NULL) == PTXGEN_OK)
             r->device->ops->unload(r->device, own);
     }

@@ -40,16 +40,16 @@ static void grid_fills_the_machine(void **state)
     const struct {
         int64_t m, d, chunk, sm, x, y, per_cta;
     } cases[] = {
-        {1048576, 128, 128, 132, 8448, 1, 1},     /* many rows: clamp at 64 per SM */
-        {5000, 512, 128, 132, 5000, 1, 4},        /* between 32 and 64 per SM: a CTA per row */
-        {4224, 512, 128, 132, 4224, 1, 4},        /* exactly 32 per SM */
-        {4223, 512, 128, 132, 4223, 1, 4},        /* below, but one slice is wanted */
-        {100, 640000, 128, 132, 100, 42, 120},    /* 5000 chunks, 42 wanted: 120 per CTA */
-        {100, 640000, 128, 148, 100, 47, 107},    /* 4736 / 100 = 47 wanted: ceil(5000 / 47) = 107 */
-        {1, 100, 128, 132, 1, 1, 1},              /* one chunk cannot be split */
-        {1, 1280, 128, 132, 1, 10, 1},            /* more slices wanted than chunks */
+        {1048576, 128, 128, 132, 8448, 1, 1},  /* many rows: clamp at 64 per SM */
+        {5000, 512, 128, 132, 5000, 1, 4},     /* between 32 and 64 per SM: a CTA per row */
+        {4224, 512, 128, 132, 4224, 1, 4},     /* exactly 32 per SM */
+        {4223, 512, 128, 132, 4223, 1, 4},     /* below, but one slice is wanted */
+        {100, 640000, 128, 132, 100, 42, 120}, /* 5000 chunks, 42 wanted: 120 per CTA */
+        {100, 640000, 128, 148, 100, 47, 107}, /* 4736 / 100 = 47 wanted: ceil(5000 / 47) = 107 */
+        {1, 100, 128, 132, 1, 1, 1},           /* one chunk cannot be split */
+        {1, 1280, 128, 132, 1, 10, 1},         /* more slices wanted than chunks */
         {3000, 1280, 128, 132, 3000, 1, 10},
-        {1500, 384, 128, 132, 1500, 2, 2},        /* 3 chunks in 2 slices */
+        {1500, 384, 128, 132, 1500, 2, 2}, /* 3 chunks in 2 slices */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const ptxgen_grid g = ptxgen_plan_grid(cases[i].m, cases[i].d, cases[i].chunk, cases[i].sm);

@@ -13,14 +13,16 @@
 #define PG_DRIVER_FUNCTION(name, symbol, since, parameters) EXPORT int symbol parameters;
 #include "runtime/driver.def"
 #undef PG_DRIVER_FUNCTION
-EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status);
+EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
+                               int *status);
 EXPORT stub *stub_get(void);
 EXPORT void stub_reset(void);
 EXPORT void stub_set_current(stub_context *);
 EXPORT stub_context *stub_get_current(void);
 
 static stub s;
-static void *memory[1024]; /* what is allocated; a context that dies takes its memory along unseen */
+static void
+    *memory[1024]; /* what is allocated; a context that dies takes its memory along unseen */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local stub_context *current[16];
 static _Thread_local int depth;
@@ -60,7 +62,8 @@ static int enter(const char *name)
 {
     pthread_mutex_lock(&lock);
     s.calls++;
-    bool fail = (s.fail_at && s.calls == s.fail_at) || (s.fail_name && strcmp(s.fail_name, name) == 0);
+    bool fail =
+        (s.fail_at && s.calls == s.fail_at) || (s.fail_name && strcmp(s.fail_name, name) == 0);
     return fail ? s.fail_code : 0;
 }
 
@@ -257,8 +260,9 @@ int cuMemcpyDtoHAsync_v2(void *to, pg_cu_pointer from, size_t bytes, ptxgen_stre
     CALL(cuMemcpyDtoHAsync, memcpy(to, (void *)(uintptr_t)from, bytes));
 }
 
-int cuLibraryLoadData(pg_cu_library *library, const void *image, const int *jit_options, void **jit_values,
-                      unsigned jit_count, const int *options, void **values, unsigned count)
+int cuLibraryLoadData(pg_cu_library *library, const void *image, const int *jit_options,
+                      void **jit_values, unsigned jit_count, const int *options, void **values,
+                      unsigned count)
 {
     (void)image;
     (void)jit_options;
@@ -382,8 +386,9 @@ int cuLaunchKernelEx(const pg_cu_launch *c, pg_cu_function function, void **argu
 }
 
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
-                           const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                           int interleave, int swizzle, int l2_promotion, int oob_fill)
+                           const uint64_t *strides, const uint32_t *box,
+                           const uint32_t *element_strides, int interleave, int swizzle,
+                           int l2_promotion, int oob_fill)
 {
     (void)type;
     (void)rank;
@@ -403,7 +408,8 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, co
     });
 }
 
-static void write_log(int option, const char *text, unsigned count, const int *options, void **values)
+static void write_log(int option, const char *text, unsigned count, const int *options,
+                      void **values)
 {
     for (unsigned i = 0; i < count && text; i++)
         if (options[i] == option)

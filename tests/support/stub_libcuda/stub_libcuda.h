@@ -19,19 +19,21 @@ typedef struct stub_context {
 typedef struct stub_launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     void *stream, *function;
-    uint32_t values[STUB_MAX_ARGS]; /* the first four bytes of the first `argument_count` arguments */
+    uint32_t
+        values[STUB_MAX_ARGS]; /* the first four bytes of the first `argument_count` arguments */
 } stub_launch;
 
 typedef struct stub {
     /* set by the test */
     int version, devices, cc_major, cc_minor;
     int fail_code, fail_at; /* the fail_at-th call from now fails (counted in `calls`); 0: none */
-    const char *fail_name;   /* the call of this name fails, or NULL */
+    const char *fail_name;  /* the call of this name fails, or NULL */
     int capture_status, capture_result; /* what cuStreamIsCapturing answers */
-    int argument_count; /* how many arguments to look at in a launch */
-    const void *cubin; /* what cuLinkComplete gives */
+    int argument_count;                 /* how many arguments to look at in a launch */
+    const void *cubin;                  /* what cuLinkComplete gives */
     size_t cubin_size;
-    const char *info_log, *error_log; /* what a link writes; an error log makes cuLinkAddData fail with 218 */
+    const char *info_log,
+        *error_log; /* what a link writes; an error log makes cuLinkAddData fail with 218 */
     /* filled by the stub */
     int calls;
     int retains, releases, pushes, pops, loads, module_loads, resolves, launches, function_loads;
@@ -45,9 +47,9 @@ typedef struct stub {
 } stub;
 
 /* Functions of the library for the test, by dlsym: */
-typedef stub *stub_get_fn(void);                    /* "stub_get" */
-typedef void stub_reset_fn(void);                   /* "stub_reset": a 13.0 driver with one sm_90 device */
-typedef void stub_set_current_fn(stub_context *);   /* "stub_set_current": of the calling thread */
-typedef stub_context *stub_get_current_fn(void);    /* "stub_get_current" */
+typedef stub *stub_get_fn(void);  /* "stub_get" */
+typedef void stub_reset_fn(void); /* "stub_reset": a 13.0 driver with one sm_90 device */
+typedef void stub_set_current_fn(stub_context *); /* "stub_set_current": of the calling thread */
+typedef stub_context *stub_get_current_fn(void);  /* "stub_get_current" */
 
 #endif
