@@ -137,7 +137,8 @@ PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *
 /* What cuTensorMapEncodeTiled takes, with the driver's numbers. The result works on the emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
-    int data_type; /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16 */
+    /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16 */
+    int data_type;
     uint32_t rank; /* 1..5 */
     void *address;
     uint64_t dims[5];            /* elements, innermost first */

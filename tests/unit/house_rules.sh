@@ -18,8 +18,8 @@ for line in $(wc -l $sources | awk '$2 != "total" && $1 > 800 { print $2 ":" $1 
 done
 lines=$(wc -l <tools/ptxt.c)
 [ "$lines" -le 250 ] || complain "tools/ptxt.c has $lines lines; the template language stays small: 250"
-for line in $(awk 'length > 130 { print FILENAME ":" FNR }' $(echo "$sources" | grep -E '\.(c|h|ptxc)$')); do
-    complain "$line is longer than 130 columns"
+for line in $(awk 'length > 120 { print FILENAME ":" FNR }' $(echo "$sources" | grep -E '\.(c|h|ptxc)$')); do
+    complain "$line is longer than 120 columns"
 done
 
 # Each C file begins with a comment that says what it is, or with its header, which says it.
