@@ -197,6 +197,41 @@ static void check_barrier_memory(const pg_touch *t)
                             "used otherwise");
 }
 
+static bool holds_barrier(const pg_cta *cta, uint64_t offset, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < cta->mbarrier_count; i++)
+        if (cta->mbarriers[i].valid && cta->mbarriers[i].offset - offset < bytes)
+            return true;
+    return false;
+}
+
+/* All lanes side by side from a block's start, plainly, in memory that needs no look of its own. */
+static bool is_row(pg_touch *t, const pg_checked_access *access)
+{
+    const uint64_t *a = access->address;
+    uint64_t differs = 0;
+    if (access->lanes != PG_ALL_LANES || t->bytes < PG_GRANULE || a[0] % PG_BLOCK || t->strong ||
+        t->op->flags & PG_ACCESS_FRAME || t->warp->launch->checker->has_dependent)
+        return false;
+    for (uint64_t l = 0; l < PG_LANES; l++)
+        differs |= a[l] ^ (a[0] + l * t->bytes);
+    if (differs)
+        return false;
+    pg_space space = (pg_space)t->op->space;
+    t->address = a[0];
+    if (space == PG_MEM_GENERIC)
+        space = pg_generic_space(a[0], &t->address);
+    if (space == PG_MEM_GLOBAL) {
+        t->cta = NULL;
+        return true;
+    }
+    if (space != PG_MEM_SHARED && space != PG_MEM_CLUSTER)
+        return false;
+    t->cta = &t->warp->cta->cluster->ctas[t->address >> PG_SHARED_RANK_SHIFT & 0xff];
+    t->address = PG_SHARED_OFFSET(t->address);
+    return !holds_barrier(t->cta, t->address, (uint64_t)PG_LANES * t->bytes);
+}
+
 static void check_lane(pg_touch *t, uint64_t address)
 {
     pg_space space = (pg_space)t->op->space;
@@ -227,10 +262,15 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
     t.write = (access->kind & PG_ACCESS_WRITE) != 0;
     t.reads = (access->kind & PG_ACCESS_READ) != 0;
     t.strong = (op->flags & PG_ACCESS_STRONG) != 0;
-    for (uint32_t left = access->lanes; left; left &= left - 1) {
+    pg_touch row = t;
+    const bool whole = is_row(&row, access);
+    const uint32_t lanes = whole ? pg_shadow_touch_row(&row) : access->lanes;
+    for (uint32_t left = lanes; left; left &= left - 1) {
         t.lane = (uint32_t)__builtin_ctz(left);
         check_lane(&t, access->address[t.lane]);
     }
+    if (whole && lanes && t.write)
+        pg_shadow_join_row(&row);
 }
 
 /* ---- fences ---- */

@@ -90,12 +90,21 @@ void pg_shadow_free(pg_checker *k)
         pg_free(alloc, k->pages, k->page_slots * sizeof *k->pages);
 }
 
-static inline pg_shadow_block *block_at(const pg_touch *t, uint64_t address)
+pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address)
 {
     if (t->cta)
         return &pg_cta_check_of(t->cta)->shared[address / PG_BLOCK];
     pg_shadow_block *page = global_page(t->warp->launch->checker, address);
     return page ? &page[address % PG_SHADOW_PAGE / PG_BLOCK] : NULL;
+}
+
+/* The striped record as it is for a granule of the lane. */
+static inline void unstripe(pg_record *r, uint32_t lane)
+{
+    if (!r->lanes || !(r->flags & PG_RECORD_STRIPED))
+        return;
+    r->lanes = 1u << lane;
+    r->flags &= (uint8_t)~PG_RECORD_STRIPED;
 }
 
 /* Gives every granule of the block an entry of its own. */
@@ -107,8 +116,14 @@ static inline bool split_block(pg_grid_run *launch, pg_shadow_block *b)
         b->parts = shadow_memory(launch, PARTS_BYTES);
     if (!b->parts)
         return false;
-    for (int i = 0; i < PG_BLOCK_PARTS; i++)
-        b->parts[i] = b->whole;
+    for (uint32_t i = 0; i < PG_BLOCK_PARTS; i++) {
+        pg_granule *g = &b->parts[i];
+        const uint32_t lane = b->first_lane + (i >> b->lane_shift);
+        *g = b->whole;
+        unstripe(&g->write, lane);
+        for (int r = 0; r < PG_SHADOW_READS; r++)
+            unstripe(&g->reads[r], lane);
+    }
     b->split = true;
     return true;
 }
@@ -324,54 +339,6 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
     remember_write(t, g, bytes);
 }
 
-/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole block counts once
- * when it is not split; a write to all of it makes it whole again. */
-static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
-{
-    const uint64_t end = t->address + t->bytes;
-    pg_touch part = *t;
-    for (uint64_t at = t->address; at < end;) {
-        pg_shadow_block *b = block_at(t, at);
-        const uint64_t block_end = (at / PG_BLOCK + 1) * PG_BLOCK;
-        const bool all = at % PG_BLOCK == 0 && end >= block_end;
-        if (!b)
-            return;
-        part.address = at;
-        if (all && !b->split) {
-            f(&part, &b->whole, 15);
-            at = block_end;
-            continue;
-        }
-        if (!split_block(t->warp->launch, b))
-            return;
-        while (at < end && at < block_end) {
-            const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
-            const uint32_t n = (uint32_t)((next < end ? next : end) - at);
-            part.address = at;
-            f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
-              (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
-            at += n;
-        }
-        if (all && t->write) {
-            b->whole = b->parts[0];
-            b->split = false;
-        }
-    }
-}
-
-void pg_shadow_touch(const pg_touch *t)
-{
-    const uint32_t first = (uint32_t)(t->address % PG_GRANULE);
-    if (first + t->bytes <= PG_GRANULE) { /* one granule, the common case */
-        pg_shadow_block *b = block_at(t, t->address);
-        if (b && split_block(t->warp->launch, b))
-            touch_granule(t, &b->parts[t->address % PG_BLOCK / PG_GRANULE],
-                          (uint8_t)(((1u << t->bytes) - 1) << first));
-        return;
-    }
-    each_entry(t, touch_granule);
-}
-
 static void settle_record(const pg_touch *t, pg_record *r)
 {
     if (r->base == t->agent && (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)) &&
@@ -386,6 +353,54 @@ static void settle_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
         settle_record(t, &g->write);
     for (int i = 0; !t->write && i < PG_SHADOW_READS; i++)
         settle_record(t, &g->reads[i]);
+}
+
+/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole block counts once
+ * when it is not split; a write to all of it makes it whole again. */
+static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
+{
+    const uint64_t end = t->address + t->bytes;
+    pg_touch part = *t;
+    for (uint64_t at = t->address; at < end;) {
+        pg_shadow_block *b = pg_shadow_block_at(t, at);
+        const uint64_t block_end = (at / PG_BLOCK + 1) * PG_BLOCK;
+        const bool all = at % PG_BLOCK == 0 && end >= block_end;
+        if (!b)
+            return;
+        part.address = at;
+        if (all && !b->split && (f == settle_granule || !pg_granule_is_striped(&b->whole))) {
+            f(&part, &b->whole, 15);
+            at = block_end;
+            continue;
+        }
+        if (!split_block(t->warp->launch, b))
+            return;
+        while (at < end && at < block_end) {
+            const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
+            const uint32_t n = (uint32_t)((next < end ? next : end) - at);
+            part.address = at;
+            f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
+              (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
+            at += n;
+        }
+        if (all && t->write && f == touch_granule) {
+            b->whole = b->parts[0];
+            b->split = false;
+        }
+    }
+}
+
+void pg_shadow_touch(const pg_touch *t)
+{
+    const uint32_t first = (uint32_t)(t->address % PG_GRANULE);
+    if (first + t->bytes <= PG_GRANULE) { /* one granule, the common case */
+        pg_shadow_block *b = pg_shadow_block_at(t, t->address);
+        if (b && split_block(t->warp->launch, b))
+            touch_granule(t, &b->parts[t->address % PG_BLOCK / PG_GRANULE],
+                          (uint8_t)(((1u << t->bytes) - 1) << first));
+        return;
+    }
+    each_entry(t, touch_granule);
 }
 
 void pg_shadow_settle(const pg_touch *t)

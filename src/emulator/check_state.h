@@ -19,7 +19,7 @@ enum {
     PG_GRANULE = 4, /* bytes that share one shadow entry */
     PG_SHADOW_READS = 3,
     PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
-    PG_BLOCK = 256,          /* bytes */
+    PG_BLOCK = 128,          /* bytes: what a warp touches when each lane touches 4 */
     PG_BLOCK_PARTS = PG_BLOCK / PG_GRANULE,
     PG_SHADOW_PAGE = 4096 /* bytes of global memory per page of shadow */
 };
@@ -61,8 +61,14 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (check_shadow.c) ---- */
 
-/* DETACHED: cp.async, st.async and red.async, in the generic proxy but with their own completion. */
-enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4 };
+/* DETACHED: cp.async, st.async and red.async, in the generic proxy but with their own completion.
+ * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
+enum {
+    PG_RECORD_ASYNC = 1,
+    PG_RECORD_STRONG = 2,
+    PG_RECORD_DETACHED = 4,
+    PG_RECORD_STRIPED = 8
+};
 
 typedef struct pg_record {
     uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
@@ -80,12 +86,13 @@ typedef struct pg_granule {
     uint8_t written; /* bytes that something has written */
 } pg_granule;
 
-/* Copies touch whole blocks: one entry stands for all granules of a block until an access is smaller. */
+/* Copies touch whole blocks, and so do warps whose lanes are side by side: one entry stands for all granules
+ * of a block until an access is otherwise. */
 typedef struct pg_shadow_block {
     pg_granule whole;
-    pg_granule
-        *parts; /* PG_BLOCK / PG_GRANULE, NULL until the first small access; valid while split */
+    pg_granule *parts; /* PG_BLOCK_PARTS, NULL until the first other access; valid while split */
     bool split;
+    uint8_t first_lane, lane_shift; /* of striped records: granule i is of first_lane + (i >> lane_shift) */
 } pg_shadow_block;
 
 /* ---- synchronising objects ---- */
@@ -203,12 +210,23 @@ static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
                       .pc = pg_pc_of(w, op)};
 }
 void pg_shadow_touch(const pg_touch *t);
+/* The shadow of an address; NULL: no memory for it, the access goes unchecked. */
+pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address);
 /* Sets the clock of the records that an operation left in flight. */
 void pg_shadow_settle(const pg_touch *t);
 /* Bytes of a CTA's shared memory become written by nobody in particular (a new mbarrier). */
 void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
 void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
+
+/* ---- check_row.c ---- */
+/* Some record of a block's one entry is striped. */
+bool pg_granule_is_striped(const pg_granule *g);
+/* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the first address is a
+ * multiple of PG_BLOCK). The lanes that are left to touch one by one. */
+uint32_t pg_shadow_touch_row(const pg_touch *t);
+/* After a write by a whole warp, lane by lane: one entry per block again. */
+void pg_shadow_join_row(const pg_touch *t);
 
 /* ---- check_report.c ---- */
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,

@@ -38,6 +38,25 @@ static const char memory_ptx[] =
     "    st.shared.u32 [%r2], %r6;\n    xor.b32 %r7, %r6, %r4;\n    st.global.u32 [%d1], %r7;\n"
     "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n    ret;\n}\n";
 
+/* A tile of 32 columns: a row of it, a column of it (32 words apart), one word for all lanes, halves. */
+static const char mixed_ptx[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
+    "    .reg .b16 %h<4>;\n    .reg .b32 %r<16>;\n    .reg .b64 %d<4>;\n    .reg .pred %p;\n"
+    "    .shared .align 128 .b8 tile[4096];\n"
+    "    ld.param.u64 %d1, [out];\n    ld.param.u32 %r0, [n];\n    mov.u32 %r1, %tid.x;\n"
+    "    mul.wide.u32 %d2, %r1, 2;\n    add.u64 %d1, %d1, %d2;\n    mov.u32 %r2, tile;\n"
+    "    shl.b32 %r3, %r1, 2;\n    add.u32 %r3, %r3, %r2;\n    and.b32 %r4, %r1, 31;\n"
+    "    shl.b32 %r4, %r4, 7;\n    shr.u32 %r5, %r1, 5;\n    shl.b32 %r5, %r5, 2;\n"
+    "    add.u32 %r4, %r4, %r5;\n    add.u32 %r4, %r4, %r2;\n    add.u32 %r5, %r5, %r2;\n"
+    "LOOP:\n"
+    "    st.shared.u32 [%r3], %r0;\n    bar.sync 0;\n"
+    "    ld.shared.u32 %r6, [%r4];\n    ld.shared.u32 %r7, [%r5];\n    add.u32 %r8, %r6, %r7;\n"
+    "    ld.shared.u32 %r9, [%r3];\n    ld.shared.u32 %r10, [%r5+128];\n    ld.global.u16 %h1, [%d1];\n"
+    "    add.u32 %r8, %r8, %r9;\n    add.u32 %r8, %r8, %r10;\n    cvt.u16.u32 %h2, %r8;\n"
+    "    add.u16 %h3, %h1, %h2;\n    st.global.u16 [%d1], %h3;\n    bar.sync 0;\n"
+    "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n    ret;\n}\n";
+
 static const char scatter_ptx[] =
     ".version 8.0\n.target sm_90a\n.address_size 64\n"
     ".visible .entry kernel(.param .u64 out, .param .u64 src, .param .u64 index, .param .u32 "
@@ -167,7 +186,7 @@ int main(int argc, char **argv)
     uint64_t *index = malloc(ROWS * sizeof *index);
     enum { MMAS = 400 };
     char mma[8192];
-    uint32_t mmas = MMAS, loops = 20000, few = 40000, rows = ROWS;
+    uint32_t mmas = MMAS, loops = 20000, few = 40000, fewer = 2000, rows = ROWS;
     memset(out, 0, (size_t)OUT_ROWS * ROW);
     memset(src, 0, (size_t)ROWS * ROW);
     for (uint32_t i = 0; i < ROWS; i++)
@@ -191,6 +210,15 @@ int main(int argc, char **argv)
          1,
          256,
          {(void *)&out, &few},
+         2,
+         0,
+         false},
+        {"loads and stores, other patterns",
+         mixed_ptx,
+         "G thread instructions/s",
+         1,
+         1024,
+         {(void *)&out, &fewer},
          2,
          0,
          false},
@@ -222,11 +250,11 @@ int main(int argc, char **argv)
          2.0 * 64 * 256 * 16 * MMAS,
          true},
     };
-    printf("%-30s %12s %12s %10s\n", "", "fast", "checked", "slowdown");
+    printf("%-32s %12s %12s %10s\n", "", "fast", "checked", "slowdown");
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         const double fast = measure(&jobs[i], buffers, 3, false) / 1e9;
         const double checked = measure(&jobs[i], buffers, 3, true) / 1e9;
-        printf("%-30s %12.3f %12.3f %10.1f  %s\n", jobs[i].name, fast, checked, fast / checked,
+        printf("%-32s %12.3f %12.3f %10.1f  %s\n", jobs[i].name, fast, checked, fast / checked,
                jobs[i].unit);
         if (csv)
             fprintf(csv, "%s,%g,%g\n", jobs[i].name, fast, checked);
