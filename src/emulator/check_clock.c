@@ -6,13 +6,21 @@ static size_t vector_bytes(const pg_cluster *c)
     return sizeof(pg_vector) + ((pg_cluster_check *)c->check)->agents * sizeof(uint32_t);
 }
 
+static uint64_t new_id(pg_cluster *c)
+{
+    return ++((pg_cluster_check *)c->check)->vector_ids;
+}
+
 static pg_vector *new_vector(pg_cluster *c, const pg_vector *copy)
 {
     pg_vector *v = pg_alloc_zero(c->launch->alloc, vector_bytes(c));
     if (!v)
         return NULL; /* knowledge is lost: reports may follow, the launch goes on */
-    if (copy)
+    if (copy) {
         memcpy(v, copy, vector_bytes(c));
+        v->above = copy->id;
+    }
+    v->id = new_id(c);
     v->references = 1;
     return v;
 }
@@ -30,9 +38,13 @@ static pg_vector *share(pg_vector *v)
     return v;
 }
 
-/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. */
+/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. 3 may be told as 1 or 2. */
 static int compare(const pg_cluster *c, const pg_vector *a, const pg_vector *b)
 {
+    if (a->above == b->id)
+        return 1;
+    if (b->above == a->id)
+        return 2;
     const uint32_t n = ((pg_cluster_check *)c->check)->agents;
     uint32_t less = 0, more = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -61,6 +73,7 @@ static void join_vector(pg_cluster *c, pg_vector **to, pg_vector *from)
     for (uint32_t i = 0; i < n; i++)
         if (both->clock[i] < from->clock[i])
             both->clock[i] = from->clock[i];
+    both->id = new_id(c);
     drop(c, *to);
     *to = both;
 }
@@ -78,18 +91,25 @@ void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k)
     *k = (pg_knowledge){NULL, NULL};
 }
 
-void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock)
+/* The vector with no other holder, to be raised; NULL: out of memory. */
+static pg_vector *own_vector(pg_cluster *c, pg_vector **v)
 {
-    if (pg_vector_at(*v, agent) >= clock)
-        return;
     if (!*v || (*v)->references > 1) {
         pg_vector *own = new_vector(c, *v);
         if (!own)
-            return;
+            return NULL;
         drop(c, *v);
         *v = own;
     }
-    (*v)->clock[agent] = clock;
+    (*v)->id = new_id(c);
+    return *v;
+}
+
+void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock)
+{
+    pg_vector *own = pg_vector_at(*v, agent) < clock ? own_vector(c, v) : NULL;
+    if (own)
+        own->clock[agent] = clock;
 }
 
 void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
@@ -105,8 +125,9 @@ void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
             pg_knowledge_join(c, to, mine);
         last = mine;
     }
-    for (uint32_t left = lanes; left; left &= left - 1)
-        pg_knowledge_raise(c, &to->seen, (uint16_t)(base + __builtin_ctz(left)), k->now);
+    pg_vector *own = lanes ? own_vector(c, &to->seen) : NULL;
+    for (uint32_t left = own ? lanes : 0; left; left &= left - 1)
+        own->clock[base + __builtin_ctz(left)] = k->now; /* nobody has seen a later one */
     k->now++;
 }
 

@@ -48,11 +48,9 @@ static void *shadow_memory(pg_grid_run *launch, size_t bytes)
     return p;
 }
 
-static pg_shadow_block *global_page(pg_checker *k, uint64_t address)
+pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address)
 {
     const uint64_t page = address / PG_SHADOW_PAGE + 1;
-    if (k->last.page == page)
-        return k->last.blocks;
     if (2 * (k->page_count + 1) > k->page_slots && !grow_pages(k))
         return NULL;
     pg_shadow_page *p = &k->pages[page_slot(k, page)];
@@ -88,14 +86,6 @@ void pg_shadow_free(pg_checker *k)
     }
     if (k->pages)
         pg_free(alloc, k->pages, k->page_slots * sizeof *k->pages);
-}
-
-pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address)
-{
-    if (t->cta)
-        return &pg_cta_check_of(t->cta)->shared[address / PG_BLOCK];
-    pg_shadow_block *page = global_page(t->warp->launch->checker, address);
-    return page ? &page[address % PG_SHADOW_PAGE / PG_BLOCK] : NULL;
 }
 
 /* The striped record as it is for a granule of the lane. */
@@ -143,16 +133,19 @@ void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes)
 static bool has_seen(const pg_touch *t, const pg_record *r, const pg_vector *v, bool own_too)
 {
     const uint16_t own = (uint16_t)(t->base + t->lane);
-    if (own_too && r->lanes == 1u << t->lane && r->base == (own & ~31u))
-        return true;
     for (uint32_t left = r->lanes; left; left &= left - 1) {
         const uint16_t agent = (uint16_t)(r->base + __builtin_ctz(left));
-        if (own_too && agent == own)
-            continue;
-        if (pg_vector_at(v, agent) < r->clock)
+        if (!(own_too && agent == own) && pg_vector_at(v, agent) < r->clock)
             return false;
     }
     return true;
+}
+
+/* A plain access of the lane may follow what is recorded, without a word. */
+static inline bool may_follow(const pg_touch *t, const pg_record *r)
+{
+    return !r->lanes ||
+           (r->cluster == t->cluster && has_seen(t, r, t->check->lane[t->lane].seen, true));
 }
 
 /* Orders that the checker does not follow: between clusters that synchronise through global memory. */
@@ -236,21 +229,25 @@ static inline pg_record new_record(const pg_touch *t, uint8_t bytes)
                                           (t->detached ? PG_RECORD_DETACHED : 0))};
 }
 
+static inline bool is_same_access(const pg_record *a, const pg_record *b)
+{
+    return a->base == b->base && a->clock == b->clock && a->op == b->op &&
+           a->cluster == b->cluster && a->flags == b->flags &&
+           a->bytes == b->bytes; /* else each lane would seem to have read the other's */
+}
+
 /* Keeps the read: with its equals, in a free place, or over one that it makes superfluous. */
 static void remember_read(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
     const pg_record record = new_record(t, bytes);
-    const pg_vector *seen = t->check->lane[t->lane].seen;
     int place = -1;
     for (int i = 0; i < PG_SHADOW_READS; i++) {
         pg_record *r = &g->reads[i];
-        if (r->lanes && r->base == record.base && r->clock == record.clock &&
-            r->cluster == record.cluster && r->flags == record.flags && r->op == record.op &&
-            r->bytes == bytes) { /* else each lane would seem to have read the other's bytes */
+        if (r->lanes && is_same_access(r, &record)) {
             r->lanes |= record.lanes;
             return;
         }
-        if (!r->lanes || (place < 0 && !(r->bytes & ~bytes) && has_seen(t, r, seen, true)))
+        if (place < 0 && (!r->lanes || (!(r->bytes & ~bytes) && may_follow(t, r))))
             place = i;
     }
     g->reads[place >= 0 ? place : (int)(record.clock % PG_SHADOW_READS)] = record;
@@ -263,14 +260,6 @@ static void remember_write(const pg_touch *t, pg_granule *g, uint8_t bytes)
     for (int i = 0; i < PG_SHADOW_READS; i++)
         if (!(g->reads[i].bytes & ~bytes))
             g->reads[i].lanes = 0;
-}
-
-/* A record of this lane's own accesses, or none. */
-static inline bool is_own(const pg_touch *t, const pg_record *r)
-{
-    return !r->lanes ||
-           (r->lanes == 1u << t->lane && r->base == t->base && r->cluster == t->cluster &&
-            !(r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)));
 }
 
 /* The access reads bytes that nothing has written, of memory that begins without a value. */
@@ -291,36 +280,9 @@ static inline bool reads_nothing(const pg_touch *t, const pg_granule *g, uint8_t
     return false;
 }
 
-/* Memory that only this lane has touched: nothing to judge, only to remember. */
-static inline bool touch_own(const pg_touch *t, pg_granule *g, uint8_t bytes)
-{
-    pg_record *const r = g->reads;
-    if (t->async || t->detached || !is_own(t, &g->write) || !is_own(t, &r[0]) || r[1].lanes ||
-        r[2].lanes)
-        return false;
-    pg_record *to = t->write ? &g->write : &r[0];
-    if ((to->lanes && (to->bytes & ~bytes)) || (t->write && r[0].lanes && (r[0].bytes & ~bytes)) ||
-        reads_nothing(t, g, bytes))
-        return false;
-    *to = (pg_record){.lanes = 1u << t->lane,
-                      .clock = t->check->now,
-                      .cluster = t->cluster,
-                      .op = t->pc,
-                      .base = t->base,
-                      .bytes = bytes,
-                      .flags = t->strong ? PG_RECORD_STRONG : 0};
-    if (t->write) {
-        r[0].lanes = 0;
-        g->written |= bytes;
-    }
-    return true;
-}
-
 static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
-    if (touch_own(t, g, bytes))
-        return;
-    if (g->write.bytes & bytes)
+    if ((g->write.bytes & bytes) && (t->async || !may_follow(t, &g->write)))
         judge(t, &g->write, true);
     if (reads_nothing(t, g, bytes)) {
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
@@ -334,7 +296,7 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
         return;
     }
     for (int i = 0; i < PG_SHADOW_READS; i++)
-        if (g->reads[i].bytes & bytes)
+        if ((g->reads[i].bytes & bytes) && (t->async || !may_follow(t, &g->reads[i])))
             judge(t, &g->reads[i], false);
     remember_write(t, g, bytes);
 }

@@ -28,6 +28,8 @@ enum {
 /* ---- vectors (check_clock.c) ---- */
 
 typedef struct pg_vector {
+    uint64_t id;    /* of this content: another once it has been raised */
+    uint64_t above; /* id of a content that this one is nowhere below; 0: not known */
     uint32_t references;
     uint32_t clock[]; /* by agent */
 } pg_vector;
@@ -63,12 +65,7 @@ typedef struct pg_warp_check {
 
 /* DETACHED: cp.async, st.async and red.async, in the generic proxy but with their own completion.
  * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
-enum {
-    PG_RECORD_ASYNC = 1,
-    PG_RECORD_STRONG = 2,
-    PG_RECORD_DETACHED = 4,
-    PG_RECORD_STRIPED = 8
-};
+enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4, PG_RECORD_STRIPED = 8 };
 
 typedef struct pg_record {
     uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
@@ -92,7 +89,8 @@ typedef struct pg_shadow_block {
     pg_granule whole;
     pg_granule *parts; /* PG_BLOCK_PARTS, NULL until the first other access; valid while split */
     bool split;
-    uint8_t first_lane, lane_shift; /* of striped records: granule i is of first_lane + (i >> lane_shift) */
+    uint8_t first_lane,
+        lane_shift; /* of striped records: granule i is of first_lane + (i >> lane_shift) */
 } pg_shadow_block;
 
 /* ---- synchronising objects ---- */
@@ -126,6 +124,7 @@ typedef struct pg_cluster_check {
     pg_cta_check *ctas;
     pg_knowledge arriving, completed; /* barrier.cluster */
     uint32_t threads, agents, next_agent;
+    uint64_t vector_ids; /* given out */
     pg_sync_word *words;
     uint32_t word_slots, word_count;
     size_t bytes; /* of the block that holds all this */
@@ -210,8 +209,18 @@ static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
                       .pc = pg_pc_of(w, op)};
 }
 void pg_shadow_touch(const pg_touch *t);
+pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address);
 /* The shadow of an address; NULL: no memory for it, the access goes unchecked. */
-pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address);
+static inline pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address)
+{
+    if (t->cta)
+        return &pg_cta_check_of(t->cta)->shared[address / PG_BLOCK];
+    pg_checker *k = t->warp->launch->checker;
+    pg_shadow_block *page = k->last.page == address / PG_SHADOW_PAGE + 1
+                                ? k->last.blocks
+                                : pg_shadow_page_at(k, address);
+    return page ? &page[address % PG_SHADOW_PAGE / PG_BLOCK] : NULL;
+}
 /* Sets the clock of the records that an operation left in flight. */
 void pg_shadow_settle(const pg_touch *t);
 /* Bytes of a CTA's shared memory become written by nobody in particular (a new mbarrier). */

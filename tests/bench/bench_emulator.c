@@ -1,5 +1,6 @@
 /* How fast the emulator is on one core: plain instructions, copies and reductions of scatter-add's kind, and
- * the price of checking mode. Columns: thread instructions (or bytes) per second, fast and checked. */
+ * the price of checking mode. Columns: thread instructions (or bytes) per second, fast and checked.
+ * bench_emulator [CSV [PART OF A NAME]] */
 #include "ptxgen/emulator.h"
 
 #include <stdio.h>
@@ -180,7 +181,7 @@ enum { ROW = 1024, ROWS = 65536, OUT_ROWS = 16384 };
 
 int main(int argc, char **argv)
 {
-    FILE *csv = argc > 1 ? fopen(argv[1], "w") : NULL;
+    FILE *csv = argc > 1 && *argv[1] ? fopen(argv[1], "w") : NULL;
     void *out = aligned_alloc(1024, (size_t)OUT_ROWS * ROW),
          *src = aligned_alloc(1024, (size_t)ROWS * ROW);
     uint64_t *index = malloc(ROWS * sizeof *index);
@@ -252,6 +253,8 @@ int main(int argc, char **argv)
     };
     printf("%-32s %12s %12s %10s\n", "", "fast", "checked", "slowdown");
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        if (argc > 2 && !strstr(jobs[i].name, argv[2]))
+            continue;
         const double fast = measure(&jobs[i], buffers, 3, false) / 1e9;
         const double checked = measure(&jobs[i], buffers, 3, true) / 1e9;
         printf("%-32s %12.3f %12.3f %10.1f  %s\n", jobs[i].name, fast, checked, fast / checked,
