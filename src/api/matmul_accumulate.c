@@ -113,6 +113,7 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
     k->dtype = a.dtype == PTXGEN_BF16;
     k->b = a.b_transposed;
     PG_TRY(fill_tiling(&a.tiling, k, err));
+    pg_matmul_accumulate_choose(k, &(pg_matmul_extent){a.m, a.n, call.info->sm_count});
     return pg_call_run(&call, &a, stream, err);
 }
 

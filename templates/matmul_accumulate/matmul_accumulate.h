@@ -71,6 +71,12 @@ int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step);
 /* Byte offset in the tile of C of 8 columns from `column` on. */
 int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column);
 
+typedef struct pg_matmul_extent {
+    int64_t m, n;
+    int sm_count;
+} pg_matmul_extent;
+/* block_n and ctas by the problem's size where the caller left them open; results do not depend on them. */
+void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_extent *extent);
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,

@@ -125,6 +125,11 @@ static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arc
     return stages;
 }
 
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 static void settle(int64_t *setting, int64_t automatic)
 {
     if (!*setting)
@@ -147,7 +152,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->block_m, PG_TMEM_LANES);
     settle(&k->block_n, hopper ? 256 : 128);
     settle(&k->block_k, 64);
-    settle(&k->group_m, 8);
+    settle(&k->group_m, hopper ? 2 : 8);
     settle(&k->ctas, 1);
     PG_TRY(check_blocks(k, err));
     settle(&k->swizzle, widest_swizzle(k));
@@ -156,6 +161,44 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     PG_TRY(check_shared(k, arch, fit, err));
     settle(&k->stages, fit);
     return PTXGEN_OK;
+}
+
+/* Narrow tiles do less per byte loaded, wide ones leave SMs idle when there are few: the smallest product of waves
+ * and time of a wave. Measured on an H200 (docs/benchmarks.md), per tile relative to 256 columns. */
+static void choose_columns(pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
+{
+    static const struct {
+        int64_t block_n;
+        double time;
+    } tiles[] = {{256, 1.0}, {128, 0.58}, {64, 0.36}};
+    double best = 0;
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        const int64_t count = divide_up(e->m, PG_TMEM_LANES) * divide_up(e->n, tiles[i].block_n);
+        const double time = (double)divide_up(count, e->sm_count) * tiles[i].time;
+        if (i && time >= best)
+            continue;
+        k->block_n = tiles[i].block_n;
+        best = time;
+    }
+}
+
+/* A pair loads B once for both CTAs, which pays as soon as there is more than one wave. */
+static bool pair_pays(const pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
+{
+    const int64_t columns = divide_up(e->n, k->block_n);
+    const int64_t waves = divide_up(divide_up(e->m, PG_TMEM_LANES) * columns, e->sm_count);
+    const int64_t pairs = divide_up(e->m, 2 * PG_TMEM_LANES) * columns;
+    return k->block_n == 256 && waves > 1 && divide_up(2 * pairs, e->sm_count) <= waves;
+}
+
+void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
+{
+    if (engine_of(k) != PG_ENGINE_WGMMA)
+        return;
+    if (!k->block_n)
+        choose_columns(k, e);
+    if (!k->ctas)
+        k->ctas = pair_pays(k, e) ? 2 : 1;
 }
 
 /* K-major: columns of K as wide as the swizzle, each of all rows. */

@@ -96,7 +96,7 @@ class Problem:
 
 
 def tilings():
-    for block_n, block_k, ctas, group_m in itertools.product((128, 256), (64, 128), (1, 2), (4, 8, 16)):
+    for block_n, block_k, ctas, group_m in itertools.product((64, 128, 256), (64, 128), (1, 2), (2, 4, 8, 16)):
         yield Tiling(block_n=block_n, block_k=block_k, ctas=ctas, group_m=group_m)
 
 

@@ -45,6 +45,29 @@ static void plans_fit_their_box(void **state)
     assert_true(sizeof(pg_matmul_accumulate_key) <= PG_KEY_MAX_BYTES);
 }
 
+/* Few tiles: narrower ones for all SMs; several waves: pairs; what the caller chose stays. */
+static void the_tile_follows_the_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t m, n, given_n, given_ctas, block_n, ctas;
+    } cases[] = {{512, 512, 0, 0, 64, 1},      {2048, 1024, 0, 0, 128, 1},
+                 {2048, 2048, 0, 0, 256, 1},   {4096, 4096, 0, 0, 256, 2},
+                 {1, 1, 0, 0, 64, 1},          {128, 1 << 20, 0, 0, 256, 1},
+                 {1 << 20, 128, 0, 0, 128, 1}, {512, 512, 256, 0, 256, 1},
+                 {4096, 4096, 0, 1, 256, 1},   {4096, 4096, 128, 2, 128, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pg_matmul_accumulate_key key = {
+            .arch = 901, .block_n = cases[i].given_n, .ctas = cases[i].given_ctas};
+        pg_matmul_accumulate_choose(&key, &(pg_matmul_extent){cases[i].m, cases[i].n, 132});
+        assert_int_equal(key.block_n, cases[i].block_n);
+        assert_int_equal(key.ctas, cases[i].ctas);
+    }
+    pg_matmul_accumulate_key blackwell = {.arch = 1001};
+    pg_matmul_accumulate_choose(&blackwell, &(pg_matmul_extent){512, 512, 148});
+    assert_int_equal(blackwell.block_n, 0);
+}
+
 /* The reference kernel: 128x128x64 with 3 stages. */
 static void the_reference_numbers(void **state)
 {
@@ -381,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_fit_their_box),
+        cmocka_unit_test(the_tile_follows_the_problem),
         cmocka_unit_test(the_reference_numbers),
         cmocka_unit_test(instruction_counts_in_the_text),
         cmocka_unit_test(hopper_counts_in_the_text),
