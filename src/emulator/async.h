@@ -7,6 +7,7 @@
 #define PG_EMULATOR_ASYNC_H
 
 #include "emulator/barrier.h"
+#include "emulator/cluster_control.h"
 #include "emulator/tensor_map.h"
 
 typedef enum pg_async_kind {
@@ -19,6 +20,7 @@ typedef enum pg_async_kind {
     PG_ASYNC_COPY,   /* cp.async: up to 16 bytes a lane; cp.async group */
     PG_ASYNC_ARRIVE, /* cp.async.mbarrier.arrive */
     PG_ASYNC_REMOTE, /* st.async, red.async */
+    PG_ASYNC_CANCEL, /* clusterlaunchcontrol.try_cancel */
     PG_ASYNC_MMA     /* wgmma.mma_async; wgmma group */
 } pg_async_kind;
 
@@ -29,6 +31,7 @@ typedef struct pg_async_bulk {
     uint32_t bytes;
     pg_cta *target_cta; /* of shared targets */
     uint16_t cta_mask;  /* multicast: CTAs that receive a copy; 0: target_cta alone */
+    uint16_t byte_mask; /* stores: which bytes of each 16 are copied */
     pg_mbarrier_signal signal;
     pg_reduce_op reduce;
     pg_tensor_type type;
@@ -38,12 +41,23 @@ typedef struct pg_async_bulk {
 typedef struct pg_async_tensor {
     pg_tensor_map map;
     int32_t coords[PG_TENSOR_MAX_RANK];
+    bool four_rows;       /* tile::gather4, tile::scatter4: coords is the column and four rows */
+    bool pair;            /* cta_group::2: the barrier is in the target CTA or in its peer */
     uint32_t box_address; /* shared offset */
     pg_cta *target_cta;
     uint16_t cta_mask;
     pg_mbarrier_signal signal;
     pg_reduce_op reduce;
 } pg_async_tensor;
+
+/* clusterlaunchcontrol.try_cancel */
+typedef struct pg_async_cancel {
+    uint32_t offset; /* where the response goes in shared memory */
+    uint8_t response[PG_CANCEL_RESPONSE_BYTES];
+    pg_cta *target_cta;
+    uint16_t cta_mask; /* of .multicast::cluster::all: every CTA of the cluster; 0: target_cta */
+    pg_mbarrier_signal signal;
+} pg_async_cancel;
 
 typedef struct pg_async_copy {
     uint32_t lanes, bytes;
@@ -88,6 +102,7 @@ struct pg_async {
         pg_async_tensor tensor;
         pg_async_copy copy;
         pg_async_remote remote;
+        pg_async_cancel cancel;
         pg_mbarrier_signal arrive;
         pg_async_mma mma;
     } u;
@@ -115,6 +130,14 @@ bool pg_async_complete(pg_async *a);
 /* order=isa: only the reading half of a copy out of shared memory. */
 bool pg_async_read(pg_async *a);
 
+/* The CTAs of a multicast; 0: the operation has one target. */
+uint16_t pg_async_cta_mask(const pg_async *a);
+/* The CTA whose barrier `signal` means for the target CTA of rank `rank`. */
+pg_cta *pg_async_signalled_cta(const pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank);
+/* Starts the walk over a tensor copy's box, and the bytes that it covers in shared memory. */
+void pg_async_tensor_walk(const pg_async_tensor *t, pg_tensor_walk *walk);
+uint32_t pg_async_tensor_box_bytes(const pg_async_tensor *t);
+
 /* Handlers. */
 pg_step pg_op_bulk_load(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_bulk_store(pg_warp *w, const pg_op *op, uint32_t lanes);
@@ -138,11 +161,19 @@ typedef struct pg_bulk_operands {
     pg_row bytes;     /* u32 */
     pg_row multicast; /* u16 rows */
     bool has_multicast;
+    pg_row byte_mask; /* u16 rows */
+    bool has_byte_mask;
     pg_row coords[PG_TENSOR_MAX_RANK];
     uint32_t rank;
+    bool four_rows; /* tile::gather4, tile::scatter4: five coordinates, whatever the rank */
+    bool pair;      /* cta_group::2 */
     pg_reduce_op reduce;
     pg_tensor_type type;
     bool is_reduction;
 } pg_bulk_operands;
+static inline uint32_t pg_tensor_coordinates(const pg_bulk_operands *o)
+{
+    return o->four_rows ? 1 + PG_TENSOR_ROWS : o->rank;
+}
 
 #endif

@@ -33,10 +33,37 @@ static bool each_target(pg_async *a, uint16_t mask, pg_cta *single,
     return true;
 }
 
-static bool signal_in(pg_async *a, const pg_mbarrier_signal *signal, pg_cta *cta)
+uint16_t pg_async_cta_mask(const pg_async *a)
+{
+    return a->kind == PG_ASYNC_BULK_LOAD     ? a->u.bulk.cta_mask
+           : a->kind == PG_ASYNC_TENSOR_LOAD ? a->u.tensor.cta_mask
+           : a->kind == PG_ASYNC_CANCEL      ? a->u.cancel.cta_mask
+                                             : 0;
+}
+
+pg_cta *pg_async_signalled_cta(const pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank)
+{
+    if (!pg_async_cta_mask(a))
+        return signal->cta;
+    const bool pair = a->kind == PG_ASYNC_TENSOR_LOAD && a->u.tensor.pair;
+    return &a->warp->cta->cluster->ctas[pair ? (rank & ~1u) | (signal->cta->rank & 1) : rank];
+}
+
+void pg_async_tensor_walk(const pg_async_tensor *t, pg_tensor_walk *walk)
+{
+    (t->four_rows ? pg_tensor_walk_start_rows : pg_tensor_walk_start)(walk, &t->map, t->coords);
+}
+
+uint32_t pg_async_tensor_box_bytes(const pg_async_tensor *t)
+{
+    return pg_tensor_box_bytes(&t->map) * (t->four_rows ? PG_TENSOR_ROWS : 1);
+}
+
+/* The barrier of the target CTA of rank `rank`. */
+static bool signal_for(pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank)
 {
     pg_mbarrier_signal s = *signal;
-    s.cta = cta;
+    s.cta = pg_async_signalled_cta(a, signal, rank);
     return pg_mbarrier_signal_completion(a->warp, a->op, &s);
 }
 
@@ -45,7 +72,7 @@ static bool deliver_bulk(pg_async *a, pg_cta *cta)
     pg_async_bulk *b = &a->u.bulk;
     uint8_t *target = b->cta_mask ? cta->shared + PG_SHARED_OFFSET(b->target_address) : b->target;
     memmove(target, b->source, b->bytes);
-    return signal_in(a, &b->signal, b->cta_mask ? cta : b->signal.cta);
+    return signal_for(a, &b->signal, cta->rank);
 }
 
 static bool complete_bulk_load(pg_async *a)
@@ -69,7 +96,13 @@ bool pg_async_read(pg_async *a)
 static bool complete_bulk_store(pg_async *a)
 {
     const pg_async_bulk *b = &a->u.bulk;
-    memcpy(b->target, a->staging ? a->staging : b->source, b->bytes);
+    const uint8_t *source = a->staging ? a->staging : b->source;
+    if (b->byte_mask == UINT16_MAX)
+        memcpy(b->target, source, b->bytes);
+    else
+        for (uint32_t i = 0; i < b->bytes; i++)
+            if (b->byte_mask >> i % 16 & 1)
+                b->target[i] = source[i];
     return true;
 }
 
@@ -117,14 +150,14 @@ static bool deliver_tensor(pg_async *a, pg_cta *cta)
     const pg_tensor_copy copy = {&t->map, cta->shared, t->box_address, false};
     pg_tensor_walk walk;
     pg_tensor_row row;
-    pg_tensor_walk_start(&walk, &t->map, t->coords);
+    pg_async_tensor_walk(t, &walk);
     while (pg_tensor_walk_next(&walk, &row)) {
         uint8_t *global;
         if (!row_memory(a, &row, false, &global))
             return false;
         pg_tensor_load_row(&copy, &row, global);
     }
-    return signal_in(a, &t->signal, t->cta_mask ? cta : t->signal.cta);
+    return signal_for(a, &t->signal, cta->rank);
 }
 
 static bool complete_tensor_load(pg_async *a)
@@ -139,7 +172,7 @@ static bool complete_tensor_store(pg_async *a)
     const pg_tensor_copy copy = {&t->map, a->warp->cta->shared, t->box_address, is_contended(a)};
     pg_tensor_walk walk;
     pg_tensor_row row;
-    pg_tensor_walk_start(&walk, &t->map, t->coords);
+    pg_async_tensor_walk(t, &walk);
     while (pg_tensor_walk_next(&walk, &row)) {
         uint8_t *global;
         if (!row.valid)
@@ -183,6 +216,20 @@ static bool complete_remote(pg_async *a)
     return pg_mbarrier_signal_completion(a->warp, a->op, &r->signal);
 }
 
+/* The response is made once, then delivered to one CTA or to all of the cluster. */
+static bool deliver_response(pg_async *a, pg_cta *cta)
+{
+    memcpy(cta->shared + a->u.cancel.offset, a->u.cancel.response, PG_CANCEL_RESPONSE_BYTES);
+    return signal_for(a, &a->u.cancel.signal, cta->rank);
+}
+
+static bool complete_cancel(pg_async *a)
+{
+    pg_cancel_respond(a->warp->cta->cluster, a->u.cancel.response);
+    note_arrival(a);
+    return each_target(a, a->u.cancel.cta_mask, a->u.cancel.target_cta, deliver_response);
+}
+
 bool pg_async_complete(pg_async *a)
 {
     static bool (*const complete[])(pg_async *) = {
@@ -195,6 +242,7 @@ bool pg_async_complete(pg_async *a)
         [PG_ASYNC_COPY] = complete_copy,
         [PG_ASYNC_ARRIVE] = complete_arrive,
         [PG_ASYNC_REMOTE] = complete_remote,
+        [PG_ASYNC_CANCEL] = complete_cancel,
         [PG_ASYNC_MMA] = pg_wgmma_execute,
     };
     return complete[a->kind](a);

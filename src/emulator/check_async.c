@@ -145,7 +145,7 @@ typedef struct touch_plan {
     uint32_t clock;
     uint16_t read_agent, write_agent;
     uint32_t read_clock;
-    uint32_t barrier_offset; /* of a multicast */
+    const pg_mbarrier_signal *signal; /* NULL: completes on no barrier */
 } touch_plan;
 
 static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t bytes, bool write,
@@ -190,7 +190,9 @@ static void touch_targets(const touch_plan *p, uint16_t mask, pg_cta *single, ui
     for (uint32_t r = 0; r < c->cta_count; r++) {
         pg_mbarrier *b;
         const pg_mbarrier_check *k =
-            mask >> r & 1 ? barrier_check(&c->ctas[r], p->barrier_offset, &b) : NULL;
+            mask >> r & 1
+                ? barrier_check(pg_async_signalled_cta(p->a, p->signal, r), p->signal->offset, &b)
+                : NULL;
         if (!k)
             continue;
         touch_plan own = *p;
@@ -200,13 +202,28 @@ static void touch_targets(const touch_plan *p, uint16_t mask, pg_cta *single, ui
     }
 }
 
+/* The bytes of a store that .cp_mask lets through. */
+static void touch_masked(const touch_plan *p, pg_cta *cta, uint64_t address, bool write)
+{
+    const pg_async_bulk *b = &p->a->u.bulk;
+    if (b->byte_mask == UINT16_MAX) {
+        touch(p, cta, address, b->bytes, write, false);
+        return;
+    }
+    for (uint32_t i = 0; i < b->bytes; i++)
+        if (b->byte_mask >> i % 16 & 1)
+            touch(p, cta, address + i, 1, write, false);
+}
+
 static void touch_bulk(const touch_plan *p)
 {
     const pg_async_bulk *b = &p->a->u.bulk;
     const bool from_shared =
         p->a->kind != PG_ASYNC_BULK_LOAD ||
         ((const pg_bulk_operands *)p->a->op->extra)->source.space == PG_MEM_SHARED;
-    if (from_shared)
+    if (p->a->kind == PG_ASYNC_BULK_STORE)
+        touch_masked(p, p->a->warp->cta, PG_SHARED_OFFSET(b->source_address), false);
+    else if (from_shared)
         touch(p, cta_at(p->a, b->source_address), PG_SHARED_OFFSET(b->source_address), b->bytes,
               false, false);
     else
@@ -215,8 +232,10 @@ static void touch_bulk(const touch_plan *p)
         touch_targets(p, b->cta_mask, b->target_cta, PG_SHARED_OFFSET(b->target_address), b->bytes);
     else if (b->to_shared)
         touch(p, b->target_cta, PG_SHARED_OFFSET(b->target_address), b->bytes, true, true);
+    else if (p->a->kind == PG_ASYNC_BULK_STORE)
+        touch_masked(p, NULL, b->target_address, true);
     else
-        touch(p, NULL, b->target_address, b->bytes, true, p->a->kind == PG_ASYNC_BULK_REDUCE);
+        touch(p, NULL, b->target_address, b->bytes, true, true);
 }
 
 static void touch_tensor(const touch_plan *p)
@@ -225,12 +244,12 @@ static void touch_tensor(const touch_plan *p)
     const bool load = p->a->kind == PG_ASYNC_TENSOR_LOAD;
     pg_tensor_walk walk;
     pg_tensor_row row;
-    pg_tensor_walk_start(&walk, &t->map, t->coords);
+    pg_async_tensor_walk(t, &walk);
     while (pg_tensor_walk_next(&walk, &row))
         if (row.valid)
             touch(p, NULL, row.global, pg_tensor_row_global_bytes(&t->map, &row), !load,
                   p->a->kind == PG_ASYNC_TENSOR_REDUCE);
-    const uint32_t bytes = pg_tensor_box_bytes(&t->map);
+    const uint32_t bytes = pg_async_tensor_box_bytes(t);
     if (load)
         touch_targets(p, t->cta_mask, t->target_cta, t->box_address, bytes);
     else
@@ -249,6 +268,10 @@ static void touch_all(const touch_plan *p)
     case PG_ASYNC_TENSOR_STORE:
     case PG_ASYNC_TENSOR_REDUCE:
         touch_tensor(p);
+        break;
+    case PG_ASYNC_CANCEL:
+        touch_targets(p, p->a->u.cancel.cta_mask, p->a->u.cancel.target_cta, p->a->u.cancel.offset,
+                      PG_CANCEL_RESPONSE_BYTES);
         break;
     case PG_ASYNC_REMOTE:
         touch(p, cta_at(p->a, p->a->u.remote.target_address),
@@ -272,26 +295,21 @@ static const pg_mbarrier_signal *signal_of(const pg_async *a)
         return &a->u.tensor.signal;
     case PG_ASYNC_REMOTE:
         return &a->u.remote.signal;
+    case PG_ASYNC_CANCEL:
+        return &a->u.cancel.signal;
     default:
         return NULL;
     }
 }
 
-static uint16_t mask_of(const pg_async *a)
-{
-    return a->kind == PG_ASYNC_BULK_LOAD     ? a->u.bulk.cta_mask
-           : a->kind == PG_ASYNC_TENSOR_LOAD ? a->u.tensor.cta_mask
-                                             : 0;
-}
-
 /* Every barrier that the operation signals knows what is in flight towards it. */
 static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 {
-    const uint16_t mask = mask_of(a);
+    const uint16_t mask = pg_async_cta_mask(a);
     pg_cluster *c = a->warp->cta->cluster;
     for (uint32_t r = 0; r < c->cta_count; r++) {
-        pg_cta *cta = &c->ctas[r];
-        if (mask ? !(mask >> r & 1) : cta != s->cta)
+        const pg_cta *cta = pg_async_signalled_cta(a, s, r);
+        if (mask ? !(mask >> r & 1) : r != s->cta->rank)
             continue;
         pg_mbarrier *b;
         pg_mbarrier_check *k = barrier_check(cta, s->offset, &b);
@@ -309,10 +327,9 @@ static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 
 static void touch_signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 {
-    pg_cluster *c = a->warp->cta->cluster;
-    const uint16_t mask = mask_of(a);
+    const uint16_t mask = pg_async_cta_mask(a);
     pg_mbarrier *b;
-    pg_cta *first = mask ? &c->ctas[__builtin_ctz(mask)] : s->cta;
+    const pg_cta *first = pg_async_signalled_cta(a, s, mask ? (uint32_t)__builtin_ctz(mask) : 0);
     const pg_mbarrier_check *k = barrier_check(first, s->offset, &b);
     if (!k)
         return;
@@ -322,7 +339,7 @@ static void touch_signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
                           .write_agent = k->agent,
                           .read_agent = k->agent,
                           .read_clock = done ? (uint32_t)b->phase + 1 : PG_IN_FLIGHT,
-                          .barrier_offset = s->offset};
+                          .signal = s};
     touch_all(&p);
 }
 

@@ -76,14 +76,29 @@ static void start_warp(pg_cta *cta, pg_warp *w, uint32_t index)
     pg_fill_specials(w);
 }
 
+void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t id[3])
+{
+    const uint32_t *g = launch->grid, *n = launch->cluster;
+    const uint64_t across = g[0] / n[0], down = g[1] / n[1];
+    id[0] = (uint32_t)(index % across) * n[0];
+    id[1] = (uint32_t)(index / across % down) * n[1];
+    id[2] = (uint32_t)(index / across / down) * n[2];
+}
+
+bool pg_cluster_claim(pg_grid_run *launch, uint64_t *index)
+{
+    *index = atomic_fetch_add(&launch->next_cluster, 1);
+    if (*index < launch->cluster_count)
+        return true;
+    atomic_store(&launch->next_cluster, launch->cluster_count);
+    return false;
+}
+
 static void start_cta(pg_cluster *cluster, uint32_t rank)
 {
     const pg_grid_run *launch = cluster->launch;
     pg_cta *cta = &cluster->ctas[rank];
-    const uint32_t *g = launch->grid, *n = launch->cluster;
-    const uint64_t across = g[0] / n[0], down = g[1] / n[1];
-    const uint64_t at[3] = {cluster->index % across, cluster->index / across % down,
-                            cluster->index / across / down};
+    const uint32_t *n = launch->cluster;
     const uint32_t inside[3] = {rank % n[0], rank / n[0] % n[1], rank / n[0] / n[1]};
     cta->cluster = cluster;
     cta->rank = rank;
@@ -91,8 +106,9 @@ static void start_cta(pg_cluster *cluster, uint32_t rank)
     cta->live_warps = launch->warps_per_cta;
     cta->shared_bytes = launch->shared_bytes;
     cta->shared_address = rank << PG_SHARED_RANK_SHIFT;
+    pg_cluster_first_ctaid(launch, cluster->index, cta->id);
     for (int i = 0; i < 3; i++)
-        cta->id[i] = (uint32_t)at[i] * n[i] + inside[i];
+        cta->id[i] += inside[i];
     for (uint32_t i = 0; i < cta->warp_count; i++)
         start_warp(cta, &cta->warps[i], i);
 }

@@ -106,11 +106,14 @@ void pg_decode_cp_async_bulk_load(pg_decoder *d, pg_op *op)
 void pg_decode_cp_async_bulk_store(pg_decoder *d, pg_op *op)
 {
     pg_bulk_operands *o = new_operands(d, op);
-    if (!o || pg_mod(d, PG_F_CP_MASK))
+    if (!o)
         return;
     pg_address(d, op, pg_operand(d, 0), space_of(d));
     other_address(d, &o->source, 1, source_of(d));
     o->bytes = pg_source(d, pg_operand(d, 2), PG_T_U32);
+    o->has_byte_mask = pg_mod(d, PG_F_CP_MASK) != 0;
+    if (o->has_byte_mask)
+        o->byte_mask = pg_source(d, pg_operand(d, 4), PG_T_U16);
     op->run = pg_op_bulk_store;
 }
 
@@ -136,14 +139,13 @@ static bool coordinates(pg_decoder *d, pg_bulk_operands *o, uint32_t i)
 {
     const pg_ptx_operand *address = pg_operand(d, i);
     const unsigned mode = pg_mod(d, PG_F_TENSOR);
-    if (mode != PG_M_NONE && mode != PG_M_TENSOR_TILE) {
-        pg_decode_fail(d, "only the tile mode of tensor copies is executed");
-        return false;
-    }
     const pg_ptx_operand *vector = address->n_elems ? &address->elems[0] : NULL;
     o->rank = pg_mod(d, PG_F_DIM) - PG_M_DIM_D1 + 1;
-    if (!vector || o->rank > PG_TENSOR_MAX_RANK || pg_vector_length(vector) != o->rank) {
-        pg_decode_fail(d, "a copy of %u dimensions needs as many coordinates", o->rank);
+    o->four_rows = mode == PG_M_TENSOR_GATHER4 || mode == PG_M_TENSOR_SCATTER4;
+    if (!vector || o->rank > PG_TENSOR_MAX_RANK ||
+        pg_vector_length(vector) != pg_tensor_coordinates(o)) {
+        pg_decode_fail(d, "this copy of %u dimensions needs %u coordinates", o->rank,
+                       pg_tensor_coordinates(o));
         return false;
     }
     pg_vector_sources(d, vector, PG_T_S32, o->coords);
@@ -159,7 +161,8 @@ void pg_decode_cp_async_bulk_tensor_load(pg_decoder *d, pg_op *op)
     other_address(d, &o->source, 1, PG_MEM_GENERIC);
     barrier_operand(d, o, 2);
     multicast_operand(d, o, 3);
-    op->run = pg_mod(d, PG_F_CTA_GROUP) ? NULL : pg_op_tensor_load;
+    o->pair = pg_mod(d, PG_F_CTA_GROUP) == PG_M_CTA_GROUP_G2;
+    op->run = pg_op_tensor_load;
 }
 
 void pg_decode_cp_async_bulk_tensor_store(pg_decoder *d, pg_op *op)

@@ -9,6 +9,7 @@
 
 /* X(semantics): functions of the same name */
 #define PG_DECODE_FAMILIES(X)                                                                        \
+    X(clc_try_cancel) X(clc_is_canceled) X(clc_first_ctaid)                                           \
     X(add_cc)                                                                                        \
     X(sub_cc)                                                                                        \
     X(mad_cc) X(add_int) X(add_sat) X(addc) X(sub_int) X(sub_sat) X(subc) X(mul_int) X(mad_int) X(   \

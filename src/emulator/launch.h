@@ -93,6 +93,10 @@ static inline uint32_t pg_pc_of(const pg_warp *w, const pg_op *op)
 pg_cluster *pg_cluster_start(pg_worker *worker, uint64_t index);
 void pg_cluster_finish(pg_worker *worker, pg_cluster *cluster);
 void pg_cluster_free(pg_worker *worker, pg_cluster *cluster);
+/* The next cluster of the grid that nobody has started or taken; false: none is left. */
+bool pg_cluster_claim(pg_grid_run *launch, uint64_t *index);
+/* %ctaid of the first CTA of a cluster. */
+void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t id[3]);
 
 /* ---- barrier.c ---- */
 /* A warp of the CTA lost lanes: barriers that only waited for them complete. */

@@ -169,6 +169,7 @@ struct pg_cta {
     pg_mbarrier *mbarriers;
     uint32_t mbarrier_count, mbarrier_capacity;
     pg_named_barrier barriers[PG_NAMED_BARRIERS];
+    bool cancel_failed; /* a thread has seen clusterlaunchcontrol.try_cancel fail */
     uint32_t
         cluster_arrived[PG_MAX_WARPS_IN_CTA]; /* lanes that arrived at the running cluster phase */
 };

@@ -316,12 +316,9 @@ static void admit_clusters(pg_worker *worker)
         for (uint32_t i = 0; i < worker->resident_count; i++)
             if (worker->resident[i]->executed < SLOW_CLUSTER)
                 return;
-        const uint64_t index = atomic_fetch_add(&launch->next_cluster, 1);
-        if (index >= launch->cluster_count) {
-            atomic_store(&launch->next_cluster, launch->cluster_count);
-            return;
-        }
-        pg_cluster *cluster = pg_cluster_start(worker, index);
+        uint64_t index;
+        pg_cluster *cluster =
+            pg_cluster_claim(launch, &index) ? pg_cluster_start(worker, index) : NULL;
         if (!cluster)
             return;
         worker->resident[worker->resident_count++] = cluster;

@@ -81,19 +81,29 @@ void pg_tensor_load_row(const pg_tensor_copy *c, const pg_tensor_row *row, const
     fill(c, row->shared + end, row->bytes - end);
 }
 
+/* .b6p2x16: 16 bytes lose their upper two bits and become 12. */
+static void pack_6_bits(const uint8_t *unit, uint8_t *packed)
+{
+    for (uint32_t i = 0; i < 16; i += 4) {
+        uint32_t bits = 0;
+        for (uint32_t k = 0; k < 4; k++)
+            bits |= (unit[i + k] & 0x3fu) << 6 * k;
+        memcpy(packed + i / 4 * 3, &bits, 3);
+    }
+}
+
 void pg_tensor_store_row(const pg_tensor_copy *c, const pg_tensor_row *row, uint8_t *global)
 {
     const uint32_t address = c->box_address + row->shared + row->fill_before;
     const pg_swizzle s = c->map->swizzle;
-    if (c->map->type != PG_TENSOR_16U4_ALIGN16B && c->map->type != PG_TENSOR_16U6_ALIGN16B) {
+    if (c->map->type != PG_TENSOR_16U6_ALIGN16B) {
         pg_swizzle_load(c->shared_base, address, global, row->valid, s);
         return;
     }
-    const uint32_t packed = c->map->type == PG_TENSOR_16U4_ALIGN16B ? 8 : 12;
-    for (uint32_t at = 0; at < row->valid; at += 16, global += packed) {
+    for (uint32_t at = 0; at < row->valid; at += 16, global += 12) {
         uint8_t unit[16];
         pg_swizzle_load(c->shared_base, address + at, unit, 16, s);
-        memcpy(global, unit, packed);
+        pack_6_bits(unit, global);
     }
 }
 

@@ -236,6 +236,12 @@ uint32_t pg_tensor_box_bytes(const pg_tensor_map *map)
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
+uint32_t pg_tensor_data_bytes(const pg_tensor_map *map)
+{
+    const uint32_t bytes = pg_tensor_box_bytes(map);
+    return is_padded(map->type) ? (uint32_t)global_bytes(map->type, bytes) : bytes;
+}
+
 ptxgen_status pg_tensor_check_coordinates(const pg_tensor_map *map, const int32_t *coords,
                                           ptxgen_error *err)
 {
@@ -266,9 +272,20 @@ void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int
                map->strides[0] == w->row_bytes;
 }
 
+void pg_tensor_walk_start_rows(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords)
+{
+    pg_tensor_walk_start(w, map, coords);
+    w->merge = false;
+    w->listed = true;
+    w->count[1] = PG_TENSOR_ROWS;
+    memcpy(w->rows, coords + 1, sizeof w->rows);
+}
+
 /* Coordinate of the current row along an outer dimension. */
 static int64_t coordinate(const pg_tensor_walk *w, uint32_t dim)
 {
+    if (w->listed)
+        return w->rows[w->at[dim]];
     return w->origin[dim] + (int64_t)w->at[dim] * w->map->element_strides[dim];
 }
 

@@ -17,7 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PG_TENSOR_MAX_RANK = 5, PG_TENSOR_MAP_BYTES = 128 };
+enum {
+    PG_TENSOR_MAX_RANK = 5,
+    PG_TENSOR_MAP_BYTES = 128,
+    PG_TENSOR_ROWS = 4 /* of tile::gather4 and tile::scatter4 */
+};
 
 /* The numbers are those of the driver's data-type enumeration. */
 typedef enum pg_tensor_type {
@@ -36,7 +40,8 @@ typedef enum pg_tensor_type {
     PG_TENSOR_TF32_FTZ,
     PG_TENSOR_16U4_ALIGN8B,  /* 16 4-bit values in 8 bytes, everywhere */
     PG_TENSOR_16U4_ALIGN16B, /* 16 4-bit values: 8 bytes in global, 16 in shared memory */
-    PG_TENSOR_16U6_ALIGN16B, /* 16 6-bit values: 12 bytes in global, 16 in shared memory */
+    PG_TENSOR_16U6_ALIGN16B, /* 16 6-bit values: 12 bytes in global, 16 in shared memory. Loads append 4
+                                bytes; stores take the low 6 bits of each byte */
     PG_TENSOR_TYPE_COUNT
 } pg_tensor_type;
 
@@ -76,9 +81,11 @@ ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen
 /* Reads them back; PTXGEN_EINVAL when they are not such an encoding or were changed. */
 ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen_error *err);
 
-/* Bytes of the whole box in shared memory: what a load adds to and takes from the barrier's byte
- * count, also where parts are out of bounds. */
+/* Bytes that the box covers in shared memory, the padding of padded types included. */
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
+/* Bytes of its elements: what a load takes from the barrier's byte count, also where parts are out of
+ * bounds. Padding does not count: it is not copied (PTX ISA 9.0, section 5.5.1.1). */
+uint32_t pg_tensor_data_bytes(const pg_tensor_map *map);
 
 /* One row of the box (or several adjacent ones, when they are adjacent in both memories). */
 typedef struct pg_tensor_row {
@@ -103,18 +110,22 @@ typedef struct pg_tensor_walk {
     uint32_t count[PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded
                                            up) */
     uint32_t at[PG_TENSOR_MAX_RANK];
+    int32_t rows[PG_TENSOR_ROWS]; /* tile::gather4, tile::scatter4: the row coordinates */
     uint32_t next_shared, row_bytes;
-    bool merge, done;
+    bool merge, listed, done; /* listed: rows says where the rows are */
 } pg_tensor_walk;
 
 /* Starts at coords[0..rank-1] (elements, may be negative or past the end). */
 void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
+/* The four rows of tile::gather4 and tile::scatter4 as one box: coords holds the column, then four row
+ * numbers. The map has two dimensions and a box of one row (PTX ISA 9.0, section 5.5.3.4). */
+void pg_tensor_walk_start_rows(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
 /* The next row in shared-memory order; false at the end. */
 bool pg_tensor_walk_next(pg_tensor_walk *w, pg_tensor_row *row);
 
 /* Moves one row. `shared_base` is the host address of shared address 0, `box_address` the shared
- * address of the box, `global` the host address of row->global. Padded types are packed and
- * unpacked; tf32 loads round to nearest. */
+ * address of the box, `global` the host address of row->global. Padded types are unpacked by loads
+ * and, those of 6 bits, packed by stores; tf32 loads round to nearest. */
 typedef struct pg_tensor_copy {
     const pg_tensor_map *map;
     uint8_t *shared_base;

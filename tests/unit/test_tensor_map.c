@@ -274,6 +274,7 @@ static void boxes_load_as_element_by_element(void **state)
             pg_tensor_load_row(&copy, &row, (const uint8_t *)(uintptr_t)row.global);
         }
         assert_int_equal(bytes, pg_tensor_box_bytes(&s.map));
+        assert_int_equal(bytes, pg_tensor_data_bytes(&s.map)); /* random_scene: no padded types */
         assert_memory_equal(s.shared, s.expected, SHARED_BYTES);
     }
     scene_close(&s);
@@ -319,6 +320,7 @@ static void padded_types_unpack(void **state)
                            .swizzle = PG_SWIZZLE_128B};
         assert_int_equal(encode(&m), PTXGEN_OK);
         assert_int_equal(pg_tensor_box_bytes(&m), 256);
+        assert_int_equal(pg_tensor_data_bytes(&m), six ? 192 : 128);
         const int32_t coords[2] = {128, 3};
         const int32_t odd[2] = {64, 0};
         assert_int_equal(pg_tensor_check_coordinates(&m, coords, NULL), PTXGEN_OK);

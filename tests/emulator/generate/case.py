@@ -47,7 +47,8 @@ class Case:
         self.params.append(f".param .align 64 .b8 {name}[128]")
 
     def write(self):
-        launch = f"//: launch grid={self.grid},1,1 block={self.block},1,1"
+        grid = self.grid if "," in str(self.grid) else f"{self.grid},1,1"
+        launch = f"//: launch grid={grid} block={self.block},1,1"
         if self.cluster > 1:
             launch += f" cluster={self.cluster},1,1"
         if self.shared:

@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import blackwell_copy  # noqa: E402
 import bulk  # noqa: E402
 import convert  # noqa: E402
 import floating  # noqa: E402
@@ -19,7 +20,7 @@ import warp  # noqa: E402
 
 
 def main():
-    for family in (bulk, convert, floating, integer, matrix, memory, misc, sync, warp):
+    for family in (blackwell_copy, bulk, convert, floating, integer, matrix, memory, misc, sync, warp):
         family.generate()
 
 
