@@ -97,11 +97,13 @@ static bool finish(pg_cluster *c, pg_async *a)
 /* Whether an earlier pending operation must complete first. */
 static bool must_wait(const pg_async *a)
 {
-    if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA)
+    if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA && !pg_async_is_tcgen05(a))
         return false;
     for (const pg_async *before = a->previous; before; before = before->previous) {
         if (before->warp != a->warp)
             continue;
+        if (pg_async_is_tcgen05(a) && pg_async_is_tcgen05(before) && pg_tcgen05_follows(a, before))
+            return true;
         if (a->kind == PG_ASYNC_MMA && before->kind == PG_ASYNC_MMA)
             return true;
         if (a->kind == PG_ASYNC_ARRIVE && before->kind == PG_ASYNC_COPY &&

@@ -1,13 +1,14 @@
 /* Asynchronous operations: a queue per cluster of what has been issued and not completed. Issuing resolves
  * and checks addresses (a fault names the issuing instruction); completing moves the data and signals the
  * barrier. With order=hw everything pending completes, in order, after each scheduling round; with order=isa
- * the seed decides, within what the ISA promises: operations of one warp's wgmma queue and an arrival that
- * follows cp.async keep their order, nothing else does. */
+ * the seed decides, within what the ISA promises: operations of one warp's wgmma queue, an arrival that
+ * follows cp.async, and the pairs of pg_tcgen05_follows keep their order, nothing else does. */
 #ifndef PG_EMULATOR_ASYNC_H
 #define PG_EMULATOR_ASYNC_H
 
 #include "emulator/barrier.h"
 #include "emulator/cluster_control.h"
+#include "emulator/tcgen05.h"
 #include "emulator/tensor_map.h"
 
 typedef enum pg_async_kind {
@@ -21,7 +22,11 @@ typedef enum pg_async_kind {
     PG_ASYNC_ARRIVE, /* cp.async.mbarrier.arrive */
     PG_ASYNC_REMOTE, /* st.async, red.async */
     PG_ASYNC_CANCEL, /* clusterlaunchcontrol.try_cancel */
-    PG_ASYNC_MMA     /* wgmma.mma_async; wgmma group */
+    PG_ASYNC_MMA,    /* wgmma.mma_async; wgmma group */
+    PG_ASYNC_TCGEN05_CP,
+    PG_ASYNC_TCGEN05_MMA,
+    PG_ASYNC_TCGEN05_SHIFT,
+    PG_ASYNC_TCGEN05_COMMIT
 } pg_async_kind;
 
 typedef struct pg_async_bulk {
@@ -105,6 +110,10 @@ struct pg_async {
         pg_async_cancel cancel;
         pg_mbarrier_signal arrive;
         pg_async_mma mma;
+        pg_async_tcgen05_cp tcgen05_cp;
+        pg_async_tcgen05_mma tcgen05_mma;
+        pg_async_tcgen05_shift tcgen05_shift;
+        pg_async_tcgen05_commit tcgen05_commit;
     } u;
 };
 
@@ -117,6 +126,10 @@ typedef struct pg_warp_async {
 
 /* A zeroed operation, not yet queued; NULL: out of memory, the launch is stopped. */
 pg_async *pg_async_new(pg_warp *w, const pg_op *op, pg_async_kind kind, uint32_t lane);
+static inline bool pg_async_is_tcgen05(const pg_async *a)
+{
+    return a->kind >= PG_ASYNC_TCGEN05_CP;
+}
 /* Queues it. */
 void pg_async_issue(pg_async *a);
 /* The warp's counters, created on first use; NULL: out of memory, the launch is stopped. */

@@ -230,6 +230,20 @@ static bool complete_cancel(pg_async *a)
     return each_target(a, a->u.cancel.cta_mask, a->u.cancel.target_cta, deliver_response);
 }
 
+/* tcgen05.commit: one arrival at each barrier. */
+static bool arrive_at(pg_async *a, pg_cta *cta)
+{
+    pg_mbarrier_signal s = a->u.tcgen05_commit.signal;
+    s.cta = cta;
+    return pg_mbarrier_signal_completion(a->warp, a->op, &s);
+}
+
+static bool complete_commit(pg_async *a)
+{
+    note_arrival(a);
+    return each_target(a, a->u.tcgen05_commit.cta_mask, a->u.tcgen05_commit.signal.cta, arrive_at);
+}
+
 bool pg_async_complete(pg_async *a)
 {
     static bool (*const complete[])(pg_async *) = {
@@ -244,6 +258,10 @@ bool pg_async_complete(pg_async *a)
         [PG_ASYNC_REMOTE] = complete_remote,
         [PG_ASYNC_CANCEL] = complete_cancel,
         [PG_ASYNC_MMA] = pg_wgmma_execute,
+        [PG_ASYNC_TCGEN05_CP] = pg_tcgen05_cp_execute,
+        [PG_ASYNC_TCGEN05_MMA] = pg_tcgen05_mma_execute,
+        [PG_ASYNC_TCGEN05_SHIFT] = pg_tcgen05_shift_execute,
+        [PG_ASYNC_TCGEN05_COMMIT] = complete_commit,
     };
     return complete[a->kind](a);
 }

@@ -395,7 +395,7 @@ void pg_check_async_issue(pg_async *a)
         signalled(a, s, false);
     } else if (a->kind == PG_ASYNC_COPY) {
         issue_copy(a);
-    } else if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA) {
+    } else if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA && !pg_async_is_tcgen05(a)) {
         issue_grouped(a);
     }
 }

@@ -5,6 +5,7 @@
 #include "emulator/control.h"
 #include "emulator/report.h"
 #include "emulator/special.h"
+#include "emulator/tensor_memory.h"
 
 enum { BLOCK_ALIGN = 64 };
 
@@ -168,6 +169,7 @@ static void release(pg_cluster *cluster)
         if (cta->mbarriers)
             pg_free(alloc, cta->mbarriers, cta->mbarrier_capacity * sizeof *cta->mbarriers);
         cta->mbarriers = NULL;
+        pg_tensor_memory_free(cta);
         for (uint32_t k = 0; k < cta->warp_count; k++) {
             pg_call_stack_free(&cta->warps[k]);
             if (cta->warps[k].async)

@@ -7,6 +7,7 @@
 #include "emulator/check.h"
 #include "emulator/lanes.h"
 #include "emulator/report.h"
+#include "emulator/tcgen05.h"
 
 enum { MAX_CALL_DEPTH = 4096 };
 
@@ -208,7 +209,7 @@ pg_step pg_op_ret(pg_warp *w, const pg_op *op, uint32_t lanes)
     for (uint32_t i = 0; i < w->group_count; i++)
         w->groups[i].lanes &= ~exits;
     pg_exit_lanes(w, exits);
-    return PG_SPLIT;
+    return PG_SPLIT; /* others of the warp live, so the CTA does */
 }
 
 void pg_call_stack_free(pg_warp *w)
@@ -258,7 +259,7 @@ pg_step pg_op_exit(pg_warp *w, const pg_op *op, uint32_t lanes)
     g->lanes &= ~lanes;
     g->pc = pg_pc_of(w, op) + 1;
     pg_exit_lanes(w, lanes);
-    return PG_SPLIT;
+    return w->cta->live_warps || pg_tensor_all_given_back(w, op) ? PG_SPLIT : PG_STOP;
 }
 
 pg_step pg_op_trap(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -82,8 +82,9 @@ typedef enum pg_wait_kind {
     PG_WAIT_BARRIER,  /* bar: named barrier `wait.key` of the CTA */
     PG_WAIT_CLUSTER,  /* barrier.cluster.wait */
     PG_WAIT_MBARRIER, /* mbarrier at shared offset `wait.key`, phase `wait.phase` */
-    PG_WAIT_ASYNC,    /* wait_group and the like: some asynchronous operation of this warp */
-    PG_WAIT_TURN      /* nanosleep and polling: the next round */
+    PG_WAIT_TENSOR, /* tcgen05.alloc family: `wait.phase` columns of tensor memory; 0: the other CTA of the pair */
+    PG_WAIT_ASYNC, /* wait_group and the like: some asynchronous operation of this warp */
+    PG_WAIT_TURN   /* nanosleep and polling: the next round */
 } pg_wait_kind;
 
 typedef struct pg_wait {
@@ -172,6 +173,7 @@ struct pg_cta {
     bool cancel_failed; /* a thread has seen clusterlaunchcontrol.try_cancel fail */
     uint32_t
         cluster_arrived[PG_MAX_WARPS_IN_CTA]; /* lanes that arrived at the running cluster phase */
+    struct pg_tensor_memory *tensor; /* NULL until the first tcgen05 instruction that needs it */
 };
 
 struct pg_cluster {

@@ -3,6 +3,7 @@
 
 #include "emulator/async.h"
 #include "emulator/memory.h"
+#include "emulator/tensor_memory.h"
 #include "ptx/ptx.h"
 
 #include <stdarg.h>
@@ -117,6 +118,17 @@ void pg_stop_memory(pg_grid_run *launch, size_t bytes)
 
 /* ---- deadlock ---- */
 
+static void append_tensor_wait(const pg_cta *cta, uint32_t columns, pg_buf *out)
+{
+    if (columns)
+        pg_buf_printf(out, " %u columns of tensor memory, of which %u are free,", columns,
+                      pg_tensor_free_columns(&cta->tensor->allocator));
+    else
+        pg_buf_printf(out,
+                      " CTA rank %u, the other of its pair, to execute the same (.cta_group::2)",
+                      cta->rank ^ 1);
+}
+
 static void append_waits(const pg_warp *w, pg_buf *out)
 {
     static const char *const what[] = {[PG_WAIT_NONE] = "runs",
@@ -124,6 +136,7 @@ static void append_waits(const pg_warp *w, pg_buf *out)
                                        [PG_WAIT_BARRIER] = "waits at barrier",
                                        [PG_WAIT_CLUSTER] = "waits for the cluster",
                                        [PG_WAIT_MBARRIER] = "waits for an mbarrier",
+                                       [PG_WAIT_TENSOR] = "waits for",
                                        [PG_WAIT_ASYNC] = "waits for a group of copies",
                                        [PG_WAIT_TURN] = "sleeps"};
     const pg_op *ops = w->launch->program->ops;
@@ -136,6 +149,8 @@ static void append_waits(const pg_warp *w, pg_buf *out)
                       what[kind]);
         if (kind == PG_WAIT_BARRIER)
             pg_buf_printf(out, " %u", (unsigned)g->wait.key);
+        if (kind == PG_WAIT_TENSOR)
+            append_tensor_wait(w->cta, (uint32_t)g->wait.phase, out);
         if (kind == PG_WAIT_MBARRIER)
             pg_buf_printf(out, " at shared offset %u",
                           polls ? w->polled_offset : (unsigned)g->wait.key);

@@ -5,6 +5,7 @@
 
 #include "emulator/check.h"
 #include "emulator/lanes.h"
+#include "emulator/report.h"
 
 static void absorb_group(pg_warp *w, uint32_t i)
 {
@@ -44,6 +45,24 @@ bool pg_gather_lanes(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t membe
             i++;
     *all = arrived;
     return true;
+}
+
+bool pg_gather_whole_warp(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *all, pg_step *step)
+{
+    if (w->live != PG_ALL_LANES)
+        *step = pg_stop(w, op, PTXGEN_EEMULATOR,
+                        "only lanes 0x%08x of the warp are running: this .sync.aligned instruction "
+                        "needs all 32",
+                        w->live);
+    else if (lanes != w->active)
+        *step = pg_stop(w, op, PTXGEN_EEMULATOR,
+                        "the predicate is true in lanes 0x%08x and false in lanes 0x%08x: all "
+                        "lanes of the warp must "
+                        "execute this .sync.aligned instruction",
+                        lanes, w->active & ~lanes);
+    else
+        return pg_gather_warp(w, op, lanes, all, step);
+    return false;
 }
 
 /* The union of the member masks that the lanes name; without .sync the lanes themselves. */

@@ -15,6 +15,11 @@ static inline bool pg_gather_warp(pg_warp *w, const pg_op *op, uint32_t lanes, u
     return pg_gather_lanes(w, op, lanes, PG_ALL_LANES, all, step);
 }
 
+/* The same, and lanes that have exited or that the guard leaves out are an error: tcgen05's .sync.aligned instructions,
+ * which the whole warp has to execute. */
+bool pg_gather_whole_warp(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *all,
+                          pg_step *step);
+
 /* How collectives find their operands: a value, b and c as in the ISA, membermask in rows[0]; .sync when
  * row_count is 1. */
 typedef enum pg_shfl_mode { PG_SHFL_UP, PG_SHFL_DOWN, PG_SHFL_BFLY, PG_SHFL_IDX } pg_shfl_mode;

@@ -1,0 +1,143 @@
+/* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a thread's register lies. */
+#include "emulator/tcgen05.h"
+
+#include "emulator/memory.h"
+#include "emulator/report.h"
+#include "emulator/tensor_memory.h"
+#include "emulator/warp_sync.h"
+
+/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit of repetition, take. */
+typedef struct shape_info {
+    uint8_t lanes, registers, columns;
+} shape_info;
+static const shape_info shapes[] = {
+    [PG_TENSOR_32X32B] = {32, 1, 1},   [PG_TENSOR_16X64B] = {16, 1, 2},
+    [PG_TENSOR_16X128B] = {16, 2, 4},  [PG_TENSOR_16X256B] = {16, 4, 8},
+    [PG_TENSOR_16X32BX2] = {16, 1, 1},
+};
+
+pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint32_t reg)
+{
+    const uint32_t unit = reg / shapes[shape].registers * shapes[shape].columns;
+    const uint32_t part = reg % shapes[shape].registers;
+    switch (shape) {
+    case PG_TENSOR_16X64B:
+        return (pg_tensor_place){thread / 4 + 8 * (thread % 2), unit + thread / 2 % 2};
+    case PG_TENSOR_16X128B:
+        return (pg_tensor_place){thread / 4 + 8 * part, unit + thread % 4};
+    case PG_TENSOR_16X256B:
+        return (pg_tensor_place){thread / 4 + 8 * (part / 2), unit + 2 * (thread % 4) + part % 2};
+    case PG_TENSOR_16X32BX2:
+        return (pg_tensor_place){thread % 16, unit};
+    default:
+        return (pg_tensor_place){thread, unit};
+    }
+}
+
+/* What one execution moves. */
+typedef struct move {
+    pg_tensor_memory *tensor;
+    uint32_t lane, column; /* of the address */
+} move;
+
+static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *address)
+{
+    uint64_t all[PG_LANES];
+    const pg_tcgen05_move_plan *p = op->extra;
+    pg_addresses(w, op, lanes, all);
+    const int first = __builtin_ctz(lanes);
+    for (uint32_t left = lanes; left; left &= left - 1)
+        if (all[__builtin_ctz(left)] != all[first]) {
+            pg_stop(w, op, PTXGEN_EEMULATOR,
+                    "lanes %d and %d give the tensor-memory addresses 0x%08x and 0x%08x: all lanes "
+                    "must give the same",
+                    first, __builtin_ctz(left), (uint32_t)all[first],
+                    (uint32_t)all[__builtin_ctz(left)]);
+            return false;
+        }
+    *address = (uint32_t)all[first];
+    const uint32_t lane = pg_tensor_lane(*address), begin = w->index % 4 * PG_LANES;
+    if (lane == begin || (shapes[p->shape].lanes == 16 && lane == begin + 16))
+        return true;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "tensor-memory address 0x%08x begins at lane %u; warp %u reaches lanes %u to %u, and "
+            "the address must name "
+            "%s%u",
+            *address, lane, w->index, begin, begin + PG_LANES - 1,
+            shapes[p->shape].lanes == 16 ? "the first lane of either half: 16 lanes from "
+                                         : "lane ",
+            begin);
+    return false;
+}
+
+static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
+{
+    const pg_tcgen05_move_plan *p = op->extra;
+    const shape_info *s = &shapes[p->shape];
+    uint32_t address;
+    if (!check_address(w, op, lanes, &address))
+        return false;
+    const uint32_t columns =
+        (uint32_t)op->row_count / s->registers * s->columns * (p->packed ? 2 : 1);
+    const pg_tensor_extent first = {address, s->lanes, columns};
+    const pg_tensor_extent second = {address + p->split, s->lanes, columns};
+    if (!pg_tensor_reachable(w, op, w->cta, &first, "access") ||
+        (p->split &&
+         !pg_tensor_reachable(w, op, w->cta, &second, "access of the upper 16 threads")))
+        return false;
+    *m = (move){w->cta->tensor, pg_tensor_lane(address), pg_tensor_column(address)};
+    return true;
+}
+
+/* The word of a thread's register, or the first of two when packed. */
+static uint32_t *word_of(const move *m, const pg_tcgen05_move_plan *p, uint32_t thread,
+                         uint32_t reg)
+{
+    const pg_tensor_place at = pg_tensor_place_of(p->shape, thread, reg);
+    const uint32_t split = p->shape == PG_TENSOR_16X32BX2 && thread >= 16 ? p->split : 0;
+    return &m->tensor->word[m->lane + at.lane][m->column + split + at.column * (p->packed ? 2 : 1)];
+}
+
+pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t all;
+    pg_step step;
+    move m;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (!start(w, op, all, &m))
+        return PG_STOP;
+    const pg_tcgen05_move_plan *p = op->extra;
+    for (uint32_t reg = 0; reg < op->row_count; reg++) {
+        uint32_t *row = pg_row_at(w, op->rows[reg]);
+        for (uint32_t left = all; left; left &= left - 1) {
+            const uint32_t l = (uint32_t)__builtin_ctz(left);
+            const uint32_t *word = word_of(&m, p, l, reg);
+            row[l] = p->packed ? (word[0] & 0xffff) | word[1] << 16 : word[0];
+        }
+    }
+    return PG_NEXT;
+}
+
+pg_step pg_op_tcgen05_st(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t all;
+    pg_step step;
+    move m;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (!start(w, op, all, &m))
+        return PG_STOP;
+    const pg_tcgen05_move_plan *p = op->extra;
+    for (uint32_t reg = 0; reg < op->row_count; reg++) {
+        const uint32_t *row = pg_row_at(w, op->rows[reg]);
+        for (uint32_t left = all; left; left &= left - 1) {
+            const uint32_t l = (uint32_t)__builtin_ctz(left);
+            uint32_t *word = word_of(&m, p, l, reg);
+            word[0] = p->packed ? row[l] & 0xffff : row[l];
+            if (p->packed)
+                word[1] = row[l] >> 16;
+        }
+    }
+    return PG_NEXT;
+}
