@@ -20,7 +20,8 @@ typedef enum pg_tensor_copy_shape {
     PG_COPY_32X128B_X4,
     PG_COPY_4X256B
 } pg_tensor_copy_shape;
-/* How 16 elements lie in each 16 bytes of the source; in tensor memory each takes a byte. */
+/* How 16 elements lie in each 16 bytes of the source; in tensor memory each takes a byte (see unpack in
+ * tcgen05_copy.c). */
 typedef enum pg_tensor_unpack { PG_UNPACK_NONE, PG_UNPACK_4BIT, PG_UNPACK_6BIT } pg_tensor_unpack;
 
 /* op->extra; the op's address operand is the target. */

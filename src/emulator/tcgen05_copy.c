@@ -103,8 +103,10 @@ pg_step pg_op_tcgen05_cp(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-/* ---- decompression: 16 elements of 4 or 6 bits at the beginning of 16 bytes become a byte each ---- */
+/* ---- decompression ---- */
 
+/* 16 elements of `bits` bits at the beginning of each 16 bytes become a byte each: the form in which mma takes them
+ * from tensor memory, with 6-bit elements in bits 0 to 5 and 4-bit ones in bits 2 to 5. */
 static void unpack(uint8_t *bytes, uint32_t count, uint32_t bits)
 {
     for (uint32_t i = 0; i < count; i += 16) {
@@ -112,7 +114,7 @@ static void unpack(uint8_t *bytes, uint32_t count, uint32_t bits)
         for (uint32_t e = 0; e < 16; e++) {
             const uint32_t at = e * bits;
             const uint32_t two = bytes[i + at / 8] | (uint32_t)bytes[i + at / 8 + 1] << 8;
-            wide[e] = (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
+            wide[e] = (uint8_t)((two >> at % 8 & ((1u << bits) - 1)) << (6 - bits));
         }
         memcpy(bytes + i, wide, sizeof wide);
     }

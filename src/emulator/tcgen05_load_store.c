@@ -98,6 +98,13 @@ static uint32_t *word_of(const move *m, const pg_tcgen05_move_plan *p, uint32_t 
     return &m->tensor->word[m->lane + at.lane][m->column + split + at.column * (p->packed ? 2 : 1)];
 }
 
+/* The low halves of two neighbouring words; the others keep what they hold. */
+static void write_halves(uint32_t *word, uint32_t value)
+{
+    word[0] = (word[0] & 0xffff0000) | (value & 0xffff);
+    word[1] = (word[1] & 0xffff0000) | value >> 16;
+}
+
 pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;
@@ -134,9 +141,10 @@ pg_step pg_op_tcgen05_st(pg_warp *w, const pg_op *op, uint32_t lanes)
         for (uint32_t left = all; left; left &= left - 1) {
             const uint32_t l = (uint32_t)__builtin_ctz(left);
             uint32_t *word = word_of(&m, p, l, reg);
-            word[0] = p->packed ? row[l] & 0xffff : row[l];
             if (p->packed)
-                word[1] = row[l] >> 16;
+                write_halves(word, row[l]);
+            else
+                *word = row[l];
         }
     }
     return PG_NEXT;

@@ -16,11 +16,24 @@ import matrix  # noqa: E402
 import memory  # noqa: E402
 import misc  # noqa: E402
 import sync  # noqa: E402
+import tensor_memory  # noqa: E402
 import warp  # noqa: E402
 
 
 def main():
-    for family in (blackwell_copy, bulk, convert, floating, integer, matrix, memory, misc, sync, warp):
+    for family in (
+        blackwell_copy,
+        bulk,
+        convert,
+        floating,
+        integer,
+        matrix,
+        memory,
+        misc,
+        sync,
+        tensor_memory,
+        warp,
+    ):
         family.generate()
 
 
