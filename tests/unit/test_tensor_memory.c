@@ -1,7 +1,8 @@
-/* The column allocator of tensor memory, and where tcgen05.ld and .st find the registers of a thread. */
+/* The column allocator of tensor memory, where tcgen05.ld and .st find the registers of a thread, and the order among
+ * pending operations. */
 #include "test.h"
 
-#include "emulator/tcgen05.h"
+#include "emulator/async.h"
 #include "emulator/tensor_memory.h"
 
 /* ---- allocator ---- */
@@ -148,6 +149,63 @@ static void places_are_those_of_the_isa(void **state)
     check_place(PG_TENSOR_16X32BX2, 19, 4, (pg_tensor_place){3, 4}); /* and the split */
 }
 
+/* ---- order ---- */
+
+typedef enum operation { CP, CP_4_ROWS, MMA, MMA_OTHER_D, SHIFT, COMMIT, OPERATIONS } operation;
+
+/* An operation of lane `lane`, as it lies in the queue. MMA has D in columns 0..63, MMA_OTHER_D in 64..127. */
+static pg_async pending(operation what, pg_warp *w, uint32_t lane)
+{
+    static const pg_tcgen05_cp_plan copies[] = {{.shape = PG_COPY_128X256B},
+                                                {.shape = PG_COPY_4X256B}};
+    static const pg_op ops[] = {{.extra = &copies[0]}, {.extra = &copies[1]}};
+    static const pg_async_kind kinds[OPERATIONS] = {
+        [CP] = PG_ASYNC_TCGEN05_CP,       [CP_4_ROWS] = PG_ASYNC_TCGEN05_CP,
+        [MMA] = PG_ASYNC_TCGEN05_MMA,     [MMA_OTHER_D] = PG_ASYNC_TCGEN05_MMA,
+        [SHIFT] = PG_ASYNC_TCGEN05_SHIFT, [COMMIT] = PG_ASYNC_TCGEN05_COMMIT};
+    pg_async a = {.kind = kinds[what], .warp = w, .lane = lane, .op = &ops[what == CP_4_ROWS]};
+    if (a.kind == PG_ASYNC_TCGEN05_MMA) {
+        a.u.tcgen05_mma.d = what == MMA ? 0 : 64;
+        a.u.tcgen05_mma.d_columns = 64;
+    }
+    return a;
+}
+
+/* PTX ISA 9.0, section 9.7.16.6: same-thread pairs that are carried out in order; commit waits for all. */
+static bool is_promised(operation before, operation after)
+{
+    switch (after) {
+    case COMMIT:
+        return before != COMMIT;
+    case MMA:
+    case MMA_OTHER_D:
+        return before == after || before == CP || before == CP_4_ROWS || before == SHIFT;
+    case SHIFT:
+        return before == MMA || before == MMA_OTHER_D;
+    case CP_4_ROWS:
+        return before == SHIFT;
+    default:
+        return false;
+    }
+}
+
+static void only_the_promised_pairs_keep_their_order(void **state)
+{
+    (void)state;
+    static pg_warp warps[2];
+    for (int before = 0; before < OPERATIONS; before++)
+        for (int after = 0; after < OPERATIONS; after++) {
+            const pg_async first = pending((operation)before, &warps[0], 3);
+            const pg_async second = pending((operation)after, &warps[0], 3);
+            const pg_async other_lane = pending((operation)after, &warps[0], 4);
+            const pg_async other_warp = pending((operation)after, &warps[1], 3);
+            assert_int_equal(pg_tcgen05_follows(&second, &first),
+                             is_promised((operation)before, (operation)after));
+            assert_false(pg_tcgen05_follows(&other_lane, &first));
+            assert_false(pg_tcgen05_follows(&other_warp, &first));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +214,7 @@ int main(void)
         cmocka_unit_test(only_whole_allocations_go_back),
         cmocka_unit_test(registers_tile_the_shape),
         cmocka_unit_test(places_are_those_of_the_isa),
+        cmocka_unit_test(only_the_promised_pairs_keep_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
