@@ -73,8 +73,13 @@ static void place_shared(pg_decoder *d)
         end = align_up(end, v->align);
         y->shared_offset[i] = (uint32_t)end;
         end += v->size;
-        if (end > UINT32_MAX / 2)
-            pg_decode_fail(d, "shared variables take more than 2 GiB");
+        if (end > PG_SHARED_BASE + PG_SHARED_LIMIT) {
+            pg_decode_fail(d,
+                           "its shared variables take %llu bytes or more; a CTA has at most %d: "
+                           "make them smaller",
+                           (unsigned long long)(end - PG_SHARED_BASE), PG_SHARED_LIMIT);
+            return;
+        }
     }
     y->shared_end = (uint32_t)end;
     const uint32_t dynamic = (uint32_t)align_up(end, y->dynamic_align);

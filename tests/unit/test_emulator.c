@@ -273,8 +273,54 @@ static void a_launch_that_does_not_fit_is_refused(void **state)
     close_machine(&m);
 }
 
+/* 227 KB of shared variables are taken, a byte more is not. */
+static void static_shared_memory_has_a_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned long long bytes;
+        ptxgen_status status;
+    } cases[] = {{227 * 1024, PTXGEN_OK},
+                 {227 * 1024 + 1, PTXGEN_EUNSUPPORTED},
+                 {0x100000100, PTXGEN_EUNSUPPORTED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        machine m;
+        char text[400];
+        snprintf(text, sizeof text,
+                 HEAD ".visible .entry k(.param .u64 p)\n{\n    .shared .b8 big[%llu];\n"
+                      "    .reg .b32 %%a;\n    mov.u32 %%a, big;\n    ret;\n}\n",
+                 cases[i].bytes);
+        assert_int_equal(open_machine(&m, (ptxgen_emulator_config){0}, text), cases[i].status);
+        if (cases[i].status == PTXGEN_OK)
+            assert_int_equal(run(&m, 1, 1), PTXGEN_OK);
+        else
+            assert_non_null(strstr(m.err.message, "a CTA has at most 232448"));
+        close_machine(&m);
+    }
+}
+
+/* Tensor memory, and each kind of operation that is queued for it. */
+static const char tensor_memory[] =
+    ".version 8.6\n.target sm_100a\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p)\n{\n    .reg .b32 %t, %x;\n    .reg .b64 %d;\n    .reg .pred "
+    "%q;\n"
+    "    .shared .align 1024 .b8 data[4096];\n    .shared .b32 slot;\n    .shared .b64 bar;\n"
+    "    mov.u32 %x, %tid.x;\n    setp.ne.u32 %q, %x, 0;\n"
+    "    @!%q mbarrier.init.shared::cta.b64 [bar], 1;\n    bar.sync 0;\n"
+    "    setp.ge.u32 %q, %x, 32;\n    @%q bra DONE;\n"
+    "    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;\n"
+    "    bar.warp.sync 0xffffffff;\n    ld.shared.b32 %t, [slot];\n    elect.sync _|%q, "
+    "0xffffffff;\n"
+    "    mov.u32 %x, data;\n    shr.u32 %x, %x, 4;\n    add.u32 %x, %x, 65536;\n"
+    "    mov.b64 %d, {%x, 16392};\n    @%q tcgen05.cp.cta_group::1.128x128b [%t], %d;\n"
+    "    @%q tcgen05.shift.cta_group::1.down [%t];\n"
+    "    @%q tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
+    "L:\n    mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0;\n    @!%q bra L;\n"
+    "    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%x}, [%t];\n    tcgen05.wait::ld.sync.aligned;\n"
+    "    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %t, 32;\nDONE:\n    ret;\n}\n";
+
 /* Everything that allocates, in one go. */
-static ptxgen_status whole_life(const pg_alloc *alloc, bool check)
+static ptxgen_status whole_life(const pg_alloc *alloc, bool check, const char *text)
 {
     const ptxgen_emulator_config config = {.size = sizeof config,
                                            .threads = 1,
@@ -291,7 +337,7 @@ static ptxgen_status whole_life(const pg_alloc *alloc, bool check)
         status = ptxgen_emulator_add_buffer(emu, "data", data, sizeof data,
                                             PTXGEN_EMULATOR_WRITABLE, NULL);
     if (status == PTXGEN_OK)
-        status = ptxgen_emulator_load(emu, tickets, strlen(tickets), NULL, &module, NULL);
+        status = ptxgen_emulator_load(emu, text, strlen(text), NULL, &module, NULL);
     if (status == PTXGEN_OK)
         status = ptxgen_emulator_find(module, NULL, &entry, NULL);
     if (status == PTXGEN_OK) {
@@ -309,16 +355,18 @@ static ptxgen_status whole_life(const pg_alloc *alloc, bool check)
 static void out_of_memory_is_an_error_and_leaks_nothing(void **state)
 {
     (void)state;
-    for (int check = 0; check < 2; check++) {
+    for (int i = 0; i < 4; i++) {
+        const bool check = i % 2;
+        const char *text = i / 2 ? tensor_memory : tickets;
         failing_alloc f = {.fail_at = 0};
         pg_alloc hook = failing_alloc_hook(&f);
-        assert_int_equal(whole_life(&hook, check != 0), PTXGEN_OK);
+        assert_int_equal(whole_life(&hook, check, text), PTXGEN_OK);
         assert_int_equal(f.live, 0);
         const size_t calls = f.calls;
         for (size_t n = 1; n <= calls; n++) {
             f = (failing_alloc){.fail_at = n, .forever = n % 2 != 0};
             hook = failing_alloc_hook(&f);
-            const ptxgen_status status = whole_life(&hook, check != 0);
+            const ptxgen_status status = whole_life(&hook, check, text);
             /* Checking mode may lose knowledge instead: then the launch goes on. */
             if (status != PTXGEN_ENOMEM && !(check && status == PTXGEN_OK))
                 fail_msg("allocation %zu of %zu: %s", n, calls, ptxgen_status_name(status));
@@ -340,6 +388,7 @@ int main(void)
         cmocka_unit_test(printf_and_assert_reach_the_host),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_launch_that_does_not_fit_is_refused),
+        cmocka_unit_test(static_shared_memory_has_a_limit),
         cmocka_unit_test(out_of_memory_is_an_error_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
