@@ -3,3 +3,8 @@ add_test(NAME differential/test_emulator_scatter_add_all COMMAND test_emulator_s
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 set_tests_properties(differential/test_emulator_scatter_add_all PROPERTIES LABELS "differential;slow"
     TIMEOUT 1500)
+# 50 seeds of order=isa in checking mode for kernels of tcgen05_copy.
+add_test(NAME differential/test_emulator_tcgen05_copy_seeds COMMAND test_emulator_tcgen05_copy 50
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(differential/test_emulator_tcgen05_copy_seeds PROPERTIES LABELS "differential;slow"
+    TIMEOUT 1500)

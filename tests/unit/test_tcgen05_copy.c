@@ -171,9 +171,8 @@ static void the_call_checks_its_arguments(void **state)
     assert_int_equal(ptxgen_tcgen05_copy(context, &a, NULL, &err), PTXGEN_EINVAL);
 }
 
-/* The emulator's device is a Hopper, but the emulator takes PTX of any target: the call must get as far
- * as the kernel itself. */
-static void the_emulator_gets_a_blackwell_kernel(void **state)
+/* The emulator's device is a Hopper, but the emulator takes PTX of any target. */
+static void the_emulator_runs_a_blackwell_kernel(void **state)
 {
     (void)state;
     static _Alignas(16) uint32_t in[128 * 16], out[128 * 16];
@@ -186,10 +185,9 @@ static void the_emulator_gets_a_blackwell_kernel(void **state)
     for (uint32_t i = 0; i < 128 * 16; i++)
         in[i] = i * 2654435761u;
     assert_int_equal(ptxgen_create(&config, &ctx, &err), PTXGEN_OK);
-    if (ptxgen_tcgen05_copy(ctx, &a, NULL, &err) == PTXGEN_OK)
-        assert_memory_equal(out, in, sizeof in);
-    else if (!strstr(err.message, "tcgen05."))
+    if (ptxgen_tcgen05_copy(ctx, &a, NULL, &err) != PTXGEN_OK)
         fail_msg("%s", err.message);
+    assert_memory_equal(out, in, sizeof in);
     ptxgen_destroy(ctx);
 }
 
@@ -246,7 +244,7 @@ int main(void)
         cmocka_unit_test(instruction_counts_in_the_text),
         cmocka_unit_test(what_no_copy_does_is_refused),
         cmocka_unit_test(the_call_checks_its_arguments),
-        cmocka_unit_test(the_emulator_gets_a_blackwell_kernel),
+        cmocka_unit_test(the_emulator_runs_a_blackwell_kernel),
         cmocka_unit_test(the_launch_record),
         cmocka_unit_test(the_oracle_copies_rows_only),
         cmocka_unit_test(a_sample_assembles),
