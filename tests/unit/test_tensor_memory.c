@@ -91,6 +91,7 @@ static void only_whole_allocations_go_back(void **state)
     assert_false(pg_tensor_is_allocated(&a, 192, 33));
     assert_false(pg_tensor_is_allocated(&a, 512, 1));
     assert_false(pg_tensor_is_allocated(&a, 0xffffffff, 2));
+    assert_false(pg_tensor_is_allocated(&a, 192, 0xffffffff));
 }
 
 /* ---- ld and st ---- */

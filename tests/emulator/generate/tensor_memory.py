@@ -519,13 +519,16 @@ def shift_case():
             "    tcgen05.shift.cta_group::1.down [%at];",
             f"    add.u32 %at, %tmem, {column + (31 << 16)};",
             "    tcgen05.cp.cta_group::1.4x256b [%at], %desc;",
+            f"    add.u32 %at, %tmem, {column + 9 + (32 << 16)};",
+            "    tcgen05.shift.cta_group::1.down [%at];",
         ]
         + commit()
     )
     body += wait(0) + read_back(WIDTH, "out0")
     image = [[pattern(l, c) for c in range(WIDTH)] for l in range(LANES)]
-    for row in range(lane, lane + 31):
-        image[row][column : column + 8] = image[row + 1][column : column + 8]
+    for first, at in ((lane, column), (32, column + 9)):
+        for row in range(first, first + 31):
+            image[row][at : at + 8] = image[row + 1][at : at + 8]
     copied(image, "4x256b", source, column, lane=31)
     case.buffer("out", "out0", 4, [hash_of(row) for row in image])
     finish(case, body + end(WIDTH))
