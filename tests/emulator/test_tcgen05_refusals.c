@@ -127,8 +127,9 @@ static const char head[] =
     ".reg .b32 %x, %y, %lane, %warp, %rank, %tmem;\n.reg .b64 %d, %desc;\n.reg .b16 %mask;\n.reg "
     ".pred %p, %q;\n"
     ".shared .align 1024 .b8 data[4096];\n.shared .b32 slot;\n.shared .b64 bar;\n"
-    "mov.u32 %x, data;\nmov.b32 %y, 0;\nmov.u32 %rank, %cluster_ctarank;\nmov.u32 %lane, %laneid;\nmov.u32 %warp, %tid.x;\n"
-    "shr.u32 %warp, %warp, 5;\nsetp.ne.u32 %q, %warp, 0;\n@%q bra others;\n";
+    "mov.u32 %x, data;\nmov.b32 %y, 0;\nmov.u32 %rank, %cluster_ctarank;\nmov.u32 %lane, %laneid;\n"
+    "mov.u32 %warp, %tid.x;\nshr.u32 %warp, %warp, 5;\nsetp.ne.u32 %q, %warp, 0;\n@%q bra "
+    "others;\n";
 
 static void write_kernel(const rule *r, char *text, size_t size)
 {
