@@ -193,18 +193,20 @@ static bool is_promised(operation before, operation after)
 static void only_the_promised_pairs_keep_their_order(void **state)
 {
     (void)state;
-    static pg_warp warps[2];
+    static pg_cta ctas[2];
+    static pg_warp one = {.cta = &ctas[0]}, other = {.cta = &ctas[1]};
     for (int before = 0; before < OPERATIONS; before++)
         for (int after = 0; after < OPERATIONS; after++) {
-            const pg_async first = pending((operation)before, &warps[0], 3);
-            const pg_async second = pending((operation)after, &warps[0], 3);
-            const pg_async other_lane = pending((operation)after, &warps[0], 4);
-            const pg_async other_warp = pending((operation)after, &warps[1], 3);
+            const pg_async first = pending((operation)before, &one, 3);
+            const pg_async second = pending((operation)after, &one, 3);
+            const pg_async of_another_cta = pending((operation)after, &other, 3);
             assert_int_equal(pg_tcgen05_follows(&second, &first),
                              is_promised((operation)before, (operation)after));
-            assert_false(pg_tcgen05_follows(&other_lane, &first));
-            assert_false(pg_tcgen05_follows(&other_warp, &first));
+            assert_false(pg_tcgen05_follows(&of_another_cta, &first));
         }
+    const pg_async copy = pending(CP, &one, 3), commit = pending(COMMIT, &one, 4);
+    assert_false(
+        pg_tcgen05_follows(&commit, &copy)); /* a commit is of its own thread's operations */
 }
 
 int main(void)
