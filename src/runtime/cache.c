@@ -187,10 +187,11 @@ void pg_cache_acquire(pg_cache *cache, const char *key, size_t key_size, uint64_
                          cache->config.wait_ms);
 }
 
+/* Half as long as others wait for the key, so that they do not give up before its compile began. */
 void pg_cache_take_slot(pg_cache *cache, uint64_t token)
 {
     if (token)
-        pg_locks_take_slot(&cache->locks, token, cache->config.slots, cache->config.wait_ms);
+        pg_locks_take_slot(&cache->locks, token, cache->config.slots, cache->config.wait_ms / 2);
 }
 
 void pg_cache_release(pg_cache *cache, uint64_t token)

@@ -92,7 +92,7 @@ void pg_cache_reject(pg_cache *, const char *key, size_t key_size);
  * process holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The
  * caller looks up again after acquiring. Different keys never wait for each other. */
 void pg_cache_acquire(pg_cache *, const char *key, size_t key_size, uint64_t *token);
-/* Waits at most wait_ms for one of the machine's compile slots; the token gives it back. */
+/* Waits at most wait_ms / 2 for one of the machine's compile slots; the token gives it back. */
 void pg_cache_take_slot(pg_cache *, uint64_t token);
 void pg_cache_release(pg_cache *, uint64_t token);
 

@@ -1,7 +1,13 @@
 /* Each taken lock has its own open file description, so that release is a close, two takers in one
  * process exclude each other as two processes do, and death frees everything. Waiting is polling
  * with a back-off from 0.2 to 20 ms (1 ms for what is held for microseconds): there is no way to
- * wait for a byte lock with a deadline. */
+ * wait for a byte lock with a deadline.
+ *
+ * Compile slots are taken again by a busy thread the moment it has freed one, and a poller would
+ * find them free by luck only. So one of those who wait holds the byte PG_LOCK_WAITING; who comes
+ * new and finds it taken does not try at once but waits like everybody else, and all poll at the
+ * same pace: each has the same chance. Nobody waits for the holder of that byte, so it may be
+ * stopped. */
 #include "runtime/cache_lock.h"
 
 #include <errno.h>
@@ -24,6 +30,9 @@ static const uint32_t local_filesystems[] = {
     0x3153464a, /* jfs */
     0x52654973, /* reiserfs */
 };
+
+/* How often those who wait for a compile slot look; a compile takes 5 to 500 ms. */
+enum { SLOT_PACE_US = 3000 };
 
 /* All lock tables of the process, for fork. */
 static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -159,10 +168,9 @@ typedef struct polling {
     uint32_t pause_us, longest_us;
 } polling;
 
-static polling start_polling(uint64_t offset, uint32_t wait_ms)
+static polling start_polling(uint32_t wait_ms, uint32_t first_us, uint32_t longest_us)
 {
-    bool brief = offset == PG_LOCK_SPACE || offset == PG_LOCK_STATS;
-    return (polling){now_us() + (int64_t)wait_ms * 1000, 200, brief ? 1000 : 20000};
+    return (polling){now_us() + (int64_t)wait_ms * 1000, first_us, longest_us};
 }
 
 /* Sleeps before the next try; false when the deadline has passed. */
@@ -177,19 +185,45 @@ static bool back_off(polling *p)
     return true;
 }
 
-/* Tries count bytes from offset on in turn until one is had: 0, -EAGAIN at the deadline, other
- * errors. */
-static int poll_bytes(pg_locks *locks, int fd, uint64_t offset, uint32_t count, uint32_t wait_ms,
-                      bool *waited)
+static int try_byte(const pg_locks *locks, int fd, uint64_t offset)
 {
-    polling p = start_polling(offset, wait_ms);
+    return locks->files->lock(locks->files->user, fd, offset, PG_FILE_LOCK);
+}
+
+/* 0, -EAGAIN at the deadline, other errors. */
+static int poll_byte(const pg_locks *locks, int fd, uint64_t offset, uint32_t wait_ms, bool *waited)
+{
+    bool brief = offset == PG_LOCK_SPACE || offset == PG_LOCK_STATS;
+    polling p = start_polling(wait_ms, 200, brief ? 1000 : 20000);
     for (;; *waited = true) {
-        int r = -EAGAIN;
-        for (uint32_t i = 0; i < count && r == -EAGAIN; i++)
-            r = locks->files->lock(locks->files->user, fd, offset + i, PG_FILE_LOCK);
+        int r = try_byte(locks, fd, offset);
         if (r != -EAGAIN || !back_off(&p))
             return r;
     }
+}
+
+/* One of the slots that is free now: 0, -EAGAIN, other errors. */
+static int try_slots(const pg_locks *locks, int fd, uint32_t count)
+{
+    int r = -EAGAIN;
+    for (uint32_t i = 0; i < count && r == -EAGAIN; i++)
+        r = try_byte(locks, fd, PG_LOCK_SLOTS + i);
+    return r;
+}
+
+static int poll_slots(const pg_locks *locks, int fd, uint32_t count, uint32_t wait_ms)
+{
+    polling p = start_polling(wait_ms, SLOT_PACE_US, SLOT_PACE_US);
+    bool first = true, marked = false;
+    int r;
+    do {
+        marked = marked || try_byte(locks, fd, PG_LOCK_WAITING) == 0;
+        r = marked || !first ? try_slots(locks, fd, count) : -EAGAIN;
+        first = false;
+    } while (r == -EAGAIN && back_off(&p));
+    if (marked)
+        locks->files->lock(locks->files->user, fd, PG_LOCK_WAITING, PG_FILE_UNLOCK);
+    return r;
 }
 
 pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint32_t wait_ms,
@@ -200,7 +234,7 @@ pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint3
     *token = open_lock_file(locks, folder, &fd);
     if (!*token)
         return PG_LOCK_NONE;
-    int r = poll_bytes(locks, fd, offset, 1, wait_ms, waited);
+    int r = poll_byte(locks, fd, offset, wait_ms, waited);
     if (r == 0)
         return PG_LOCK_TAKEN;
     pg_locks_release(locks, *token);
@@ -213,11 +247,10 @@ pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint3
 
 bool pg_locks_take_slot(pg_locks *locks, uint64_t token, uint32_t count, uint32_t wait_ms)
 {
-    bool waited = false;
     int fd = descriptor_of(locks, token);
     if (count > PG_LOCK_SLOTS_MAX)
         count = PG_LOCK_SLOTS_MAX;
-    return fd < 0 || poll_bytes(locks, fd, PG_LOCK_SLOTS, count, wait_ms, &waited) == 0;
+    return fd < 0 || poll_slots(locks, fd, count, wait_ms) == 0;
 }
 
 void pg_locks_release(pg_locks *locks, uint64_t token)

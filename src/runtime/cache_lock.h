@@ -17,6 +17,7 @@ enum {
     PG_LOCK_SLOTS_MAX = 1024,
     PG_LOCK_SPACE = 2048,
     PG_LOCK_STATS = 2049,
+    PG_LOCK_WAITING = 2050, /* of one who waits for a slot */
     PG_LOCK_KEYS = 4096
 };
 
@@ -50,7 +51,8 @@ void pg_locks_fini(pg_locks *locks);
  * *waited: it was not free at once. */
 pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint32_t wait_ms,
                              uint64_t *token, bool *waited);
-/* Adds one of `count` slot bytes to what the token holds; false: none became free in wait_ms. */
+/* Adds one of `count` slot bytes to what the token holds; false: none was had in wait_ms. Those who
+ * wait have equal chances at the next free one, in whatever thread or process they are. */
 bool pg_locks_take_slot(pg_locks *locks, uint64_t token, uint32_t count, uint32_t wait_ms);
 void pg_locks_release(pg_locks *locks, uint64_t token);
 

@@ -242,6 +242,62 @@ static void slots_limit_compiles_and_only_those(void **state)
     test_folder_remove(&folder);
 }
 
+typedef struct greedy {
+    pthread_t thread;
+    pg_cache *cache;
+    char key[2];
+    atomic_int *rounds;
+    atomic_bool stop;
+} greedy;
+
+/* Takes the only slot again and again, without a pause between two compiles. */
+static void *be_greedy(void *arg)
+{
+    greedy *g = arg;
+    while (!atomic_load(&g->stop)) {
+        uint64_t token;
+        pg_cache_acquire(g->cache, g->key, strlen(g->key), &token);
+        if (pg_locks_take_slot(&g->cache->locks, token, 1, 60000)) {
+            atomic_fetch_add(g->rounds, 1);
+            sleep_ms(1);
+        }
+        pg_cache_release(g->cache, token);
+    }
+    return NULL;
+}
+
+static void a_slot_goes_round(void **state)
+{
+    (void)state;
+    enum { GREEDY = 3, TURNS = 20 };
+    test_folder folder;
+    test_folder_make(&folder);
+    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path}, NULL);
+    atomic_int rounds = 0;
+    greedy all[GREEDY];
+    for (int i = 0; i < GREEDY; i++) {
+        all[i] = (greedy){.cache = cache, .key = {(char)('a' + i)}, .rounds = &rounds};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, be_greedy, &all[i]), 0);
+    }
+    while (atomic_load(&rounds) < 10)
+        sleep_ms(1);
+    for (int i = 0; i < TURNS; i++) {
+        uint64_t token;
+        pg_cache_acquire(cache, "z", 1, &token);
+        const int before = atomic_load(&rounds);
+        assert_true(pg_locks_take_slot(&cache->locks, token, 1, 60000));
+        /* A fourth of all turns is this thread's: 100 others in a row come once in 3e12 waits. */
+        assert_in_range(atomic_load(&rounds) - before, 0, 100);
+        pg_cache_release(cache, token);
+    }
+    for (int i = 0; i < GREEDY; i++) {
+        atomic_store(&all[i].stop, true);
+        pthread_join(all[i].thread, NULL);
+    }
+    pg_cache_destroy(cache);
+    test_folder_remove(&folder);
+}
+
 static void unknown_filesystems_go_without_locks_and_say_so_once(void **state)
 {
     (void)state;
@@ -300,6 +356,7 @@ int main(void)
         cmocka_unit_test(two_caches_of_one_process_exclude_each_other),
         cmocka_unit_test(a_forked_child_gives_up_its_copy),
         cmocka_unit_test(slots_limit_compiles_and_only_those),
+        cmocka_unit_test(a_slot_goes_round),
         cmocka_unit_test(unknown_filesystems_go_without_locks_and_say_so_once),
         cmocka_unit_test(locks_that_fail_turn_off_once),
     };

@@ -1,5 +1,5 @@
 /* fork() while other threads compile: the child gets, compiles, prefetches and destroys without hanging. Once with
- * an assembler in the process (if there is one), once with a child process as assembler.
+ * each assembler that is installed, in the process or as its child, and once with a script in the place of one.
  *
  * PTXGEN_FORKS sets the number of forks. Sanitizers are out of it: their own locks do not survive fork(). */
 #include "cache_helpers.h"
@@ -16,9 +16,7 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* The parent's threads take every compile slot again as soon as it is free, so that a child would wait its longest
- * for one: that is made short. */
-enum { THREADS = 4, HANG_SECONDS = 120, WAIT_MS = 20 };
+enum { THREADS = 4, HANG_SECONDS = 120 };
 
 static test_folder folder;
 static atomic_bool stop;
@@ -27,7 +25,7 @@ static atomic_int next_n;
 static int forks(void)
 {
     const char *text = getenv("PTXGEN_FORKS");
-    return text ? atoi(text) : 20;
+    return text ? atoi(text) : 25;
 }
 
 /* A kernel nobody has asked for yet. Rows of up to 64 Ki elements. */
@@ -103,30 +101,44 @@ static void fork_while_compiling(ptxgen *ctx)
         pthread_join(threads[i], NULL);
 }
 
-static void with_an_assembler_in_the_process(void **state)
+static void check_assembler(ptxgen_assembler kind)
 {
-    (void)state;
-    pg_toolkit *t = open_toolkit(PTXGEN_ASSEMBLER_NVJITLINK);
+    pg_toolkit *t = open_toolkit(kind);
     if (!t)
         skip();
     pg_toolkit_destroy(t);
-    const ptxgen_config config = {.size = sizeof config,
-                                  .cache_dir = folder.path,
-                                  .cache_wait_ms = WAIT_MS,
-                                  .assembler = PTXGEN_ASSEMBLER_NVJITLINK};
+    const ptxgen_config config = {
+        .size = sizeof config, .cache_dir = folder.path, .assembler = kind};
     ptxgen *ctx;
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
     fork_while_compiling(ctx);
     ptxgen_destroy(ctx);
 }
 
-static void with_an_assembler_as_child_process(void **state)
+static void with_nvjitlink(void **state)
+{
+    (void)state;
+    check_assembler(PTXGEN_ASSEMBLER_NVJITLINK);
+}
+
+static void with_nvptxcompiler(void **state)
+{
+    (void)state;
+    check_assembler(PTXGEN_ASSEMBLER_NVPTXCOMPILER);
+}
+
+static void with_ptxas(void **state)
+{
+    (void)state;
+    check_assembler(PTXGEN_ASSEMBLER_PTXAS);
+}
+
+static void with_a_script(void **state)
 {
     (void)state;
     fake_toolkit toolkit;
-    const ptxgen_config config = {.cache_wait_ms = WAIT_MS};
     fake_toolkit_make(&toolkit);
-    ptxgen *ctx = engine_create(&toolkit, folder.path, &config);
+    ptxgen *ctx = engine_create(&toolkit, folder.path, NULL);
     fork_while_compiling(ctx);
     ptxgen_destroy(ctx);
     fake_toolkit_remove(&toolkit);
@@ -172,8 +184,8 @@ int main(void)
     }
     test_folder_make(&folder);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_an_assembler_in_the_process),
-        cmocka_unit_test(with_an_assembler_as_child_process),
+        cmocka_unit_test(with_nvjitlink),   cmocka_unit_test(with_nvptxcompiler),
+        cmocka_unit_test(with_ptxas),       cmocka_unit_test(with_a_script),
         cmocka_unit_test(a_build_may_fork),
     };
     const int failed = cmocka_run_group_tests_name("engine_fork", tests, NULL, NULL);
