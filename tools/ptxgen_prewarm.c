@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One kernel of the manifest. */
+/* One kernel of the manifest, and what became of it. */
 typedef struct request {
     char *family, *params; /* owned */
     int line;
+    ptxgen_status status;
+    char *message; /* owned; of a failure, else NULL */
 } request;
 
 typedef struct manifest {
@@ -73,8 +75,9 @@ static bool add_requests(void *user, const ptxgen_manifest_line *line)
     const char *arch = r->archs;
     do {
         const size_t n = arch ? strcspn(arch, ",") : 0;
-        m->requests[m->count++] = (request){cli_format("%s", line->family),
-                                            with_arch(line->params, arch, n), line->number};
+        m->requests[m->count++] = (request){.family = cli_format("%s", line->family),
+                                            .params = with_arch(line->params, arch, n),
+                                            .line = line->number};
         arch = arch && arch[n] == ',' ? arch + n + 1 : NULL;
     } while (arch);
     return true;
@@ -104,6 +107,7 @@ static void free_manifest(manifest *m)
     for (size_t i = 0; i < m->count; i++) {
         free(m->requests[i].family);
         free(m->requests[i].params);
+        free(m->requests[i].message);
     }
     free(m->requests);
 }
@@ -112,7 +116,7 @@ static void free_manifest(manifest *m)
 
 typedef struct crew {
     const cli_args *args;
-    const manifest *m;
+    manifest *m;
     ptxgen *ctx;          /* NULL in a dry run: the lines are only checked */
     pthread_mutex_t lock; /* of all below */
     size_t next, assembled, cached, failed;
@@ -120,16 +124,16 @@ typedef struct crew {
     cli_progress bar;
 } crew;
 
-static void note(crew *c, const request *r, ptxgen_status status, const ptxgen_kernel *kernel,
-                 const ptxgen_error *err)
+static void note(crew *c, request *r, const ptxgen_kernel *kernel, const ptxgen_error *err)
 {
     pthread_mutex_lock(&c->lock);
-    if (status != PTXGEN_OK) {
+    if (r->status != PTXGEN_OK) {
+        r->message = cli_format("%s", err->message);
         cli_progress_clear(&c->bar);
         cli_say("%s:%d: %s %s: %s", c->args->words[0], r->line, r->family, r->params, err->message);
         c->failed++;
         if (c->code == CLI_OK)
-            c->code = cli_exit_for(status);
+            c->code = cli_exit_for(r->status);
     } else if (kernel) {
         ptxgen_kernel_info info = {.size = sizeof info};
         ptxgen_kernel_describe(kernel, &info);
@@ -154,14 +158,14 @@ static void *work(void *user)
         pthread_mutex_unlock(&c->lock);
         if (i == c->m->count)
             return NULL;
-        const request *r = &c->m->requests[i];
+        request *r = &c->m->requests[i];
         ptxgen_error err = {0};
         ptxgen_kernel *kernel = NULL;
         char canonical[512];
-        ptxgen_status status =
-            c->ctx ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
-                   : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
-        note(c, r, status, kernel, &err);
+        r->status = c->ctx
+                        ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
+                        : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
+        note(c, r, kernel, &err);
         ptxgen_kernel_unref(kernel);
     }
 }
@@ -220,6 +224,24 @@ static ptxgen_status check_stored(const crew *c, ptxgen_error *err)
                     (unsigned long long)info.disk_errors, info.dir);
 }
 
+static cJSON *failures_json(const manifest *m)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < m->count; i++) {
+        const request *r = &m->requests[i];
+        if (r->status == PTXGEN_OK)
+            continue;
+        cJSON *o = cJSON_CreateObject();
+        cli_json_integer(o, "line", r->line);
+        cJSON_AddStringToObject(o, "family", r->family);
+        cJSON_AddStringToObject(o, "params", r->params);
+        cJSON_AddStringToObject(o, "status", ptxgen_status_name(r->status));
+        cJSON_AddStringToObject(o, "message", r->message);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
 static void print_result(const crew *c)
 {
     const cli_settings *set = &c->args->set;
@@ -230,6 +252,7 @@ static void print_result(const crew *c)
         cli_json_integer(root, "assembled", (int64_t)c->assembled);
         cli_json_integer(root, "cached", (int64_t)c->cached);
         cli_json_integer(root, "failed", (int64_t)c->failed);
+        cJSON_AddItemToObject(root, "failures", failures_json(c->m));
         cli_json_print(root);
     } else if (set->dry_run) {
         printf("%zu kernels would be compiled, %zu are refused\n", c->m->count - c->failed,

@@ -36,9 +36,16 @@ expect_code 2
 expect_out '^4 kernels: 3 assembled, 0 were in the cache, 1 failed$'
 expect_err '^ptxgen: m:5: scatter_add n=8 dtype=bf17: .*bf17'
 [ "$(wc -l <.err)" = 1 ] || die "standard error has more than the one failure"
+t prewarm m --json
+expect_code 2
+expect_out '"line":.*5'
+expect_out '"params":.*"n=8 dtype=bf17"'
+expect_out '"status":.*"EINVAL"'
+expect_out '"message":.*bf17'
 sed -i /bf17/d m
 ok prewarm m --json
 expect_out '"cached":.*3'
+expect_out '"failures":.*\[\]'
 # Another process finds each of them.
 ok compile scatter_add n=8 dtype=bf16
 expect_out '^origin +disk$'
