@@ -16,7 +16,7 @@ static const struct {
 } actions[] = {
     {"ls", cache_ls, 0, 8,
      "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]"},
-    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin]"},
+    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]"},
     {"stats", cache_stats, 0, 0, ""},
     {"du", cache_du, 0, 0, ""},
     {"path", cache_path, 0, 0, ""},
@@ -174,7 +174,8 @@ const cli_command cli_cache = {
     .summary = "look into the kernel cache, check it, keep it small",
     .text = "ls [family=NAME] [arch=ARCH] [older=AGE] [newer=AGE]\n"
             "   [sort=used|created|size|family]      list the entries\n"
-            "show ENTRY [--ptx|--cubin]              one entry in full, or its PTX or cubin\n"
+            "show ENTRY [--ptx|--cubin|--sass]       one entry in full, or its PTX, cubin or\n"
+            "                                        machine code\n"
             "why FAMILY [name=value ...]             is it there? else what differs in the\n"
             "                                        nearest entry's key\n"
             "stats                                   entries, bytes, hits and misses\n"
@@ -192,6 +193,6 @@ const cli_command cli_cache = {
     .examples = "  ptxgen cache ls sort=size\n"
                 "  ptxgen cache why scatter_add n=512 dtype=bf16\n"
                 "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",
-    .options = "output ptx cubin recompile dry-run verbose cache-dir json help",
+    .options = "output ptx cubin sass toolkit recompile dry-run verbose cache-dir json help",
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* ptxgen cache ls, show, why, stats, path: looking changes nothing. */
 #include "ptxgen_cache.h"
 #include "ptxgen_output.h"
+#include "ptxgen_sass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,8 @@ static bool write_product(void *user, const ptxgen_cache_record *r)
     else if (r->status != PTXGEN_OK)
         p->status = cli_fail(&p->err, PTXGEN_EMISSING,
                              "the entry is a failed compile, it has no PTX and no cubin");
+    else if (set->sass)
+        p->status = cli_output_sass(set, r->cubin, r->cubin_size, &p->err);
     else
         p->status = cli_output_bytes(set->output, set->cubin, set->cubin ? r->cubin : r->ptx,
                                      set->cubin ? r->cubin_size : r->ptx_size, &p->err);
@@ -218,11 +221,12 @@ static bool write_product(void *user, const ptxgen_cache_record *r)
 int cache_show(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
-    if (set->ptx && set->cubin)
-        return cli_usage_error(set, "--ptx or --cubin, not both");
-    if (!set->ptx && !set->cubin) {
+    const int products = set->ptx + set->cubin + set->sass;
+    if (products > 1)
+        return cli_usage_error(set, "one of --ptx, --cubin and --sass, not more");
+    if (products == 0) {
         if (set->output)
-            return cli_usage_error(set, "-o needs --ptx or --cubin beside it");
+            return cli_usage_error(set, "-o needs --ptx, --cubin or --sass beside it");
         return cli_show_entry(set, a->cache, a->args->words[1]);
     }
     product p = {.set = set};

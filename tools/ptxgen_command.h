@@ -31,7 +31,7 @@ typedef struct cli_settings {
     const char *cache_dir, *toolkit; /* NULL: the library's rule */
     int64_t assembler, device,
         log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
-    bool line_map, ptx, cubin, recompile;
+    bool line_map, ptx, cubin, sass, recompile;
     const char *arch;
     int64_t jobs;
     bool check;

@@ -43,6 +43,8 @@ static const option options[] = {
      "put template line and number before each PTX line", 0, 0, NULL},
     {"ptx", 0, OPTION_FLAG, FIELD(ptx), NULL, "write the PTX", 0, 0, NULL},
     {"cubin", 0, OPTION_FLAG, FIELD(cubin), NULL, "write the cubin", 0, 0, NULL},
+    {"sass", 0, OPTION_FLAG, FIELD(sass), NULL, "write the SASS, by nvdisasm or cuobjdump", 0, 0,
+     NULL},
     {"recompile", 0, OPTION_FLAG, FIELD(recompile), NULL, "compare with a fresh build too", 0, 0,
      NULL},
     {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "for these instead: sm_90,sm_100a", 0, 0, NULL},

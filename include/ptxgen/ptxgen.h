@@ -309,7 +309,7 @@ PTXGEN_API ptxgen_status ptxgen_synchronize(ptxgen *ctx, ptxgen_stream stream, p
 /* ---- parts found ------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_part {
-    const char *name; /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc" */
+    const char *name; /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc", "disassembler" */
     bool found;
     const char *path;    /* where, "" if not found */
     const char *version; /* "13.0.88", "" if unknown */

@@ -93,19 +93,39 @@ static void find_nvrtc(pg_toolkit *t, pg_tool *tool)
                          : "not found: only needed for kernels with CUDA C++ parts");
 }
 
+static void find_disassembler(pg_toolkit *t, pg_tool *tool)
+{
+    pg_search_program(t, tool, "nvdisasm");
+    if (!tool->found)
+        pg_search_program(t, tool, "cuobjdump");
+    if (tool->found)
+        snprintf(tool->note, sizeof tool->note, "shows SASS");
+    else
+        snprintf(tool->note, sizeof tool->note,
+                 "no nvdisasm or cuobjdump in %.160s: only needed to see SASS; pip package "
+                 "nvidia-cuda-nvdisasm or a CUDA toolkit",
+                 t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
+}
+
+/* The parts that are no assemblers. */
+static const struct {
+    const char *name;
+    void (*find)(pg_toolkit *, pg_tool *);
+} others[] = {{"nvrtc", find_nvrtc}, {"disassembler", find_disassembler}};
+
 static const char *part_name(int kind)
 {
-    return kind == PG_TOOL_NVRTC ? "nvrtc" : backends[kind]->name;
+    return kind >= PG_TOOL_NVRTC ? others[kind - PG_TOOL_NVRTC].name : backends[kind]->name;
 }
 
 /* Under the toolkit's lock. */
 static void search(pg_toolkit *t, int kind, pg_tool *tool)
 {
-    if (kind == PG_TOOL_NVRTC)
-        find_nvrtc(t, tool);
+    if (kind >= PG_TOOL_NVRTC)
+        others[kind - PG_TOOL_NVRTC].find(t, tool);
     else
         backends[kind]->find(t, tool);
-    if (tool->found && kind != PG_TOOL_NVRTC)
+    if (tool->found && kind < PG_TOOL_NVRTC)
         snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
     atomic_store_explicit(&tool->searched, true, memory_order_release);
 }

@@ -19,7 +19,7 @@ typedef struct pg_tool {
 } pg_tool;
 
 /* The assemblers are numbered as in ptxgen_assembler. */
-enum { PG_TOOL_NVRTC = PTXGEN_ASSEMBLER_DRIVER + 1, PG_TOOL_END };
+enum { PG_TOOL_NVRTC = PTXGEN_ASSEMBLER_DRIVER + 1, PG_TOOL_DISASSEMBLER, PG_TOOL_END };
 
 struct pg_toolkit {
     pg_alloc alloc;

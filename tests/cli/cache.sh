@@ -85,7 +85,26 @@ expect_out '^arch +sm_90a$'
 expect_out '^kernel +scatter_add_'
 ok inspect got.cubin --json
 expect_out '"registers":.*[1-9]'
-refuse 2 'not both' cache show "$entry" --ptx --cubin
+refuse 2 'not more' cache show "$entry" --ptx --cubin
+refuse 2 '-o needs' cache show "$entry" -o x
+
+# SASS: nvdisasm, else cuobjdump, is given the cubin; what is missing is said; a failing one leaves no file.
+mkdir -p tk/bin
+refuse 5 'no disassembler: no nvdisasm or cuobjdump in .*tk: .*pip package' cache show "$entry" --sass --toolkit tk
+for tool in cuobjdump nvdisasm; do
+    printf '#!/bin/sh\n[ "$1" = --version ] || { echo "%s $1"; cat "$2"; }\n' $tool >tk/bin/$tool
+    chmod +x tk/bin/$tool
+    [ $tool = nvdisasm ] && echo 'nvdisasm -c' >want || echo 'cuobjdump -sass' >want
+    cat got.cubin >>want
+    ok cache show "$entry" --sass --toolkit tk -o got.sass
+    cmp want got.sass
+    ok cache show "$entry" --sass --toolkit tk
+    cmp want .out
+done
+rm want got.sass
+printf '#!/bin/sh\n[ "$1" = --version ] && exit\necho half\nexit 3\n' >tk/bin/nvdisasm
+refuse 5 'nvdisasm failed with exit code 3' cache show "$entry" --sass --toolkit tk -o got.sass
+rm -r tk
 refuse 2 'cache: .*zzzz|zzzz' inspect zzzz
 refuse 2 'absent.cubin does not exist' inspect absent.cubin
 refuse 2 'want.ptx: ' inspect want.ptx
