@@ -126,7 +126,7 @@ static void *work(void *user)
         pthread_mutex_unlock(&p->lock);
         ptxgen_kernel *k = NULL;
         ptxgen_error error = {0};
-        const ptxgen_status status = pg_kernel_get(p->ctx, &j->id, &k, &error);
+        const ptxgen_status status = pg_kernel_get_ahead(p->ctx, &j->id, &k, &error);
         ptxgen_kernel_unref(k);
         job *done = NULL;
         pthread_mutex_lock(&p->lock);

@@ -1,7 +1,7 @@
 /* Kernels compiled in the background: ptxgen_prefetch and ptxgen_poll.
  *
  * A bounded queue and a few threads, started when there is work. A worker does what a foreground request does
- * (pg_kernel_get), so the kernel table sees to it that one kernel is compiled once, whoever asks. A failure is
+ * (pg_kernel_get_ahead), so the kernel table sees to it that one kernel is compiled once, whoever asks. A failure is
  * remembered for ptxgen_poll only: a foreground request never takes it for an answer and compiles itself.
  * Threads do not survive fork(): a child begins with an empty pool and starts its own threads. */
 #ifndef PG_COMPILE_POOL_H

@@ -109,6 +109,7 @@ static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, const pg_
     snprintf(ctx->cache_dir, sizeof ctx->cache_dir, "%s", c->cache_dir);
     PG_TRY(pg_kernel_table_create(&ctx->alloc, &ctx->kernels, err));
     PG_TRY(pg_text_memo_create(&ctx->alloc, &ctx->texts, err));
+    PG_TRY(pg_refusals_create(&ctx->alloc, c->cache_failure_s, &ctx->refusals, err));
     PG_TRY(pg_manifest_record_create(&ctx->alloc, &ctx->asked, err));
     PG_TRY(pg_compile_pool_create(ctx, &pool, &ctx->pool, err));
     PG_TRY(copy_record_path(ctx, c->record_manifest, err));
@@ -175,6 +176,7 @@ void pg_context_unref(ptxgen *ctx)
         pg_toolkit_destroy(ctx->toolkit);
     pg_compile_pool_destroy(ctx->pool);
     pg_manifest_record_destroy(ctx->asked);
+    pg_refusals_destroy(ctx->refusals);
     if (ctx->record_path)
         pg_free(&ctx->alloc, ctx->record_path, strlen(ctx->record_path) + 1);
     pg_buf_fini(&ctx->extra_key);

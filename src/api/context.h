@@ -1,7 +1,7 @@
 /* The library's insides as its public functions see them: the context, kernels, the table of kernels in
  * memory.
  *
- * fork(): the locks of the kernel table, the text memo, the compile pool and the manifest record guard data that
+ * fork(): the locks of the kernel table, the text memo, the refusals, the compile pool and the manifest record guard data that
  * may be half-changed while they are held, so fork() waits for them (context_fork.c); they are held for
  * moments, never while anything is built, loaded, logged or allocated. The locks for creating the device and
  * for loading may be held for seconds, by a thread that forks itself (the driver runs helper programs), but
@@ -12,6 +12,7 @@
 #include "api/compile_pool.h"
 #include "api/kernel_id.h"
 #include "api/manifest_record.h"
+#include "api/refusals.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -101,6 +102,7 @@ struct ptxgen {
     pg_kernel_table *kernels;
     pg_text_memo *texts;
     pg_compile_pool *pool;
+    pg_refusals *refusals;
     pg_manifest_record *asked;     /* for the manifest */
     char *record_path;             /* where ptxgen_destroy writes it; NULL: nowhere */
     pg_buf extra_key;              /* the lines that the caller's texts add to every key */
@@ -147,6 +149,9 @@ ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel 
 /* From the table, the disk or an assembler. */
 ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
                             ptxgen_error *err);
+/* The same for the background: a failure is not kept. */
+ptxgen_status pg_kernel_get_ahead(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                                  ptxgen_error *err);
 /* From the table or an assembler: what the disk has is not good enough. */
 ptxgen_status pg_kernel_get_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
                                   ptxgen_error *err);

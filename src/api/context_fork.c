@@ -12,12 +12,14 @@ static void before_fork(void)
         pg_manifest_record_before_fork(ctx->asked);
         pg_kernel_table_before_fork(ctx->kernels);
         pg_text_memo_before_fork(ctx->texts);
+        pg_refusals_before_fork(ctx->refusals);
     }
 }
 
 static void after_fork(bool child)
 {
     for (ptxgen *ctx = contexts; ctx; ctx = ctx->next) {
+        pg_refusals_after_fork(ctx->refusals);
         pg_text_memo_after_fork(ctx->texts);
         pg_kernel_table_after_fork(ctx->kernels, child);
         pg_manifest_record_after_fork(ctx->asked);

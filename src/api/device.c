@@ -68,6 +68,7 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     i.dir = ctx->cache_dir;
     pg_kernel_table_counts(ctx->kernels, &i.memory_hits, &i.entries);
     i.memory_hits += pg_text_memo_hits(ctx->texts);
+    i.failure_hits += pg_refusals_hits(ctx->refusals);
     i.misses = atomic_load(&ctx->misses);
     i.rejected = atomic_load(&ctx->rejected);
     i.pending = pg_compile_pool_pending(ctx->pool);
@@ -77,6 +78,7 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
 ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
 {
     pg_compile_pool_forget(ctx->pool);
+    pg_refusals_clear(ctx->refusals);
     pg_text_memo_clear(ctx->texts);
     pg_kernel_table_clear(ctx->kernels);
     return disk ? pg_cache_clear(ctx->cache, err) : PTXGEN_OK;

@@ -103,17 +103,10 @@ ptxgen_status pg_kernel_emit(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel 
 
 /* ---- assembling ---- */
 
-/* A complaint about a line of the PTX follows from the key and will come again. A killed or stopped assembler, a
- * full disk or no memory say nothing about the kernel. */
-static bool is_lasting(const ptxgen_error *err)
-{
-    return err->status == PTXGEN_EASSEMBLE && err->line > 0;
-}
-
 /* An assembler speaks of PTX lines; the reader wants the template's. */
 static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
 {
-    if (!is_lasting(err))
+    if (err->status != PTXGEN_EASSEMBLE || err->line <= 0)
         return;
     const pg_line_origin o = pg_emit_origin(&k->emitted, err->line);
     if (o.line)
@@ -136,7 +129,8 @@ static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxg
         pg_toolkit_assemble(k->ctx->toolkit, kind, &request, &k->assembly, err);
     k->assemble_us = now_us() - start;
     k->origin = PTXGEN_ORIGIN_ASSEMBLED;
-    locate_in_template(k, err);
+    if (status != PTXGEN_OK)
+        locate_in_template(k, err);
     return status;
 }
 
@@ -187,6 +181,7 @@ static void store_failure(const ptxgen_kernel *k, const ptxgen_error *err)
         .ptx_size = k->emitted.text.len,
     };
     pg_cache_store(k->ctx->cache, pg_buf_text(&k->key_text), k->key_text.len, &entry);
+    pg_refusals_remember(k->ctx->refusals, pg_buf_text(&k->key_text), k->key_text.len, err);
 }
 
 static void take_entry(ptxgen_kernel *k)
@@ -200,11 +195,15 @@ static void take_entry(ptxgen_kernel *k)
     k->assembly.spill_bytes = k->disk.spill_bytes;
 }
 
-/* true when the disk has the answer: *status OK, or the failure that was stored. */
+/* true when the disk has the answer: *status OK, or a failure, which the context may remember itself. */
 static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
 {
-    const pg_cache_found found =
-        pg_cache_lookup(k->ctx->cache, pg_buf_text(&k->key_text), k->key_text.len, &k->disk);
+    const char *const key = pg_buf_text(&k->key_text);
+    if (pg_refusals_recall(k->ctx->refusals, key, k->key_text.len, err)) {
+        *status = err->status;
+        return true;
+    }
+    const pg_cache_found found = pg_cache_lookup(k->ctx->cache, key, k->key_text.len, &k->disk);
     *status = PTXGEN_OK;
     if (found == PG_CACHE_HIT)
         take_entry(k);
@@ -214,20 +213,26 @@ static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
     return found != PG_CACHE_MISS;
 }
 
-static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err)
+typedef enum build_mode {
+    BUILD_ON_DEMAND,
+    BUILD_FRESH, /* what the disk has is not good enough */
+    BUILD_AHEAD  /* in the background: a failure is told, and tried again by who needs the kernel */
+} build_mode;
+
+static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind, build_mode mode,
+                                        ptxgen_error *err)
 {
     atomic_fetch_add(&k->ctx->misses, 1);
     const ptxgen_status status = assemble_into(k, kind, err);
     if (status == PTXGEN_OK)
         store(k);
-    else if (is_lasting(err))
+    else if (k->assembly.text_at_fault && mode != BUILD_AHEAD)
         store_failure(k, err);
     return status;
 }
 
-/* Disk; else, under the key's lock across processes, disk again and then the assembler. `fresh`: the assembler in
- * any case. */
-static ptxgen_status fill(ptxgen_kernel *k, bool fresh, ptxgen_error *err)
+/* Disk; else, under the key's lock across processes, disk again and then the assembler. */
+static ptxgen_status fill(ptxgen_kernel *k, build_mode mode, ptxgen_error *err)
 {
     ptxgen_assembler kind;
     const char *identity;
@@ -236,23 +241,23 @@ static ptxgen_status fill(ptxgen_kernel *k, bool fresh, ptxgen_error *err)
     PG_TRY(pg_toolkit_choose(k->ctx->toolkit, k->id.family->whole_program, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
     PG_TRY(pg_write_key(k->ctx, &k->id, k->assembler, &k->key_text, err));
-    if (!fresh && look_up(k, &status, err))
+    if (mode != BUILD_FRESH && look_up(k, &status, err))
         return status;
     uint64_t token;
     pg_cache_acquire(cache, pg_buf_text(&k->key_text), k->key_text.len, &token);
-    if (fresh || !look_up(k, &status, err)) {
+    if (mode == BUILD_FRESH || !look_up(k, &status, err)) {
         pg_cache_take_slot(cache, token);
-        status = assemble_and_store(k, kind, err);
+        status = assemble_and_store(k, kind, mode, err);
     }
     pg_cache_release(cache, token);
     return status;
 }
 
-static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, bool fresh,
+static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, build_mode mode,
                                      ptxgen_kernel **out, ptxgen_error *err)
 {
     PG_TRY(kernel_create(ctx, id, out, err));
-    const ptxgen_status status = fill(*out, fresh, err);
+    const ptxgen_status status = fill(*out, mode, err);
     if (status != PTXGEN_OK) {
         ptxgen_kernel_unref(*out);
         *out = NULL;
@@ -260,19 +265,31 @@ static ptxgen_status build_assembled(ptxgen *ctx, const pg_kernel_id *id, bool f
     return status;
 }
 
-static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
-                           ptxgen_error *err)
+static ptxgen_status build_and_record(ptxgen *ctx, const pg_kernel_id *id, build_mode mode,
+                                      ptxgen_kernel **out, ptxgen_error *err)
 {
-    PG_TRY(id->assembled ? build_assembled(ctx, id, false, out, err)
+    PG_TRY(id->assembled ? build_assembled(ctx, id, mode, out, err)
                          : pg_kernel_emit(ctx, id, out, err));
     pg_manifest_record_add(ctx->asked, id->family->name, pg_buf_text(&(*out)->params));
     return PTXGEN_OK;
 }
 
+static ptxgen_status build(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                           ptxgen_error *err)
+{
+    return build_and_record(ctx, id, BUILD_ON_DEMAND, out, err);
+}
+
+static ptxgen_status build_ahead(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                                 ptxgen_error *err)
+{
+    return build_and_record(ctx, id, BUILD_AHEAD, out, err);
+}
+
 static ptxgen_status build_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
                                  ptxgen_error *err)
 {
-    return build_assembled(ctx, id, true, out, err);
+    return build_assembled(ctx, id, BUILD_FRESH, out, err);
 }
 
 ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
@@ -280,6 +297,13 @@ ptxgen_status pg_kernel_get(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel *
 {
     *out = NULL;
     return pg_kernel_table_get(ctx->kernels, ctx, id, build, out, err);
+}
+
+ptxgen_status pg_kernel_get_ahead(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,
+                                  ptxgen_error *err)
+{
+    *out = NULL;
+    return pg_kernel_table_get(ctx->kernels, ctx, id, build_ahead, out, err);
 }
 
 ptxgen_status pg_kernel_get_fresh(ptxgen *ctx, const pg_kernel_id *id, ptxgen_kernel **out,

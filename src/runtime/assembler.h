@@ -40,6 +40,9 @@ typedef struct pg_assembly_request {
 typedef struct pg_assembly {
     pg_buf cubin, log;                                     /* initialised by the caller */
     int registers, shared_bytes, local_bytes, spill_bytes; /* largest of any kernel; -1: unknown */
+    /* After EASSEMBLE: the same text will fail again with this assembler. A killed or stopped assembler, a full
+     * disk or no memory say nothing about the text. */
+    bool text_at_fault;
 } pg_assembly;
 
 /* The assembler that would be used and its identity "ptxas 13.0.88 157d67e6..." (borrowed from the

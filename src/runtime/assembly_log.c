@@ -64,17 +64,17 @@ static int line_number(pg_str line)
     return p ? number_at(p + strlen(", line ")) : 0;
 }
 
-static ptxgen_status fail_changed(pg_str line, const char *assembler, ptxgen_error *err)
+static pg_log_verdict fail_changed(pg_str line, const char *assembler, ptxgen_error *err)
 {
     const char *code = find(line, "(C75");
-    return pg_fail(
-        err, PTXGEN_EASSEMBLE,
-        "%s changed the kernel instead of assembling it: %.*s; assemble the whole program "
-        "with ptxas or nvptxcompiler",
-        assembler, (int)(line.p + line.n - code), code);
+    pg_fail(err, PTXGEN_EASSEMBLE,
+            "%s changed the kernel instead of assembling it: %.*s; assemble the whole program "
+            "with ptxas or nvptxcompiler",
+            assembler, (int)(line.p + line.n - code), code);
+    return PG_LOG_CHANGED;
 }
 
-ptxgen_status pg_judge_log(const char *log, bool refused, const char *assembler, ptxgen_error *err)
+pg_log_verdict pg_judge_log(const char *log, bool refused, const char *assembler, ptxgen_error *err)
 {
     pg_str line, first = {"", 0}, text;
     for (const char *rest = log; next_line(&rest, &line);) {
@@ -84,14 +84,15 @@ ptxgen_status pg_judge_log(const char *log, bool refused, const char *assembler,
             first = line;
     }
     if (!refused)
-        return PTXGEN_OK;
+        return PG_LOG_GOOD;
     text = first.n ? error_text(first) : (pg_str){"it gave no reason", 17};
     int number = line_number(first);
     if (number)
-        return pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %.*s",
-                          assembler, number, (int)text.n, text.p);
-    return pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %.*s", assembler, (int)text.n,
-                   text.p);
+        pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %.*s", assembler,
+                   number, (int)text.n, text.p);
+    else
+        pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %.*s", assembler, (int)text.n, text.p);
+    return number ? PG_LOG_REFUSED : PG_LOG_FAILED;
 }
 
 /* The number before `unit`, which stands right after it; -1 when the line has none. */

@@ -7,9 +7,17 @@
 
 #include "runtime/assembler.h"
 
-/* OK, or EASSEMBLE when the assembler refused the text, or accepted it but says that it changed the kernel
- * (any C75xx). err->line is the PTX line, 0 if the log names none. `assembler` is named in the message. */
-ptxgen_status pg_judge_log(const char *log, bool refused, const char *assembler, ptxgen_error *err);
+typedef enum pg_log_verdict {
+    PG_LOG_GOOD,
+    PG_LOG_REFUSED, /* the assembler complains of a line of the text */
+    PG_LOG_CHANGED, /* it accepted the text but says that it changed the kernel (any C75xx) */
+    PG_LOG_FAILED   /* it failed and names no line: the text need not be the reason */
+} pg_log_verdict;
+
+/* *err is EASSEMBLE unless the log is good, with the PTX line if the log names one. `refused`: the assembler
+ * said so by its exit code. `assembler` is named in the message. */
+pg_log_verdict pg_judge_log(const char *log, bool refused, const char *assembler,
+                            ptxgen_error *err);
 /* The most bytes that any function stores or loads for spills; -1 when the log does not say. */
 int pg_spill_bytes(const char *log);
 

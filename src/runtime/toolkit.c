@@ -250,14 +250,19 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
     PG_TRY(check_keeps(b, request->whole_program, err));
-    PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
     pg_buf_truncate(&out->cubin, 0);
     pg_buf_truncate(&out->log, 0);
     out->registers = out->shared_bytes = out->local_bytes = out->spill_bytes = -1;
+    out->text_at_fault = true;
+    PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
+    out->text_at_fault = false;
     PG_TRY(run_backend(t, b, &job, err));
     if (out->cubin.failed || out->log.failed)
         return pg_fail_memory(err, 0);
-    PG_TRY(pg_judge_log(pg_buf_text(&out->log), job.refused, b->name, err));
+    const pg_log_verdict verdict = pg_judge_log(pg_buf_text(&out->log), job.refused, b->name, err);
+    out->text_at_fault = verdict == PG_LOG_REFUSED || verdict == PG_LOG_CHANGED;
+    if (verdict != PG_LOG_GOOD)
+        return PTXGEN_EASSEMBLE;
     return read_numbers(out, tool->identity, err);
 }
 

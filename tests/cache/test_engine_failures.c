@@ -1,7 +1,9 @@
-/* What an assembler refuses is remembered on disk and not assembled again; what fails for the machine's reasons is
- * tried again every time. */
+/* What an assembler refuses is remembered, on disk and in the context, and not assembled again; what fails for the
+ * machine's reasons is tried again every time. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
+
+#include <time.h>
 
 static fake_toolkit toolkit;
 static test_folder folder;
@@ -70,19 +72,63 @@ static void a_refusal_belongs_to_its_key(void **state)
     assert_int_equal(fake_toolkit_runs(&toolkit), 2);
 }
 
-static void one_context_asks_the_disk_each_time(void **state)
+/* A kernel that the assembler accepts and changes is refused by us, for good too: the log names no line. */
+static void a_changed_kernel_is_not_assembled_again(void **state)
 {
     (void)state;
-    fake_toolkit_does(&toolkit, FAKE_REFUSES);
-    ptxgen *ctx = engine_create(&toolkit, folder.path, NULL);
-    for (int i = 0; i < 3; i++) {
-        ptxgen_kernel *k;
-        assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=64", &k, NULL), PTXGEN_EASSEMBLE);
-        assert_null(k);
-    }
+    ptxgen_error first, second;
+    uint64_t hits;
+    fake_toolkit_does(&toolkit, "echo \"ptxas info    : (C7504) Potential Performance Loss: "
+                                "'setmaxnreg' ignored\"; " FAKE_ASSEMBLES);
+    assert_int_equal(request(NULL, &hits, &first), PTXGEN_EASSEMBLE);
+    assert_int_equal(request(NULL, &hits, &second), PTXGEN_EASSEMBLE);
+    assert_int_equal(hits, 1);
     assert_int_equal(fake_toolkit_runs(&toolkit), 1);
-    assert_int_equal(engine_info(ctx).misses, 1);
-    assert_int_equal(engine_info(ctx).failure_hits, 2);
+    assert_non_null(strstr(first.message, "C7504"));
+    assert_string_equal(second.message, first.message);
+    assert_int_equal(first.line, 0);
+    assert_int_equal(second.line, 0);
+}
+
+/* With a cache folder, with none, and with one that nothing can be written to. */
+static void a_context_remembers_by_itself(void **state)
+{
+    (void)state;
+    const char *const folders[] = {folder.path, "", "/proc/ptxgen"};
+    fake_toolkit_does(&toolkit, FAKE_REFUSES);
+    for (int f = 0; f < 3; f++) {
+        ptxgen *ctx = engine_create(&toolkit, folders[f], NULL);
+        ptxgen_error err[4];
+        ptxgen_kernel *k;
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=64", &k, &err[i]),
+                             PTXGEN_EASSEMBLE);
+            assert_null(k);
+            assert_string_equal(err[i].message, err[0].message);
+            assert_string_equal(err[i].file, err[0].file);
+            assert_int_equal(err[i].line, err[0].line);
+        }
+        assert_int_equal(fake_toolkit_runs(&toolkit), 2 * f + 1);
+        assert_int_equal(engine_info(ctx).misses, 1);
+        assert_int_equal(engine_info(ctx).failure_hits, 2);
+        assert_int_equal(ptxgen_cache_clear(ctx, f == 0, NULL), PTXGEN_OK);
+        ptxgen_compile(ctx, "scatter_add", "n=64", &k, &err[3]);
+        assert_int_equal(fake_toolkit_runs(&toolkit), 2 * f + 2); /* clear forgets it */
+        ptxgen_destroy(ctx);
+    }
+}
+
+static void a_context_believes_itself_for_a_while(void **state)
+{
+    (void)state;
+    const ptxgen_config config = {.cache_failure_s = 1};
+    ptxgen_kernel *k;
+    ptxgen *ctx = engine_create(&toolkit, "", &config);
+    fake_toolkit_does(&toolkit, FAKE_REFUSES);
+    assert_int_equal(ptxgen_compile(ctx, "scatter_add", "n=64", &k, NULL), PTXGEN_EASSEMBLE);
+    fake_toolkit_does(&toolkit, FAKE_ASSEMBLES);
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    engine_compile(ctx, "n=64");
     ptxgen_destroy(ctx);
 }
 
@@ -121,7 +167,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_refusal_is_not_assembled_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refusal_belongs_to_its_key, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_context_asks_the_disk_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_changed_kernel_is_not_assembled_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_context_remembers_by_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_context_believes_itself_for_a_while, set_up, tear_down),
         cmocka_unit_test_setup_teardown(trouble_of_the_machine_is_tried_again, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("engine_failures", tests, NULL, NULL);

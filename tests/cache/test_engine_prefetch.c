@@ -102,13 +102,13 @@ static void a_request_overtakes_what_only_waits(void **state)
     assert_int_equal(fake_toolkit_runs(&toolkit), 2);
 }
 
-static void a_failure_is_told_and_not_believed(void **state)
+static void check_a_failure_is_told_and_not_believed(const char *cache_dir)
 {
-    (void)state;
     ptxgen_error err = {0};
     ptxgen_kernel *k;
+    const int runs = fake_toolkit_runs(&toolkit);
     fake_toolkit_does(&toolkit, FAKE_REFUSES);
-    ptxgen *ctx = engine_create(&toolkit, "", NULL);
+    ptxgen *ctx = engine_create(&toolkit, cache_dir, NULL);
     prefetch(ctx, "n=64");
     assert_int_equal(await(ctx, "n=64", &err), PTXGEN_EASSEMBLE);
     assert_non_null(strstr(err.message, "Arguments mismatch"));
@@ -122,7 +122,7 @@ static void a_failure_is_told_and_not_believed(void **state)
     prefetch(ctx, "n=64"); /* again */
     assert_int_equal(await(ctx, "n=64", &err), PTXGEN_OK);
     engine_compile(ctx, "n=64");
-    assert_int_equal(fake_toolkit_runs(&toolkit), 3);
+    assert_int_equal(fake_toolkit_runs(&toolkit), runs + 3);
 
     fake_toolkit_does(&toolkit, FAKE_REFUSES);
     prefetch(ctx, "n=128");
@@ -132,6 +132,16 @@ static void a_failure_is_told_and_not_believed(void **state)
     assert_int_equal(await(ctx, "n=128", NULL), PTXGEN_OK);
     assert_int_equal(engine_info(ctx).pending, 0);
     ptxgen_destroy(ctx);
+}
+
+static void a_failure_is_told_and_not_believed(void **state)
+{
+    (void)state;
+    test_folder folder;
+    test_folder_make(&folder);
+    check_a_failure_is_told_and_not_believed("");
+    check_a_failure_is_told_and_not_believed(folder.path);
+    test_folder_remove(&folder);
 }
 
 static void many_failures_take_little_memory(void **state)

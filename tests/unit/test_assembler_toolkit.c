@@ -112,7 +112,10 @@ static void given_folder_is_the_only_place(void **state)
         assert_non_null(strstr(part.note, folder));
         assert_non_null(strstr(part.note, "pip package nvidia-"));
     }
-    assert_false(pg_toolkit_part(t, 5, &part));
+    assert_true(pg_toolkit_part(t, PG_TOOL_DISASSEMBLER - 1, &part));
+    assert_false(part.found);
+    assert_non_null(strstr(part.note, folder));
+    assert_false(pg_toolkit_part(t, PG_TOOL_END - 1, &part));
     if (pg_toolkit_choose(t, false, &kind, &identity, &err) != PTXGEN_OK) {
         assert_non_null(strstr(err.message, folder));
         assert_non_null(strstr(err.message, "install"));
