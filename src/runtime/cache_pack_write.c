@@ -42,14 +42,17 @@ ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_f
     w->temporary = pg_alloc_zero(alloc, w->temporary_size);
     if (!w->temporary)
         return pg_fail_memory(err, w->temporary_size);
+    /* Beside the pack, with a name that does not grow with the pack's, which may be as long as names can be. */
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
     char unique[32];
     pg_file_unique_name(".tmp-", unique, sizeof unique);
-    snprintf(w->temporary, w->temporary_size, "%s%s", path, unique);
+    snprintf(w->temporary, w->temporary_size, "%.*s%s", folder, path, unique);
     w->fd = files->open(files->user, AT_FDCWD, w->temporary,
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (w->fd < 0) {
         ptxgen_status status =
-            pg_fail(err, PTXGEN_EIO, "cannot create '%s': %s", w->temporary, strerror(-w->fd));
+            pg_fail(err, PTXGEN_EIO, "cannot write the pack '%s': %s", path, strerror(-w->fd));
         pg_free(alloc, w->temporary, w->temporary_size);
         return status;
     }

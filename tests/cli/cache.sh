@@ -134,6 +134,14 @@ expect_out ' 3  entries$'
 
 ok cache export p
 expect_out '^exported 3 entries'
+long=$(printf '%0255d' 0)
+ok cache export "$long"
+t cache ls --cache-dir "$long"
+expect_err "^ptxgen: 3 entries"
+mkdir sub
+ok cache export "sub/$long"
+rm -r "$long" sub
+refuse 5 'File name too long' cache export "0$long"
 t cache ls --cache-dir p
 expect_err '^ptxgen: 3 entries'
 t cache ls --cache-dir p/x
