@@ -254,8 +254,8 @@ typedef struct ptxgen_cache_info {
     uint64_t pending; /* kernels that wait or are being compiled in the background */
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
-/* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the cache folder. Kernels that are
- * still referenced stay valid. */
+/* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the cache folder. Kernels
+ * that are still referenced stay valid. */
 PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err);
 
 /* ---- manifests -------------------------------------------------------------------------------- */

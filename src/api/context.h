@@ -1,8 +1,8 @@
 /* The library's insides as its public functions see them: the context, kernels, the table of kernels in
  * memory.
  *
- * fork(): the locks of the kernel table, the text memo, the refusals, the compile pool and the manifest record guard data that
- * may be half-changed while they are held, so fork() waits for them (context_fork.c); they are held for
+ * fork(): the locks of the kernel table, the text memo, the refusals, the compile pool and the manifest record
+ * guard data that may be half-changed while they are held, so fork() waits for them (context_fork.c); they are held for
  * moments, never while anything is built, loaded, logged or allocated. The locks for creating the device and
  * for loading may be held for seconds, by a thread that forks itself (the driver runs helper programs), but
  * what they guard changes by one atomic store: a child simply gets new ones. */
