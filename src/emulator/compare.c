@@ -19,6 +19,7 @@ typedef uint32_t (*compare_fn)(const void *a, const void *b, unsigned accept);
 
 typedef struct compare_plan {
     compare_fn compare;
+    compare_fn upper; /* setp of two halves: the upper ones, for q; NULL: q is of the complement */
     unsigned accept;
     bool ftz;
     uint8_t combine; /* 0, or PG_M_OP_... - PG_M_OP_ADD + 1 */
@@ -92,6 +93,16 @@ COMPARE(cmp_f16_ftz, uint16_t, outcome(f16_flushed(x[l]), f16_flushed(y[l])) & a
 COMPARE(cmp_bf16, uint16_t,
         outcome((double)pg_f32_of_bf16(x[l]), (double)pg_f32_of_bf16(y[l])) & accept)
 
+/* The lower and the upper half of packed operands. */
+#define COMPARE_HALVES(n, T, value)                                                                \
+    COMPARE(cmp_##n##_lower, uint32_t,                                                             \
+            outcome((double)value((T)x[l]), (double)value((T)y[l])) & accept)                      \
+    COMPARE(cmp_##n##_upper, uint32_t,                                                             \
+            outcome((double)value((T)(x[l] >> 16)), (double)value((T)(y[l] >> 16))) & accept)
+COMPARE_HALVES(f16x2, uint16_t, pg_f32_of_f16)
+COMPARE_HALVES(f16x2_ftz, uint16_t, f16_flushed)
+COMPARE_HALVES(bf16x2, uint16_t, pg_f32_of_bf16)
+
 #define SIX(n)                                                                                     \
     {                                                                                              \
         eq_##n, ne_##n, lt_##n, le_##n, gt_##n, ge_##n                                             \
@@ -151,9 +162,21 @@ static compare_fn float_compare(pg_ptx_type type, bool ftz)
         return ftz ? cmp_f16_ftz : cmp_f16;
     case PG_T_BF16:
         return cmp_bf16;
+    case PG_T_F16X2:
+        return ftz ? cmp_f16x2_ftz_lower : cmp_f16x2_lower;
+    case PG_T_BF16X2:
+        return cmp_bf16x2_lower;
     default:
         return NULL;
     }
+}
+
+static compare_fn upper_compare(pg_ptx_type type, bool ftz)
+{
+    return type == PG_T_BF16X2  ? cmp_bf16x2_upper
+           : type != PG_T_F16X2 ? NULL
+           : ftz                ? cmp_f16x2_ftz_upper
+                                : cmp_f16x2_upper;
 }
 
 static compare_plan *make_plan(pg_decoder *d, pg_ptx_type type)
@@ -165,6 +188,7 @@ static compare_plan *make_plan(pg_decoder *d, pg_ptx_type type)
     plan->ftz = pg_mod(d, PG_F_FTZ) != 0;
     plan->accept = pg_accepted_outcomes(cmp);
     plan->compare = float_compare(type, plan->ftz);
+    plan->upper = upper_compare(type, plan->ftz);
     if (!plan->compare && integer_index(cmp) >= 0) {
         const unsigned bits = pg_ptx_type_bits(type);
         const int row = bits == 16 ? 0 : bits == 32 ? 2 : bits == 64 ? 4 : -1;
@@ -193,8 +217,10 @@ static uint32_t combine(const pg_warp *w, const compare_plan *plan, uint32_t val
 static pg_step setp(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const compare_plan *plan = op->extra;
-    const uint32_t value = plan->compare(pg_row_at(w, op->a), pg_row_at(w, op->b), plan->accept);
-    const uint32_t p = combine(w, plan, value), q = combine(w, plan, ~value);
+    const void *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);
+    const uint32_t value = plan->compare(a, b, plan->accept);
+    const uint32_t other = plan->upper ? plan->upper(a, b, plan->accept) : ~value;
+    const uint32_t p = combine(w, plan, value), q = combine(w, plan, other);
     pg_pred_write(w, op->p, lanes, p);
     pg_pred_write(w, op->q, lanes, q);
     return PG_NEXT;

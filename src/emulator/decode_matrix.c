@@ -10,7 +10,8 @@ static bool element_type(pg_ptx_type type, pg_mma_type *out)
         uint8_t ptx, mma;
     } types[] = {{PG_T_F16, PG_MMA_F16},   {PG_T_BF16, PG_MMA_BF16}, {PG_T_TF32, PG_MMA_TF32},
                  {PG_T_E4M3, PG_MMA_E4M3}, {PG_T_E5M2, PG_MMA_E5M2}, {PG_T_S8, PG_MMA_S8},
-                 {PG_T_U8, PG_MMA_U8},     {PG_T_B1, PG_MMA_B1}};
+                 {PG_T_U8, PG_MMA_U8},     {PG_T_S4, PG_MMA_S8},     {PG_T_U4, PG_MMA_U8},
+                 {PG_T_B1, PG_MMA_B1}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (types[i].ptx == type) {
             *out = (pg_mma_type)types[i].mma;

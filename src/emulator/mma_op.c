@@ -12,7 +12,8 @@ enum {
     MAX_F64_K = 16,
     MATRIX_ROW_BYTES = 16,
     MAX_ROWS = 8,         /* registers of C and D */
-    SCRATCH_BYTES = 32768 /* of a 16 x 8 x 32 tile */
+    MAX_NIBBLE_K = 64,    /* of 4-bit integers */
+    SCRATCH_BYTES = 32768 /* of a 16 x 8 x 64 tile */
 };
 
 /* ---- mma ---- */
@@ -53,21 +54,47 @@ static void widen_pairs(pg_mma_type type, const void *from, uint32_t count, uint
             *to++ = (uint16_t)pg_encode(PG_FMT_F16, pg_decode(format, bytes[i]), rn);
 }
 
+/* Two f32 sums and a pair of f16 addends: a pair of f16. */
+static uint32_t add_halves(uint32_t low, uint32_t high, uint32_t c)
+{
+    const pg_float_mode rn = {.round = PG_ROUND_RN};
+    const uint32_t sums[2] = {low, high};
+    uint32_t pair = 0;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t addend = pg_bits_of_f32(pg_f32_of_f16((uint16_t)(c >> 16 * i)));
+        const float sum = pg_f32_of(pg_f32_add(sums[i], addend, rn));
+        pair |= (uint32_t)pg_f16_of_f32(sum) << 16 * i;
+    }
+    return pair;
+}
+
+/* Packed 4-bit integers as bytes. */
+static void widen_nibbles(pg_mma_type type, const uint8_t *from, uint32_t count, uint8_t *to)
+{
+    const uint32_t sign = type == PG_MMA_S8 ? 8 : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t nibble = from[i / 2] >> 4 * (i % 2) & 15;
+        to[i] = (uint8_t)((nibble ^ sign) - sign);
+    }
+}
+
 /* The exact fp8 of Hopper's mma.sync, which has no such unit: operands are widened to f16, one step
  * multiplies the lower pair of every register, a second one the upper, and C is added last, in f32. */
 static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratch)
 {
     const pg_float_mode rn = {.round = PG_ROUND_RN};
+    const bool half = whole->result == PG_MMA_D_F16;
     uint32_t sums[MAX_ROWS][PG_LANES];
     uint32_t *d[MAX_ROWS];
     uint16_t a[MAX_M * 16], b[MAX_N * 16];
-    for (uint32_t r = 0; r < c_regs; r++)
+    for (uint32_t r = 0; r < MAX_ROWS; r++)
         d[r] = sums[r];
     for (uint32_t pair = 0; pair < 2; pair++) {
         widen_pairs(whole->a_type, whole->a, whole->m * whole->k, pair, a);
         widen_pairs(whole->b_type, whole->b, whole->n * whole->k, pair, b);
         pg_mma_tile step = *whole;
         step.a_type = step.b_type = PG_MMA_F16;
+        step.result = PG_MMA_D_F32;
         step.k = whole->k / 2;
         step.a = a;
         step.b = b;
@@ -78,13 +105,16 @@ static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratc
     }
     for (uint32_t r = 0; r < c_regs; r++)
         for (uint32_t lane = 0; lane < PG_LANES; lane++)
-            whole->d[r][lane] = pg_f32_add(sums[r][lane], whole->c[r][lane], rn);
+            whole->d[r][lane] =
+                half ? add_halves(sums[2 * r][lane], sums[2 * r + 1][lane], whole->c[r][lane])
+                     : pg_f32_add(sums[r][lane], whole->c[r][lane], rn);
 }
 
 static void multiply_tile(pg_warp *w, const pg_op *op)
 {
     const pg_mma_plan *p = op->extra;
     uint8_t a[MAX_M * 32], b[MAX_N * 32];
+    uint8_t wide_a[MAX_M * MAX_NIBBLE_K], wide_b[MAX_N * MAX_NIBBLE_K];
     uint8_t scratch[SCRATCH_BYTES] __attribute__((aligned(64)));
     const uint32_t *c[MAX_ROWS];
     uint32_t *d[MAX_ROWS];
@@ -98,6 +128,12 @@ static void multiply_tile(pg_warp *w, const pg_op *op)
     tile.b = b;
     tile.c = c;
     tile.d = d;
+    if (p->shape->elem_bits == 4) {
+        widen_nibbles(tile.a_type, a, tile.m * tile.k, wide_a);
+        widen_nibbles(tile.b_type, b, tile.n * tile.k, wide_b);
+        tile.a = wide_a;
+        tile.b = wide_b;
+    }
     const bool fp8 = tile.a_type == PG_MMA_E4M3 || tile.a_type == PG_MMA_E5M2;
     if (w->launch->exact && fp8)
         multiply_fp8(&tile, p->c_regs, scratch);

@@ -194,6 +194,24 @@ def testp_cases():
         e.write()
 
 
+COMPARISONS = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "equ",
+    "neu",
+    "ltu",
+    "leu",
+    "gtu",
+    "geu",
+    "num",
+    "nan",
+)
+
+
 def compare(fmt, a, b, op):
     """A comparison as setp defines it; the u forms hold for NaN."""
     x, y = fmt.decode(a), fmt.decode(b)
@@ -212,22 +230,6 @@ def compare(fmt, a, b, op):
 
 
 def setp_cases():
-    ops = (
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "equ",
-        "neu",
-        "ltu",
-        "leu",
-        "gtu",
-        "geu",
-        "num",
-        "nan",
-    )
     for fmt, size in ((n.F32, 4), (n.F64, 8), (n.F16, 2), (n.BF16, 2)):
         e = Elementwise(
             f"setp_{fmt.name}",
@@ -235,7 +237,7 @@ def setp_cases():
             n.float_inputs(fmt, 2, 64, "setp"),
             (size, size),
         )
-        for op in ops:
+        for op in COMPARISONS:
             e.op(
                 f"setp.{op}.{fmt.name} %q, %0, %1;\nselp.b32 $, 1, 0, %q;",
                 4,
@@ -262,6 +264,46 @@ def setp_cases():
                 4,
                 lambda a, b: 0x3F800000 if compare(n.F32, a, b, "gt") else 0,
             )
+        e.write()
+
+
+def setp_packed_cases():
+    """setp of two halves: p is of the lower ones, q of the upper ones."""
+    for fmt, name in ((n.F16, "f16x2"), (n.BF16, "bf16x2")):
+        low, high = (n.float_inputs(fmt, 2, 64, f"setp {half}") for half in ("low", "high"))
+        rows = [(a | c << 16, b | d << 16) for (a, b), (c, d) in zip(low, high)]
+        e = Elementwise(f"setp_{name}", f"setp.{name}: p and q", rows, (4, 4))
+        both = ".reg .b32 %y;"
+
+        def rule(op, with_p=None, flush=False):
+            def f(a, b):
+                bits = 0
+                for i in range(2):
+                    x, y = a >> 16 * i & 0xFFFF, b >> 16 * i & 0xFFFF
+                    if flush:
+                        x, y = n.flush(fmt, x), n.flush(fmt, y)
+                    t = compare(fmt, x, y, op)
+                    bits |= int(with_p(t, a < b) if with_p else t) << i
+                return bits
+
+            return f
+
+        selects = "\nselp.b32 $, 1, 0, %q;\nselp.b32 %y, 2, 0, %q2;\nor.b32 $, $, %y;"
+        for op in COMPARISONS:
+            e.op(f"setp.{op}.{name} %q|%q2, %0, %1;{selects}", 4, rule(op), both)
+        for name_of, f in (
+            ("and", lambda t, p: t and p),
+            ("or", lambda t, p: t or p),
+            ("xor", lambda t, p: t != p),
+        ):
+            e.op(
+                f"setp.lt.u32 %q3, %0, %1;\nsetp.le.{name_of}.{name} %q|%q2, %0, %1, %q3;{selects}",
+                4,
+                rule("le", f),
+                both + "\n.reg .pred %q3;",
+            )
+        if fmt is n.F16:
+            e.op(f"setp.gt.ftz.{name} %q|%q2, %0, %1;{selects}", 4, rule("gt", flush=True), both)
         e.write()
 
 
@@ -340,4 +382,5 @@ def generate():
     simple_f32_f64_cases()
     testp_cases()
     setp_cases()
+    setp_packed_cases()
     half_cases()

@@ -10,6 +10,7 @@ import number as n
 from case import Case
 
 FORMATS = {"f16": n.F16, "bf16": n.BF16, "tf32": n.TF32, "e4m3": n.E4M3, "e5m2": n.E5M2}
+INTEGERS = ("s8", "u8", "s4", "u4")
 BITS = {
     "f16": 16,
     "bf16": 16,
@@ -18,6 +19,8 @@ BITS = {
     "e5m2": 8,
     "s8": 8,
     "u8": 8,
+    "s4": 4,
+    "u4": 4,
     "b1": 1,
     "f64": 64,
 }
@@ -92,7 +95,7 @@ def finish(fc, total, exponent, low_precision):
 
 
 def integer_dot(ta, tb, a, b, c, satfinite):
-    value = lambda t, x: n.to_signed(x, 8) if t == "s8" else x
+    value = lambda t, x: n.to_signed(x, BITS[t]) if t[0] == "s" else x
     total = n.to_signed(c, 32) + sum(value(ta, x) * value(tb, y) for x, y in zip(a, b))
     if satfinite:
         total = max(-(1 << 31), min((1 << 31) - 1, total))
@@ -105,8 +108,9 @@ FLAVOURS = ("near_one", "finite", "any", "cancelling", "subnormal")
 
 
 def element(rng, t, flavour):
-    if t in ("s8", "u8"):
-        return rng.choice((0x80, 0x7F, 0xFF, 0, 1, rng.randrange(256)))
+    if t in INTEGERS:
+        top = 1 << BITS[t] - 1
+        return rng.choice((top, top - 1, 2 * top - 1, 0, 1, rng.randrange(2 * top)))
     if t == "b1":
         return rng.randrange(2)
     fmt = FORMATS.get(t, n.F64)
@@ -124,6 +128,8 @@ def element(rng, t, flavour):
         )
     elif flavour == "cancelling":
         man, exp = rng.choice((0, (1 << fmt.man) - 1)), fmt.bias + rng.randrange(2)
+    elif flavour == "small":  # 1, 1.5, 2, 3: every sum of a tile is exact, in f16 as well
+        man, exp = rng.randrange(2) << fmt.man - 1, fmt.bias + rng.randrange(2)
     else:
         exp = 0 if rng.randrange(4) else rng.randrange(4)
     return sign | exp << fmt.man | man
@@ -168,7 +174,7 @@ class Product:
 
     def output(self, row, col, c, k0=0, k1=None):
         a, b, o = self.a[row][k0:k1], self.b[col][k0:k1], self.options
-        if self.ta in ("s8", "u8"):
+        if self.ta in INTEGERS:
             return integer_dot(self.ta, self.tb, a, b, c, o.get("satfinite"))
         if self.ta == "b1":
             hit = (lambda x, y: x ^ y) if o.get("xor") else (lambda x, y: x & y)
@@ -196,6 +202,13 @@ class Product:
     def fp8_output(self, a, b, c):
         """mma.sync on Hopper: widened to f16, one step for the lower pair of every register and one for
         the upper, C added last as f32."""
+        if (
+            self.td == "f16"
+        ):  # how Hopper rounds here is not known: operands for which nothing is rounded
+            value = lambda fmt, code: (-1 if fmt.decode(code)[1] else 1) * fmt.decode(code)[2]
+            fa, fb = FORMATS[self.ta], FORMATS[self.tb]
+            exact = value(n.F16, c) + sum(value(fa, x) * value(fb, y) for x, y in zip(a, b))
+            return n.F16.encode(exact < 0, abs(exact))
         total = 0
         for pair in (0, 2):
             ks = [k for k in range(len(a)) if k % 4 // 2 * 2 == pair]
@@ -288,11 +301,12 @@ def vector(regs, count):
     return "{" + ", ".join(f"{regs}{i}" for i in range(count)) + "}"
 
 
-def mma_case(name, text, products):
+def mma_case(name, text, products, version="8.4"):
     """One launch of as many CTAs as products, a warp each."""
     p = products[0]
     size = 8 if p.ta == "f64" else 4
     case = Case(name, f"{text}: {len(products)} sets of operands", block=32, grid=len(products))
+    case.version = version
     fragments = [mma_registers(q) for q in products]
     a_regs, b_regs = len(fragments[0][0]), len(fragments[0][1])
     c_words = [flat(c_registers(q, q.c)) for q in products]
@@ -356,6 +370,24 @@ def mma_cases():
                         text,
                         [Product(shape, ta, tb, "s32", "", 0, satfinite=bool(sat))],
                     )
+    for shape, sat in (((8, 8, 32), ""), ((16, 8, 32), ".satfinite"), ((16, 8, 64), "")):
+        for ta in ("s4", "u4"):
+            for tb in ("s4", "u4"):
+                m, nn, k = shape
+                mma_case(
+                    f"mma_m{m}n{nn}k{k}_{ta}_{tb}{sat.replace('.', '_')}",
+                    f"mma.sync.aligned.m{m}n{nn}k{k}.row.col{sat}.s32.{ta}.{tb}.s32",
+                    [Product(shape, ta, tb, "s32", "", 0, satfinite=bool(sat))],
+                )
+    for shape in ((16, 8, 16), (16, 8, 32)):
+        for ta, tb in (("e4m3", "e4m3"), ("e5m2", "e4m3")):
+            m, nn, k = shape
+            mma_case(
+                f"mma_m{m}n{nn}k{k}_f16_{ta}_{tb}",
+                f"mma.sync.aligned.m{m}n{nn}k{k}.row.col.f16.{ta}.{tb}.f16",
+                [Product(shape, ta, tb, "f16", "small", s) for s in range(2)],
+                version="8.7",
+            )
     for shape in ((8, 8, 128), (16, 8, 128), (16, 8, 256)):
         for op in ("xor", "and"):
             m, nn, k = shape

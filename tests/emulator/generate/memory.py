@@ -339,6 +339,7 @@ def atomic_cases():
             atomic_case(space, op, t)
     for space in ("global", "shared"):
         cas_case(space)
+        wide_case(space)
 
 
 def float_add_in_shared(t):
@@ -391,6 +392,69 @@ def atomic_case(space, op, t):
                 f"    st.global.b{8 * size} [{target}], %w;",
             ]
     body += pointer("before", size, register="%g") + [f"    st.global.b{8 * size} [%g], %u;"]
+    finish(case, body)
+
+
+def wide_case(space):
+    """atom.exch and atom.cas of 16 bytes, one element a thread."""
+    rng = random.Random("b128 " + space)
+    old, new = ([rng.randrange(1 << 128) for _ in range(32)] for _ in range(2))
+    # differences in either half, and none
+    expect = [v ^ (1 << (0, 64, 127)[i // 2 % 3] if i % 2 else 0) for i, v in enumerate(old)]
+    halves = lambda values: [v >> 64 * i & (1 << 64) - 1 for v in values for i in range(2)]
+    case = Case(f"atom_{space}_b128", f"atom.exch.b128 and atom.cas.b128, {space}", block=32)
+    case.buffer("in", "in0", 8, halves(expect))
+    case.buffer("in", "in1", 8, halves(new))
+    swapped = [c if o == e else o for o, e, c in zip(old, expect, new)]
+    case.buffer("inout", "exchanged", 8, halves(old), halves(new))
+    case.buffer("inout", "compared", 8, halves(old), halves(swapped))
+    case.buffer("out", "before", 8, halves(old))
+    case.buffer("out", "before2", 8, halves(old))
+    body = ["    .reg .b128 %e0, %n0, %o0;", "    .shared .align 16 .b8 buffer[1024];"]
+    for register, param in (("%e0", "in0"), ("%n0", "in1")):
+        body += pointer(param, 16) + [
+            "    ld.global.v2.b64 {%x, %y}, [%p];",
+            f"    mov.b128 {register}, {{%x, %y}};",
+        ]
+    for k, (param, text) in enumerate((("exchanged", "exch"), ("compared", "cas"))):
+        operands = "%n0" if text == "exch" else "%e0, %n0"
+        body += pointer(param, 16)
+        at = "[%p]"
+        if space == "shared":
+            body += [
+                "    mov.u32 %s, buffer;",
+                "    mad.lo.u32 %s, %t, 16, %s;",
+                "    ld.global.v2.b64 {%x, %y}, [%p];",
+                f"    st.shared.v2.b64 [%s + {512 * k}], {{%x, %y}};",
+            ]
+            at = f"[%s + {512 * k}]"
+        order = ".acq_rel.gpu" if text == "exch" else ""
+        body.append(f"    atom{order}.{space}.{text}.b128 %o0, {at}, {operands};")
+        body += ["    mov.b128 {%x, %y}, %o0;"] + pointer(
+            f"before{k + 1 if k else ''}", 16, register="%g"
+        )
+        body.append("    st.global.v2.b64 [%g], {%x, %y};")
+        if space == "shared":
+            body += [
+                f"    ld.shared.v2.b64 {{%x, %y}}, {at};",
+                "    st.global.v2.b64 [%p], {%x, %y};",
+            ]
+    finish(case, body)
+
+
+def mmio_case():
+    rng = random.Random("mmio")
+    words = [rng.randrange(1 << 64) for _ in range(32)]
+    case = Case("ld_st_mmio", "ld.mmio and st.mmio of every width", block=32)
+    case.buffer("in", "in0", 8, words)
+    body = pointer("in0", 8) + ["    .reg .b16 %h;"]
+    for i, (t, register) in enumerate((("b8", "%h"), ("u16", "%h"), ("b32", "%a"), ("b64", "%x"))):
+        size = int(t[1:]) // 8
+        case.buffer("out", f"out{i}", size, [w & (1 << 8 * size) - 1 for w in words])
+        space = ".global" if i % 2 else ""
+        body.append(f"    ld.mmio.relaxed.sys{space}.{t} {register}, [%p];")
+        body += pointer(f"out{i}", size, register="%g")
+        body.append(f"    st.mmio.relaxed.sys{space}.{t} [%g], {register};")
     finish(case, body)
 
 
@@ -577,6 +641,7 @@ def generate():
     store_cases()
     address_cases()
     atomic_cases()
+    mmio_case()
     contended_case()
     vector_atomic_case()
     cp_async_cases()

@@ -247,11 +247,15 @@ def nan_rows(fmt, operands):
     quiet = fmt.inf | 1 << fmt.man - 1 | 0x5555555555555 & ones >> 1
     signaling = fmt.inf | 0x3333333333333 & ones >> 1
     nans = [quiet, quiet | fmt.sign_bit, signaling, signaling | fmt.sign_bit]
-    rows = [tuple(x if i == k else one for k in range(operands)) for i in range(operands) for x in nans]
+    rows = [
+        tuple(x if i == k else one for k in range(operands)) for i in range(operands) for x in nans
+    ]
     if operands > 1:
         rows += [tuple(nans[(i + 3 * k) % 4] for k in range(operands)) for i in range(4)]
     if operands > 2:
-        rows += [tuple(one if k == i else nans[i ^ k] for k in range(operands)) for i in range(operands)]
+        rows += [
+            tuple(one if k == i else nans[i ^ k] for k in range(operands)) for i in range(operands)
+        ]
     return rows
 
 
