@@ -85,8 +85,11 @@ static void drop_all(pg_cluster *c)
         pg_shadow_drop_parts(c->launch, k->ctas[i].shared, c->launch->shared_bytes / PG_BLOCK + 1);
         for (uint32_t w = 0; w < c->ctas[i].warp_count; w++) {
             pg_check_matrix_free(&c->ctas[i].warps[w]);
-            for (int l = 0; l < PG_LANES; l++)
+            for (int l = 0; l < PG_LANES; l++) {
                 pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
+                pg_knowledge_drop(c, &k->ctas[i].warps[w].released[l]);
+                pg_knowledge_drop(c, &k->ctas[i].warps[w].found[l]);
+            }
         }
         for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
             pg_knowledge_drop(c, &k->ctas[i].barrier[b]);
@@ -100,11 +103,7 @@ static void drop_all(pg_cluster *c)
             c->ctas[i].mbarriers[b].check = NULL;
         }
     }
-    for (uint32_t i = 0; i < k->word_slots; i++)
-        if (k->words[i].key)
-            pg_knowledge_drop(c, &k->words[i].knowledge);
-    if (k->words)
-        pg_free(c->launch->alloc, k->words, k->word_slots * sizeof *k->words);
+    pg_check_words_free(c);
     pg_knowledge_drop(c, &k->arriving);
     pg_knowledge_drop(c, &k->completed);
 }
@@ -117,56 +116,6 @@ void pg_check_cluster_free(pg_cluster *c)
     drop_all(c);
     pg_free(c->launch->alloc, k, k->bytes);
     c->check = NULL;
-}
-
-/* ---- words through which threads synchronise ---- */
-
-static uint32_t word_slot(const pg_cluster_check *k, uint64_t key)
-{
-    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (k->word_slots - 1);
-    while (k->words[at].key && k->words[at].key != key)
-        at = (at + 1) & (k->word_slots - 1);
-    return at;
-}
-
-static pg_sync_word *sync_word(pg_cluster *c, uint64_t key)
-{
-    pg_cluster_check *k = c->check;
-    if (2 * (k->word_count + 1) > k->word_slots) {
-        const uint32_t old_slots = k->word_slots, slots = old_slots ? 2 * old_slots : 64;
-        pg_sync_word *old = k->words,
-                     *words = pg_alloc_zero(c->launch->alloc, slots * sizeof *words);
-        if (!words)
-            return NULL;
-        k->words = words;
-        k->word_slots = slots;
-        for (uint32_t i = 0; i < old_slots; i++)
-            if (old[i].key)
-                k->words[word_slot(k, old[i].key)] = old[i];
-        if (old)
-            pg_free(c->launch->alloc, old, old_slots * sizeof *old);
-    }
-    pg_sync_word *w = &k->words[word_slot(k, key)];
-    if (!w->key) {
-        w->key = key;
-        k->word_count++;
-    }
-    return w;
-}
-
-/* Ordered and atomic accesses order threads as release and acquire of what they touch, whatever their own
- * semantics: a fence may stand before or after. Through global memory this may be another cluster. */
-static void synchronise(pg_warp *w, uint32_t lane, uint64_t key, bool global, pg_access_kind kind)
-{
-    pg_sync_word *word = sync_word(w->cta->cluster, key);
-    if (!word)
-        return;
-    if (kind & PG_ACCESS_READ)
-        pg_check_acquire(w, 1u << lane, &word->knowledge);
-    if (kind & PG_ACCESS_WRITE)
-        pg_check_release(w, 1u << lane, &word->knowledge);
-    if (global && (kind & PG_ACCESS_READ))
-        pg_warp_check_of(w)->foreign |= 1u << lane;
 }
 
 /* ---- plain accesses ---- */
@@ -250,8 +199,7 @@ static void check_lane(pg_touch *t, uint64_t address)
         check_dependent(t);
     }
     if (t->strong)
-        synchronise(t->warp, t->lane, address + 1, !shared,
-                    t->write ? PG_ACCESS_ATOMIC : PG_ACCESS_READ);
+        pg_check_strong_access(t, address + 1);
     pg_shadow_touch(t);
 }
 
@@ -283,7 +231,7 @@ void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         pg_knowledge *mine = &k->lane[l];
-        const pg_knowledge seen_as_fenced = {NULL, mine->seen};
+        const pg_knowledge seen_as_fenced = {.fenced = mine->seen};
         pg_knowledge_join(c, mine, &seen_as_fenced);
         pg_knowledge_raise(c, &mine->fenced, (uint16_t)(pg_warp_agent(w) + l), k->now);
         k->last_fence[l] = op;
@@ -302,7 +250,7 @@ void pg_check_grid_wait(pg_warp *w, uint32_t lanes)
 void pg_check_warp_barrier(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     (void)op;
-    pg_knowledge all = {NULL, NULL};
+    pg_knowledge all = {0};
     pg_check_release(w, lanes, &all);
     pg_check_acquire(w, lanes, &all);
     pg_knowledge_drop(w->cta->cluster, &all);
@@ -335,7 +283,7 @@ void pg_check_cluster_done(pg_cluster *c)
     pg_cluster_check *k = c->check;
     pg_knowledge_drop(c, &k->completed);
     k->completed = k->arriving;
-    k->arriving = (pg_knowledge){NULL, NULL};
+    k->arriving = (pg_knowledge){0};
 }
 
 void pg_check_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -15,6 +15,8 @@ typedef struct pg_checked_access {
 } pg_checked_access;
 void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access);
 
+/* fence and membar; op->flags say which of acquire and release they are. */
+void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* Fences: fence.proxy.async; fence.mbarrier_init; griddepcontrol.wait. */
 void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_init_fence(pg_warp *w, const pg_op *op, uint32_t lanes);

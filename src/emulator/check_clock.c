@@ -82,13 +82,14 @@ void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from
 {
     join_vector(c, &to->seen, from->seen);
     join_vector(c, &to->fenced, from->fenced);
+    to->foreign |= from->foreign;
 }
 
 void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k)
 {
     drop(c, k->seen);
     drop(c, k->fenced);
-    *k = (pg_knowledge){NULL, NULL};
+    *k = (pg_knowledge){0};
 }
 
 /* The vector with no other holder, to be raised; NULL: out of memory. */
@@ -121,7 +122,8 @@ void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const pg_knowledge *mine = &k->lane[l];
-        if (!last || last->seen != mine->seen || last->fenced != mine->fenced)
+        if (!last || last->seen != mine->seen || last->fenced != mine->fenced ||
+            last->foreign != mine->foreign)
             pg_knowledge_join(c, to, mine);
         last = mine;
     }
@@ -135,19 +137,20 @@ void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from)
 {
     pg_cluster *c = w->cta->cluster;
     pg_warp_check *k = pg_warp_check_of(w);
-    pg_knowledge before = {NULL, NULL};
+    pg_knowledge before = {0};
     const pg_knowledge *after = NULL;
     for (uint32_t left = lanes; left; left &= left - 1) {
         pg_knowledge *mine = &k->lane[__builtin_ctz(left)];
         /* Lanes that knew the same before know the same after: one join for all of them. */
         if (after && mine->seen == before.seen && mine->fenced == before.fenced) {
-            pg_knowledge shared = {share(after->seen), share(after->fenced)};
+            const pg_knowledge shared = {share(after->seen), share(after->fenced),
+                                         mine->foreign | from->foreign};
             pg_knowledge_drop(c, mine);
             *mine = shared;
             continue;
         }
         pg_knowledge_drop(c, &before);
-        before = (pg_knowledge){share(mine->seen), share(mine->fenced)};
+        before = (pg_knowledge){share(mine->seen), share(mine->fenced), false};
         pg_knowledge_join(c, mine, from);
         after = mine;
     }

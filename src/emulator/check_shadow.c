@@ -151,7 +151,7 @@ static inline bool may_follow(const pg_touch *t, const pg_record *r)
 /* Orders that the checker does not follow: between clusters that synchronise through global memory. */
 static bool other_cluster_in_order(const pg_touch *t)
 {
-    return (t->check->foreign >> t->lane & 1) != 0;
+    return t->check->lane[t->lane].foreign;
 }
 
 static ptxgen_emulator_report_kind race_kind(const pg_touch *t, const pg_record *r)

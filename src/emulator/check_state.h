@@ -37,6 +37,7 @@ typedef struct pg_vector {
 /* A lane's or a barrier's knowledge: what it has seen, what is visible to the async proxy. */
 typedef struct pg_knowledge {
     pg_vector *seen, *fenced; /* NULL: nothing */
+    bool foreign;             /* and something of other clusters, through global memory */
 } pg_knowledge;
 
 /* A register that some wgmma uses. */
@@ -48,9 +49,11 @@ typedef struct pg_matrix_register {
 
 typedef struct pg_warp_check {
     pg_knowledge lane[PG_LANES];
+    pg_knowledge released[PG_LANES]; /* known at the last fence: what relaxed writes publish */
+    pg_knowledge found[PG_LANES]; /* by relaxed reads since the last fence, which will acquire it */
+    uint32_t released_at[PG_LANES]; /* the clock of that fence; 0: none */
     uint32_t now;                   /* the clock of its lanes' accesses; from 1 */
     uint32_t grid_waited;           /* lanes that have executed griddepcontrol.wait */
-    uint32_t foreign;               /* lanes that have synchronised through global memory */
     uint32_t bulk_issued[PG_LANES]; /* groups + 1 that hold an operation */
     uint32_t bulk_waited[PG_LANES]; /* groups whose reads were waited for */
     uint16_t bulk_agent[PG_LANES];  /* agent of the reads, + 1 of the writes; 0: none yet */
@@ -63,7 +66,8 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (check_shadow.c) ---- */
 
-/* DETACHED: cp.async, st.async and red.async, in the generic proxy but with their own completion.
+/* DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
+ * completion.
  * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
 enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4, PG_RECORD_STRIPED = 8 };
 
@@ -208,6 +212,10 @@ static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
                       .cluster = (uint32_t)w->cta->cluster->index,
                       .pc = pg_pc_of(w, op)};
 }
+/* check_words.c: the access is ordered or atomic; key: its address + 1. */
+void pg_check_strong_access(const pg_touch *t, uint64_t key);
+void pg_check_words_free(pg_cluster *c);
+
 void pg_shadow_touch(const pg_touch *t);
 pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address);
 /* The shadow of an address; NULL: no memory for it, the access goes unchecked. */

@@ -186,7 +186,8 @@ static pg_step fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (w->launch->host_threads > 1)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    (void)op, (void)lanes;
+    if (w->launch->checker)
+        pg_check_fence(w, op, lanes);
     return PG_NEXT;
 }
 
@@ -206,7 +207,9 @@ static pg_step init_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 
 void pg_decode_fence(pg_decoder *d, pg_op *op)
 {
-    (void)d;
+    const unsigned sem = pg_mod(d, PG_F_SEM); /* none: membar */
+    op->flags = (uint8_t)((sem == PG_M_SEM_RELEASE ? 0 : PG_ACCESS_ACQUIRE) |
+                          (sem == PG_M_SEM_ACQUIRE ? 0 : PG_ACCESS_RELEASE));
     op->run = fence;
 }
 
@@ -219,8 +222,7 @@ void pg_decode_fence_proxy(pg_decoder *d, pg_op *op)
 
 void pg_decode_fence_proxy_tensormap(pg_decoder *d, pg_op *op)
 {
-    (void)d;
-    op->run = fence;
+    pg_decode_fence(d, op);
 }
 
 void pg_decode_fence_mbarrier_init(pg_decoder *d, pg_op *op)

@@ -6,7 +6,7 @@
  * one (inf - inf, 0 * inf, sqrt(-1)) returns 0xfff8000000000000. .ftz flushes subnormal inputs and
  * results to zero of the same sign; .sat clamps to [0, 1], NaN to +0. Round-to-nearest uses the
  * processor (same bits), the other modes integers. Pure; any thread; see the environment note in
- * formats.h. Source: PTX ISA 9.0, sections 9.7.3 and 9.7.4; NaN: an H200. */
+ * formats.h. Source: PTX ISA 9.0, section 9.7.3; NaN: an H200. */
 #ifndef PG_EMULATOR_FLOAT_OPS_H
 #define PG_EMULATOR_FLOAT_OPS_H
 

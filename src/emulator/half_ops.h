@@ -3,7 +3,7 @@
  *
  * NaN results are 0x7fff in both formats. .ftz (f16 only) flushes subnormal inputs and results to
  * signed zero, .sat clamps to [0, 1] (NaN to +0), .relu clamps negatives to +0 and keeps NaN
- * (canonical). Pure; any thread. Source: PTX ISA 9.0, section 9.7.5. */
+ * (canonical). Pure; any thread. Source: PTX ISA 9.0, section 9.7.4. */
 #ifndef PG_EMULATOR_HALF_OPS_H
 #define PG_EMULATOR_HALF_OPS_H
 

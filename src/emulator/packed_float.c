@@ -1,5 +1,5 @@
 /* Float instructions of two or three values at a time: f32x2 arithmetic, min and max of three, set
- * of half pairs. PTX ISA 9.0, sections 9.7.3 and 9.7.6. */
+ * of half pairs. PTX ISA 9.0, sections 9.7.3 and 9.7.7. */
 #include "emulator/alu_float.h"
 #include "emulator/decode.h"
 #include "emulator/decode_engines.h"
