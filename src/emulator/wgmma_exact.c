@@ -6,58 +6,16 @@
  * meets an infinity or NaN takes the scalar path for those outputs. */
 #include "emulator/mma_model.h"
 
-#include "emulator/formats.h"
-
-#include <math.h>
+#include "emulator/mma_numerics.h"
 
 enum {
-    EXP_OF_ZERO = -4096, /* lower than any product of finite operands */
-    EXP_MIN_F32 = -126,  /* of subnormal C */
-    EXP_SPECIAL = 8192,  /* marks infinity and NaN in a panel */
-    MAX_CHUNK = 16       /* products whose sum fits 32 bits: each is below 2^27 */
+    MAX_CHUNK = 16 /* products whose sum fits 32 bits: each is below 2^27 */
 };
 
-/* An operand type: fraction bits of a significand, and how to take a bit pattern apart. */
-typedef struct operand_format {
-    pg_format_id format;
-    uint32_t fraction;
-} operand_format;
-
-static const operand_format operand_formats[PG_MMA_TYPE_COUNT] = {
-    [PG_MMA_F16] = {PG_FMT_F16, 10},   [PG_MMA_BF16] = {PG_FMT_BF16, 7},
-    [PG_MMA_TF32] = {PG_FMT_TF32, 10}, [PG_MMA_E4M3] = {PG_FMT_E4M3, 3},
-    [PG_MMA_E5M2] = {PG_FMT_E5M2, 2},
+static const pg_format_id formats[PG_MMA_TYPE_COUNT] = {
+    [PG_MMA_F16] = PG_FMT_F16,   [PG_MMA_BF16] = PG_FMT_BF16, [PG_MMA_TF32] = PG_FMT_TF32,
+    [PG_MMA_E4M3] = PG_FMT_E4M3, [PG_MMA_E5M2] = PG_FMT_E5M2,
 };
-
-static uint32_t raw_element(pg_mma_type type, const void *in, size_t i)
-{
-    switch (pg_mma_types[type].bits) {
-    case 32:
-        return ((const uint32_t *)in)[i] >> 13; /* tf32: the low bits are not read */
-    case 16:
-        return ((const uint16_t *)in)[i];
-    default:
-        return ((const uint8_t *)in)[i];
-    }
-}
-
-/* Signed significands, shifted left by `up`, and exponents. */
-static void split(pg_mma_type type, const void *in, size_t count, uint32_t up, bool negate,
-                  int32_t *sig, int32_t *exp)
-{
-    const pg_format *f = &pg_formats[operand_formats[type].format];
-    const uint32_t man_bits = (uint32_t)f->man_bits, exp_mask = (1u << f->exp_bits) - 1;
-    const uint32_t man_mask = (1u << man_bits) - 1, sign = 1u << (man_bits + (uint32_t)f->exp_bits);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t raw = raw_element(type, in, i);
-        const uint32_t man = raw & man_mask, e = raw >> man_bits & exp_mask;
-        const int32_t s = (int32_t)(e ? man | (man_mask + 1) : man) << up;
-        sig[i] = ((raw & sign) != 0) != negate ? -s : s;
-        exp[i] = s ? (int32_t)(e ? e : 1) - f->bias : EXP_OF_ZERO;
-        if (e == exp_mask && (f->has_inf || man == man_mask))
-            exp[i] = EXP_SPECIAL;
-    }
-}
 
 /* The panels of one tile, and what its types imply. */
 typedef struct engine {
@@ -67,110 +25,36 @@ typedef struct engine {
     bool low_precision;                     /* results keep 13 fraction bits */
 } engine;
 
-/* ---- one output ---- */
-
-/* C as significand and exponent at F fraction bits, plus what is below them. */
-typedef struct addend {
-    int64_t sig; /* 23 fraction bits */
-    int32_t exp;
-} addend;
-
-static addend split_c(uint32_t bits)
-{
-    const uint32_t man = bits & 0x7fffffu, e = bits >> 23 & 0xff;
-    const int64_t s = e ? man | 0x800000u : man;
-    return (addend){bits >> 31 ? -s : s, s ? (int32_t)(e ? e : 1) - 127 : EXP_OF_ZERO};
-}
-
-static addend split_c_f16(uint16_t bits)
-{
-    const uint32_t man = bits & 0x3ffu, e = bits >> 10 & 0x1f;
-    const int64_t s = (int64_t)(e ? man | 0x400u : man) << 13;
-    return (addend){bits >> 15 ? -s : s, s ? (int32_t)(e ? e : 1) - 15 : EXP_OF_ZERO};
-}
-
-/* s * 2^-down towards zero, for any down. */
-static int64_t cut(int64_t s, int32_t down)
-{
-    if (down <= 0)
-        return s * ((int64_t)1 << -down);
-    if (down > 62)
-        return 0;
-    const int64_t magnitude = s < 0 ? -s : s;
-    return s < 0 ? -(magnitude >> down) : magnitude >> down;
-}
-
-/* sum * 2^exp towards zero as f32; low precision keeps 13 fraction bits. */
-static uint32_t truncate_to_f32(int64_t sum, int32_t exp, bool low_precision)
-{
-    if (sum == 0)
-        return 0;
-    const uint32_t sign = sum < 0 ? 0x80000000u : 0;
-    const uint64_t magnitude = sum < 0 ? -(uint64_t)sum : (uint64_t)sum;
-    const int32_t top = 63 - __builtin_clzll(magnitude);
-    const int32_t e = exp + top;
-    if (e > 127)
-        return sign | 0x7f800000u;
-    const int32_t unit = (e < EXP_MIN_F32 ? EXP_MIN_F32 : e) - 23; /* of the last mantissa bit */
-    const int32_t down = unit - exp;
-    uint32_t bits = down > 63 ? 0 : (uint32_t)(down >= 0 ? magnitude >> down : magnitude << -down);
-    if (low_precision)
-        bits &= ~0x3ffu;
-    if (!bits)
-        return 0; /* never -0 */
-    /* A normal number's leading one carries into the exponent. */
-    return sign | (e < EXP_MIN_F32 ? bits : bits + ((uint32_t)(e + 126) << 23));
-}
-
-static uint16_t round_to_f16(int64_t sum, int32_t exp)
-{
-    const pg_encode_mode rn = {.round = PG_ROUND_RN};
-    const uint64_t magnitude = sum < 0 ? -(uint64_t)sum : (uint64_t)sum;
-    const uint64_t bits = pg_pack(&pg_formats[PG_FMT_F16], sum < 0, magnitude, exp, rn);
-    return bits == 0x8000 ? 0 : (uint16_t)bits; /* never -0 */
-}
-
 /* The sum of the products at F fraction bits, and the largest exponent of all terms. */
 typedef struct partial {
     int64_t sum;
     int32_t exp_max;
 } partial;
 
-static uint32_t finish_f32(const engine *e, partial x, addend c)
+static uint32_t finish_f32(const engine *e, partial x, pg_mma_addend c)
 {
-    const int64_t total = x.sum + cut(c.sig, x.exp_max - c.exp + 23 - e->fraction);
-    return truncate_to_f32(total, x.exp_max - e->fraction, e->low_precision);
+    const int64_t total = x.sum + pg_mma_cut(c.sig, x.exp_max - c.exp + 23 - e->fraction);
+    return pg_mma_truncate_to_f32(total, x.exp_max - e->fraction, e->low_precision);
 }
 
-static uint16_t finish_f16(const engine *e, partial x, addend c)
+static uint16_t finish_f16(const engine *e, partial x, pg_mma_addend c)
 {
-    const int64_t total = x.sum + cut(c.sig, x.exp_max - c.exp + 23 - e->fraction);
-    return round_to_f16(total, x.exp_max - e->fraction);
+    const int64_t total = x.sum + pg_mma_cut(c.sig, x.exp_max - c.exp + 23 - e->fraction);
+    return pg_mma_round_to_f16(total, x.exp_max - e->fraction);
 }
-
-/* ---- infinities and NaN: finite terms do not matter ---- */
 
 static float special_sum(const engine *e, uint32_t row, uint32_t column, float c)
 {
     const pg_mma_tile *t = e->t;
     const bool negate = t->negate_a != t->negate_b;
-    bool plus = isinf(c) && c > 0, minus = isinf(c) && c < 0, nan = isnan(c) != 0;
+    pg_mma_special sum = {false, false, false};
+    pg_mma_special_add(&sum, (double)c);
     for (uint32_t k = 0; k < t->k; k++) {
-        const uint32_t pad_a = t->a_type == PG_MMA_TF32 ? 13 : 0,
-                       pad_b = t->b_type == PG_MMA_TF32 ? 13 : 0;
-        const double a = pg_decode(operand_formats[t->a_type].format,
-                                   (uint64_t)raw_element(t->a_type, t->a, row * t->k + k) << pad_a);
-        const double b =
-            pg_decode(operand_formats[t->b_type].format,
-                      (uint64_t)raw_element(t->b_type, t->b, column * t->k + k) << pad_b);
-        const double product = negate ? -(a * b) : a * b;
-        nan |= isnan(product) != 0;
-        plus |= isinf(product) && product > 0;
-        minus |= isinf(product) && product < 0;
+        const double a = pg_mma_element(formats[t->a_type], t->a, row * t->k + k);
+        const double b = pg_mma_element(formats[t->b_type], t->b, column * t->k + k);
+        pg_mma_special_add(&sum, negate ? -(a * b) : a * b);
     }
-    if (nan || (plus && minus))
-        return pg_f32_of(0x7fffffffu);
-    return plus ? INFINITY : minus ? -INFINITY : 0;
+    return pg_mma_special_sum(sum);
 }
 
 /* ---- eight outputs ---- */
@@ -265,13 +149,13 @@ static void finish_lane(const engine *e, spot s, uint32_t i, partial x, uint32_t
     const uint32_t lane = 8 * s.v + i;
     const bool half = t->result == PG_MMA_D_F16;
     const bool c_special = half ? (c & 0x7c00) == 0x7c00 : (c & 0x7f800000u) == 0x7f800000u;
-    if (x.exp_max >= EXP_SPECIAL / 4 || c_special) {
+    if (x.exp_max >= PG_MMA_EXP_SPECIAL / 4 || c_special) {
         const float sum = special_sum(e, 8 * s.g + lane / 4, 8 * s.j + 2 * (lane % 4) + s.p,
                                       half ? pg_f32_of_f16((uint16_t)c) : pg_f32_of(c));
         write_d(t, s, lane, half ? pg_f16_of_f32(sum) : pg_bits_of_f32(sum));
         return;
     }
-    const addend addend_c = half ? split_c_f16((uint16_t)c) : split_c(c);
+    const pg_mma_addend addend_c = half ? pg_mma_addend_f16((uint16_t)c) : pg_mma_addend_f32(c);
     write_d(t, s, lane, half ? finish_f16(e, x, addend_c) : finish_f32(e, x, addend_c));
 }
 
@@ -284,8 +168,8 @@ static inline __attribute__((always_inline)) void eight_outputs(const engine *e,
     lanes x;
     for (uint32_t i = 0; i < 8; i++) {
         c[i] = read_c(t, s, 8 * s.v + i);
-        x.exp_max[i] =
-            t->result == PG_MMA_D_F16 ? split_c_f16((uint16_t)c[i]).exp : split_c(c[i]).exp;
+        x.exp_max[i] = t->result == PG_MMA_D_F16 ? pg_mma_addend_f16((uint16_t)c[i]).exp
+                                                 : pg_mma_addend_f32(c[i]).exp;
     }
     sum_lanes(e, panels, &x);
     for (uint32_t i = 0; i < 8; i++)
@@ -337,12 +221,14 @@ void pg_mma_exact(const pg_mma_tile *t, void *scratch)
     const size_t most = t->m > t->n ? t->m : t->n;
     int32_t *const exp = sig + most * t->k;
     /* A's significands carry the shift that gives every product F fraction bits. */
-    const uint32_t up = (uint32_t)e.fraction - operand_formats[t->a_type].fraction -
-                        operand_formats[t->b_type].fraction;
-    split(t->a_type, t->a, t->m * t->k, up, t->negate_a != t->negate_b, sig, exp);
+    const pg_format_id format_a = formats[t->a_type], format_b = formats[t->b_type];
+    const int up = e.fraction - pg_formats[format_a].man_bits - pg_formats[format_b].man_bits;
+    const pg_mma_split split_a = {format_a, (uint32_t)up, t->negate_a != t->negate_b},
+                       split_b = {format_b, 0, false};
+    pg_mma_split_array(&split_a, t->a, (size_t)t->m * t->k, sig, exp);
     pg_mma_panel_a((const uint32_t *)sig, t->m, t->k, (uint32_t *)e.sig_a);
     pg_mma_panel_a((const uint32_t *)exp, t->m, t->k, (uint32_t *)e.exp_a);
-    split(t->b_type, t->b, t->n * t->k, 0, false, sig, exp);
+    pg_mma_split_array(&split_b, t->b, (size_t)t->n * t->k, sig, exp);
     pg_mma_panel_b((const uint32_t *)sig, t->n, t->k, (uint32_t *)e.sig_b);
     pg_mma_panel_b((const uint32_t *)exp, t->n, t->k, (uint32_t *)e.exp_b);
     multiply(&e);
