@@ -5,8 +5,8 @@
  *   K, swizzle   row r: r%8 * span + r/8 * stride     k: contiguous; `leading` is not used
  *   MN, none     row: inside 16 bytes, next at stride k: k%8 * 16 + k/8 * leading
  *   MN, swizzle  row: inside the span, next at leading k: k%8 * span + k/8 * stride
- * A K-major operand deeper than the swizzle span, and an MN-major one of 1-byte elements, are not
- * canonical. */
+ * (128 bytes with atoms of 32 repeat after 4 lines: k%4, k/4). A K-major operand deeper than the
+ * swizzle span is not canonical. */
 #include "emulator/matrix_descriptor.h"
 
 #include "base/error.h"
@@ -57,7 +57,15 @@ ptxgen_status pg_matrix_descriptor_decode(uint64_t bits, pg_descriptor_arch arch
                        "matrix descriptor 0x%016" PRIx64
                        ": bits 46-48 are %u; this architecture needs %u",
                        bits, version, wanted);
-    *d = (pg_matrix_descriptor){.start = (uint32_t)(bits & 0x3fff) << 4,
+    const unsigned fixed = (unsigned)(bits >> 52 & 0x1ff);
+    if (arch == PG_DESCRIPTOR_SM100 && fixed)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "matrix descriptor 0x%016" PRIx64
+                       ": bits 52-60 are 0x%x; sm_100 needs 0 (an absolute leading offset, bit 52, "
+                       "exists on sm_103a only)",
+                       bits, fixed);
+    *d = (pg_matrix_descriptor){.arch = arch,
+                                .start = (uint32_t)(bits & 0x3fff) << 4,
                                 .leading = (uint32_t)(bits >> 16 & 0x3fff) << 4,
                                 .stride = (uint32_t)(bits >> 32 & 0x3fff) << 4,
                                 .base_offset = (uint32_t)(bits >> 49 & 7)};
@@ -91,38 +99,61 @@ static void set_directions(pg_matrix_layout *l, direction row, direction depth)
     l->depth_outer = depth.outer;
 }
 
-ptxgen_status pg_matrix_layout_make(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
-                                    pg_matrix_layout *layout, ptxgen_error *err)
+/* NULL: this swizzle may hold transposed elements of this size. */
+static const char *transpose_problem(const pg_matrix_descriptor *d, uint32_t elem)
 {
-    const uint32_t span = pg_swizzles[d->swizzle].span;
-    const uint32_t elem = shape->elem_bits == 1 ? 1 : shape->elem_bits / 8;
-    const uint32_t depth_bytes = shape->depth * shape->elem_bits / 8;
-    const uint32_t line = span ? span : 16;
-    *layout = (pg_matrix_layout){.start = d->start,
-                                 .xor_bias = d->base_offset << 7,
-                                 .swizzle = d->swizzle,
-                                 .elem_bytes = elem};
-    if (d->base_offset && span != 128 && span != 64 && span != 32)
-        return refuse(d, shape, "a base offset needs a swizzle", err);
-    if (!shape->mn_major) {
-        if (span && d->start % span + depth_bytes > span)
-            return refuse(d, shape, "K is deeper than the swizzle span", err);
-        const direction row = {8, line, d->stride};
-        if (span)
-            set_directions(layout, row, (direction){UINT32_MAX, elem, 0});
-        else
-            set_directions(layout, row, (direction){16 / elem, elem, d->leading});
-        return PTXGEN_OK;
-    }
-    if (elem == 1)
-        return refuse(d, shape, "1-byte elements cannot be transposed", err);
+    const bool wide_atoms = d->swizzle == PG_SWIZZLE_128B_ATOM_32B;
+    if (d->arch == PG_DESCRIPTOR_SM90)
+        return elem == 1 ? "1-byte elements cannot be transposed" : NULL;
+    if (elem == 4 && !wide_atoms)
+        return "transposed 4-byte elements need the 128B swizzle with 32-byte atoms";
+    return elem < 4 && wide_atoms
+               ? "the 128B swizzle with 32-byte atoms transposes 4-byte elements only"
+               : NULL;
+}
+
+static ptxgen_status make_k_major(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
+                                  pg_matrix_layout *layout, ptxgen_error *err)
+{
+    const uint32_t span = pg_swizzles[d->swizzle].span, elem = layout->elem_bytes;
+    if (span && d->start % span + shape->depth * shape->elem_bits / 8 > span)
+        return refuse(d, shape, "K is deeper than the swizzle span", err);
+    const direction row = {8, span ? span : 16, d->stride};
+    if (span)
+        set_directions(layout, row, (direction){UINT32_MAX, elem, 0});
+    else
+        set_directions(layout, row, (direction){16 / elem, elem, d->leading});
+    return PTXGEN_OK;
+}
+
+static ptxgen_status make_mn_major(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
+                                   pg_matrix_layout *layout, ptxgen_error *err)
+{
+    const uint32_t span = pg_swizzles[d->swizzle].span, elem = layout->elem_bytes;
+    const uint32_t lines = d->swizzle == PG_SWIZZLE_128B_ATOM_32B ? 4 : 8;
+    const char *problem = transpose_problem(d, elem);
+    if (problem)
+        return refuse(d, shape, problem, err);
     if (span)
         set_directions(layout, (direction){span / elem, elem, d->leading},
-                       (direction){8, span, d->stride});
+                       (direction){lines, span, d->stride});
     else
         set_directions(layout, (direction){16 / elem, elem, d->stride},
                        (direction){8, 16, d->leading});
     return PTXGEN_OK;
+}
+
+ptxgen_status pg_matrix_layout_make(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
+                                    pg_matrix_layout *layout, ptxgen_error *err)
+{
+    *layout = (pg_matrix_layout){.start = d->start,
+                                 .xor_bias = d->base_offset << 7,
+                                 .swizzle = d->swizzle,
+                                 .elem_bytes = shape->elem_bits == 1 ? 1 : shape->elem_bits / 8};
+    if (d->base_offset && !pg_swizzles[d->swizzle].span)
+        return refuse(d, shape, "a base offset needs a swizzle", err);
+    return shape->mn_major ? make_mn_major(d, shape, layout, err)
+                           : make_k_major(d, shape, layout, err);
 }
 
 static uint32_t row_offset(const pg_matrix_layout *l, uint32_t row)
@@ -187,6 +218,12 @@ static void gather_k_major(const pg_matrix_layout *l, const pg_matrix_shape *sha
     }
 }
 
+static void spread_8(uint8_t *to, const uint8_t *chunk, uint32_t pitch)
+{
+    for (uint32_t i = 0; i < 16; i++)
+        to[i * pitch] = chunk[i];
+}
+
 static void spread_16(uint16_t *to, const uint8_t *chunk, uint32_t pitch)
 {
     uint16_t elements[8];
@@ -212,7 +249,9 @@ static void gather_mn_major(const pg_matrix_layout *l, const pg_matrix_shape *sh
         const uint32_t base = l->start + row_offset(l, row);
         for (uint32_t k = 0; k < shape->depth; k++) {
             const uint8_t *chunk = shared + place(l, base + depth_offset(l, k));
-            if (l->elem_bytes == 2)
+            if (l->elem_bytes == 1)
+                spread_8((uint8_t *)out + row * pitch + k, chunk, pitch);
+            else if (l->elem_bytes == 2)
                 spread_16((uint16_t *)out + row * pitch + k, chunk, pitch);
             else
                 spread_32((uint32_t *)out + row * pitch + k, chunk, pitch);

@@ -17,6 +17,7 @@
 typedef enum pg_descriptor_arch { PG_DESCRIPTOR_SM90, PG_DESCRIPTOR_SM100 } pg_descriptor_arch;
 
 typedef struct pg_matrix_descriptor {
+    pg_descriptor_arch arch;
     uint32_t start;       /* bytes, multiple of 16, 18 bits */
     uint32_t leading;     /* leading-dimension byte offset */
     uint32_t stride;      /* stride-dimension byte offset */
@@ -32,7 +33,8 @@ ptxgen_status pg_matrix_descriptor_decode(uint64_t bits, pg_descriptor_arch arch
  * elem_bits. */
 typedef struct pg_matrix_shape {
     uint32_t rows, depth;
-    uint32_t elem_bits; /* 8, 16, 32; 1 for b1 (depth in bits) */
+    uint32_t elem_bits; /* 8, 16, 32; 1 for b1 (depth in bits). Narrower types of sm_100 count as
+                         * bytes of 8: 16 padded elements are 16 bytes, two packed ones are one */
     bool mn_major;      /* transposed: M or N is contiguous */
 } pg_matrix_shape;
 
@@ -47,8 +49,9 @@ typedef struct pg_matrix_layout {
     uint32_t depth_inner, depth_step, depth_outer;
 } pg_matrix_layout;
 
-/* PTXGEN_EUNSUPPORTED when the pair is not canonical (for instance an MN-major layout of 8-bit
- * elements). */
+/* PTXGEN_EUNSUPPORTED when the pair is not canonical. MN-major: sm_90 has it for elements of 16 and
+ * 32 bits; sm_100 for 8 and 16 bits in all swizzles but 128B with 32-byte atoms, and for 32 bits in
+ * that one alone (PTX ISA 9.0, section 9.7.16.10.3). */
 ptxgen_status pg_matrix_layout_make(const pg_matrix_descriptor *d, const pg_matrix_shape *shape,
                                     pg_matrix_layout *layout, ptxgen_error *err);
 
