@@ -213,22 +213,22 @@ void pg_decode_tcgen05_mma(pg_decoder *d, pg_op *op)
     pg_tcgen05_mma_plan *p = PG_NEW(d->arena, pg_tcgen05_mma_plan);
     if (!p)
         return;
-    p->kind = kind_of(pg_mod(d, PG_F_KIND));
-    p->cta_group = cta_group(d);
+    p->form.kind = kind_of(pg_mod(d, PG_F_KIND));
+    p->form.cta_group = cta_group(d);
     p->ashift = pg_mod(d, PG_F_ASHIFT) != 0;
-    p->scale_block = scale_block(d);
-    p->ws = d->opcode->op == PG_OP_TCGEN05_MMA_WS;
+    p->form.scale_block = scale_block(d);
+    p->form.ws = d->opcode->op == PG_OP_TCGEN05_MMA_WS;
     mma_matrices(d, op, p);
     uint32_t next = 4;
-    if (p->scale_block) {
+    if (p->form.scale_block) {
         tensor_address(d, &p->scale_a, next++);
         tensor_address(d, &p->scale_b, next++);
-    } else if (!p->ws && pg_operand_present(d, next++)) {
+    } else if (!p->form.ws && pg_operand_present(d, next++)) {
         p->mask_count = pg_vector_length(pg_operand(d, next - 1));
         pg_vector_sources(d, pg_operand(d, next - 1), PG_T_B32, p->masks);
     }
     op->p = pg_source_pred(d, pg_operand(d, next++), &op->p_not);
-    p->has_zero_columns = p->ws && pg_operand_present(d, next);
+    p->has_zero_columns = p->form.ws && pg_operand_present(d, next);
     if (p->has_zero_columns)
         p->zero_columns = pg_source(d, pg_operand(d, next), PG_T_B64);
     else if (pg_operand_present(d, next))

@@ -9,6 +9,7 @@
 #define PG_EMULATOR_TCGEN05_H
 
 #include "emulator/barrier.h"
+#include "emulator/tcgen05_descriptor.h"
 
 /* ---- cp ---- */
 
@@ -39,31 +40,18 @@ typedef struct pg_async_tcgen05_cp {
 
 /* ---- mma ---- */
 
-typedef enum pg_tcgen05_kind {
-    PG_KIND_F16,
-    PG_KIND_TF32,
-    PG_KIND_F8F6F4,
-    PG_KIND_I8,
-    PG_KIND_MXF8F6F4,
-    PG_KIND_MXF4,
-    PG_KIND_MXF4NVF4
-} pg_tcgen05_kind;
-
 enum { PG_TCGEN05_LANE_MASKS = 8 };
 
 /* op->extra; the op's address operand is D, op->p the predicate that adds D. */
 typedef struct pg_tcgen05_mma_plan {
-    pg_tcgen05_kind kind;
-    uint32_t cta_group;
-    uint32_t
-        scale_block; /* elements along K that share a scale factor: 16, 32; 0: not block-scaled */
-    bool ws, ashift;
+    pg_tcgen05_form form;
+    bool ashift;
     bool a_in_tensor;
     pg_op a;                /* address operand, if a_in_tensor */
     pg_row a_descriptor;    /* 64-bit, otherwise */
     pg_row b_descriptor;    /* 64-bit */
     pg_row instruction;     /* 32-bit instruction descriptor */
-    pg_op scale_a, scale_b; /* address operands, if scale_block */
+    pg_op scale_a, scale_b; /* address operands, if form.scale_block */
     uint32_t mask_count;    /* words of the mask of lanes of D that are not written: 0, 4, 8 */
     pg_row masks[PG_TCGEN05_LANE_MASKS];
     bool has_zero_columns; /* .ws: zero-column mask descriptor */

@@ -41,16 +41,16 @@ typedef struct kind_info {
 
 #define CODES(table) table, sizeof table / sizeof *table
 
-static const kind_info kinds[PG_TCGEN05_KIND_COUNT] = {
+static const kind_info kinds[PG_KIND_COUNT] = {
     /* name, K, type codes, D types, reserved bits, scaled, negates, transposes */
-    [PG_TCGEN05_F16] = {"f16", 16, CODES(codes_f16), D_F16 | D_F32, 0x20800048, false, true, true},
-    [PG_TCGEN05_TF32] = {"tf32", 8, CODES(codes_tf32), D_F32, 0x20800048, false, true, true},
-    [PG_TCGEN05_F8F6F4] = {"f8f6f4", 32, CODES(codes_f8f6f4), D_F16 | D_F32, 0x20800048, false,
-                           true, true},
-    [PG_TCGEN05_I8] = {"i8", 32, CODES(codes_i8), D_S32, 0x20800040, false, false, true},
-    [PG_TCGEN05_MXF8F6F4] = {"mxf8f6f4", 32, CODES(codes_f8f6f4), 0, 0x8700004b, true, true, true},
-    [PG_TCGEN05_MXF4] = {"mxf4", 64, CODES(codes_mxf4), 0, 0x0700104b, true, true, false},
-    [PG_TCGEN05_MXF4NVF4] = {"mxf4nvf4", 64, CODES(codes_mxf4), 0, 0x0700104b, true, true, false},
+    [PG_KIND_F16] = {"f16", 16, CODES(codes_f16), D_F16 | D_F32, 0x20800048, false, true, true},
+    [PG_KIND_TF32] = {"tf32", 8, CODES(codes_tf32), D_F32, 0x20800048, false, true, true},
+    [PG_KIND_F8F6F4] = {"f8f6f4", 32, CODES(codes_f8f6f4), D_F16 | D_F32, 0x20800048, false, true,
+                        true},
+    [PG_KIND_I8] = {"i8", 32, CODES(codes_i8), D_S32, 0x20800040, false, false, true},
+    [PG_KIND_MXF8F6F4] = {"mxf8f6f4", 32, CODES(codes_f8f6f4), 0, 0x8700004b, true, true, true},
+    [PG_KIND_MXF4] = {"mxf4", 64, CODES(codes_mxf4), 0, 0x0700104b, true, true, false},
+    [PG_KIND_MXF4NVF4] = {"mxf4nvf4", 64, CODES(codes_mxf4), 0, 0x0700104b, true, true, false},
 };
 
 const char *pg_tcgen05_kind_name(pg_tcgen05_kind kind)
@@ -81,7 +81,7 @@ static bool n_exists(const pg_tcgen05_form *form, const pg_tcgen05_instruction *
     if (form->ws)
         return n == 64 || n == 128 || n == 256;
     uint32_t step = 8 * pair;
-    if (form->kind == PG_TCGEN05_I8 && (pair == 2 || n > 32))
+    if (form->kind == PG_KIND_I8 && (pair == 2 || n > 32))
         step = 16 * pair;
     if (x->b.mn_major && pg_mma_container(x->b.format) == 1)
         step = 16 * pair;
@@ -180,7 +180,7 @@ static ptxgen_status decode_scales(uint32_t bits, const pg_tcgen05_form *form,
         return refuse(err, PTXGEN_EINVAL, bits, form, why);
     }
     if (x->scale_type == PG_SCALE_UE4M3 &&
-        (form->kind != PG_TCGEN05_MXF4NVF4 || form->scale_block != 16))
+        (form->kind != PG_KIND_MXF4NVF4 || form->scale_block != 16))
         return refuse(err, PTXGEN_EINVAL, bits, form,
                       "scales of ue4m3 (bit 23 = 0) exist for mxf4nvf4 with blocks of 16 only");
     return PTXGEN_OK;
@@ -194,7 +194,7 @@ ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form
     if (bits & 4)
         return refuse(err, PTXGEN_EUNSUPPORTED, bits, form,
                       "sparse operands (bit 2) are not executed");
-    if (form->kind >= PG_TCGEN05_MXF4 && bits >> 31)
+    if (form->kind >= PG_KIND_MXF4 && bits >> 31)
         return refuse(err, PTXGEN_EUNSUPPORTED, bits, form,
                       "K = 96 (bit 31) is not executed: it needs sm_103a");
     const uint32_t reserved = bits & kind->reserved;
@@ -202,7 +202,7 @@ ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form
         snprintf(why, sizeof why, "bits 0x%08" PRIx32 " must be zero", reserved);
         return refuse(err, PTXGEN_EINVAL, bits, form, why);
     }
-    *out = (pg_tcgen05_instruction){.k = kind->k, .integer = form->kind == PG_TCGEN05_I8};
+    *out = (pg_tcgen05_instruction){.k = kind->k, .integer = form->kind == PG_KIND_I8};
     out->saturate = !kind->scaled && field(bits, 3, 1);
     out->n = field(bits, 17, 6) << 3;
     out->m = kind->scaled ? field(bits, 27, 2) << 7 : field(bits, 24, 5) << 4;

@@ -11,14 +11,14 @@
 #include "ptxgen/status.h"
 
 typedef enum pg_tcgen05_kind {
-    PG_TCGEN05_F16,
-    PG_TCGEN05_TF32,
-    PG_TCGEN05_F8F6F4,
-    PG_TCGEN05_I8,
-    PG_TCGEN05_MXF8F6F4,
-    PG_TCGEN05_MXF4,
-    PG_TCGEN05_MXF4NVF4,
-    PG_TCGEN05_KIND_COUNT
+    PG_KIND_F16,
+    PG_KIND_TF32,
+    PG_KIND_F8F6F4,
+    PG_KIND_I8,
+    PG_KIND_MXF8F6F4,
+    PG_KIND_MXF4,
+    PG_KIND_MXF4NVF4,
+    PG_KIND_COUNT
 } pg_tcgen05_kind;
 
 /* What the opcode says. */

@@ -33,7 +33,7 @@ static void read_operands(pg_async *a)
         m->a_descriptor = lane_u64(w, p->a_descriptor, a->lane);
     m->b_descriptor = lane_u64(w, p->b_descriptor, a->lane);
     m->instruction = lane_u32(w, p->instruction, a->lane);
-    if (p->scale_block) {
+    if (p->form.scale_block) {
         m->scale_a = lane_address(w, &p->scale_a, a->lane);
         m->scale_b = lane_address(w, &p->scale_b, a->lane);
     }
@@ -47,7 +47,7 @@ static void read_operands(pg_async *a)
 pg_step pg_op_tcgen05_mma(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_tcgen05_mma_plan *p = op->extra;
-    if (!pg_tensor_group(w, op, p->cta_group))
+    if (!pg_tensor_group(w, op, p->form.cta_group))
         return PG_STOP;
     for (uint32_t left = lanes; left; left &= left - 1) {
         pg_async *a = pg_async_new(w, op, PG_ASYNC_TCGEN05_MMA, (uint32_t)__builtin_ctz(left));

@@ -144,8 +144,7 @@ static void point_at_d(const parts *x, const pg_wgmma_plan *p, uint32_t **rows)
                 }
 }
 
-/* Room for panels, kept by the host thread; NULL: the launch has been stopped. */
-static void *scratch_of(pg_worker *worker)
+void *pg_mma_scratch_of(pg_worker *worker)
 {
     if (!worker->mma_scratch)
         worker->mma_scratch = pg_alloc_zero(worker->launch->alloc, PG_MMA_SCRATCH_BYTES);
@@ -163,7 +162,7 @@ bool pg_wgmma_execute(pg_async *a)
     uint32_t *rows[GROUP_WARPS * PG_MMA_MAX_N / 2];
     parts x;
     pg_matrix_layout layout;
-    void *scratch = scratch_of(a->warp->cta->cluster->worker);
+    void *scratch = pg_mma_scratch_of(a->warp->cta->cluster->worker);
     if (!scratch || !find_parts(a, &x) || !read_a(&x, a_plain) ||
         !operand_layout(a->warp, a->op, a->u.mma.b, &p->b_shape, &layout))
         return false;

@@ -71,10 +71,19 @@ static void hopper_kernels_have_no_race(void **state)
             run_case(&small[i], "sm_90a", true, seed);
 }
 
+/* Every case of the Hopper kernels, where the Blackwell kernels have the tiling. */
+static void blackwell_kernels_are_right(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < matmul_case_count; i++)
+        run_case(&matmul_cases[i], "sm_100a", false, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hopper_kernels_have_no_race),
+        cmocka_unit_test(blackwell_kernels_are_right),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

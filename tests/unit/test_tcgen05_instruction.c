@@ -4,18 +4,16 @@
 
 #include "emulator/tcgen05_descriptor.h"
 
-static const pg_tcgen05_form f16 = {PG_TCGEN05_F16, 1, false, 0},
-                             f16_pair = {PG_TCGEN05_F16, 2, false, 0},
-                             f16_ws = {PG_TCGEN05_F16, 1, true, 0},
-                             tf32 = {PG_TCGEN05_TF32, 1, false, 0},
-                             f8 = {PG_TCGEN05_F8F6F4, 1, false, 0},
-                             i8 = {PG_TCGEN05_I8, 1, false, 0},
-                             i8_pair = {PG_TCGEN05_I8, 2, false, 0},
-                             mxf8 = {PG_TCGEN05_MXF8F6F4, 1, false, 32},
-                             mxf8_pair = {PG_TCGEN05_MXF8F6F4, 2, false, 32},
-                             mxf4 = {PG_TCGEN05_MXF4, 1, false, 32},
-                             nvf4 = {PG_TCGEN05_MXF4NVF4, 1, false, 16},
-                             nvf4_32 = {PG_TCGEN05_MXF4NVF4, 1, false, 32};
+static const pg_tcgen05_form f16 = {PG_KIND_F16, 1, false, 0},
+                             f16_pair = {PG_KIND_F16, 2, false, 0},
+                             f16_ws = {PG_KIND_F16, 1, true, 0}, tf32 = {PG_KIND_TF32, 1, false, 0},
+                             f8 = {PG_KIND_F8F6F4, 1, false, 0}, i8 = {PG_KIND_I8, 1, false, 0},
+                             i8_pair = {PG_KIND_I8, 2, false, 0},
+                             mxf8 = {PG_KIND_MXF8F6F4, 1, false, 32},
+                             mxf8_pair = {PG_KIND_MXF8F6F4, 2, false, 32},
+                             mxf4 = {PG_KIND_MXF4, 1, false, 32},
+                             nvf4 = {PG_KIND_MXF4NVF4, 1, false, 16},
+                             nvf4_32 = {PG_KIND_MXF4NVF4, 1, false, 32};
 
 static ptxgen_status decode(uint32_t bits, const pg_tcgen05_form *form)
 {
@@ -153,7 +151,7 @@ static bool n_listed(const pg_tcgen05_form *form, uint32_t n, bool transposed_by
 {
     if (form->ws)
         return n == 64 || n == 128 || n == 256;
-    if (form->kind == PG_TCGEN05_I8)
+    if (form->kind == PG_KIND_I8)
         return form->cta_group == 2 ? n && n % 32 == 0
                : n == 8 || n == 24  ? !transposed_bytes
                                     : n && n % 16 == 0;
@@ -164,7 +162,7 @@ static bool n_listed(const pg_tcgen05_form *form, uint32_t n, bool transposed_by
 static void check_shapes(const pg_tcgen05_form *form, uint32_t word, uint32_t ms)
 {
     const bool is_scaled = form->scale_block != 0;
-    const bool bytes = form->kind != PG_TCGEN05_F16 && form->kind != PG_TCGEN05_TF32;
+    const bool bytes = form->kind != PG_KIND_F16 && form->kind != PG_KIND_TF32;
     for (uint32_t m = 32; m <= 256; m *= 2)
         for (uint32_t n = 0; n <= 504; n += 8) {
             const bool m_fits = !is_scaled || m >= 128;
