@@ -67,14 +67,14 @@ static void scale_rows(const pg_tcgen05_tile *t, const uint8_t *scales, uint32_t
     }
 }
 
-/* Whether some scale could take a scaled operand out of a float's range. */
-static bool extreme(const pg_tcgen05_tile *t, const uint8_t *scales, uint32_t rows)
+/* Whether some scale could take a scaled operand beyond a float. (Small ones only make subnormals, which are exact.) */
+static bool too_large(const pg_tcgen05_tile *t, const uint8_t *scales, uint32_t rows)
 {
-    enum { FIRST = 127 - 60, LAST = 127 + 60 };
+    enum { LAST = 127 + 110 };
     bool found = false;
     for (uint32_t i = 0; t->scale_type == PG_SCALE_UE8M0 && i < rows * pg_tcgen05_scales_per_row(t);
          i++)
-        found |= scales[i] < FIRST || scales[i] > LAST;
+        found |= scales[i] > LAST;
     return found;
 }
 
@@ -203,7 +203,7 @@ void pg_tcgen05_fast(const pg_tcgen05_tile *t, void *scratch)
         pg_tcgen05_integer(t, scratch);
         return;
     }
-    if (t->scale_block && (extreme(t, t->sfa, t->m) || extreme(t, t->sfb, t->n))) {
+    if (t->scale_block && (too_large(t, t->sfa, t->m) || too_large(t, t->sfb, t->n))) {
         pg_tcgen05_exact(t, scratch);
         return;
     }
