@@ -91,14 +91,13 @@ static uint32_t meeting_point(const pg_warp *w)
     return meet;
 }
 
-/* The running group waits at `pc`: lanes that the guard excluded go on. */
-static void stop_waiting_lanes(pg_warp *w, uint32_t lanes, uint32_t pc, pg_step step)
+/* The running group waits at `pc`: lanes that the guard `excluded` go on. (Lanes of other groups may have joined it
+ * meanwhile: a collective takes them in.) */
+static void stop_waiting_lanes(pg_warp *w, uint32_t excluded, uint32_t pc, pg_step step)
 {
-    const uint32_t chosen = w->chosen;
-    const uint32_t others = w->active & ~lanes;
-    w->groups[chosen].pc = step == PG_WAIT ? pc + 1 : pc;
-    if (others)
-        pg_split_group(w, others, pc + 1);
+    w->groups[w->chosen].pc = step == PG_WAIT ? pc + 1 : pc;
+    if (excluded)
+        pg_split_group(w, excluded, pc + 1);
 }
 
 /* Runs the chosen group until its slice is used, it waits, or the groups must be looked at again.
@@ -114,11 +113,13 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
     w->active = w->groups[w->chosen].lanes;
     while (used < slice) {
         const pg_op *op = &ops[pc];
-        uint32_t lanes = w->active;
+        uint32_t lanes = w->active, excluded = 0;
         counts[pc]++;
         used++;
-        if (op->guard)
+        if (op->guard) {
             lanes &= pg_pred_lanes(w, op->guard, op->guard_not);
+            excluded = w->active & ~lanes;
+        }
         const pg_step step = lanes ? op->run(w, op, lanes) : PG_NEXT;
         if (step == PG_NEXT) {
             if (++pc < meet)
@@ -140,7 +141,7 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
             break;
         }
         if (step != PG_STOP)
-            stop_waiting_lanes(w, lanes, pc, step);
+            stop_waiting_lanes(w, excluded, pc, step);
         return used;
     }
     w->groups[w->chosen].pc = pc;

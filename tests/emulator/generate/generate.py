@@ -17,6 +17,7 @@ import memory  # noqa: E402
 import misc  # noqa: E402
 import sync  # noqa: E402
 import tensor_memory  # noqa: E402
+import tensor_mma  # noqa: E402
 import warp  # noqa: E402
 
 
@@ -32,6 +33,7 @@ def main():
         misc,
         sync,
         tensor_memory,
+        tensor_mma,
         warp,
     ):
         family.generate()
