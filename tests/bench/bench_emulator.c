@@ -53,7 +53,8 @@ static const char mixed_ptx[] =
     "LOOP:\n"
     "    st.shared.u32 [%r3], %r0;\n    bar.sync 0;\n"
     "    ld.shared.u32 %r6, [%r4];\n    ld.shared.u32 %r7, [%r5];\n    add.u32 %r8, %r6, %r7;\n"
-    "    ld.shared.u32 %r9, [%r3];\n    ld.shared.u32 %r10, [%r5+128];\n    ld.global.u16 %h1, [%d1];\n"
+    "    ld.shared.u32 %r9, [%r3];\n    ld.shared.u32 %r10, [%r5+128];\n    ld.global.u16 %h1, "
+    "[%d1];\n"
     "    add.u32 %r8, %r8, %r9;\n    add.u32 %r8, %r8, %r10;\n    cvt.u16.u32 %h2, %r8;\n"
     "    add.u16 %h3, %h1, %h2;\n    st.global.u16 [%d1], %h3;\n    bar.sync 0;\n"
     "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n    ret;\n}\n";
@@ -113,6 +114,50 @@ static const char *wgmma_ptx(char *text, size_t size)
              list);
     return text;
 }
+
+/* m128n256k16, f16 into f32, both operands in shared memory with 128-byte swizzle: one thread issues, the first of
+ * each 64 waits for those before. */
+static const char tcgen05_ptx[] =
+    ".version 8.6\n.target sm_100a\n.address_size 64\n"
+    ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
+    "    .reg .b32 %r<12>;\n    .reg .b64 %d<6>;\n    .reg .pred %p<5>;\n"
+    "    .shared .align 1024 .b8 buf[49152];\n    .shared .align 8 .b8 bar[8];\n    .shared .align "
+    "4 .b8 slot[4];\n"
+    "    ld.param.u64 %d1, [out];\n    ld.param.u32 %r0, [n];\n    mov.u32 %r1, %tid.x;\n"
+    "    mov.u32 %r2, buf;\n    mov.u32 %r3, bar;\n    mov.u32 %r4, slot;\n"
+    "    setp.lt.u32 %p1, %r1, 32;\n    setp.eq.u32 %p2, %r1, 0;\n    mov.u32 %r5, 0;\n    shl.b32 "
+    "%r6, %r1, 2;\n"
+    "    add.u32 %r6, %r6, %r2;\n"
+    "CLEAR:\n    st.shared.b32 [%r6], 0;\n    add.u32 %r6, %r6, 512;\n    add.u32 %r5, %r5, 512;\n"
+    "    setp.lt.u32 %p3, %r5, 49152;\n    @%p3 bra CLEAR;\n    fence.proxy.async.shared::cta;\n"
+    "    @%p2 mbarrier.init.shared::cta.b64 [%r3], 1;\n    fence.mbarrier_init.release.cluster;\n"
+    "    @!%p1 bra ALLOCATED;\n"
+    "    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r4], 256;\n"
+    "ALLOCATED:\n    tcgen05.fence::before_thread_sync;\n    bar.sync 0;\n    "
+    "tcgen05.fence::after_thread_sync;\n"
+    "    ld.shared.b32 %r7, [%r4];\n    @!%p2 bra ISSUED;\n"
+    "    shr.u32 %r5, %r2, 4;\n    cvt.u64.u32 %d2, %r5;\n    or.b64 %d2, %d2, "
+    "0x4000404000010000;\n"
+    "    add.u64 %d3, %d2, 1024;\n    mov.b32 %r8, 0x08400010;\n    setp.ne.u32 %p4, %r1, %r1;\n"
+    "    mov.u32 %r9, 0;\n"
+    "LOOP:\n    tcgen05.mma.cta_group::1.kind::f16 [%r7], %d2, %d3, %r8, %p4;\n    setp.eq.u32 "
+    "%p4, %r1, %r1;\n"
+    "    sub.u32 %r0, %r0, 1;\n    and.b32 %r10, %r0, 63;\n    setp.ne.u32 %p3, %r10, 0;\n    @%p3 "
+    "bra LOOP;\n"
+    "    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r3];\n"
+    "WAIT:\n    mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], %r9;\n    @!%p3 bra WAIT;\n"
+    "    xor.b32 %r9, %r9, 1;\n    setp.ne.u32 %p3, %r0, 0;\n    @%p3 bra LOOP;\n"
+    "    tcgen05.fence::before_thread_sync;\n"
+    "ISSUED:\n    bar.sync 0;\n    tcgen05.fence::after_thread_sync;\n    shr.u32 %r11, %r1, 5;\n"
+    "    shl.b32 %r11, %r11, 21;\n    add.u32 %r11, %r11, %r7;\n"
+    "    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r5}, [%r11];\n    tcgen05.wait::ld.sync.aligned;\n"
+    "    tcgen05.fence::before_thread_sync;\n    bar.sync 0;\n    "
+    "tcgen05.fence::after_thread_sync;\n"
+    "    @!%p1 bra FREED;\n"
+    "    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+    "    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r7, 256;\n"
+    "FREED:\n    mul.wide.u32 %d4, %r1, 4;\n    add.u64 %d1, %d1, %d4;\n    st.global.b32 [%d1], "
+    "%r5;\n    ret;\n}\n";
 
 typedef struct job {
     const char *name, *ptx, *unit;
@@ -185,9 +230,10 @@ int main(int argc, char **argv)
     void *out = aligned_alloc(1024, (size_t)OUT_ROWS * ROW),
          *src = aligned_alloc(1024, (size_t)ROWS * ROW);
     uint64_t *index = malloc(ROWS * sizeof *index);
-    enum { MMAS = 400 };
+    enum { MMAS = 400, TENSOR_MMAS = 640 };
     char mma[8192];
-    uint32_t mmas = MMAS, loops = 20000, few = 40000, fewer = 2000, rows = ROWS;
+    uint32_t mmas = MMAS, tensor_mmas = TENSOR_MMAS, loops = 20000, few = 40000, fewer = 2000,
+             rows = ROWS;
     memset(out, 0, (size_t)OUT_ROWS * ROW);
     memset(src, 0, (size_t)ROWS * ROW);
     for (uint32_t i = 0; i < ROWS; i++)
@@ -249,6 +295,24 @@ int main(int argc, char **argv)
          {(void *)&out, &mmas},
          2,
          2.0 * 64 * 256 * 16 * MMAS,
+         true},
+        {"tcgen05 f16, fast",
+         tcgen05_ptx,
+         "GFLOP/s",
+         1,
+         128,
+         {(void *)&out, &tensor_mmas},
+         2,
+         2.0 * 128 * 256 * 16 * TENSOR_MMAS,
+         false},
+        {"tcgen05 f16, exact",
+         tcgen05_ptx,
+         "GFLOP/s",
+         1,
+         128,
+         {(void *)&out, &tensor_mmas},
+         2,
+         2.0 * 128 * 256 * 16 * TENSOR_MMAS,
          true},
     };
     printf("%-32s %12s %12s %10s\n", "", "fast", "checked", "slowdown");

@@ -8,3 +8,8 @@ add_test(NAME differential/test_emulator_tcgen05_copy_seeds COMMAND test_emulato
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 set_tests_properties(differential/test_emulator_tcgen05_copy_seeds PROPERTIES LABELS "differential;slow"
     TIMEOUT 1500)
+# The grids of matmul_scaled's reference test: several minutes.
+add_test(NAME differential/test_emulator_matmul_scaled_grid COMMAND test_emulator_matmul_scaled grid
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(differential/test_emulator_matmul_scaled_grid PROPERTIES LABELS "differential;slow"
+    TIMEOUT 6000)

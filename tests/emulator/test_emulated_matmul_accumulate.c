@@ -1,7 +1,10 @@
-/* matmul_accumulate in the emulator's checking mode: right, and without a report, over seeds of
- * order=isa. */
+/* matmul_accumulate on the emulator: in checking mode right and without a report over seeds of order=isa; the
+ * Blackwell kernels, which no device at hand runs, on odd shapes, and with the argument "large" on all of them and on
+ * the problems of the reference test, with times. */
 #include "emulated_call.h"
 #include "matmul_case.h"
+
+#include <time.h>
 
 static ptxgen *context;
 
@@ -26,13 +29,20 @@ static void add_number(char *text, size_t size, const char *name, int64_t value)
         snprintf(text + used, size - used, " %s=%lld", name, (long long)value);
 }
 
-static void run_case(const matmul_case *problem, const char *arch, bool check, uint64_t seed)
+/* How a case is run. */
+typedef struct how {
+    const char *arch;
+    bool check, fast;
+    uint64_t seed;
+} how;
+
+static void run_case(const matmul_case *problem, how h)
 {
     const ptxgen_matmul_tiling *t = &problem->tiling;
     char params[256];
     matmul_data x;
     matmul_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=%s dtype=%s b=%s", arch, problem->bf16 ? "bf16" : "f16",
+    snprintf(params, sizeof params, "arch=%s dtype=%s b=%s", h.arch, problem->bf16 ? "bf16" : "f16",
              problem->b_transposed ? "transposed" : "row_major");
     add_number(params, sizeof params, "block_n", t->block_n);
     add_number(params, sizeof params, "block_k", t->block_k);
@@ -45,7 +55,7 @@ static void run_case(const matmul_case *problem, const char *arch, bool check, u
                                        {"c", x.c, x.c_bytes, problem->in_place},
                                        {"d", x.d, x.d_bytes, true}};
     const emulated_call call = {
-        "matmul_accumulate", params, &x.args, buffers, 4, 4, check, seed, false};
+        "matmul_accumulate", params, &x.args, buffers, 4, 4, h.check, h.seed, h.fast};
     emulate_call(context, &call);
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
@@ -68,22 +78,98 @@ static void hopper_kernels_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         for (uint64_t seed = 0; seed <= 10; seed++)
-            run_case(&small[i], "sm_90a", true, seed);
+            run_case(&small[i], (how){.arch = "sm_90a", .check = true, .seed = seed});
 }
 
-/* Every case of the Hopper kernels, where the Blackwell kernels have the tiling. */
+/* ---- Blackwell ---- */
+
+static const how fast_blackwell = {.arch = "sm_100a", .fast = true};
+
 static void blackwell_kernels_are_right(void **state)
 {
     (void)state;
     for (size_t i = 0; i < matmul_case_count; i++)
-        run_case(&matmul_cases[i], "sm_100a", false, 0);
+        run_case(&matmul_cases[i], (how){.arch = "sm_100a"});
 }
 
-int main(void)
+static const int64_t odd[] = {1, 17, 127, 129, 500, 600, 704};
+enum { ODD = sizeof odd / sizeof *odd, SAMPLE = 2000 };
+
+/* Shape i of all, with tilings, layouts and pads that go round. */
+static void odd_shape(int i)
+{
+    static const int64_t block_ns[] = {64, 128, 256}, block_ks[] = {32, 64, 128};
+    const int64_t block_n = block_ns[i % 3], block_k = block_n == 256 ? 32 : block_ks[i / 2 % 3];
+    const matmul_case c = {.m = odd[i % ODD],
+                           .n = odd[i / ODD % ODD],
+                           .k = odd[i / ODD / ODD],
+                           .tiling = {.block_n = block_n, .block_k = block_k, .ctas = 1 + i % 2},
+                           .b_transposed = i / 3 % 2,
+                           .bf16 = i / 5 % 2,
+                           .in_place = i % 4 == 3,
+                           .d_pad = i % 4 == 3 ? 0 : i % 5,
+                           .sample = SAMPLE};
+    run_case(&c, fast_blackwell);
+}
+
+static void some_odd_shapes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 24; i++)
+        odd_shape(i * 43 % (ODD * ODD * ODD));
+}
+
+static void all_odd_shapes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ODD * ODD * ODD; i++)
+        odd_shape(i);
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The problems of the reference test (and its tiling), for one CTA and for pairs. */
+static void reference_problems(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1024, 1024, 2048}, {4096, 4096, 4096}};
+    for (int i = 0; i < 8; i++) {
+        const int64_t *const s = shapes[i / 4];
+        const matmul_case c = {.m = s[0],
+                               .n = s[1],
+                               .k = s[2],
+                               .tiling = {.block_n = i % 2 ? 64 : 128,
+                                          .block_k = 64,
+                                          .stages = 3,
+                                          .ctas = 1 + i / 2 % 2},
+                               .sample = 10 * SAMPLE};
+        const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
+        run_case(&c, fast_blackwell);
+        printf("  %lld x %lld x %lld, block_n %lld, ctas %lld: %.1f s of processor, %.1f s\n",
+               (long long)c.m, (long long)c.n, (long long)c.k, (long long)c.tiling.block_n,
+               (long long)c.tiling.ctas, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+               seconds(CLOCK_MONOTONIC) - wall);
+        fflush(stdout);
+    }
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hopper_kernels_have_no_race),
         cmocka_unit_test(blackwell_kernels_are_right),
+        cmocka_unit_test(some_odd_shapes),
     };
+    const struct CMUnitTest large[] = {
+        cmocka_unit_test(all_odd_shapes),
+        cmocka_unit_test(reference_problems),
+    };
+    if (argc > 1 && strcmp(argv[1], "large") == 0)
+        return cmocka_run_group_tests(large, open_context, close_context);
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -47,11 +47,16 @@ const size_t matmul_case_count = sizeof matmul_cases / sizeof *matmul_cases;
 
 static uint64_t random_state = 1;
 
+static uint64_t random_bits(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return random_state >> 33;
+}
+
 /* In [-1, 1], a multiple of 1/64: exact in f16 and bf16. */
 static double random_value(void)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (double)((int64_t)(random_state >> 33) % 129 - 64) / 64;
+    return (double)((int64_t)(random_bits() % 129) - 64) / 64;
 }
 
 static int64_t padded(int64_t elements, int64_t unit)
@@ -108,27 +113,71 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
                                               .c_stride = c_stride,
                                               .d_stride = d_stride,
                                               .tiling = p->tiling};
-    assert_int_equal(ptxgen_matmul_accumulate_oracle(&x->args, NULL), PTXGEN_OK);
+    if (p->sample) {
+        x->c_before = allocate(x->c_bytes);
+        memcpy(x->c_before, x->c, x->c_bytes);
+    } else {
+        assert_int_equal(ptxgen_matmul_accumulate_oracle(&x->args, NULL), PTXGEN_OK);
+    }
     x->args.d = p->in_place ? x->c : x->d;
 }
 
+static bool is_guard(const matmul_data *x, int64_t i)
+{
+    return i % x->args.d_stride >= x->problem->n;
+}
+
+static double product(const matmul_data *x, int64_t row, int64_t column)
+{
+    const matmul_case *p = x->problem;
+    double (*const value)(uint16_t) = p->bf16 ? pg_bf16_to_double : pg_f16_to_double;
+    const int64_t along_k = p->b_transposed ? 1 : x->args.b_stride,
+                  along_n = p->b_transposed ? x->args.b_stride : 1;
+    double sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum +=
+            value(x->a[row * x->args.a_stride + k]) * value(x->b[k * along_k + column * along_n]);
+    return sum;
+}
+
+/* What element i of D should be. */
+static double wanted(const matmul_data *x, int64_t i)
+{
+    const int64_t row = i / x->args.d_stride, column = i % x->args.d_stride;
+    return x->c_before
+               ? (double)x->c_before[row * x->args.c_stride + column] + product(x, row, column)
+               : (double)x->want[i];
+}
+
 /* Sums of K + 1 terms below 1 in magnitude, rounded (toward zero) once for each 16 of K. */
+static void compare_one(const matmul_data *x, const float *got, int64_t i)
+{
+    const matmul_case *p = x->problem;
+    const double bound = (double)(p->k / 16 + 2) * (double)(p->k + 1) * 0x1p-23;
+    const double want = is_guard(x, i) ? (double)NAN : wanted(x, i);
+    uint32_t bits;
+    memcpy(&bits, &got[i], sizeof bits);
+    const bool right = is_guard(x, i) ? bits == GUARD * UINT32_C(0x01010101)
+                                      : fabs((double)got[i] - want) <= bound;
+    if (!right)
+        fail_msg("m=%lld n=%lld k=%lld: D[%lld, %lld] is %g, not %g", (long long)p->m,
+                 (long long)p->n, (long long)p->k, (long long)(i / x->args.d_stride),
+                 (long long)(i % x->args.d_stride), (double)got[i], want);
+}
+
 void matmul_case_compare(const matmul_data *x, const float *got)
 {
     const matmul_case *p = x->problem;
-    const int64_t stride = x->args.d_stride;
-    const double bound = (double)(p->k / 16 + 2) * (double)(p->k + 1) * 0x1p-23;
-    for (int64_t i = 0; i < p->m * stride; i++) {
-        uint32_t bits;
-        memcpy(&bits, &got[i], sizeof bits);
-        const bool is_guard = i % stride >= p->n;
-        const double off = fabs((double)got[i] - (double)x->want[i]);
-        if (is_guard ? bits != GUARD * UINT32_C(0x01010101) : !(off <= bound))
-            fail_msg("m=%lld n=%lld k=%lld: D[%lld, %lld] is %g, not %g", (long long)p->m,
-                     (long long)p->n, (long long)p->k, (long long)(i / stride),
-                     (long long)(i % stride), (double)got[i],
-                     is_guard ? (double)NAN : (double)x->want[i]);
+    const int64_t stride = x->args.d_stride, count = p->m * stride;
+    if (!p->sample || p->sample >= count) {
+        for (int64_t i = 0; i < count; i++)
+            compare_one(x, got, i);
+        return;
     }
+    for (int64_t i = 0; i < p->sample; i++)
+        compare_one(x, got, (int64_t)(random_bits() % (uint64_t)count));
+    for (int64_t i = count - stride; i < count; i++) /* the last row in full */
+        compare_one(x, got, i);
 }
 
 void matmul_case_free(matmul_data *x)
@@ -138,6 +187,7 @@ void matmul_case_free(matmul_data *x)
     free(x->c);
     free(x->d);
     free(x->want);
+    free(x->c_before);
 }
 
 static void must(ptxgen_status status, const ptxgen_error *err)

@@ -12,14 +12,16 @@ typedef struct matmul_case {
     int64_t m, n, k;
     ptxgen_matmul_tiling tiling;
     bool b_transposed, bf16, in_place;
-    int d_pad; /* extra elements in a row of D */
+    int d_pad;      /* extra elements in a row of D */
+    int64_t sample; /* elements of D to compare, drawn from all; 0: all of them */
 } matmul_case;
 
 typedef struct matmul_data {
     const matmul_case *problem;
     ptxgen_matmul_accumulate_args args; /* host pointers; d is c when in place */
     uint16_t *a, *b;
-    float *c, *d, *want;
+    float *c, *d, *want; /* want: the answer, unless a sample is compared */
+    float *c_before;     /* C, for the sample */
     size_t a_bytes, b_bytes, c_bytes, d_bytes;
 } matmul_data;
 
