@@ -29,6 +29,14 @@ static void add_number(char *text, size_t size, const char *name, int64_t value)
         snprintf(text + used, size - used, " %s=%lld", name, (long long)value);
 }
 
+/* Processor time. */
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* How a case is run. */
 typedef struct how {
     const char *arch;
@@ -36,7 +44,8 @@ typedef struct how {
     uint64_t seed;
 } how;
 
-static void run_case(const matmul_case *problem, how h)
+/* Returns the processor time that the emulator took. */
+static double run_case(const matmul_case *problem, how h)
 {
     const ptxgen_matmul_tiling *t = &problem->tiling;
     char params[256];
@@ -56,9 +65,12 @@ static void run_case(const matmul_case *problem, how h)
                                        {"d", x.d, x.d_bytes, true}};
     const emulated_call call = {
         "matmul_accumulate", params, &x.args, buffers, 4, 4, h.check, h.seed, h.fast};
+    const double start = seconds();
     emulate_call(context, &call);
+    const double took = seconds() - start;
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
+    return took;
 }
 
 static void hopper_kernels_have_no_race(void **state)
@@ -91,6 +103,71 @@ static void blackwell_kernels_are_right(void **state)
     for (size_t i = 0; i < matmul_case_count; i++)
         run_case(&matmul_cases[i], (how){.arch = "sm_100a"});
 }
+
+/* ---- the same bits on both architectures ---- */
+
+static uint32_t random_word(void)
+{
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32);
+}
+
+/* f16 of either sign from 2^-9 to 2: sums that have to be rounded at every instruction. */
+static void fill_f16(uint16_t *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / 2; i++) {
+        const uint32_t r = random_word();
+        p[i] = (uint16_t)((r & 0x83ff) | (6 + (r >> 16) % 10) << 10);
+    }
+}
+
+static void fill_f32(float *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / 4; i++) {
+        const uint32_t r = random_word(), bits = (r & 0x807fffff) | (120 + (r >> 23 & 7)) << 23;
+        memcpy(&p[i], &bits, sizeof bits);
+    }
+}
+
+static void run_on(const char *arch, const matmul_case *problem, matmul_data *x)
+{
+    char params[128];
+    snprintf(params, sizeof params, "arch=%s block_n=%lld ctas=%lld", arch,
+             (long long)problem->tiling.block_n, (long long)problem->tiling.ctas);
+    const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
+                                       {"b", x->b, x->b_bytes, false},
+                                       {"c", x->c, x->c_bytes, false},
+                                       {"d", x->d, x->d_bytes, true}};
+    const emulated_call call = {
+        "matmul_accumulate", params, &x->args, buffers, 4, 4, false, 0, false};
+    emulate_call(context, &call);
+}
+
+/* Both accumulate on C, 16 of K at a time, with the same arithmetic: wgmma's has been seen on an H200. */
+static void hopper_and_blackwell_agree_bit_for_bit(void **state)
+{
+    (void)state;
+    for (int ctas = 1; ctas <= 2; ctas++) {
+        const matmul_case c = {
+            .m = 200, .n = 150, .k = 500, .tiling = {.block_n = 128, .ctas = ctas}};
+        matmul_data x;
+        matmul_case_make(&c, &x);
+        fill_f16(x.a, x.a_bytes);
+        fill_f16(x.b, x.b_bytes);
+        fill_f32(x.c, x.c_bytes);
+        run_on("sm_90a", &c, &x);
+        memcpy(x.want, x.d, x.d_bytes);
+        memset(x.d, 0, x.d_bytes);
+        run_on("sm_100a", &c, &x);
+        assert_memory_equal(x.d, x.want, x.d_bytes);
+        matmul_case_free(&x);
+    }
+}
+
+/* ---- shapes ---- */
 
 static const int64_t odd[] = {1, 17, 127, 129, 500, 600, 704};
 enum { ODD = sizeof odd / sizeof *odd, SAMPLE = 2000 };
@@ -126,13 +203,6 @@ static void all_odd_shapes(void **state)
         odd_shape(i);
 }
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The problems of the reference test (and its tiling), for one CTA and for pairs. */
 static void reference_problems(void **state)
 {
@@ -148,12 +218,10 @@ static void reference_problems(void **state)
                                           .stages = 3,
                                           .ctas = 1 + i / 2 % 2},
                                .sample = 10 * SAMPLE};
-        const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
-        run_case(&c, fast_blackwell);
-        printf("  %lld x %lld x %lld, block_n %lld, ctas %lld: %.1f s of processor, %.1f s\n",
+        const double took = run_case(&c, fast_blackwell);
+        printf("  %lld x %lld x %lld, block_n %lld, ctas %lld: %.1f s of processor time\n",
                (long long)c.m, (long long)c.n, (long long)c.k, (long long)c.tiling.block_n,
-               (long long)c.tiling.ctas, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
-               seconds(CLOCK_MONOTONIC) - wall);
+               (long long)c.tiling.ctas, took);
         fflush(stdout);
     }
 }
@@ -163,6 +231,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hopper_kernels_have_no_race),
         cmocka_unit_test(blackwell_kernels_are_right),
+        cmocka_unit_test(hopper_and_blackwell_agree_bit_for_bit),
         cmocka_unit_test(some_odd_shapes),
     };
     const struct CMUnitTest large[] = {
