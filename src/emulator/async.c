@@ -100,10 +100,10 @@ static bool must_wait(const pg_async *a)
     if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA && !pg_async_is_tcgen05(a))
         return false;
     for (const pg_async *before = a->previous; before; before = before->previous) {
-        if (before->warp != a->warp)
-            continue;
         if (pg_async_is_tcgen05(a) && pg_async_is_tcgen05(before) && pg_tcgen05_follows(a, before))
             return true;
+        if (before->warp != a->warp)
+            continue;
         if (a->kind == PG_ASYNC_MMA && before->kind == PG_ASYNC_MMA)
             return true;
         if (a->kind == PG_ASYNC_ARRIVE && before->kind == PG_ASYNC_COPY &&

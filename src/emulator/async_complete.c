@@ -35,10 +35,11 @@ static bool each_target(pg_async *a, uint16_t mask, pg_cta *single,
 
 uint16_t pg_async_cta_mask(const pg_async *a)
 {
-    return a->kind == PG_ASYNC_BULK_LOAD     ? a->u.bulk.cta_mask
-           : a->kind == PG_ASYNC_TENSOR_LOAD ? a->u.tensor.cta_mask
-           : a->kind == PG_ASYNC_CANCEL      ? a->u.cancel.cta_mask
-                                             : 0;
+    return a->kind == PG_ASYNC_BULK_LOAD        ? a->u.bulk.cta_mask
+           : a->kind == PG_ASYNC_TENSOR_LOAD    ? a->u.tensor.cta_mask
+           : a->kind == PG_ASYNC_CANCEL         ? a->u.cancel.cta_mask
+           : a->kind == PG_ASYNC_TCGEN05_COMMIT ? a->u.tcgen05_commit.cta_mask
+                                                : 0;
 }
 
 pg_cta *pg_async_signalled_cta(const pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank)
