@@ -201,7 +201,12 @@ PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t 
     X(EXIT_IN_FLIGHT, "exit with work in flight")                                                  \
     X(MISSING_GRID_WAIT, "dependent grid's data read before griddepcontrol.wait")                  \
     X(ACCUMULATOR_IN_FLIGHT, "wgmma registers used before wait_group")                             \
-    X(UNNEEDED_FENCE, "fence that was not needed in this run")
+    X(UNNEEDED_FENCE, "fence that was not needed in this run")                                     \
+    X(RACE_TENSOR, "race on tensor memory")                                                        \
+    X(MISSING_TENSOR_FENCE, "missing tcgen05 fence")                                               \
+    X(TENSOR_NOT_WAITED, "tcgen05 operation used before it was waited for")                        \
+    X(TENSOR_ORDER, "order of tcgen05 operations that the ISA does not promise")                   \
+    X(TENSOR_FREED, "tensor memory given back while in use")
 
 typedef enum ptxgen_emulator_report_kind {
 #define PTXGEN_EMULATOR_REPORT_ENUM(name, text) PTXGEN_EMULATOR_REPORT_##name,

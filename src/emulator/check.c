@@ -83,8 +83,10 @@ static void drop_all(pg_cluster *c)
     pg_cluster_check *k = c->check;
     for (uint32_t i = 0; i < c->cta_count; i++) {
         pg_shadow_drop_parts(c->launch, k->ctas[i].shared, c->launch->shared_bytes / PG_BLOCK + 1);
+        pg_check_tensor_shadow_free(&c->ctas[i]);
         for (uint32_t w = 0; w < c->ctas[i].warp_count; w++) {
             pg_check_matrix_free(&c->ctas[i].warps[w]);
+            pg_check_tensor_free(&c->ctas[i].warps[w]);
             for (int l = 0; l < PG_LANES; l++) {
                 pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
                 pg_knowledge_drop(c, &k->ctas[i].warps[w].released[l]);
@@ -274,7 +276,9 @@ void pg_check_barrier_done(pg_cta *cta, uint32_t id)
 
 void pg_check_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    if (!op->mode)
+    if (op->mode)
+        pg_check_tensor_release(w, lanes, &pg_cluster_check_of(w)->arriving);
+    else
         pg_check_release(w, lanes, &pg_cluster_check_of(w)->arriving);
 }
 

@@ -58,6 +58,35 @@ void pg_check_matrix_fence(pg_warp *w);
 void pg_check_matrix_issue(pg_async *a);
 void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes);
 
+/* tcgen05 (check_tensor.c, check_tensor_order.c). */
+/* Part of tensor memory: the lanes, 16 in each word, of some columns. */
+typedef struct pg_tensor_area {
+    uint16_t lanes[8];
+    uint32_t column, columns;
+    bool reads, writes;
+} pg_tensor_area;
+/* `count` lanes, a multiple of 16, and `columns` columns from an address on. */
+static inline pg_tensor_area pg_tensor_area_at(uint32_t address, uint32_t count, uint32_t columns)
+{
+    pg_tensor_area area = {.column = address & 0xffff, .columns = columns};
+    for (uint32_t i = 0; i < count / 16; i++)
+        area.lanes[((address >> 16) / 16 + i) % 8] = 0xffff;
+    return area;
+}
+/* Columns of the CTA have been allocated, for all its lanes. */
+void pg_check_tensor_alloc(pg_cta *cta, uint32_t column, uint32_t columns);
+/* The warp gives columns of its CTA back. */
+void pg_check_tensor_dealloc(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns);
+/* tcgen05.ld and st, of one or two areas. */
+void pg_check_tensor_move(pg_warp *w, const pg_op *op, const pg_tensor_area *areas, uint32_t count);
+void pg_check_tensor_wait(pg_warp *w, bool store);
+void pg_check_tensor_fence(pg_warp *w, const pg_op *op, uint32_t lanes, bool after);
+/* An issued mma, with all its operands (check_tensor_mma.c). */
+void pg_check_tensor_mma(pg_async *a);
+/* An issued cp or shift uses tensor memory, or reads shared addresses first .. end - 1, of a CTA. */
+void pg_check_tensor_use(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
+void pg_check_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
+
 /* One checker per launch; NULL: out of memory. */
 pg_checker *pg_checker_new(pg_grid_run *launch);
 void pg_checker_free(pg_checker *checker);

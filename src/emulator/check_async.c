@@ -84,7 +84,9 @@ void pg_check_mbarrier_arrive(pg_warp *w, const pg_op *op, int lane, pg_cta *cta
     if (!k)
         return;
     check_initialised(w, op, (uint32_t)lane, k, cta != w->cta);
-    if (!(op->mode & PG_MBAR_RELAXED))
+    if (op->mode & PG_MBAR_RELAXED)
+        pg_check_tensor_release(w, 1u << lane, &k->current);
+    else
         pg_check_release(w, 1u << lane, &k->current);
 }
 
@@ -133,7 +135,9 @@ void pg_check_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
     k->observed[w->index] = b->phase + 1;
     if (k->last_waited < b->phase)
         k->last_waited = b->phase;
-    if (!(op->mode & PG_MBAR_RELAXED))
+    if (op->mode & PG_MBAR_RELAXED)
+        pg_check_tensor_acquire(w, 1u << lane, &k->done);
+    else
         pg_check_acquire(w, 1u << lane, &k->done);
 }
 
@@ -297,6 +301,8 @@ static const pg_mbarrier_signal *signal_of(const pg_async *a)
         return &a->u.remote.signal;
     case PG_ASYNC_CANCEL:
         return &a->u.cancel.signal;
+    case PG_ASYNC_TCGEN05_COMMIT:
+        return &a->u.tcgen05_commit.signal;
     default:
         return NULL;
     }
@@ -315,9 +321,13 @@ static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
         pg_mbarrier_check *k = barrier_check(cta, s->offset, &b);
         if (!k)
             continue;
+        /* A commit arrives through the generic proxy, and brings no bytes. */
+        const bool commit = a->kind == PG_ASYNC_TCGEN05_COMMIT;
+        if (commit)
+            pg_check_tensor_commit(a, &k->current, done);
         if (!done) {
-            check_initialised(a->warp, a->op, a->lane, k, true);
-            a->check_id = k->agent;
+            check_initialised(a->warp, a->op, a->lane, k, !commit || cta != a->warp->cta);
+            a->check_id = commit ? 0 : k->agent;
         }
         k->in_flight += done ? -1u : 1u;
         if (done && k->last_async_phase < b->phase + 1)

@@ -82,13 +82,26 @@ void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from
 {
     join_vector(c, &to->seen, from->seen);
     join_vector(c, &to->fenced, from->fenced);
+    join_vector(c, &to->ordered, from->ordered);
     to->foreign |= from->foreign;
+}
+
+void pg_vector_join(pg_cluster *c, pg_vector **to, pg_vector *from)
+{
+    join_vector(c, to, from);
+}
+
+void pg_vector_drop(pg_cluster *c, pg_vector **v)
+{
+    drop(c, *v);
+    *v = NULL;
 }
 
 void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k)
 {
     drop(c, k->seen);
     drop(c, k->fenced);
+    drop(c, k->ordered);
     *k = (pg_knowledge){0};
 }
 
@@ -113,6 +126,12 @@ void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t c
         own->clock[agent] = clock;
 }
 
+/* `foreign` apart. */
+static bool knows_the_same(const pg_knowledge *a, const pg_knowledge *b)
+{
+    return a->seen == b->seen && a->fenced == b->fenced && a->ordered == b->ordered;
+}
+
 void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
 {
     pg_cluster *c = w->cta->cluster;
@@ -122,8 +141,7 @@ void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         const pg_knowledge *mine = &k->lane[l];
-        if (!last || last->seen != mine->seen || last->fenced != mine->fenced ||
-            last->foreign != mine->foreign)
+        if (!last || !knows_the_same(last, mine) || last->foreign != mine->foreign)
             pg_knowledge_join(c, to, mine);
         last = mine;
     }
@@ -142,15 +160,15 @@ void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from)
     for (uint32_t left = lanes; left; left &= left - 1) {
         pg_knowledge *mine = &k->lane[__builtin_ctz(left)];
         /* Lanes that knew the same before know the same after: one join for all of them. */
-        if (after && mine->seen == before.seen && mine->fenced == before.fenced) {
+        if (after && knows_the_same(mine, &before)) {
             const pg_knowledge shared = {share(after->seen), share(after->fenced),
-                                         mine->foreign | from->foreign};
+                                         share(after->ordered), mine->foreign | from->foreign};
             pg_knowledge_drop(c, mine);
             *mine = shared;
             continue;
         }
         pg_knowledge_drop(c, &before);
-        before = (pg_knowledge){share(mine->seen), share(mine->fenced), false};
+        before = (pg_knowledge){share(mine->seen), share(mine->fenced), share(mine->ordered), false};
         pg_knowledge_join(c, mine, from);
         after = mine;
     }

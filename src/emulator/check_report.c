@@ -17,12 +17,16 @@ static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *repor
                     ptxgen_emulator_report_name(r.kind), text, *r.where ? ", at " : "", r.where);
 }
 
+static void describe_op(const pg_op *op, pg_buf *out)
+{
+    pg_buf_printf(out, "; the other access: line %u (%s)", op->line,
+                  pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
+}
+
 /* "line 12 (ld)" of an earlier access. */
 static void describe_record(const pg_grid_run *launch, const pg_record *other, pg_buf *out)
 {
-    const pg_op *op = &launch->program->ops[other->op];
-    pg_buf_printf(out, "; the other access: line %u (%s)", op->line,
-                  pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
+    describe_op(&launch->program->ops[other->op], out);
     if (!(other->flags & PG_RECORD_ASYNC))
         pg_buf_printf(out, ", thread agent %u",
                       other->base + (unsigned)__builtin_ctz(other->lanes));
@@ -50,6 +54,23 @@ void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const 
         .kind = kind, .lane = t->lane, .where = pg_buf_text(&where), .other_line = other_line};
     add(t->warp, t->op, &r, pg_buf_text(&words));
     pg_buf_fini(&where);
+    pg_buf_fini(&words);
+}
+
+void pg_check_report_conflict(const pg_check_conflict *c, const char *text)
+{
+    const pg_grid_run *launch = c->warp->launch;
+    const int other_line = c->other ? (int)c->other->line : 0;
+    pg_buf words;
+    if (pg_reports_again(launch->reports, c->kind, (int)c->op->line, other_line))
+        return;
+    pg_buf_init(&words, launch->alloc);
+    pg_buf_puts(&words, text);
+    if (c->other)
+        describe_op(c->other, &words);
+    const ptxgen_emulator_report r = {
+        .kind = c->kind, .lane = c->lane, .where = c->where, .other_line = other_line};
+    add(c->warp, c->op, &r, pg_buf_text(&words));
     pg_buf_fini(&words);
 }
 

@@ -1,7 +1,8 @@
 /* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every source of
  * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent; an access is an
  * agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. A second vector
- * per lane says what the async proxy may rely on: a proxy fence raises it to the first.
+ * per lane says what the async proxy may rely on: a proxy fence raises it to the first. A third says which tcgen05
+ * operations come before what the lane does next; see check_tensor.h.
  *
  * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
  * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
@@ -37,6 +38,7 @@ typedef struct pg_vector {
 /* A lane's or a barrier's knowledge: what it has seen, what is visible to the async proxy. */
 typedef struct pg_knowledge {
     pg_vector *seen, *fenced; /* NULL: nothing */
+    pg_vector *ordered;       /* tcgen05 operations */
     bool foreign;             /* and something of other clusters, through global memory */
 } pg_knowledge;
 
@@ -62,6 +64,7 @@ typedef struct pg_warp_check {
     uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
     pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
     const pg_op *last_fence[PG_LANES];
+    struct pg_tensor_warp *tensor; /* NULL until the warp's first tcgen05 instruction */
 } pg_warp_check;
 
 /* ---- shadow (check_shadow.c) ---- */
@@ -122,6 +125,7 @@ typedef struct pg_cta_check {
     pg_knowledge barrier[PG_NAMED_BARRIERS];
     pg_warp_check *warps;
     const pg_op *vain_wait; /* the last bulk wait_group of threads that had issued nothing */
+    struct pg_tensor_shadow *tensor; /* NULL until the first tcgen05.alloc */
 } pg_cta_check;
 
 typedef struct pg_cluster_check {
@@ -173,6 +177,8 @@ void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from
 void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k);
 /* Raises one component. */
 void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock);
+void pg_vector_join(pg_cluster *c, pg_vector **to, pg_vector *from);
+void pg_vector_drop(pg_cluster *c, pg_vector **v);
 static inline uint32_t pg_vector_at(const pg_vector *v, uint16_t agent)
 {
     return v ? v->clock[agent] : 0;
@@ -183,6 +189,15 @@ void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
 uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
 
 void pg_check_matrix_free(pg_warp *w); /* check_matrix.c */
+
+/* ---- check_tensor_order.c ---- */
+/* What relaxed synchronisation hands on: the order of tcgen05 operations alone. */
+void pg_check_tensor_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
+void pg_check_tensor_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
+/* A commit: what it hands to the mbarrier when it is issued, and when it completes. */
+void pg_check_tensor_commit(pg_async *a, pg_knowledge *to, bool done);
+void pg_check_tensor_free(pg_warp *w);
+void pg_check_tensor_shadow_free(pg_cta *cta); /* check_tensor.c */
 
 /* ---- check_shadow.c ---- */
 /* One access to memory by a lane or by an asynchronous operation that a lane has issued. */
@@ -248,6 +263,16 @@ void pg_shadow_join_row(const pg_touch *t);
 /* ---- check_report.c ---- */
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
                      const char *text);
+/* A report of a conflict that is no access to shared or global memory; `where` may be "". */
+typedef struct pg_check_conflict {
+    pg_warp *warp;
+    const pg_op *op;
+    uint32_t lane;
+    ptxgen_emulator_report_kind kind;
+    const pg_op *other; /* NULL: none */
+    const char *where;
+} pg_check_conflict;
+void pg_check_report_conflict(const pg_check_conflict *c, const char *text);
 /* A report that names no memory. */
 void pg_check_complain(pg_warp *w, const pg_op *op, uint32_t lane, ptxgen_emulator_report_kind kind,
                        const char *text);

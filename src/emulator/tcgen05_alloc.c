@@ -2,6 +2,7 @@
  * with cta_group::2 a warp of each CTA of the pair, and the second to arrive carries them out for both. */
 #include "emulator/tcgen05.h"
 
+#include "emulator/check.h"
 #include "emulator/memory.h"
 #include "emulator/report.h"
 #include "emulator/tensor_memory.h"
@@ -67,7 +68,17 @@ static bool release(pg_warp *w, const pg_op *op, pg_cta *cta, const request *r)
                 r->columns, r->address, cta->rank);
         return false;
     }
+    if (w->launch->checker)
+        pg_check_tensor_dealloc(cta == w->cta ? w : cta->tensor->pair.warp, op,
+                                pg_tensor_column(r->address), r->columns);
     return true;
+}
+
+static void take(pg_cta *cta, const request *r)
+{
+    pg_tensor_take(&cta->tensor->allocator, r->address, r->columns);
+    if (cta->cluster->launch->checker)
+        pg_check_tensor_alloc(cta, r->address, r->columns);
 }
 
 /* Those who wait for columns or for their partner look again. */
@@ -93,7 +104,7 @@ static bool carry_out(pg_warp *w, const pg_op *op, pg_cta *const *ctas, uint32_t
     }
     for (uint32_t i = 0; i < count; i++) {
         if (r->call == PG_TENSOR_ALLOC)
-            pg_tensor_take(&ctas[i]->tensor->allocator, r->address, r->columns);
+            take(ctas[i], r);
         else if (!release(w, op, ctas[i], r)) {
             *stopped = true;
             return false;
@@ -192,9 +203,13 @@ pg_step pg_op_tcgen05_alloc(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (step != PG_NEXT)
         return step;
     uint8_t *at[PG_LANES];
+    if (w->launch->checker)
+        pg_check_warp_barrier(w, op, all);
     if (!pg_resolve(w, op, 1u << lane, sizeof r.address, PG_ACCESS_WRITE, at))
         return PG_STOP;
     memcpy(at[lane], &r.address, sizeof r.address);
+    if (w->launch->checker)
+        pg_check_warp_barrier(w, op, all); /* every lane has written the address, in its order */
     return PG_NEXT;
 }
 

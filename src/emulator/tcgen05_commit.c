@@ -1,6 +1,7 @@
 /* tcgen05.commit, .wait and .fence, and the order that the ISA promises among the asynchronous tcgen05 operations of
  * one thread. PTX ISA 9.0, sections 9.7.16.6 and 9.7.16.12. */
 #include "emulator/async.h"
+#include "emulator/check.h"
 #include "emulator/memory.h"
 #include "emulator/report.h"
 #include "emulator/tensor_memory.h"
@@ -20,14 +21,16 @@ static bool is_copy_of_4_rows(const pg_async *a)
            ((const pg_tcgen05_cp_plan *)a->op->extra)->shape == PG_COPY_4X256B;
 }
 
-/* All of a kernel have the same cta_group. */
+/* All of a kernel have the same cta_group. Pairs of two threads keep their order where tcgen05 fences connect them;
+ * whether some do is known to the checker alone, so here they always do. A commit is of its own thread. */
 bool pg_tcgen05_follows(const pg_async *a, const pg_async *before)
 {
-    if (a->warp != before->warp || a->lane != before->lane)
+    if (a->warp->cta != before->warp->cta)
         return false;
     switch (a->kind) {
     case PG_ASYNC_TCGEN05_COMMIT:
-        return before->kind != PG_ASYNC_TCGEN05_COMMIT;
+        return before->kind != PG_ASYNC_TCGEN05_COMMIT && a->warp == before->warp &&
+               a->lane == before->lane;
     case PG_ASYNC_TCGEN05_MMA:
         return before->kind == PG_ASYNC_TCGEN05_MMA
                    ? share_columns(&a->u.tcgen05_mma, &before->u.tcgen05_mma)
@@ -94,11 +97,16 @@ pg_step pg_op_tcgen05_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;
     pg_step step;
-    return pg_gather_whole_warp(w, op, lanes, &all, &step) ? PG_NEXT : step;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (w->launch->checker)
+        pg_check_tensor_wait(w, op->mode != 0);
+    return PG_NEXT;
 }
 
 pg_step pg_op_tcgen05_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    (void)w, (void)op, (void)lanes;
+    if (w->launch->checker)
+        pg_check_tensor_fence(w, op, lanes, op->mode != 0);
     return PG_NEXT;
 }

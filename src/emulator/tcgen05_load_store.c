@@ -1,6 +1,7 @@
 /* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a thread's register lies. */
 #include "emulator/tcgen05.h"
 
+#include "emulator/check.h"
 #include "emulator/memory.h"
 #include "emulator/report.h"
 #include "emulator/tensor_memory.h"
@@ -70,6 +71,18 @@ static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t 
     return false;
 }
 
+static void tell_checker(pg_warp *w, const pg_op *op, const pg_tensor_extent *x, bool store)
+{
+    const uint32_t split = ((const pg_tcgen05_move_plan *)op->extra)->split;
+    pg_tensor_area areas[2] = {pg_tensor_area_at(x->address, x->lanes, x->columns),
+                               pg_tensor_area_at(x->address + split, x->lanes, x->columns)};
+    for (int i = 0; i < 2; i++) {
+        areas[i].reads = !store;
+        areas[i].writes = store;
+    }
+    pg_check_tensor_move(w, op, areas, split ? 2 : 1);
+}
+
 static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
 {
     const pg_tcgen05_move_plan *p = op->extra;
@@ -85,6 +98,8 @@ static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
         (p->split &&
          !pg_tensor_reachable(w, op, w->cta, &second, "access of the upper 16 threads")))
         return false;
+    if (w->launch->checker)
+        tell_checker(w, op, &first, op->run == pg_op_tcgen05_st);
     *m = (move){w->cta->tensor, pg_tensor_lane(address), pg_tensor_column(address)};
     return true;
 }

@@ -1,6 +1,7 @@
 /* Issuing tcgen05.mma: reads the operands of every active lane and queues the operation. What they mean, and the
  * arithmetic, is in tcgen05_mma.c. PTX ISA 9.0, section 9.7.16.10. */
 #include "emulator/async.h"
+#include "emulator/check.h"
 #include "emulator/memory.h"
 #include "emulator/tensor_memory.h"
 
@@ -59,6 +60,8 @@ pg_step pg_op_tcgen05_mma(pg_warp *w, const pg_op *op, uint32_t lanes)
             return PG_STOP;
         }
         pg_async_issue(a);
+        if (w->launch->checker)
+            pg_check_tensor_mma(a);
     }
     w->cta->cluster->progress++;
     return PG_NEXT;

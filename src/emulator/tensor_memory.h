@@ -52,7 +52,7 @@ typedef enum pg_tensor_call {
 } pg_tensor_call;
 typedef struct pg_tensor_pair_call {
     pg_tensor_call call; /* the warp has arrived at it */
-    const pg_warp *warp;
+    pg_warp *warp;
     uint32_t columns;
     uint32_t address; /* of dealloc; the result of alloc */
     bool done;        /* the other CTA has carried it out for both */
