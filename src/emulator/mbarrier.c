@@ -251,6 +251,13 @@ static bool phase_done(const pg_mbarrier *b, const pg_op *op, uint64_t wanted)
     return b->phase > wanted >> 20;
 }
 
+/* How long try_wait waits before it answers "not yet" is the machine's choice: with order=isa at times not at all. */
+static bool is_impatient(const pg_warp *w)
+{
+    enum { ONE_IN = 8 };
+    return w->launch->isa_order && pg_worker_random(w->cta->cluster->worker) % ONE_IN == 0;
+}
+
 /* rows[0]: parity (32-bit row) or state (64-bit row); p: result */
 pg_step pg_op_mbarrier_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
@@ -277,7 +284,7 @@ pg_step pg_op_mbarrier_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     }
     const bool timed_out = g->wait.timed_out;
     g->wait.timed_out = false;
-    if (!done && (op->mode & PG_MBAR_TRY) && same && !timed_out)
+    if (!done && (op->mode & PG_MBAR_TRY) && same && !timed_out && !is_impatient(w))
         return pg_block(
             w, (pg_wait){
                    .kind = PG_WAIT_MBARRIER, .key = b->offset, .phase = b->phase, .again = true});
