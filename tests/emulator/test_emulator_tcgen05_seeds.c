@@ -1,0 +1,214 @@
+/* The Blackwell kernels in the emulator's checking mode: right, and without a report, over seeds of order=isa.
+ *
+ *     test_emulator_tcgen05_seeds [SEEDS (3)]
+ *
+ * Problems are small, yet every ring of stages and accumulators goes round at least twice. */
+#include "emulated_call.h"
+#include "matmul_case.h"
+#include "scaled_case.h"
+
+static ptxgen *context;
+static uint64_t seeds = 3;
+
+static int open_context(void **state)
+{
+    (void)state;
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    ptxgen_destroy(context);
+    return 0;
+}
+
+static void check_call(const char *family, const char *params, const void *args,
+                       const emulated_buffer *buffers, size_t count, uint64_t seed)
+{
+    const emulated_call call = {.family = family,
+                                .params = params,
+                                .args = args,
+                                .buffers = buffers,
+                                .buffer_count = count,
+                                .sm_count = 2,
+                                .check = true,
+                                .isa_seed = seed};
+    emulate_call(context, &call);
+}
+
+/* ---- tcgen05_copy ---- */
+
+enum { MOST_WORDS = 256 * 64 };
+
+static void copy_once(int m, int n, const char *layout, uint64_t seed)
+{
+    static uint32_t in[MOST_WORDS], out[MOST_WORDS];
+    char params[128];
+    const ptxgen_tcgen05_copy_args args = {
+        .size = sizeof args, .m = m, .n = n, .in = in, .out = out, .in_stride = n, .out_stride = n};
+    const size_t bytes = (size_t)(m * n) * sizeof *in;
+    for (int i = 0; i < m * n; i++)
+        in[i] = (uint32_t)i * UINT32_C(0x9e3779b1) + (uint32_t)seed;
+    memset(out, 0, bytes);
+    snprintf(params, sizeof params, "arch=sm_100a dtype=u32 m=%d n=%d %s", m, n, layout);
+    const emulated_buffer buffers[] = {{"in", in, bytes, false}, {"out", out, bytes, true}};
+    check_call("tcgen05_copy", params, &args, buffers, 2, seed);
+    assert_memory_equal(out, in, bytes);
+}
+
+static void copies_have_no_race(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed <= seeds; seed++) {
+        copy_once(128, 32, "swizzle=128", seed);
+        copy_once(128, 64, "swizzle=32", seed);
+        copy_once(256, 64, "block=32 swizzle=64", seed);
+    }
+}
+
+/* ---- matmul_accumulate ---- */
+
+static void add_number(char *text, size_t size, const char *name, int64_t value)
+{
+    const size_t used = strlen(text);
+    if (value)
+        snprintf(text + used, size - used, " %s=%lld", name, (long long)value);
+}
+
+static void add_tiling(char *text, size_t size, const ptxgen_matmul_tiling *t)
+{
+    add_number(text, size, "block_n", t->block_n);
+    add_number(text, size, "block_k", t->block_k);
+    add_number(text, size, "stages", t->stages);
+    add_number(text, size, "group_m", t->group_m);
+    add_number(text, size, "swizzle", t->swizzle);
+    add_number(text, size, "ctas", t->ctas);
+}
+
+static void accumulate_once(const matmul_case *problem, uint64_t seed)
+{
+    char params[256];
+    matmul_data x;
+    matmul_case_make(problem, &x);
+    snprintf(params, sizeof params, "arch=sm_100a dtype=%s b=%s", problem->bf16 ? "bf16" : "f16",
+             problem->b_transposed ? "transposed" : "row_major");
+    add_tiling(params, sizeof params, &problem->tiling);
+    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
+                                       {"b", x.b, x.b_bytes, false},
+                                       {"c", x.c, x.c_bytes, problem->in_place},
+                                       {"d", x.d, x.d_bytes, true}};
+    check_call("matmul_accumulate", params, &x.args, buffers, 4, seed);
+    matmul_case_compare(&x, x.args.d);
+    matmul_case_free(&x);
+}
+
+static void single_ctas_have_no_race(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 150,
+         .n = 330,
+         .k = 90,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 2},
+         .d_pad = 1},
+        {.m = 300,
+         .n = 130,
+         .k = 50,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .swizzle = 32},
+         .b_transposed = true,
+         .bf16 = true,
+         .in_place = true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++)
+            accumulate_once(&cases[i], seed);
+}
+
+static void pairs_have_no_race(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 270,
+         .n = 130,
+         .k = 90,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2},
+         .d_pad = 1},
+        {.m = 200,
+         .n = 190,
+         .k = 70,
+         .tiling = {.block_n = 64, .block_k = 32, .stages = 3, .ctas = 2},
+         .b_transposed = true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++)
+            accumulate_once(&cases[i], seed);
+}
+
+/* ---- matmul_scaled ---- */
+
+static void scaled_once(const scaled_case *problem, uint64_t seed)
+{
+    static const char *const formats[] = {
+        [PTXGEN_MXFP8] = "mxfp8", [PTXGEN_MXFP4] = "mxfp4", [PTXGEN_NVFP4] = "nvfp4"};
+    enum { MOST_COMPARED = 1 << 20 };
+    char params[256];
+    scaled_data x;
+    scaled_case_make(problem, &x);
+    snprintf(params, sizeof params, "arch=sm_100a a=%s b=%s out=%s", formats[problem->a_format],
+             formats[problem->b_format], problem->out == PTXGEN_F32 ? "f32" : "f16");
+    add_tiling(params, sizeof params, &problem->tiling);
+    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
+                                       {"b", x.b, x.b_bytes, false},
+                                       {"a_scales", x.a_scales, x.a_scale_bytes, false},
+                                       {"b_scales", x.b_scales, x.b_scale_bytes, false},
+                                       {"d", x.d, x.d_bytes, true}};
+    check_call("matmul_scaled", params, &x.args, buffers, 5, seed);
+    scaled_case_compare(&x, MOST_COMPARED);
+    scaled_case_free(&x);
+}
+
+static void scaled_kernels_have_no_race(void **state)
+{
+    (void)state;
+    static const scaled_case cases[] = {
+        {.a_format = PTXGEN_MXFP8,
+         .b_format = PTXGEN_MXFP8,
+         .out = PTXGEN_F32,
+         .m = 150,
+         .n = 500,
+         .k = 400,
+         .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
+        {.a_format = PTXGEN_MXFP8,
+         .b_format = PTXGEN_MXFP4,
+         .out = PTXGEN_F16,
+         .m = 130,
+         .n = 300,
+         .k = 384,
+         .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
+        {.a_format = PTXGEN_NVFP4,
+         .b_format = PTXGEN_NVFP4,
+         .out = PTXGEN_F32,
+         .m = 70,
+         .n = 400,
+         .k = 700,
+         .tiling = {.block_n = 128, .block_k = 256, .stages = 2}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++)
+            scaled_once(&cases[i], seed);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && atoi(argv[1]) > 0)
+        seeds = (uint64_t)atoi(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_have_no_race),
+        cmocka_unit_test(single_ctas_have_no_race),
+        cmocka_unit_test(pairs_have_no_race),
+        cmocka_unit_test(scaled_kernels_have_no_race),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
