@@ -168,7 +168,8 @@ void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from)
             continue;
         }
         pg_knowledge_drop(c, &before);
-        before = (pg_knowledge){share(mine->seen), share(mine->fenced), share(mine->ordered), false};
+        before =
+            (pg_knowledge){share(mine->seen), share(mine->fenced), share(mine->ordered), false};
         pg_knowledge_join(c, mine, from);
         after = mine;
     }

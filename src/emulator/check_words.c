@@ -1,7 +1,8 @@
 /* Checking mode: words of memory through which threads synchronise, and fences. An acquire takes over what the word
  * holds, a release adds all that the thread knows. A relaxed access does neither by itself (PTX ISA 9.0, section
  * 8.8): a write publishes what the thread knew at its last fence, and what a read finds is acquired by the
- * next fence. Scopes are not looked at. */
+ * next fence. Only the order of tcgen05 operations, whose fences compose with relaxed accesses, passes at once. Scopes
+ * are not looked at. */
 #include "emulator/check_state.h"
 
 static uint32_t word_slot(const pg_cluster_check *k, uint64_t key)
@@ -55,6 +56,7 @@ static void read_word(const pg_touch *t, const pg_sync_word *word)
         pg_check_acquire(t->warp, 1u << t->lane, &word->knowledge);
         t->check->lane[t->lane].foreign |= foreign;
     } else {
+        pg_check_tensor_acquire(t->warp, 1u << t->lane, &word->knowledge);
         pg_knowledge_join(c, &t->check->found[t->lane], &word->knowledge);
         t->check->found[t->lane].foreign |= foreign;
     }
@@ -66,7 +68,10 @@ static void write_word(const pg_touch *t, pg_sync_word *word)
     const uint32_t fenced_at = t->check->released_at[t->lane];
     if (t->op->flags & PG_ACCESS_RELEASE) {
         pg_check_release(t->warp, 1u << t->lane, &word->knowledge);
-    } else if (fenced_at) {
+        return;
+    }
+    pg_check_tensor_release(t->warp, 1u << t->lane, &word->knowledge);
+    if (fenced_at) {
         pg_knowledge_join(c, &word->knowledge, &t->check->released[t->lane]);
         pg_knowledge_raise(c, &word->knowledge.seen, (uint16_t)(t->base + t->lane), fenced_at);
     }
