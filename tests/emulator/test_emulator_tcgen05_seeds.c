@@ -191,7 +191,7 @@ static void scaled_kernels_have_no_race(void **state)
          .b_format = PTXGEN_NVFP4,
          .out = PTXGEN_F32,
          .m = 70,
-         .n = 400,
+         .n = 700,
          .k = 700,
          .tiling = {.block_n = 128, .block_k = 256, .stages = 2}},
     };

@@ -7,7 +7,7 @@
 
 #include <glob.h>
 
-enum { SEEDS = 20, LEAST_PAIRS = 30 };
+enum { SEEDS = 20, LEAST_PAIRS = 100 };
 
 static bool selected(const char *path)
 {
