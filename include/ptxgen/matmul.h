@@ -79,6 +79,11 @@ typedef struct ptxgen_matmul_accumulate_args {
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx,
                                                   const ptxgen_matmul_accumulate_args *args,
                                                   ptxgen_stream stream, ptxgen_error *err);
+/* The parameters, for ptxgen_get, of the kernel that the call above would take for these arguments on the context's
+ * device, into out (NUL-terminated, cut to size): to compile it before it is needed. No pointer of args is read. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
+                                                         const ptxgen_matmul_accumulate_args *args,
+                                                         char *out, size_t size, ptxgen_error *err);
 /* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve
  * the arguments; tiling is ignored: the kernel decides. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,

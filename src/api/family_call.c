@@ -88,20 +88,6 @@ ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, in
                    (long long)value, (long long)lowest, (long long)highest);
 }
 
-/* The device's architecture; the emulator runs PTX of every target, so there a family that is not made
- * for that one is built for its own default. */
-static ptxgen_arch arch_for(const pg_family *family, const pg_device *device,
-                            ptxgen_arch device_arch)
-{
-    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
-    const ptxgen_arch arch = pg_family_arch_on(family, device_arch);
-    if (device->ops->kind != PTXGEN_DEVICE_EMULATOR)
-        return arch;
-    pg_params_default(&family->params, key, arch);
-    return family->resolve(key, pg_arch_find(arch), NULL) == PTXGEN_OK ? arch
-                                                                       : family->default_arch;
-}
-
 ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err)
 {
     memset(call, 0, sizeof *call);
@@ -109,7 +95,7 @@ ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call,
     PG_TRY(pg_context_device(ctx, &call->device, err));
     PG_TRY(call->device->ops->info(call->device, &call->info, err));
     call->id.family = family;
-    call->id.key[0] = arch_for(family, call->device, call->info->arch);
+    call->id.key[0] = pg_kernel_id_arch(family, call->device->ops->kind, call->info->arch);
     return PTXGEN_OK;
 }
 

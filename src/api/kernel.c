@@ -78,7 +78,8 @@ ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char *params, pt
     *out = pg_text_memo_recall(ctx->texts, info->arch, family, params);
     if (*out)
         return pg_kernel_load_or_drop(out, device, stream, err);
-    PG_TRY(pg_kernel_id_parse(family, params, pg_family_arch_on(f, info->arch), &id, err));
+    PG_TRY(pg_kernel_id_parse(family, params, pg_kernel_id_arch(f, device->ops->kind, info->arch),
+                              &id, err));
     PG_TRY(pg_kernel_make_ready(ctx, device, &id, stream, out, err));
     pg_text_memo_remember(ctx->texts, info->arch, family, params, *out);
     return PTXGEN_OK;

@@ -22,6 +22,18 @@ ptxgen_status pg_kernel_id_parse(const char *family, const char *params, ptxgen_
     return pg_kernel_id_resolve(out, err);
 }
 
+ptxgen_arch pg_kernel_id_arch(const pg_family *family, ptxgen_device_kind device,
+                              ptxgen_arch device_arch)
+{
+    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
+    const ptxgen_arch arch = pg_family_arch_on(family, device_arch);
+    if (device != PTXGEN_DEVICE_EMULATOR)
+        return arch;
+    pg_params_default(&family->params, key, arch);
+    return family->resolve(key, pg_arch_find(arch), NULL) == PTXGEN_OK ? arch
+                                                                       : family->default_arch;
+}
+
 bool pg_kernel_id_same(const pg_kernel_id *a, const pg_kernel_id *b)
 {
     return a->family == b->family && a->assembled == b->assembled &&

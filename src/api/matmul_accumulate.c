@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "matmul_accumulate/matmul_accumulate.h"
 
+#include <stdio.h>
+
 enum { MAP_ALIGNMENT = 16, OPERAND_BITS = 16, ACCUMULATOR_BITS = 32 };
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
@@ -99,6 +101,19 @@ static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumu
     return PTXGEN_OK;
 }
 
+/* The kernel for these arguments on the context's device. */
+static ptxgen_status begin(ptxgen *ctx, const ptxgen_matmul_accumulate_args *a, pg_call *call,
+                           ptxgen_error *err)
+{
+    PG_TRY(pg_call_begin(ctx, &pg_family_matmul_accumulate, call, err));
+    pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)call->id.key;
+    k->dtype = a->dtype == PTXGEN_BF16;
+    k->b = a->b_transposed;
+    PG_TRY(fill_tiling(&a->tiling, k, err));
+    pg_matmul_accumulate_choose(k, &(pg_matmul_extent){a->m, a->n, call->info->sm_count});
+    return PTXGEN_OK;
+}
+
 ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumulate_args *args,
                                        ptxgen_stream stream, ptxgen_error *err)
 {
@@ -108,13 +123,27 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
     PG_TRY(check(args, &a, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
-    PG_TRY(pg_call_begin(ctx, &pg_family_matmul_accumulate, &call, err));
-    pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)call.id.key;
-    k->dtype = a.dtype == PTXGEN_BF16;
-    k->b = a.b_transposed;
-    PG_TRY(fill_tiling(&a.tiling, k, err));
-    pg_matmul_accumulate_choose(k, &(pg_matmul_extent){a.m, a.n, call.info->sm_count});
+    PG_TRY(begin(ctx, &a, &call, err));
     return pg_call_run(&call, &a, stream, err);
+}
+
+ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
+                                              const ptxgen_matmul_accumulate_args *args, char *out,
+                                              size_t size, ptxgen_error *err)
+{
+    ptxgen_matmul_accumulate_args a;
+    pg_call call;
+    pg_buf text;
+    PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_matmul_accumulate_args", err));
+    PG_TRY(check_numbers(&a, err));
+    PG_TRY(begin(ctx, &a, &call, err));
+    PG_TRY(pg_kernel_id_resolve(&call.id, err));
+    pg_buf_init(&text, &ctx->alloc);
+    pg_params_print(&call.id.family->params, call.id.key, &text);
+    const bool failed = text.failed;
+    snprintf(out, size, "%s", pg_buf_text(&text));
+    pg_buf_fini(&text);
+    return failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,

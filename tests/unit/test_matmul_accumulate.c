@@ -316,6 +316,46 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_EINVAL, "b is NULL");
 }
 
+/* On the emulator: the text names the kernel that the problem's size asks for, and families of other architectures than
+ * the emulator's own are there without arch=. */
+static void the_parameters_of_the_call(void **state)
+{
+    (void)state;
+    const ptxgen_config config = {
+        .size = sizeof config, .cache_dir = "", .device = PTXGEN_DEVICE_EMULATOR};
+    ptxgen_matmul_accumulate_args a = {.size = sizeof a,
+                                       .dtype = PTXGEN_BF16,
+                                       .b_transposed = true,
+                                       .m = 2048,
+                                       .n = 2048,
+                                       .k = 64};
+    ptxgen *ctx;
+    ptxgen_kernel *k;
+    ptxgen_kernel_info info = {.size = sizeof info};
+    char text[512], small[512], cut[10];
+    assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
+    assert_int_equal(ptxgen_matmul_accumulate_params(ctx, &a, text, sizeof text, NULL), PTXGEN_OK);
+    assert_non_null(strstr(text, "arch=sm_90a dtype=bf16 b=transposed "));
+    assert_int_equal(ptxgen_get(ctx, "matmul_accumulate", text, NULL, &k, NULL), PTXGEN_OK);
+    ptxgen_kernel_describe(k, &info);
+    assert_string_equal(info.params, text);
+    ptxgen_kernel_unref(k);
+    a.m = a.n = 64;
+    assert_int_equal(ptxgen_matmul_accumulate_params(ctx, &a, small, sizeof small, NULL),
+                     PTXGEN_OK);
+    assert_string_not_equal(small, text);
+    assert_int_equal(ptxgen_matmul_accumulate_params(ctx, &a, cut, sizeof cut, NULL), PTXGEN_OK);
+    assert_string_equal(cut, "arch=sm_9");
+    a.k = -1;
+    assert_int_equal(ptxgen_matmul_accumulate_params(ctx, &a, cut, sizeof cut, NULL),
+                     PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_get(ctx, "tcgen05_copy", "", NULL, &k, NULL), PTXGEN_OK);
+    ptxgen_kernel_describe(k, &info);
+    assert_int_equal(info.arch, 1001);
+    ptxgen_kernel_unref(k);
+    ptxgen_destroy(ctx);
+}
+
 static void the_launch_record(void **state)
 {
     (void)state;
@@ -413,6 +453,7 @@ int main(void)
         cmocka_unit_test(shared_memory_holds_everything_once),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(the_call_checks_its_arguments),
+        cmocka_unit_test(the_parameters_of_the_call),
         cmocka_unit_test(the_launch_record),
         cmocka_unit_test(the_oracle_multiplies),
         cmocka_unit_test(a_sample_assembles),
