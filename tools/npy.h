@@ -16,7 +16,9 @@ typedef enum npy_type {
     NPY_BF16,  /* '<V2' (how ml_dtypes' bfloat16 is saved) or 'bfloat16' */
     NPY_RAW16, /* '<u2' or '|V2': 16 bits that the user must name */
     NPY_I64,
-    NPY_I32
+    NPY_I32,
+    NPY_U32,
+    NPY_U8 /* also '|V1', how ml_dtypes' 8-bit types are saved */
 } npy_type;
 
 enum {

@@ -12,6 +12,7 @@ static const struct {
 } types[] = {
     {"<f4", NPY_F32, 4},   {"<f2", NPY_F16, 2},   {"<V2", NPY_BF16, 2}, {"bfloat16", NPY_BF16, 2},
     {"<u2", NPY_RAW16, 2}, {"|V2", NPY_RAW16, 2}, {"<i8", NPY_I64, 8},  {"<i4", NPY_I32, 4},
+    {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
@@ -118,8 +119,8 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
                             types[i].descr);
     return cli_fail(
         c->err, PTXGEN_EINVAL,
-        "the elements are '%s'; data must be float32 '<f4', float16 '<f2' or bfloat16 '<V2', an "
-        "index int64 '<i8' or int32 '<i4'. Convert with a.astype(numpy.%s)",
+        "the elements are '%s'; data must be float32 '<f4', float16 '<f2', bfloat16 '<V2' or bytes "
+        "'|u1', an index int64 '<i8' or int32 '<i4'. Convert with a.astype(numpy.%s)",
         h->descr, h->descr[0] != '\0' && strchr("iub", h->descr[1]) ? "int64" : "float32");
 }
 

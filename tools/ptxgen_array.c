@@ -48,6 +48,16 @@ void array_fill_random(npy_array *a, uint64_t seed)
     }
 }
 
+void array_fill_bytes(npy_array *a, const array_bytes *kind, uint64_t seed)
+{
+    uint8_t *byte = a->data;
+    for (size_t i = 0; i < a->header.count; i++) {
+        const uint64_t random = splitmix64(&seed);
+        const uint8_t sign = kind->is_signed ? (uint8_t)(random >> 56 & 0x80) : 0;
+        byte[i] = (uint8_t)(kind->first + (random & 0xffffffff) % kind->choices) | sign;
+    }
+}
+
 void array_fill_indices(npy_array *a, int64_t below, uint64_t seed)
 {
     int64_t *i64 = a->data;
@@ -68,6 +78,7 @@ typedef struct spec {
     int64_t shape[NPY_MAX_RANK];
     int64_t below; /* index */
     npy_type type;
+    array_bytes bytes; /* NPY_U8 */
 } spec;
 
 static ptxgen_status bad_spec(const char *text, ptxgen_error *err)
@@ -113,11 +124,16 @@ static ptxgen_status parse_type(const cli_args *args, spec *out, ptxgen_error *e
         const char *name;
         npy_type type;
         bool index;
-    } types[] = {{"f32", NPY_F32, false},
-                 {"f16", NPY_F16, false},
-                 {"bf16", NPY_BF16, false},
-                 {"i64", NPY_I64, true},
-                 {"i32", NPY_I32, true}};
+        array_bytes bytes;
+    } types[] = {{"f32", NPY_F32, false, {0}},
+                 {"f16", NPY_F16, false, {0}},
+                 {"bf16", NPY_BF16, false, {0}},
+                 {"e4m3", NPY_U8, false, {0, 56, true}},     /* below 1 */
+                 {"e2m1x2", NPY_U8, false, {0, 256, false}}, /* any two 4-bit numbers */
+                 {"e8m0", NPY_U8, false, {120, 8, false}},   /* 2^-7 .. 1 */
+                 {"ue4m3", NPY_U8, false, {40, 24, false}},  /* 2^-2 .. 2 */
+                 {"i64", NPY_I64, true, {0}},
+                 {"i32", NPY_I32, true, {0}}};
     const bool index = strcmp(out->kind, "index") == 0;
     out->type = index ? NPY_I64 : NPY_F32;
     for (size_t w = 1; w < args->count; w++) {
@@ -126,13 +142,15 @@ static ptxgen_status parse_type(const cli_args *args, spec *out, ptxgen_error *e
             if (strncmp(args->words[w], "dtype=", 6) == 0 &&
                 strcmp(args->words[w] + 6, types[i].name) == 0 && types[i].index == index) {
                 out->type = types[i].type;
+                out->bytes = types[i].bytes;
                 found = true;
             }
         }
         if (!found)
             return cli_fail(err, PTXGEN_EINVAL, "'%s' is not known here; %s", args->words[w],
-                            index ? "an index takes dtype=i64 or dtype=i32"
-                                  : "values take dtype=f32, dtype=f16 or dtype=bf16");
+                            index
+                                ? "an index takes dtype=i64 or dtype=i32"
+                                : "values take dtype=f32, f16, bf16, e4m3, e2m1x2, e8m0 or ue4m3");
     }
     if (out->type == NPY_I32 && out->below > INT32_MAX)
         return cli_fail(err, PTXGEN_EINVAL,
@@ -152,6 +170,8 @@ static ptxgen_status write_array(const cli_args *args, const spec *s, ptxgen_err
     if (status == PTXGEN_OK) {
         if (s->below > 0)
             array_fill_indices(&a, s->below, (uint64_t)args->set.seed);
+        else if (strcmp(s->kind, "random") == 0 && s->type == NPY_U8)
+            array_fill_bytes(&a, &s->bytes, (uint64_t)args->set.seed);
         else if (strcmp(s->kind, "random") == 0)
             array_fill_random(&a, (uint64_t)args->set.seed);
         npy_write(&a, to.file);
@@ -184,10 +204,12 @@ const cli_command cli_array = {
     .summary = "write a .npy file of zeros, random numbers or random indices",
     .text = "Writes an array to try `ptxgen run` with: zeros, random numbers in [-1, 1)\n"
             "(dtype=f32, f16 or bf16), or R random indices below BELOW (dtype=i64 or\n"
-            "i32). A seed always gives the same array.\n",
+            "i32). A seed always gives the same array. For matmul_scaled, bytes: dtype=e4m3\n"
+            "(below 1), e2m1x2 (two 4-bit numbers a byte); scales e8m0 and ue4m3.\n",
     .examples = "  ptxgen array zeros:100x512 -o out.npy\n"
                 "  ptxgen array random:4000x512 dtype=bf16 --seed 7 -o src.npy\n"
-                "  ptxgen array index:4000/100 dtype=i32 -o index.npy\n",
+                "  ptxgen array index:4000/100 dtype=i32 -o index.npy\n"
+                "  ptxgen array random:256x8 dtype=e8m0 -o a_scales.npy\n",
     .options = "output seed help",
     .run = run,
 };

@@ -5,13 +5,17 @@
 
 #include <string.h>
 
+#define FAMILY_OPTIONS "output json check repeat arch device assembler toolkit cache-dir log"
+
 static const struct {
     const char *family;
     const char *options; /* the ones that apply */
     int (*run)(const cli_args *);
 } runners[] = {
-    {"scatter_add", "output json check repeat device assembler toolkit cache-dir log",
-     cli_run_scatter_add},
+    {"scatter_add", FAMILY_OPTIONS, cli_run_scatter_add},
+    {"matmul_accumulate", FAMILY_OPTIONS, cli_run_matmul_accumulate},
+    {"matmul_scaled", FAMILY_OPTIONS, cli_run_matmul_scaled},
+    {"tcgen05_copy", FAMILY_OPTIONS, cli_run_tcgen05_copy},
 };
 enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
 
@@ -58,24 +62,28 @@ static int run(const cli_args *args)
 
 const cli_command cli_run = {
     .name = "run",
-    .usage = "scatter_add out=FILE index=FILE src=FILE [n=v ...] | FILE.ptx",
+    .usage = "FAMILY name=FILE.npy ... [name=value ...] | FILE.ptx",
     .summary = "run a kernel on .npy files, or any PTX on the emulator",
-    .text = "scatter_add: reads out, index and src from .npy files (one may be -), runs\n"
-            "out[index[i], :] += src[i, :] and writes the new out with -o; nothing else is\n"
-            "written. dtype, n and the index type come from the files. A bad index is\n"
-            "reported with position and value, exit code 1. --check compares with a sum in\n"
-            "double: an element that k rows were added to may be off by\n"
-            "(k + 1) u (|out| + sum |src|), u = 2^-24 (f32), 2^-11 (f16), 2^-8 (bf16).\n"
-            "FILE.ptx (or -): runs an entry on the emulator. A VALUE is a number (7, 0x10,\n"
-            "f32:0.5), buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one,\n"
-            "map:ARG:TYPE:SIZES:BOX[:SWIZZLE] with sizes innermost first, as in\n"
-            "map:0:bf16:64x128:64x8:128.\n",
+    .text = "Reads .npy files (one may be -), runs the kernel, writes the result with -o. The\n"
+            "files give types and sizes; other parameters have defaults. --check compares\n"
+            "with the plain C answer: exit code 1 when an element is off by more than said.\n"
+            "scatter_add out= index= src=   out[index[i], :] += src[i, :]; (k + 1) u (|out| +\n"
+            "    sum |src|) where k rows were added. A bad index: exit code 1\n"
+            "matmul_accumulate a= b= c=     A @ B + C; 5e-3 + 1e-2 |answer|. A and B f16 or\n"
+            "    bf16, C f32 (default 0). A B stored as [N, K] is named bt=\n"
+            "matmul_scaled a= b= a_scales= b_scales=   A @ B^T; 1e-3 + 1e-3 |answer| (bf16:\n"
+            "    2^-7). Bytes: e4m3, or two e2m1. a_format=, b_format= where shapes leave\n"
+            "    mxfp8|mxfp4|nvfp4 open; out=f32|f16|bf16. Scales: [rows, groups]\n"
+            "tcgen05_copy in=               a copy through tensor memory; 0\n"
+            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
+            "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
+            "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
-                "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy --check --repeat 100\n"
+                "  ptxgen run matmul_accumulate a=a.npy b=b.npy c=c.npy -o d.npy --check\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n"
                 "  ptxgen run k.ptx --block 32 --arg zeros:4096 --check-races --seeds 1..100\n",
     .options =
-        "output json check repeat device assembler toolkit cache-dir entry grid block cluster "
+        "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
         "shared arg result check-races order seeds stats budget log help",
     .run = run,
 };

@@ -5,6 +5,9 @@
 #include "ptxgen_command.h"
 
 int cli_run_scatter_add(const cli_args *);
+int cli_run_tcgen05_copy(const cli_args *);
+int cli_run_matmul_accumulate(const cli_args *);
+int cli_run_matmul_scaled(const cli_args *);
 int cli_run_ptx(const cli_args *);
 
 #endif

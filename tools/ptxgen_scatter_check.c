@@ -1,6 +1,7 @@
 #include "ptxgen_scatter_check.h"
 
 #include "ptxgen_fail.h"
+#include "ptxgen_value.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,27 +27,6 @@ static limits limits_of(ptxgen_dtype dtype)
     }
 }
 
-static double half_to_double(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double value = exponent == 31  ? (fraction ? (double)NAN : (double)INFINITY)
-                   : exponent == 0 ? ldexp(fraction, -24)
-                                   : ldexp(fraction + 1024, exponent - 25);
-    return bits & 0x8000 ? -value : value;
-}
-
-static double load(ptxgen_dtype dtype, const void *array, int64_t i)
-{
-    if (dtype == PTXGEN_F16)
-        return half_to_double(((const uint16_t *)array)[i]);
-    float value;
-    uint32_t bits = dtype == PTXGEN_BF16 ? (uint32_t)((const uint16_t *)array)[i] << 16 : 0;
-    memcpy(&value,
-           dtype == PTXGEN_BF16 ? (const void *)&bits : (const void *)((const float *)array + i),
-           sizeof value);
-    return value;
-}
-
 static int64_t index_at(const ptxgen_scatter_add_args *a, int64_t i)
 {
     return a->index_type == PTXGEN_INDEX_I64 ? ((const int64_t *)a->index)[i]
@@ -57,12 +37,12 @@ static int64_t index_at(const ptxgen_scatter_add_args *a, int64_t i)
 static void sum_magnitudes(const ptxgen_scatter_add_args *a, double *magnitude, int64_t *adds)
 {
     for (int64_t i = 0; i < a->out_rows * a->n; i++)
-        magnitude[i] = fabs(load(a->dtype, a->out, i));
+        magnitude[i] = fabs(cli_value(a->dtype, a->out, i));
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t row = index_at(a, i);
         adds[row]++;
         for (int64_t j = 0; j < a->n; j++)
-            magnitude[row * a->n + j] += fabs(load(a->dtype, a->src, i * a->n + j));
+            magnitude[row * a->n + j] += fabs(cli_value(a->dtype, a->src, i * a->n + j));
     }
 }
 
@@ -91,7 +71,8 @@ static void compare(const ptxgen_scatter_add_args *a, const void *want, const vo
     for (int64_t row = 0; row < a->out_rows; row++) {
         for (int64_t column = 0; column < a->n; column++) {
             const int64_t i = row * a->n + column;
-            const double got = load(a->dtype, result, i), expected = load(a->dtype, want, i);
+            const double got = cli_value(a->dtype, result, i),
+                         expected = cli_value(a->dtype, want, i);
             double bound, share = judge(&l, got, expected, magnitude[i], adds[row], &bound);
             out->elements++;
             out->wrong += share > 1;

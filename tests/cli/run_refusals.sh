@@ -92,7 +92,7 @@ for type in i32 i64; do
     run 2 "the index type is the file's" index=$type out=out.npy src=src.npy
 done
 # The NumPy call that converts has the type.
-for type in f8:float32 u4:int64 i2:int64; do
+for type in f8:float32 u4:float32 i2:int64; do
     mangle "s/'<f4'/'<${type%:*}'/" out.npy other.npy
     run 2 "'<${type%:*}'.*a.astype\(numpy.${type#*:}\)" out=other.npy index=index.npy src=src.npy
 done
