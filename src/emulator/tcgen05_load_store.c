@@ -2,12 +2,14 @@
 #include "emulator/tcgen05.h"
 
 #include "emulator/check.h"
+#include "emulator/lanes.h"
 #include "emulator/memory.h"
 #include "emulator/report.h"
 #include "emulator/tensor_memory.h"
 #include "emulator/warp_sync.h"
 
 /* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit of repetition, take. */
+enum { MOST_REGISTERS = 4 };
 typedef struct shape_info {
     uint8_t lanes, registers, columns;
 } shape_info;
@@ -35,10 +37,11 @@ pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint3
     }
 }
 
-/* What one execution moves. */
+/* What one execution moves: where each thread has the registers of the first repetition, and how many words further
+ * those of the next lie. */
 typedef struct move {
-    pg_tensor_memory *tensor;
-    uint32_t lane, column; /* of the address */
+    uint32_t *word[MOST_REGISTERS][PG_LANES];
+    uint32_t registers, columns;
 } move;
 
 static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *address)
@@ -62,8 +65,7 @@ static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t 
         return true;
     pg_stop(w, op, PTXGEN_EEMULATOR,
             "tensor-memory address 0x%08x begins at lane %u; warp %u reaches lanes %u to %u, and "
-            "the address must name "
-            "%s%u",
+            "the address must name %s%u",
             *address, lane, w->index, begin, begin + PG_LANES - 1,
             shapes[p->shape].lanes == 16 ? "the first lane of either half: 16 lanes from "
                                          : "lane ",
@@ -83,6 +85,21 @@ static void tell_checker(pg_warp *w, const pg_op *op, const pg_tensor_extent *x,
     pg_check_tensor_move(w, op, areas, split ? 2 : 1);
 }
 
+static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint32_t address,
+                       move *m)
+{
+    const uint32_t width = p->packed ? 2 : 1; /* words of a register */
+    m->registers = shapes[p->shape].registers;
+    m->columns = shapes[p->shape].columns * width;
+    for (uint32_t reg = 0; reg < m->registers; reg++)
+        for (uint32_t thread = 0; thread < PG_LANES; thread++) {
+            const pg_tensor_place at = pg_tensor_place_of(p->shape, thread, reg);
+            const uint32_t split = p->shape == PG_TENSOR_16X32BX2 && thread >= 16 ? p->split : 0;
+            m->word[reg][thread] = &t->word[pg_tensor_lane(address) + at.lane]
+                                           [pg_tensor_column(address) + split + at.column * width];
+        }
+}
+
 static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
 {
     const pg_tcgen05_move_plan *p = op->extra;
@@ -100,17 +117,8 @@ static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
         return false;
     if (w->launch->checker)
         tell_checker(w, op, &first, op->run == pg_op_tcgen05_st);
-    *m = (move){w->cta->tensor, pg_tensor_lane(address), pg_tensor_column(address)};
+    find_words(p, w->cta->tensor, address, m);
     return true;
-}
-
-/* The word of a thread's register, or the first of two when packed. */
-static uint32_t *word_of(const move *m, const pg_tcgen05_move_plan *p, uint32_t thread,
-                         uint32_t reg)
-{
-    const pg_tensor_place at = pg_tensor_place_of(p->shape, thread, reg);
-    const uint32_t split = p->shape == PG_TENSOR_16X32BX2 && thread >= 16 ? p->split : 0;
-    return &m->tensor->word[m->lane + at.lane][m->column + split + at.column * (p->packed ? 2 : 1)];
 }
 
 /* The low halves of two neighbouring words; the others keep what they hold. */
@@ -129,14 +137,14 @@ pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
         return step;
     if (!start(w, op, all, &m))
         return PG_STOP;
-    const pg_tcgen05_move_plan *p = op->extra;
+    const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
     for (uint32_t reg = 0; reg < op->row_count; reg++) {
-        uint32_t *row = pg_row_at(w, op->rows[reg]);
-        for (uint32_t left = all; left; left &= left - 1) {
-            const uint32_t l = (uint32_t)__builtin_ctz(left);
-            const uint32_t *word = word_of(&m, p, l, reg);
-            row[l] = p->packed ? (word[0] & 0xffff) | word[1] << 16 : word[0];
-        }
+        uint32_t *row = pg_row_at(w, op->rows[reg]), *const *word = m.word[reg % m.registers];
+        const uint32_t at = reg / m.registers * m.columns;
+        if (packed)
+            PG_EACH_LANE(all, row[l] = (word[l][at] & 0xffff) | word[l][at + 1] << 16);
+        else
+            PG_EACH_LANE(all, row[l] = word[l][at]);
     }
     return PG_NEXT;
 }
@@ -150,17 +158,15 @@ pg_step pg_op_tcgen05_st(pg_warp *w, const pg_op *op, uint32_t lanes)
         return step;
     if (!start(w, op, all, &m))
         return PG_STOP;
-    const pg_tcgen05_move_plan *p = op->extra;
+    const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
     for (uint32_t reg = 0; reg < op->row_count; reg++) {
         const uint32_t *row = pg_row_at(w, op->rows[reg]);
-        for (uint32_t left = all; left; left &= left - 1) {
-            const uint32_t l = (uint32_t)__builtin_ctz(left);
-            uint32_t *word = word_of(&m, p, l, reg);
-            if (p->packed)
-                write_halves(word, row[l]);
-            else
-                *word = row[l];
-        }
+        uint32_t *const *word = m.word[reg % m.registers];
+        const uint32_t at = reg / m.registers * m.columns;
+        if (packed)
+            PG_EACH_LANE(all, write_halves(&word[l][at], row[l]));
+        else
+            PG_EACH_LANE(all, word[l][at] = row[l]);
     }
     return PG_NEXT;
 }
