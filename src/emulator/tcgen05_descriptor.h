@@ -29,12 +29,15 @@ typedef struct pg_tcgen05_form {
     uint32_t scale_block; /* elements of K that share a scale: 16, 32; 0: not scaled */
 } pg_tcgen05_form;
 
-/* How the elements of an operand lie in shared memory (in tensor memory all but PACKED lie in their containers). */
+/* How the elements of an operand lie in shared memory. In tensor memory PADDED ones have a byte each: 6-bit elements
+ * in bits 0 to 5, 4-bit elements in bits 2 to 5, as tcgen05.cp unpacks them (the ISA has this in pictures only; no
+ * hardware has confirmed it). */
 typedef enum pg_tcgen05_packing {
     PG_PACKING_CONTAINERS, /* 1, 2 or 4 bytes each */
     PG_PACKING_PADDED_6,   /* 16 elements in 12 bytes, then 4 unused */
     PG_PACKING_PADDED_4,   /* 16 elements in 8 bytes, then 8 unused */
-    PG_PACKING_PACKED_4    /* two a byte, the first in the low half */
+    PG_PACKING_PACKED_4,   /* two a byte, the first in the low half */
+    PG_PACKING_BYTES_4     /* a byte each, in bits 2 to 5; in tensor memory only */
 } pg_tcgen05_packing;
 
 typedef struct pg_tcgen05_operand {

@@ -50,15 +50,20 @@ static void unpack(pg_tcgen05_packing packing, const uint8_t *in, uint32_t rows,
     case PG_PACKING_PACKED_4:
         spread_bits(in, 4, 2 * bytes, out);
         return;
+    case PG_PACKING_BYTES_4:
+        for (uint32_t i = 0; i < bytes; i++)
+            out[i] = in[i] >> 2 & 15;
+        return;
     default:
         memcpy(out, in, bytes);
     }
 }
 
-/* In tensor memory only the packed form is other than bytes. */
 static pg_tcgen05_packing packing_in_tensor(pg_tcgen05_packing packing)
 {
-    return packing == PG_PACKING_PACKED_4 ? packing : PG_PACKING_CONTAINERS;
+    return packing == PG_PACKING_PADDED_4   ? PG_PACKING_BYTES_4
+           : packing == PG_PACKING_PACKED_4 ? packing
+                                            : PG_PACKING_CONTAINERS;
 }
 
 /* ---- operands ---- */

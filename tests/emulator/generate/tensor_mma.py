@@ -77,7 +77,8 @@ def draw_d(rng, td, flavour):
 
 
 def row_bytes(codes, t, packing, rng):
-    """A row of K as it lies in memory: containers, 16 padded elements in 16 bytes, or two to a byte."""
+    """A row of K as it lies in memory: containers (4-bit elements in bits 2 to 5), 16 padded elements in 16 bytes, or two
+    to a byte."""
     if t == "tf32":  # the low 13 bits are noise
         return b"".join((c << 13 | rng.randrange(1 << 13)).to_bytes(4, "little") for c in codes)
     if t in CONTAINER:
@@ -92,7 +93,7 @@ def row_bytes(codes, t, packing, rng):
             pad = 16 - 2 * width
             out += bits.to_bytes(2 * width, "little") + bytes(rng.randrange(256) for _ in range(pad))
         return out
-    return bytes(codes)
+    return bytes(c << 2 if width == 4 else c for c in codes)
 
 
 class Image:
