@@ -64,9 +64,8 @@ typedef struct pg_async_tcgen05_mma {
     uint32_t d, a, scale_a, scale_b; /* tensor-memory addresses */
     uint32_t instruction;
     uint32_t masks[PG_TCGEN05_LANE_MASKS];
-    bool add_d; /* else D = A * B */
-    uint32_t
-        d_columns; /* of D, from its address on, in every CTA that holds a part; set by pg_tcgen05_mma_prepare */
+    bool add_d;         /* else D = A * B */
+    uint32_t d_columns; /* of D, in every CTA that holds a part; set by pg_tcgen05_mma_prepare */
 } pg_async_tcgen05_mma;
 
 /* ---- shift, commit ---- */
