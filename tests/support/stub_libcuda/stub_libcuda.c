@@ -62,8 +62,8 @@ static int enter(const char *name)
 {
     pthread_mutex_lock(&lock);
     s.calls++;
-    bool fail =
-        (s.fail_at && s.calls == s.fail_at) || (s.fail_name && strcmp(s.fail_name, name) == 0);
+    const char *fail_name = s.fail_name;
+    bool fail = (s.fail_at && s.calls == s.fail_at) || (fail_name && strcmp(fail_name, name) == 0);
     return fail ? s.fail_code : 0;
 }
 

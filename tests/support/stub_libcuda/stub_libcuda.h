@@ -27,7 +27,7 @@ typedef struct stub {
     /* set by the test */
     int version, devices, cc_major, cc_minor;
     int fail_code, fail_at; /* the fail_at-th call from now fails (counted in `calls`); 0: none */
-    const char *fail_name;  /* the call of this name fails, or NULL */
+    const char *_Atomic fail_name;      /* the call of this name fails, or NULL */
     int capture_status, capture_result; /* what cuStreamIsCapturing answers */
     int argument_count;                 /* how many arguments to look at in a launch */
     const void *cubin;                  /* what cuLinkComplete gives */
