@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -242,6 +243,32 @@ static void slots_limit_compiles_and_only_those(void **state)
     test_folder_remove(&folder);
 }
 
+/* posix_spawn runs no fork handlers: the lock must not pass to the program. */
+static void a_program_that_is_started_holds_no_lock(void **state)
+{
+    (void)state;
+    test_folder folder;
+    test_folder_make(&folder);
+    pg_cache *cache = test_cache_open(&(pg_cache_config){.dir = folder.path, .wait_ms = 50}, NULL);
+    pg_cache *other = test_cache_open(&(pg_cache_config){.dir = folder.path, .wait_ms = 50}, NULL);
+    uint64_t mine, theirs;
+    pid_t pid;
+    char name[] = "sleep", time[] = "100", *argv[] = {name, time, NULL};
+    pg_cache_acquire(cache, "k", 1, &mine);
+    assert_int_equal(posix_spawnp(&pid, "sleep", NULL, NULL, argv, NULL), 0);
+    pg_cache_acquire(other, "k", 1, &theirs);
+    assert_int_equal(theirs, 0);
+    pg_cache_release(cache, mine);
+    pg_cache_acquire(other, "k", 1, &theirs);
+    assert_int_not_equal(theirs, 0);
+    pg_cache_release(other, theirs);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    pg_cache_destroy(cache);
+    pg_cache_destroy(other);
+    test_folder_remove(&folder);
+}
+
 typedef struct greedy {
     pthread_t thread;
     pg_cache *cache;
@@ -355,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_killed_holder_frees_and_a_stopped_one_is_not_waited_for_ever),
         cmocka_unit_test(two_caches_of_one_process_exclude_each_other),
         cmocka_unit_test(a_forked_child_gives_up_its_copy),
+        cmocka_unit_test(a_program_that_is_started_holds_no_lock),
         cmocka_unit_test(slots_limit_compiles_and_only_those),
         cmocka_unit_test(a_slot_goes_round),
         cmocka_unit_test(unknown_filesystems_go_without_locks_and_say_so_once),

@@ -1,0 +1,38 @@
+# Where the cache folder is: PTXGEN_CACHE_DIR, XDG_CACHE_HOME, HOME, the password entry, else memory only.
+. tests/support/cli.sh
+unset PTXGEN_CACHE_DIR XDG_CACHE_HOME
+home=$work/home xdg=$work/xdg
+mkdir "$home" "$xdg"
+
+# where WANTED [NAME=VALUE ...]: `cache path` in that environment; the folder is made if need be.
+where() {
+    want=$1
+    shift
+    last="ptxgen cache path with $*"
+    code=0
+    env "$@" "$PTXGEN" cache path >.out 2>.err || code=$?
+    expect_code 0
+    [ "$(cat .out)" = "$want" ] || die "not $want"
+}
+where "$work/own" PTXGEN_CACHE_DIR="$work/own" XDG_CACHE_HOME="$xdg" HOME="$home"
+where "$xdg/ptxgen" XDG_CACHE_HOME="$xdg" HOME="$home"
+where "$home/.cache/ptxgen" HOME="$home"
+where "$home/.cache/ptxgen" XDG_CACHE_HOME=relative/xdg HOME="$home" # a relative one is ignored, as XDG says
+where "$home/.cache/ptxgen" XDG_CACHE_HOME= HOME="$home"
+[ ! -e relative ] || die "a relative XDG_CACHE_HOME was used"
+
+# No HOME and no password entry: memory only, and everything but the disk works.
+have_assembler || skip "no assembler here"
+as_nobody_known() { setpriv --reuid 54321 --regid 54321 --clear-groups env -u HOME "$@"; }
+if [ "$(id -u)" = 0 ] && chmod 755 . && as_nobody_known test -x "$PTXGEN" 2>/dev/null; then
+    as_nobody_known "$PTXGEN" compile scatter_add n=4 >.out 2>.err || die "nobody cannot compile"
+    expect_out '^origin +assembled$'
+    code=0
+    as_nobody_known "$PTXGEN" cache path >.out 2>.err || code=$?
+    expect_code 5
+    expect_err 'neither XDG_CACHE_HOME nor HOME is an absolute path'
+    # HOME=/ of a user who may not write there.
+    as_nobody_known HOME=/ "$PTXGEN" compile scatter_add n=4 >.out 2>.err || die "HOME=/ cannot compile"
+    expect_out '^origin +assembled$'
+    [ ! -e /.cache/ptxgen ] || die "made a folder in /"
+fi
