@@ -14,7 +14,7 @@ set(PTXGEN_PC_PRIVATE "")
 if(PTXGEN_NVPTXCOMPILER_LIBRARY)
     install(FILES ${PTXGEN_NVPTXCOMPILER_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/ptxgen)
     get_filename_component(name ${PTXGEN_NVPTXCOMPILER_LIBRARY} NAME)
-    set(PTXGEN_PC_PRIVATE "\${libdir}/ptxgen/${name} ")
+    set(PTXGEN_PC_PRIVATE "\${libdir}/ptxgen/${name} ${PTXGEN_NVPTXCOMPILER_NEEDS} ")
 endif()
 
 configure_package_config_file(cmake/ptxgenConfig.cmake.in ${PROJECT_BINARY_DIR}/ptxgenConfig.cmake

@@ -20,7 +20,25 @@ set(PTXGEN_NVPTXCOMPILER_LIBRARY "")
 if(PTXGEN_NVPTXCOMPILER)
     find_library(NVPTXCOMPILER_STATIC nvptxcompiler_static
         HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
+    # Newer releases (13.5) are partly C++: they take what they need of its runtime library, where that is installed.
+    set(PTXGEN_NVPTXCOMPILER_NEEDS "")
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libstdc++.so
+        OUTPUT_VARIABLE cxx_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(IS_ABSOLUTE "${cxx_runtime}")
+        set(PTXGEN_NVPTXCOMPILER_NEEDS "-Wl,--push-state,--as-needed,-lstdc++,--pop-state")
+    endif()
     if(NVPTXCOMPILER_STATIC)
+        include(CheckCSourceCompiles)
+        set(CMAKE_REQUIRED_LIBRARIES ${NVPTXCOMPILER_STATIC} ${PTXGEN_NVPTXCOMPILER_NEEDS} dl pthread m)
+        check_c_source_compiles("
+            #include <stddef.h>
+            int nvPTXCompilerCreate(void **, size_t, const char *);
+            int nvPTXCompilerCompile(void *, int, const char *const *);
+            int main(void) { void *c; return nvPTXCompilerCreate(&c, 0, \"\") + nvPTXCompilerCompile(c, 0, NULL); }"
+            PTXGEN_NVPTXCOMPILER_LINKS)
+        unset(CMAKE_REQUIRED_LIBRARIES)
+    endif()
+    if(NVPTXCOMPILER_STATIC AND PTXGEN_NVPTXCOMPILER_LINKS)
         set(PTXGEN_NVPTXCOMPILER_LIBRARY ${NVPTXCOMPILER_STATIC})
         file(SHA256 ${NVPTXCOMPILER_STATIC} nvptxcompiler_hash) # the build-id of a static library
         string(SUBSTRING ${nvptxcompiler_hash} 0 32 PTXGEN_NVPTXCOMPILER_BUILD)
