@@ -51,7 +51,7 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *, bool whole_program, ptxgen_assembl
                                 const char **identity, ptxgen_error *);
 ptxgen_status pg_toolkit_assemble(pg_toolkit *, ptxgen_assembler kind, const pg_assembly_request *,
                                   pg_assembly *out, ptxgen_error *);
-/* For `doctor`: part i (the assemblers in the order of the enum, then nvrtc), false past the last. */
+/* For `doctor`: part i (the assemblers in the order of the enum, nvrtc, the disassembler), false past the last. */
 bool pg_toolkit_part(pg_toolkit *, size_t i, ptxgen_part *out);
 
 #endif
