@@ -1,10 +1,12 @@
-/* The plain C answer of matmul_accumulate: sums in double, one rounding. Row by row, so that a
- * row of D may be the row of C it is made from. */
+/* The plain C answer of matmul_accumulate: sums in double, K in order, one rounding. Some rows at a time, so that B is
+ * decoded once for all of them, and so that D may be the C it is made from. */
 #include "matmul_accumulate/matmul_accumulate.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/half.h"
+
+enum { ROWS = 16 };
 
 static double element(const ptxgen_matmul_accumulate_args *a, const void *base, int64_t i)
 {
@@ -17,15 +19,27 @@ static int64_t or_dense(int64_t stride, int64_t dense)
     return stride ? stride : dense;
 }
 
-/* sums[j] += A[row, :] @ B[:, j] */
-static void add_products(const ptxgen_matmul_accumulate_args *a, int64_t row, double *sums)
+/* Row k of B. */
+static void decode_row(const ptxgen_matmul_accumulate_args *a, int64_t k, double *row)
 {
-    const int64_t a_stride = or_dense(a->a_stride, a->k);
-    const int64_t b_stride = or_dense(a->b_stride, a->b_transposed ? a->k : a->n);
+    const int64_t stride = or_dense(a->b_stride, a->b_transposed ? a->k : a->n);
+    for (int64_t j = 0; j < a->n; j++)
+        row[j] = element(a, a->b, a->b_transposed ? j * stride + k : k * stride + j);
+}
+
+/* sums[r][j] += A[first + r, :] @ B[:, j] */
+static void add_products(const ptxgen_matmul_accumulate_args *a, int64_t first, int64_t rows,
+                         double *sums)
+{
+    const int64_t a_stride = or_dense(a->a_stride, a->k), n = a->n;
+    double *b = sums + ROWS * n;
     for (int64_t k = 0; k < a->k; k++) {
-        const double x = element(a, a->a, row * a_stride + k);
-        for (int64_t j = 0; j < a->n; j++)
-            sums[j] += x * element(a, a->b, a->b_transposed ? j * b_stride + k : k * b_stride + j);
+        decode_row(a, k, b);
+        for (int64_t r = 0; r < rows; r++) {
+            const double x = element(a, a->a, (first + r) * a_stride + k);
+            for (int64_t j = 0; j < n; j++)
+                sums[r * n + j] += x * b[j];
+        }
     }
 }
 
@@ -35,16 +49,19 @@ ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_arg
     const int64_t c_stride = or_dense(a->c_stride, a->n), d_stride = or_dense(a->d_stride, a->n);
     if (a->m == 0 || a->n == 0)
         return PTXGEN_OK;
-    const size_t bytes = (size_t)a->n * sizeof(double);
+    const size_t bytes = (size_t)a->n * (ROWS + 1) * sizeof(double);
     double *sums = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!sums)
         return pg_fail_memory(err, bytes);
-    for (int64_t row = 0; row < a->m; row++) {
-        for (int64_t j = 0; j < a->n; j++)
-            sums[j] = a->c[row * c_stride + j];
-        add_products(a, row, sums);
-        for (int64_t j = 0; j < a->n; j++)
-            a->d[row * d_stride + j] = (float)sums[j];
+    for (int64_t first = 0; first < a->m; first += ROWS) {
+        const int64_t rows = a->m - first < ROWS ? a->m - first : ROWS;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < a->n; j++)
+                sums[r * a->n + j] = a->c[(first + r) * c_stride + j];
+        add_products(a, first, rows, sums);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < a->n; j++)
+                a->d[(first + r) * d_stride + j] = (float)sums[r * a->n + j];
     }
     pg_free(&pg_alloc_libc, sums, bytes);
     return PTXGEN_OK;

@@ -27,6 +27,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local stub_context *current[16];
 static _Thread_local int depth;
 
+/* A program that is not a test finds the device of stub_reset. */
+__attribute__((constructor)) static void start(void)
+{
+    stub_reset();
+}
+
 stub *stub_get(void)
 {
     return &s;
