@@ -70,7 +70,7 @@ FP_UNARY(neg_f64, uint64_t, pg_f64_neg(x))
 FP_UNARY(rcp_f64, uint64_t, pg_f64_rcp(x, p->mode.round))
 FP_UNARY(rcp_approx_f64, uint64_t, pg_f64_rcp_approx_ftz(x))
 FP_UNARY(sqrt_f64, uint64_t, pg_f64_sqrt(x, p->mode.round))
-FP_UNARY(rsqrt_f64, uint64_t, pg_f64_rsqrt_approx_ftz(x))
+FP_UNARY(rsqrt_f64, uint64_t, p->mode.ftz ? pg_f64_rsqrt_approx_ftz(x) : pg_f64_rsqrt_approx(x))
 FP_BINARY(copysign_f64, uint64_t, (y & ~(UINT64_C(1) << 63)) | (x & UINT64_C(1) << 63))
 
 FP_UNARY(half_unary, uint16_t, pg_half(p->half_op, (const uint16_t[3]){x}, p->half))

@@ -7,12 +7,6 @@
 #include "emulator/async.h"
 #include "emulator/memory.h"
 
-typedef struct pg_checked_access {
-    uint32_t lanes;
-    uint32_t bytes;
-    pg_access_kind kind;
-    const uint64_t *address; /* per lane, as the program wrote it, for op->space */
-} pg_checked_access;
 void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access);
 
 /* fence and membar; op->flags say which of acquire and release they are. */

@@ -4,7 +4,7 @@
 #include "emulator/decode_layout.h"
 #include "emulator/matrix_use.h"
 
-enum { RECURSION_STACK = 16 * 1024, MAX_CALL_NESTING = 1000 };
+enum { GROWING_STACK = 16 * 1024, MAX_CALL_NESTING = 1000 };
 
 static uint64_t align_up(uint64_t x, uint64_t align)
 {
@@ -18,6 +18,7 @@ typedef struct reach {
     pg_decoder *d;
     uint32_t *work; /* functions found but not yet scanned */
     uint32_t work_count;
+    bool indirect; /* a call through a register was found */
 } reach;
 
 static void reach_function(reach *r, uint32_t function)
@@ -41,6 +42,31 @@ static void reach_operand(reach *r, const pg_ptx_operand *o)
         reach_operand(r, &o->elems[i]);
 }
 
+/* Functions whose addresses stand in variables. */
+static void reach_initialisers(reach *r)
+{
+    const pg_ptx_module *m = r->d->module;
+    for (uint32_t i = 0; i < m->n_vars; i++)
+        for (uint32_t k = 0; k < m->vars[i].n_relocs; k++)
+            if (m->vars[i].relocs[k].is_function)
+                reach_function(r, m->vars[i].relocs[k].index);
+}
+
+static void reach_insn(reach *r, const pg_ptx_function *f, const pg_ptx_insn *insn)
+{
+    for (uint32_t k = 0; k < insn->n_operands; k++)
+        reach_operand(r, &insn->operands[k]);
+    if (!pg_is_indirect_call(insn))
+        return;
+    const pg_ptx_operand *targets = &insn->operands[PG_CALL_TARGETS];
+    if (targets->kind == PG_OPERAND_TABLE)
+        for (uint32_t k = 0; k < f->tables[targets->index].n_targets; k++)
+            reach_function(r, f->tables[targets->index].targets[k]);
+    if (!r->indirect)
+        reach_initialisers(r);
+    r->indirect = true;
+}
+
 static void find_reachable(pg_decoder *d)
 {
     reach r = {.d = d, .work = PG_NEW_ARRAY(d->arena, uint32_t, d->module->n_functions)};
@@ -50,8 +76,7 @@ static void find_reachable(pg_decoder *d)
     while (r.work_count) {
         const pg_ptx_function *f = &d->module->functions[r.work[--r.work_count]];
         for (uint32_t i = 0; i < f->n_code; i++)
-            for (uint32_t k = 0; k < f->code[i].n_operands; k++)
-                reach_operand(&r, &f->code[i].operands[k]);
+            reach_insn(&r, f, &f->code[i]);
     }
 }
 
@@ -171,7 +196,21 @@ typedef struct call_walk {
     uint64_t *depth; /* bytes from this function down */
     uint32_t nesting;
     bool recursion;
+    bool grows; /* alloca */
 } call_walk;
+
+static void walk_calls(call_walk *c, uint32_t function);
+
+static void walk_callee(call_walk *c, uint32_t function, uint64_t *below)
+{
+    if (!c->d->layout->functions[function].reachable)
+        return;
+    if (c->state[function] == 1)
+        c->recursion = true;
+    if (c->state[function] == 0 && c->d->status == PTXGEN_OK)
+        walk_calls(c, function);
+    *below = c->depth[function] > *below ? c->depth[function] : *below;
+}
 
 static void walk_calls(call_walk *c, uint32_t function)
 {
@@ -180,17 +219,16 @@ static void walk_calls(call_walk *c, uint32_t function)
     if (c->nesting++ > MAX_CALL_NESTING)
         pg_decode_fail(c->d, "its calls nest deeper than %d functions", MAX_CALL_NESTING);
     c->state[function] = 1;
-    for (uint32_t i = 0; i < f->n_code; i++)
-        for (uint32_t k = 0; k < f->code[i].n_operands; k++) {
-            const pg_ptx_operand *o = &f->code[i].operands[k];
-            if (o->kind != PG_OPERAND_FUNC || !c->d->layout->functions[o->index].reachable)
-                continue;
-            if (c->state[o->index] == 1)
-                c->recursion = true;
-            if (c->state[o->index] == 0 && c->d->status == PTXGEN_OK)
-                walk_calls(c, o->index);
-            below = c->depth[o->index] > below ? c->depth[o->index] : below;
-        }
+    for (uint32_t i = 0; i < f->n_code; i++) {
+        const pg_ptx_insn *insn = &f->code[i];
+        for (uint32_t k = 0; k < insn->n_operands; k++)
+            if (insn->operands[k].kind == PG_OPERAND_FUNC)
+                walk_callee(c, insn->operands[k].index, &below);
+        for (uint32_t k = 0; pg_is_indirect_call(insn) && k < c->d->module->n_functions; k++)
+            if (pg_call_may_reach(c->d, f, insn, k))
+                walk_callee(c, k, &below);
+        c->grows |= insn->opcode->op == PG_OP_ALLOCA;
+    }
     c->depth[function] = below + c->d->layout->functions[function].layout->frame_bytes;
     c->state[function] = 2;
     c->nesting--;
@@ -208,7 +246,7 @@ static uint32_t stack_bytes(pg_decoder *d)
     for (uint32_t i = 0; c.recursion && i < d->module->n_functions; i++)
         if (d->layout->functions[i].layout)
             d->layout->functions[i].layout->recursive = true;
-    const uint64_t bytes = c.depth[d->layout->entry] + (c.recursion ? RECURSION_STACK : 0);
+    const uint64_t bytes = c.depth[d->layout->entry] + (c.recursion || c.grows ? GROWING_STACK : 0);
     return bytes > 1u << 30 ? 1u << 30 : (uint32_t)bytes;
 }
 

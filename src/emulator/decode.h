@@ -89,6 +89,16 @@ uint64_t pg_immediate(pg_decoder *d, const pg_ptx_operand *o);
 uint32_t pg_label_target(pg_decoder *d, uint32_t label);
 const pg_function_layout *pg_function_of(pg_decoder *d, uint32_t function);
 
+/* Operands of call. */
+enum { PG_CALL_RETURNS, PG_CALL_CALLEE, PG_CALL_ARGUMENTS, PG_CALL_TARGETS };
+static inline bool pg_is_indirect_call(const pg_ptx_insn *insn)
+{
+    return insn->opcode->op == PG_OP_CALL && insn->operands[PG_CALL_CALLEE].kind == PG_OPERAND_REG;
+}
+/* Whether an indirect call of `caller` may be one of the function, which the entry reaches. */
+bool pg_call_may_reach(const pg_decoder *d, const pg_ptx_function *caller, const pg_ptx_insn *insn,
+                       uint32_t function);
+
 /* Module variables in host memory; loaded_module.c. */
 typedef struct pg_module_memory {
     const uint64_t *address; /* by variable; 0: not a .global or .const variable */

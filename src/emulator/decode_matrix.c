@@ -20,8 +20,7 @@ static bool element_type(pg_ptx_type type, pg_mma_type *out)
     return false;
 }
 
-/* Types and shape that wgmma and mma.sync have in common; false: not executed. */
-static bool tile_of(const pg_decoder *d, pg_mma_tile *t)
+bool pg_mma_tile_of(const pg_decoder *d, pg_mma_tile *t)
 {
     const pg_ptx_type result = pg_type(d, 0);
     *t = (pg_mma_tile){.m = d->opcode->shape_m, .n = d->opcode->shape_n, .k = d->opcode->shape_k};
@@ -52,7 +51,7 @@ static void wgmma_immediates(pg_decoder *d, pg_wgmma_plan *p)
 void pg_decode_wgmma(pg_decoder *d, pg_op *op)
 {
     pg_wgmma_plan *p = PG_NEW(d->arena, pg_wgmma_plan);
-    if (!p || !tile_of(d, &p->tile))
+    if (!p || !pg_mma_tile_of(d, &p->tile))
         return;
     const pg_ptx_operand *a = pg_operand(d, 1);
     const pg_mma_type_info *type = &pg_mma_types[p->tile.a_type];
@@ -106,7 +105,7 @@ void pg_decode_mma(pg_decoder *d, pg_op *op)
 {
     pg_mma_plan *p = PG_NEW(d->arena, pg_mma_plan);
     const bool f64 = pg_type(d, 1) == PG_T_F64;
-    if (!p || (!tile_of(d, &p->tile) && !f64) || pg_type(d, 0) != pg_type(d, 3))
+    if (!p || (!pg_mma_tile_of(d, &p->tile) && !f64) || pg_type(d, 0) != pg_type(d, 3))
         return;
     p->shape = pg_mma_sync_find(p->tile.m, p->tile.n, p->tile.k, pg_ptx_type_bits(pg_type(d, 1)));
     if (!p->shape || pg_mod(d, PG_F_LAYOUT_A) != PG_M_LAYOUT_A_ROW ||

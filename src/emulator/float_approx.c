@@ -93,3 +93,8 @@ uint64_t pg_f64_rsqrt_approx_ftz(uint64_t a)
 {
     return high_half(1.0 / sqrt(high_operand(a)));
 }
+
+uint64_t pg_f64_rsqrt_approx(uint64_t a)
+{
+    return pg_f64_div(pg_bits_of_f64(1.0), pg_f64_sqrt(a, PG_ROUND_RN), PG_ROUND_RN);
+}

@@ -93,6 +93,8 @@ uint32_t pg_f32_sqrt_approx(uint32_t a, bool ftz);
 uint32_t pg_f32_div_approx(uint32_t a, uint32_t b, bool ftz);
 uint64_t pg_f64_rcp_approx_ftz(uint64_t a);
 uint64_t pg_f64_rsqrt_approx_ftz(uint64_t a);
+/* Without .ftz: of full precision, within 1 ulp. */
+uint64_t pg_f64_rsqrt_approx(uint64_t a);
 
 /* The common case for a whole warp: d[i] = a[i] op b[i] for n lanes, round to nearest, no .sat; the
  * same bits as above. Arrays may be the same, not partly overlapping. */

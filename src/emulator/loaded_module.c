@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-/* Two addresses that stand for functions in initialisers have no use here: calls through them are not executed. */
 static void apply_reloc(const ptxgen_emulator_module *m, const pg_ptx_reloc *r, char *at)
 {
     const pg_ptx_var *target = r->is_function ? NULL : &m->ptx->vars[r->index];
-    uint64_t address = target ? m->memory.address[r->index] : 0;
+    uint64_t address = target ? m->memory.address[r->index] : pg_function_address(r->index);
     if (r->generic && target && target->space == PG_SPACE_SHARED)
         address |= PG_WINDOW_SHARED;
     address += (uint64_t)r->addend;

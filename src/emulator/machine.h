@@ -50,7 +50,14 @@ enum {
 /* Generic address windows. */
 #define PG_WINDOW_SHARED UINT64_C(0x0100000000000000)
 #define PG_WINDOW_LOCAL  UINT64_C(0x0200000000000000)
+#define PG_WINDOW_CODE   UINT64_C(0x0300000000000000)
 #define PG_WINDOW_MASK   UINT64_C(0xff00000000000000)
+
+/* What a program sees as the address of a function of its module. */
+static inline uint64_t pg_function_address(uint32_t function)
+{
+    return PG_WINDOW_CODE | (uint64_t)(function + 1) << 4;
+}
 
 /* PG_MEM_SHARED is the own CTA only (shared::cta), PG_MEM_CLUSTER any CTA of the cluster. */
 typedef enum pg_space {

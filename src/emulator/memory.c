@@ -242,10 +242,14 @@ bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_
 {
     uint64_t address[PG_LANES];
     pg_addresses(w, op, lanes, address);
-    const pg_checked_access access = {lanes, bytes, kind, address};
-    if (!resolve(w, op, &access, at))
+    return pg_resolve_at(w, op, &(pg_checked_access){lanes, bytes, kind, address}, at);
+}
+
+bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at)
+{
+    if (!resolve(w, op, access, at))
         return false;
     if (w->launch->checker)
-        pg_check_access(w, op, &access);
+        pg_check_access(w, op, access);
     return true;
 }

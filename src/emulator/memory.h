@@ -16,6 +16,15 @@ typedef enum pg_access_kind {
 bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_access_kind kind,
                 uint8_t **at);
 
+/* The same for addresses that the instruction has made of its operands. */
+typedef struct pg_checked_access {
+    uint32_t lanes;
+    uint32_t bytes;
+    pg_access_kind kind;
+    const uint64_t *address; /* per lane, as the program wrote it, for op->space */
+} pg_checked_access;
+bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at);
+
 /* The common case of a whole warp at consecutive addresses of shared or global memory, in fast mode: the host
  * address of lane 0's element, or NULL (then pg_resolve decides). */
 uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write);

@@ -12,6 +12,11 @@ typedef struct pg_mma_plan {
     uint32_t c_regs;  /* of C and of D */
 } pg_mma_plan;
 
+/* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being decoded; false: not
+ * executed. decode_matrix.c */
+struct pg_decoder;
+bool pg_mma_tile_of(const struct pg_decoder *d, pg_mma_tile *t);
+
 pg_step pg_op_mma(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 /* op->rows: count registers; op->mode: 1 .trans. Address operand as for ld. */

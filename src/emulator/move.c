@@ -112,7 +112,8 @@ void pg_decode_mov(pg_decoder *d, pg_op *op)
         op->run = mov_clock;
         return;
     }
-    op->a = pg_source(d, from, type);
+    op->a = from->kind == PG_OPERAND_FUNC ? pg_const_u64(d, pg_function_address(from->index))
+                                          : pg_source(d, from, type);
     op->run = mov_handler(pg_lane_bytes(type));
 }
 

@@ -86,7 +86,7 @@ static pg_step set_x2(pg_warp *w, const pg_op *op, uint32_t lanes)
     uint32_t *d = pg_row_at(w, op->d);
     const uint32_t *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);
     const uint32_t with = op->q ? pg_pred_lanes(w, op->q, op->q_not) : 0;
-    const uint32_t one = p->bf16 ? 0x3f80 : 0x3c00;
+    const uint32_t one = (uint32_t)op->imm;
     PG_EACH_LANE(lanes, const bool q = with >> l & 1;
                  const bool low = holds((uint16_t)a[l], (uint16_t)b[l], p, q);
                  const bool high = holds((uint16_t)(a[l] >> 16), (uint16_t)(b[l] >> 16), p, q);
@@ -139,6 +139,7 @@ void pg_decode_set_x2(pg_decoder *d, pg_op *op)
     if (!p)
         return;
     p->bf16 = pg_type(d, 1) == PG_T_BF16X2;
+    op->imm = pg_type(d, 0) == PG_T_F16X2 ? 0x3c00 : pg_type(d, 0) == PG_T_BF16X2 ? 0x3f80 : 0xffff;
     p->accept = pg_accepted_outcomes(pg_mod(d, PG_F_CMP));
     p->combine = pg_mod(d, PG_F_OP);
     if (p->combine)

@@ -19,6 +19,7 @@ import sync  # noqa: E402
 import tensor_memory  # noqa: E402
 import tensor_mma  # noqa: E402
 import warp  # noqa: E402
+import wmma  # noqa: E402
 
 
 def main():

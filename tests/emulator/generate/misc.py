@@ -83,7 +83,9 @@ def approximation_cases():
     e = exact_points("rcp_approx_f64", points, "rcp.approx.ftz", n.F64, 8)
     e.write()
     points = {one: one, 0x401 << 52: 0x3FE << 52, 0: 0x7FF << 52, 0x7FF << 52: 0}
-    exact_points("rsqrt_approx_f64", points, "rsqrt.approx.ftz", n.F64, 8).write()
+    e = exact_points("rsqrt_approx_f64", points, "rsqrt.approx.ftz", n.F64, 8)
+    e.op("rsqrt.approx.f64 $, %0;", 8, lambda a: points[a])
+    e.write()
 
 
 def half_points():
@@ -160,6 +162,9 @@ def set_cases():
         for op in ("eq", "lt", "geu", "nan"):
             rule = lambda a, b, o=op, f=fmt, v=one: v if floating.compare(f, a, b, o) else 0
             e.op(f"set.{op}.{fmt.name}x2.{fmt.name}x2 $, %0, %1;", 4, floating.packed(rule))
+        for op in ("gt", "neu"):
+            rule = lambda a, b, o=op, f=fmt: 0xFFFF if floating.compare(f, a, b, o) else 0
+            e.op(f"set.{op}.u32.{fmt.name}x2 $, %0, %1;", 4, floating.packed(rule))
         e.write()
     e = Elementwise(
         "set_bits",
