@@ -208,6 +208,7 @@ static void check_lane(pg_touch *t, uint64_t address)
 void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *access)
 {
     pg_touch t = pg_touch_by(w, op);
+    t.access = access;
     t.bytes = access->bytes;
     t.write = (access->kind & PG_ACCESS_WRITE) != 0;
     t.reads = (access->kind & PG_ACCESS_READ) != 0;
@@ -280,11 +281,13 @@ void pg_check_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
         pg_check_tensor_release(w, lanes, &pg_cluster_check_of(w)->arriving);
     else
         pg_check_release(w, lanes, &pg_cluster_check_of(w)->arriving);
+    pg_check_init_published(w, lanes);
 }
 
 void pg_check_cluster_done(pg_cluster *c)
 {
     pg_cluster_check *k = c->check;
+    k->cluster_phases++;
     pg_knowledge_drop(c, &k->completed);
     k->completed = k->arriving;
     k->arriving = (pg_knowledge){0};
@@ -293,5 +296,8 @@ void pg_check_cluster_done(pg_cluster *c)
 void pg_check_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     (void)op;
-    pg_check_acquire(w, lanes, &pg_cluster_check_of(w)->completed);
+    const pg_cluster_check *c = pg_cluster_check_of(w);
+    pg_check_acquire(w, lanes, &c->completed);
+    for (uint32_t left = lanes; left; left &= left - 1)
+        pg_warp_check_of(w)->cluster_waited[__builtin_ctz(left)] = c->cluster_phases;
 }

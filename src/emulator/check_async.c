@@ -7,6 +7,7 @@
 
 #include "emulator/report.h"
 #include "emulator/tensor_map.h"
+#include "ptx/ptx.h"
 
 /* ---- mbarriers ---- */
 
@@ -48,34 +49,52 @@ void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier 
                           "mbarrier.inval while a copy that completes on it is in flight");
 }
 
-/* The lane must have seen the initialisation; asynchronous and remote use also needs the fence after it. */
+/* The lane must have seen the initialisation, and use from another CTA needs the fence after it. Copies to their own
+ * CTA's barrier need none: they access the mbarrier through the generic proxy (PTX ISA, at each of them). */
 static void check_initialised(pg_warp *w, const pg_op *op, uint32_t lane,
-                              const pg_mbarrier_check *k, bool fence_needed)
+                              const pg_mbarrier_check *k, bool remote)
 {
     const pg_warp_check *mine = pg_warp_check_of(w);
+    if (k->published && mine->cluster_waited[lane] >= k->published)
+        return;
     const bool own = k->init_thread == thread_of(w, lane);
     const uint32_t seen = own ? PG_IN_FLIGHT : pg_vector_at(mine->lane[lane].seen, k->init_thread);
     if (seen < k->init_clock)
         pg_check_complain(w, op, lane, PTXGEN_EMULATOR_REPORT_MISSING_INIT_FENCE,
                           "nothing orders this use of the mbarrier after its mbarrier.init");
-    else if (fence_needed && (!k->fence_clock || seen < k->fence_clock))
-        pg_check_complain(
-            w, op, lane, PTXGEN_EMULATOR_REPORT_MISSING_INIT_FENCE,
-            "the mbarrier is used by a copy or another CTA without fence.mbarrier_init (or "
-            "fence.proxy.async) after its mbarrier.init");
+    else if (remote && (!k->fence_clock || seen < k->fence_clock))
+        pg_check_complain(w, op, lane, PTXGEN_EMULATOR_REPORT_MISSING_INIT_FENCE,
+                          "the mbarrier is used from another CTA without fence.mbarrier_init (or "
+                          "fence.proxy.async) after its "
+                          "mbarrier.init");
 }
 
 void pg_check_init_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    (void)op;
+    const bool releases =
+        op->opcode == PG_OP_FENCE_MBARRIER_INIT; /* others come here from pg_check_proxy_fence */
     pg_warp_check *mine = pg_warp_check_of(w);
     for (uint32_t i = 0; i < w->cta->mbarrier_count; i++) {
         pg_mbarrier_check *k = w->cta->mbarriers[i].check;
         const uint32_t lane = k ? (uint32_t)k->init_thread - pg_warp_agent(w) : PG_LANES;
-        if (lane < PG_LANES && (lanes >> lane & 1) && !k->fence_clock)
+        if (lane >= PG_LANES || !(lanes >> lane & 1))
+            continue;
+        k->init_released |= releases;
+        if (!k->fence_clock)
             k->fence_clock = mine->now;
     }
     mine->now++;
+}
+
+void pg_check_init_published(pg_warp *w, uint32_t lanes)
+{
+    const uint32_t phase = pg_cluster_check_of(w)->cluster_phases + 1;
+    for (uint32_t i = 0; i < w->cta->mbarrier_count; i++) {
+        pg_mbarrier_check *k = w->cta->mbarriers[i].check;
+        const uint32_t lane = k ? (uint32_t)k->init_thread - pg_warp_agent(w) : PG_LANES;
+        if (lane < PG_LANES && (lanes >> lane & 1) && k->init_released && !k->published)
+            k->published = phase;
+    }
 }
 
 void pg_check_mbarrier_arrive(pg_warp *w, const pg_op *op, int lane, pg_cta *cta, pg_mbarrier *b)
@@ -321,12 +340,11 @@ static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
         pg_mbarrier_check *k = barrier_check(cta, s->offset, &b);
         if (!k)
             continue;
-        /* A commit arrives through the generic proxy, and brings no bytes. */
         const bool commit = a->kind == PG_ASYNC_TCGEN05_COMMIT;
         if (commit)
             pg_check_tensor_commit(a, &k->current, done);
         if (!done) {
-            check_initialised(a->warp, a->op, a->lane, k, !commit || cta != a->warp->cta);
+            check_initialised(a->warp, a->op, a->lane, k, cta != a->warp->cta);
             a->check_id = commit ? 0 : k->agent;
         }
         k->in_flight += done ? -1u : 1u;

@@ -1,6 +1,8 @@
 /* Shadow memory: who wrote and read each granule last, and the judgement on every new access. */
 #include "emulator/check_state.h"
 
+#include "ptx/ptx.h"
+
 /* ---- where the shadow of an address is ---- */
 
 static uint32_t page_slot(const pg_checker *k, uint64_t page)
@@ -179,11 +181,34 @@ static void mark_fence_needed(const pg_touch *t, const pg_record *r)
             k->fence_use[w->last_fence[__builtin_ctz(left)] - ops] |= 2;
 }
 
+/* Lanes of one st write the same value to the same address: whichever is last, the outcome is the same. Reductions
+ * of compilers end like this. */
+static bool same_store(const pg_touch *t, const pg_record *r)
+{
+    const pg_op *op = t->op;
+    if (!t->access || !t->write || t->reads || r->op != t->pc || r->base != t->base ||
+        r->cluster != t->cluster || r->clock != t->check->now ||
+        strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "st"))
+        return false;
+    for (uint32_t left = r->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        bool same = t->access->address[l] == t->access->address[t->lane];
+        for (uint32_t i = 0; same && i < op->count; i++) {
+            const char *row = pg_row_at(t->warp, op->rows[i]);
+            same = !memcmp(row + (size_t)l * op->lane_bytes, row + (size_t)t->lane * op->lane_bytes,
+                           op->lane_bytes);
+        }
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
 /* Whether the access may follow the recorded one; reports when not. */
 static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
     const bool both_strong = t->strong && (r->flags & PG_RECORD_STRONG);
-    if (!r->lanes || both_strong)
+    if (!r->lanes || both_strong || (record_is_write && same_store(t, r)))
         return;
     if (r->cluster != t->cluster) {
         if (!other_cluster_in_order(t) && !(t->async && (r->flags & PG_RECORD_ASYNC) && t->strong))

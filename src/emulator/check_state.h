@@ -53,12 +53,13 @@ typedef struct pg_warp_check {
     pg_knowledge lane[PG_LANES];
     pg_knowledge released[PG_LANES]; /* known at the last fence: what relaxed writes publish */
     pg_knowledge found[PG_LANES]; /* by relaxed reads since the last fence, which will acquire it */
-    uint32_t released_at[PG_LANES]; /* the clock of that fence; 0: none */
-    uint32_t now;                   /* the clock of its lanes' accesses; from 1 */
-    uint32_t grid_waited;           /* lanes that have executed griddepcontrol.wait */
-    uint32_t bulk_issued[PG_LANES]; /* groups + 1 that hold an operation */
-    uint32_t bulk_waited[PG_LANES]; /* groups whose reads were waited for */
-    uint16_t bulk_agent[PG_LANES];  /* agent of the reads, + 1 of the writes; 0: none yet */
+    uint32_t released_at[PG_LANES];    /* the clock of that fence; 0: none */
+    uint32_t now;                      /* the clock of its lanes' accesses; from 1 */
+    uint32_t cluster_waited[PG_LANES]; /* cluster_phases at the last barrier.cluster.wait */
+    uint32_t grid_waited;              /* lanes that have executed griddepcontrol.wait */
+    uint32_t bulk_issued[PG_LANES];    /* groups + 1 that hold an operation */
+    uint32_t bulk_waited[PG_LANES];    /* groups whose reads were waited for */
+    uint16_t bulk_agent[PG_LANES];     /* agent of the reads, + 1 of the writes; 0: none yet */
     uint16_t copy_agent[PG_LANES];
     uint16_t mma_agent;
     uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
@@ -106,8 +107,10 @@ typedef struct pg_mbarrier_check {
     pg_knowledge current, done; /* arrivals of this phase; all completed phases */
     uint16_t agent;
     uint16_t init_thread;
-    uint32_t init_clock, fence_clock;       /* 0: not fenced */
-    uint32_t in_flight;                     /* operations that will complete on it */
+    uint32_t init_clock, fence_clock; /* 0: not fenced */
+    bool init_released;               /* by fence.mbarrier_init */
+    uint32_t published; /* the phase + 1 of barrier.cluster that shows the fenced initialisation */
+    uint32_t in_flight; /* operations that will complete on it */
     uint64_t last_async_phase, last_waited; /* phases + 1 */
     uint64_t observed
         [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
@@ -131,6 +134,7 @@ typedef struct pg_cta_check {
 typedef struct pg_cluster_check {
     pg_cta_check *ctas;
     pg_knowledge arriving, completed; /* barrier.cluster */
+    uint32_t cluster_phases;          /* of barrier.cluster that have completed */
     uint32_t threads, agents, next_agent;
     uint64_t vector_ids; /* given out */
     pg_sync_word *words;
@@ -204,6 +208,7 @@ void pg_check_tensor_shadow_free(pg_cta *cta); /* check_tensor.c */
 typedef struct pg_touch {
     pg_warp *warp;
     const pg_op *op;
+    const pg_checked_access *access; /* of a plain access: what all lanes do; else NULL */
     uint32_t lane;
     pg_cta *cta;      /* shared memory of; NULL: global memory */
     uint64_t address; /* offset, or global address */
@@ -250,6 +255,11 @@ void pg_shadow_settle(const pg_touch *t);
 void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
 void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
+
+/* ---- check_async.c ---- */
+/* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
+ * have initialised. */
+void pg_check_init_published(pg_warp *w, uint32_t lanes);
 
 /* ---- check_row.c ---- */
 /* Some record of a block's one entry is striped. */

@@ -27,8 +27,8 @@ static void matrix_access(pg_decoder *d, pg_op *op, uint32_t vector, pg_handler 
     if (!a)
         return;
     const pg_wmma_matrix matrix =
-        which == PG_OP_WMMA_LOAD_A || which == PG_OP_WMMA_LOAD_A_SUB   ? PG_WMMA_A
-        : which == PG_OP_WMMA_LOAD_B || which == PG_OP_WMMA_LOAD_B_SUB ? PG_WMMA_B
+        which >= PG_OP_WMMA_LOAD_A && which <= PG_OP_WMMA_LOAD_A_BIT   ? PG_WMMA_A
+        : which >= PG_OP_WMMA_LOAD_B && which <= PG_OP_WMMA_LOAD_B_BIT ? PG_WMMA_B
                                                                        : PG_WMMA_C;
     a->fragment = pg_wmma_fragment_of(matrix, shape, pg_ptx_type_bits(type));
     a->column_major = pg_mod(d, PG_F_LAYOUT_A) == PG_M_LAYOUT_A_COL;

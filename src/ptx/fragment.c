@@ -4,6 +4,8 @@
 
 #include "ptx/vocabulary.h"
 
+#include <string.h>
+
 enum { MOST_TMEM_REGISTERS = 128, NO_LENGTH = 512 /* more than any vector has */ };
 
 static int count_of(const pg_ptx_opcode *o)
@@ -65,6 +67,19 @@ static int mma_length(const pg_ptx_opcode *o, int rows, int columns, pg_ptx_type
     return rows * columns * bits / 32 / (bits == 64 ? 64 : 32);
 }
 
+/* Fragments of wmma; f16 operands take twice the registers that they need. */
+static int wmma_length(const pg_ptx_opcode *o, char which)
+{
+    const bool multiplies = o->op >= PG_OP_WMMA_MMA_F16, half = o->op == PG_OP_WMMA_MMA_F16;
+    const bool operand = which == 'a' || which == 'b';
+    const pg_ptx_type type = (pg_ptx_type)(!multiplies || which == 'd' ? o->types[0]
+                                           : operand ? (half ? PG_T_F16 : o->types[1])
+                                                     : o->types[half ? 1 : 3]);
+    const int m = o->shape_m, n = o->shape_n, k = o->shape_k, bits = (int)pg_ptx_type_bits(type);
+    const int elements = which == 'a' ? m * k : which == 'b' ? n * k : m * n;
+    return operand && type == PG_T_F16 ? 8 : elements * (bits < 32 ? bits : 32) / 32 / 32;
+}
+
 static int mma_operand_length(const pg_ptx_opcode *o, char which)
 {
     int m = o->shape_m, n = o->shape_n, k = o->shape_k;
@@ -94,6 +109,8 @@ int pg_fragment_length(const pg_ptx_opcode *o, pg_str rule)
         return ldmatrix_length(o);
     if (pg_str_is(rule, "tmem"))
         return tmem_length(o);
+    if (rule.n == 6 && !memcmp(rule.p, "wmma_", 5))
+        return wmma_length(o, rule.p[5]);
     if (pg_str_is(rule, "wgmma"))
         return wgmma_length(o);
     if (pg_str_is(

@@ -104,6 +104,18 @@ static bool slot_accepts(const pg_parser *p, const pg_slot *slot, const pg_ptx_o
     return false;
 }
 
+/* The operand as the slot takes it: NULL: not at all. Braces around a single register say nothing where no vector is
+ * due: compilers write them around loads and stores of one element. */
+static const pg_ptx_operand *as_taken(const pg_parser *p, const pg_slot *slot,
+                                      const pg_ptx_operand *o)
+{
+    if (slot_accepts(p, slot, o))
+        return o;
+    return o->kind == PG_OPERAND_VECTOR && o->n_elems == 1 && slot_accepts(p, slot, &o->elems[0])
+               ? &o->elems[0]
+               : NULL;
+}
+
 /* What went wrong when a row did not fit: the operand (from 0) and the slot it met; slot n_slots: one too many;
  * operand n: one too few. */
 typedef struct misfit {
@@ -128,7 +140,7 @@ static bool fit(const pg_parser *p, const pg_form *form, const pg_ptx_operand *o
         where[s] = EMPTY_SLOT;
         if (slot->need == PG_SLOT_ABSENT || (optional && n - next <= required))
             continue;
-        bool fits = next < n && slot_accepts(p, slot, &operands[next]);
+        bool fits = next < n && as_taken(p, slot, &operands[next]);
         if (!optional && !fits) {
             *why = (misfit){next, s};
             return false;
@@ -156,7 +168,7 @@ static bool finish(pg_parser *p, pg_candidate *c, const pg_ptx_operand *operands
     pg_ptx_operand *slots = pg_parser_alloc(p, c->form.n_slots, sizeof *slots);
     for (unsigned s = 0; slots && s < c->form.n_slots; s++)
         if (where[s] != EMPTY_SLOT)
-            slots[s] = operands[where[s]];
+            slots[s] = *as_taken(p, &c->form.slots[s], &operands[where[s]]);
     insn->operands = slots;
     return p->fatal == PTXGEN_OK;
 }
