@@ -1,6 +1,7 @@
-/* The emulator: runs PTX for NVIDIA GPUs up to Hopper on the CPU, with the asynchronous machinery (mbarriers,
- * bulk and tensor copies, wgmma, clusters), and finds races, deadlocks and misuse of it. It needs no GPU, no
- * driver and no toolkit. Host memory is device memory: a pointer argument is an ordinary host pointer.
+/* The emulator: runs PTX for NVIDIA GPUs up to Hopper and Blackwell (sm_100) on the CPU, with the asynchronous
+ * machinery (mbarriers, bulk and tensor copies, wgmma, tcgen05 and its tensor memory, clusters), and finds races,
+ * deadlocks and misuse of it. It needs no GPU, no driver and no toolkit. Host memory is device memory: a pointer
+ * argument is an ordinary host pointer.
  *
  *     ptxgen_emulator *emu;
  *     ptxgen_emulator_module *module;
