@@ -129,7 +129,7 @@ int cache_verify(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
-    ptxgen_cache_check_result result;
+    ptxgen_cache_check_result result = {.size = sizeof result};
     verifying v = {.set = set, .bad = set->json ? cJSON_CreateArray() : NULL};
     const ptxgen_cache_check check = {.size = sizeof check,
                                       .compare = set->recompile ? compare_fresh : NULL,
@@ -160,7 +160,7 @@ static int prune_by(const cache_action *a, ptxgen_cache_prune_rule *rule)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
-    ptxgen_cache_prune_result r;
+    ptxgen_cache_prune_result r = {.size = sizeof r};
     rule->dry_run = set->dry_run;
     const ptxgen_status status = ptxgen_cache_prune(a->cache, rule, &r, &err);
     if (status != PTXGEN_OK)
@@ -247,7 +247,7 @@ int cache_export(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
-    ptxgen_cache_transfer t = {0};
+    ptxgen_cache_transfer t = {.size = sizeof t};
     filter f = {0};
     for (size_t w = 2; w < a->args->count; w++) {
         const char *word = a->args->words[w], *value;
@@ -272,7 +272,7 @@ int cache_export(const cache_action *a)
 int cache_import(const cache_action *a)
 {
     ptxgen_error err = {0};
-    ptxgen_cache_transfer t = {0};
+    ptxgen_cache_transfer t = {.size = sizeof t};
     char file[PATH_MAX]; /* the library follows no links; the user who names one means its target */
     const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
     if (ptxgen_cache_import(a->cache, pack, &t, &err) == PTXGEN_EPARSE)

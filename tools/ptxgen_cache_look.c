@@ -242,7 +242,7 @@ int cache_show(const cache_action *a)
 int cache_stats(const cache_action *a)
 {
     ptxgen_error err = {0};
-    ptxgen_cache_usage u;
+    ptxgen_cache_usage u = {.size = sizeof u};
     if (ptxgen_cache_measure(a->cache, &u, &err) != PTXGEN_OK)
         return cli_report(&a->args->set, &err);
     const struct {
@@ -326,7 +326,7 @@ int cache_why(const cache_action *a)
     ptxgen_error err = {0};
     ptxgen *ctx = NULL;
     char *params = NULL, key[4096];
-    ptxgen_cache_nearest_result nearest;
+    ptxgen_cache_nearest_result nearest = {.size = sizeof nearest};
     cli_settings memory_only = *set;
     memory_only.cache_dir = "";
     ptxgen_status status = cli_params(a->args, 2, &params, &err);
@@ -339,7 +339,7 @@ int cache_why(const cache_action *a)
     ptxgen_destroy(ctx);
     free(params);
     if (status == PTXGEN_EMISSING) {
-        nearest = (ptxgen_cache_nearest_result){.different = 1};
+        nearest.different = 1;
         if (set->json)
             print_nearest(set, &nearest);
         else

@@ -102,6 +102,7 @@ typedef struct ptxgen_cache_check {
 } ptxgen_cache_check;
 
 typedef struct ptxgen_cache_check_result {
+    size_t size; /* set by the caller, as in every result below */
     uint64_t checked, damaged, different, bytes;
 } ptxgen_cache_check_result;
 
@@ -114,6 +115,7 @@ PTXGEN_API ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *te
 /* ---- size ------------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_usage {
+    size_t size;
     uint64_t entries, bytes; /* files of entries and their sizes, failed compiles included */
     uint64_t failures;       /* of these: failed compiles */
     uint64_t quarantined, quarantined_bytes;
@@ -132,6 +134,7 @@ typedef struct ptxgen_cache_prune_rule {
 } ptxgen_cache_prune_rule;
 
 typedef struct ptxgen_cache_prune_result {
+    size_t size;
     uint64_t removed, removed_bytes, entries, bytes; /* the latter two: what stays */
     uint64_t leftovers; /* temporary files of killed processes, removed as well */
 } ptxgen_cache_prune_result;
@@ -151,6 +154,7 @@ PTXGEN_API bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_ca
 /* ---- packs ----------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_transfer {
+    size_t size;
     uint64_t copied, bytes;
     uint64_t present;       /* import: was there already, not replaced */
     uint64_t damaged;       /* left out; of a pack without index those that were met */
@@ -177,6 +181,7 @@ typedef struct ptxgen_cache_difference {
 enum { PTXGEN_CACHE_DIFFERENCES_MAX = 32 };
 
 typedef struct ptxgen_cache_nearest_result {
+    size_t size;
     char hash[33];    /* of the nearest entry */
     size_t different; /* lines that differ; 0: the entry is there */
     size_t listed;    /* of these, in `difference` */

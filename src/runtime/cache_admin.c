@@ -39,6 +39,17 @@ void pg_admin_copy(void *to, size_t size, const void *from)
         memcpy(to, from, theirs < size ? theirs : size);
 }
 
+void pg_admin_give(void *to, const void *from, size_t size)
+{
+    size_t theirs;
+    memcpy(&theirs, to, sizeof theirs);
+    if (theirs > size)
+        theirs = size;
+    if (theirs > sizeof theirs)
+        memcpy((char *)to + sizeof theirs, (const char *)from + sizeof theirs,
+               theirs - sizeof theirs);
+}
+
 ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *options,
                                 ptxgen_cache **out, ptxgen_error *err)
 {

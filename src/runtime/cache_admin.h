@@ -29,6 +29,8 @@ typedef struct pg_admin_entry {
 /* Copies a public struct that begins with its size, as far as the caller's version of it goes; the
  * rest is zero. `from` may be NULL. */
 void pg_admin_copy(void *to, size_t size, const void *from);
+/* The other way round: fills the caller's version of a result, whose size stays. */
+void pg_admin_give(void *to, const void *from, size_t size);
 /* Calls visit with the hash (32 hex digits) of each entry whose hash begins with `prefix`, without
  * reading it. */
 ptxgen_status pg_admin_names(ptxgen_cache *cache, const char *prefix,

@@ -71,7 +71,7 @@ static void compare(const fields *wanted, const fields *found, ptxgen_cache_near
 
 typedef struct search {
     fields wanted, found;
-    ptxgen_cache_nearest_result candidate, *best;
+    ptxgen_cache_nearest_result candidate, best;
     int64_t best_used;
     bool any;
 } search;
@@ -85,10 +85,10 @@ static bool consider(void *user, const ptxgen_cache_record *record)
     split(record->key, &s->found);
     compare(&s->wanted, &s->found, &s->candidate);
     size_t d = s->candidate.different;
-    if (!s->any || d < s->best->different ||
-        (d == s->best->different && record->used > s->best_used)) {
+    if (!s->any || d < s->best.different ||
+        (d == s->best.different && record->used > s->best_used)) {
         memcpy(s->candidate.hash, record->hash, sizeof record->hash);
-        *s->best = s->candidate;
+        s->best = s->candidate;
         s->best_used = record->used;
         s->any = true;
     }
@@ -98,16 +98,15 @@ static bool consider(void *user, const ptxgen_cache_record *record)
 ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key,
                                    ptxgen_cache_nearest_result *result, ptxgen_error *err)
 {
-    *result = (ptxgen_cache_nearest_result){0};
     search *s = pg_alloc_zero(&cache->alloc, sizeof *s);
     if (!s)
         return pg_fail_memory(err, sizeof *s);
-    s->best = result;
     split(key, &s->wanted);
     ptxgen_status status = ptxgen_cache_each(cache, consider, s, err);
     if (status == PTXGEN_OK && !s->any)
         status = pg_fail(err, PTXGEN_EMISSING, "the cache '%s' has no kernel to compare with",
                          cache->path);
+    pg_admin_give(result, &s->best, sizeof s->best);
     pg_free(&cache->alloc, s, sizeof *s);
     return status;
 }

@@ -36,10 +36,12 @@ static bool export_entry(void *user, const char *hex)
 ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
                                   void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
 {
-    *result = (ptxgen_cache_transfer){.pack_fault = ""};
-    exporting e = {.cache = cache, .filter = filter, .user = user, .result = result};
+    ptxgen_cache_transfer mine = {.pack_fault = ""};
+    exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine};
+    pg_admin_give(result, &mine, sizeof mine);
     PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
     ptxgen_status status = pg_admin_names(cache, "", export_entry, &e, err);
+    pg_admin_give(result, &mine, sizeof mine);
     if (status != PTXGEN_OK && e.writer.error == 0)
         e.writer.error = EIO; /* an incomplete listing makes no pack; err says why already */
     ptxgen_status finished = pg_pack_finish(&e.writer, status == PTXGEN_OK ? err : NULL);
@@ -85,11 +87,10 @@ static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item 
     return r;
 }
 
-ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
-                                  ptxgen_cache_transfer *result, ptxgen_error *err)
+static ptxgen_status import(ptxgen_cache *cache, const char *path, ptxgen_cache_transfer *result,
+                            ptxgen_error *err)
 {
     pg_pack pack;
-    *result = (ptxgen_cache_transfer){.pack_fault = ""};
     PG_TRY(pg_admin_need_folder(cache, "importing", err));
     PG_TRY(
         pg_pack_open(&pack, &cache->alloc, &pg_files_libc, path, cache->cache->config.trust, err));
@@ -102,4 +103,13 @@ ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
     return r == 0 ? PTXGEN_OK
                   : pg_fail(err, PTXGEN_EIO, "cannot write to the cache '%s': %s", cache->path,
                             strerror(-r));
+}
+
+ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
+                                  ptxgen_cache_transfer *result, ptxgen_error *err)
+{
+    ptxgen_cache_transfer mine = {.pack_fault = ""};
+    const ptxgen_status status = import(cache, path, &mine, err);
+    pg_admin_give(result, &mine, sizeof mine);
+    return status;
 }

@@ -51,10 +51,8 @@ static bool measure_entry(void *user, const ptxgen_cache_record *record)
     return true;
 }
 
-ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage,
-                                   ptxgen_error *err)
+static ptxgen_status measure(ptxgen_cache *cache, ptxgen_cache_usage *usage, ptxgen_error *err)
 {
-    *usage = (ptxgen_cache_usage){0};
     PG_TRY(ptxgen_cache_each(cache, measure_entry, usage, err));
     if (cache->is_pack)
         return PTXGEN_OK;
@@ -69,12 +67,20 @@ ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usag
     return PTXGEN_OK;
 }
 
-ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
-                                 ptxgen_cache_prune_result *result, ptxgen_error *err)
+ptxgen_status ptxgen_cache_measure(ptxgen_cache *cache, ptxgen_cache_usage *usage,
+                                   ptxgen_error *err)
+{
+    ptxgen_cache_usage mine = {0};
+    const ptxgen_status status = measure(cache, &mine, err);
+    pg_admin_give(usage, &mine, sizeof mine);
+    return status;
+}
+
+static ptxgen_status prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
+                           ptxgen_cache_prune_result *result, ptxgen_error *err)
 {
     ptxgen_cache_prune_rule want;
     pg_prune_result r = {0};
-    *result = (ptxgen_cache_prune_result){0};
     PG_TRY(pg_admin_need_folder(cache, "pruning", err));
     if (cache->cache->folder.entries < 0)
         return PTXGEN_OK;
@@ -88,12 +94,25 @@ ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_r
             pg_cache_empty_quarantine(cache->cache);
     }
     int error = pg_space_prune(cache->cache, &inner, WAIT_MS, &r);
-    *result = (ptxgen_cache_prune_result){r.removed, r.removed_bytes, r.entries, r.bytes, r.swept};
+    *result = (ptxgen_cache_prune_result){.removed = r.removed,
+                                          .removed_bytes = r.removed_bytes,
+                                          .entries = r.entries,
+                                          .bytes = r.bytes,
+                                          .leftovers = r.swept};
     if (error == 0 && r.first_error == 0)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EIO, "cannot prune '%s' of the cache '%s': %s",
                    *r.first_name ? r.first_name : "v1", cache->path,
                    strerror(r.first_error ? r.first_error : -error));
+}
+
+ptxgen_status ptxgen_cache_prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *rule,
+                                 ptxgen_cache_prune_result *result, ptxgen_error *err)
+{
+    ptxgen_cache_prune_result mine = {0};
+    const ptxgen_status status = prune(cache, rule, &mine, err);
+    pg_admin_give(result, &mine, sizeof mine);
+    return status;
 }
 
 bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter *out)

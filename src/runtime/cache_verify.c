@@ -45,13 +45,11 @@ static bool load_and_check(void *user, const char *hex)
     return true;
 }
 
-ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
-                                  const ptxgen_cache_check *check,
-                                  ptxgen_cache_check_result *result, ptxgen_error *err)
+static ptxgen_status verify(ptxgen_cache *cache, const char *text, const ptxgen_cache_check *check,
+                            ptxgen_cache_check_result *result, ptxgen_error *err)
 {
     ptxgen_cache_check copy;
     pg_admin_copy(&copy, sizeof copy, check);
-    *result = (ptxgen_cache_check_result){0};
     checking c = {cache, &copy, result};
     if (c.check->quarantine)
         PG_TRY(pg_admin_need_folder(cache, "moving damaged entries aside", err));
@@ -66,4 +64,14 @@ ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
     check_entry(&c, &entry);
     pg_admin_unload(cache, &entry);
     return PTXGEN_OK;
+}
+
+ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
+                                  const ptxgen_cache_check *check,
+                                  ptxgen_cache_check_result *result, ptxgen_error *err)
+{
+    ptxgen_cache_check_result mine = {0};
+    const ptxgen_status status = verify(cache, text, check, &mine, err);
+    pg_admin_give(result, &mine, sizeof mine);
+    return status;
 }

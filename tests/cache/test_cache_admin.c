@@ -98,7 +98,7 @@ static void every_entry_is_seen_and_nothing_changes(void **state)
 
     char pack[600];
     snprintf(pack, sizeof pack, "%s.pack", folder.path);
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     assert_int_equal(ptxgen_cache_export(cache, pack, NULL, NULL, &t, &err), PTXGEN_OK);
     assert_int_equal(t.damaged, 1);
     ptxgen_cache_close(cache);
@@ -106,7 +106,7 @@ static void every_entry_is_seen_and_nothing_changes(void **state)
     seen s = {.is_pack = true};
     assert_int_equal(ptxgen_cache_each(cache, see, &s, &err), PTXGEN_OK);
     assert_true(s.sound == KERNELS - 1 && s.failures == 0 && s.damaged == 0);
-    ptxgen_cache_usage u;
+    ptxgen_cache_usage u = {.size = sizeof u};
     assert_int_equal(ptxgen_cache_measure(cache, &u, &err), PTXGEN_OK);
     assert_int_equal(u.entries, KERNELS - 1);
     ptxgen_cache_close(cache);
@@ -184,7 +184,7 @@ static void verify_finds_damage_and_difference(void **state)
     assert_int_equal(rename(path, other), 0); /* holds another key */
     ptxgen_cache *cache = open_admin(folder.path);
     size_t calls = 0;
-    ptxgen_cache_check_result r;
+    ptxgen_cache_check_result r = {.size = sizeof r};
     ptxgen_cache_check check = {.size = sizeof check, .report = count_report, .user = &calls};
     assert_int_equal(ptxgen_cache_verify(cache, NULL, &check, &r, &err), PTXGEN_OK);
     assert_true(r.checked == KERNELS && r.damaged == 2 && r.different == 0 && calls == 2);
@@ -202,7 +202,7 @@ static void verify_finds_damage_and_difference(void **state)
     assert_int_equal(r.damaged, 2);
     assert_int_equal(ptxgen_cache_verify(cache, NULL, &check, &r, &err), PTXGEN_OK);
     assert_true(r.checked == KERNELS - 2 && r.damaged == 0);
-    ptxgen_cache_usage u;
+    ptxgen_cache_usage u = {.size = sizeof u};
     assert_int_equal(ptxgen_cache_measure(cache, &u, &err), PTXGEN_OK);
     assert_true(u.quarantined == 2 && u.quarantined_bytes > 0 && u.entries == KERNELS - 2 &&
                 u.failures == 1);
@@ -226,7 +226,7 @@ static void prune_by_age_and_size(void **state)
         utimensat(AT_FDCWD, path, t, 0);
     }
     ptxgen_cache *cache = open_admin(folder.path);
-    ptxgen_cache_prune_result r;
+    ptxgen_cache_prune_result r = {.size = sizeof r};
     ptxgen_cache_prune_rule rule = {.size = sizeof rule};
     assert_int_equal(ptxgen_cache_prune(cache, &rule, &r, &err), PTXGEN_OK);
     assert_true(r.removed == 0 && r.entries == KERNELS + 1);
@@ -300,7 +300,7 @@ static void nearest_says_what_differs(void **state)
         "schema=1\nfamily=matmul\nm=1\nn=2\narch=sm_100a\nassembler=ptxas 13.0.88\n",
     };
     ptxgen_cache *admin = open_admin(folder.path);
-    ptxgen_cache_nearest_result r;
+    ptxgen_cache_nearest_result r = {.size = sizeof r};
     assert_int_equal(ptxgen_cache_nearest(admin, base_key, &r, &err), PTXGEN_EMISSING);
     for (size_t i = 0; i < 3; i++)
         pg_cache_store(cache, keys[i], strlen(keys[i]),
@@ -366,7 +366,7 @@ static void no_memory_is_said(void **state)
         pg_alloc hook = failing_alloc_hook(&f);
         ptxgen_cache_options o = {.size = sizeof o, .realloc = hook.realloc, .user = hook.user};
         ptxgen_cache *cache = NULL;
-        ptxgen_cache_nearest_result r;
+        ptxgen_cache_nearest_result r = {.size = sizeof r};
         if (ptxgen_cache_open(folder.path, &o, &cache, &err) != PTXGEN_OK)
             assert_int_equal(err.status, PTXGEN_ENOMEM);
         else

@@ -27,7 +27,7 @@ static void make_pack(packed *p)
                    &(pg_cache_entry){.status = PTXGEN_EASSEMBLE, .message = "no"});
     pg_cache_destroy(cache);
     ptxgen_cache *admin;
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(p->dir, NULL, &admin, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_export(admin, p->pack, NULL, NULL, &t, &err), PTXGEN_OK);
@@ -95,7 +95,7 @@ static void import_adds_what_is_missing(void **state)
     k.entry.registers = 1000; /* ours differs: it must stay */
     pg_cache_store(cache, k.key, k.key_size, &k.entry);
     ptxgen_cache *admin;
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(own, NULL, &admin, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_import(admin, p.pack, &t, &err), PTXGEN_OK);
@@ -138,9 +138,9 @@ static void an_empty_folder_is_an_empty_cache(void **state)
     ptxgen_cache *admin;
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(empty, NULL, &admin, &err), PTXGEN_OK);
-    ptxgen_cache_usage usage;
-    ptxgen_cache_check_result checked;
-    ptxgen_cache_prune_result pruned;
+    ptxgen_cache_usage usage = {.size = sizeof usage};
+    ptxgen_cache_check_result checked = {.size = sizeof checked};
+    ptxgen_cache_prune_result pruned = {.size = sizeof pruned};
     const ptxgen_cache_check check = {.size = sizeof check};
     const ptxgen_cache_prune_rule all = {.size = sizeof all, .everything = true};
     assert_int_equal(ptxgen_cache_each(admin, never, NULL, &err), PTXGEN_OK);
@@ -154,7 +154,7 @@ static void an_empty_folder_is_an_empty_cache(void **state)
     assert_int_equal(rmdir(empty), 0); /* nothing was made in it */
     /* As a layer it has nothing; a missing folder is made for an import. */
     const ptxgen_cache_options make = {.size = sizeof make, .create = true};
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     assert_int_equal(ptxgen_cache_open(empty, &make, &admin, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_import(admin, p.pack, &t, &err), PTXGEN_OK);
     assert_int_equal(t.copied, KERNELS);
@@ -165,6 +165,34 @@ static void an_empty_folder_is_an_empty_cache(void **state)
 
 /* At every length the import says either that the pack is no pack, or that it is cut short, and what it
  * recovered is what is there. */
+/* A program that was built when the struct was shorter. */
+static void an_older_result_is_filled_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    test_folder folder;
+    test_folder_make(&folder);
+    pg_cache *inner = test_cache_open(&(pg_cache_config){.dir = folder.path}, NULL);
+    test_store(inner, 1);
+    pg_cache_destroy(inner);
+    ptxgen_cache *cache;
+    assert_int_equal(ptxgen_cache_open(folder.path, NULL, &cache, NULL), PTXGEN_OK);
+    ptxgen_cache_usage usage;
+    memset(&usage, 0x5a, sizeof usage);
+    const ptxgen_cache_usage before = usage;
+    usage.size = offsetof(ptxgen_cache_usage, bytes);
+    assert_int_equal(ptxgen_cache_measure(cache, &usage, NULL), PTXGEN_OK);
+    assert_int_equal(usage.size, offsetof(ptxgen_cache_usage, bytes));
+    assert_int_equal(usage.entries, 1);
+    assert_memory_equal(&usage.bytes, &before.bytes,
+                        sizeof usage - offsetof(ptxgen_cache_usage, bytes));
+    usage.size = 0; /* nothing is written at all */
+    usage.entries = 77;
+    assert_int_equal(ptxgen_cache_measure(cache, &usage, NULL), PTXGEN_OK);
+    assert_int_equal(usage.entries, 77);
+    ptxgen_cache_close(cache);
+    test_folder_remove(&folder);
+}
+
 static void a_cut_pack_says_so(void **state)
 {
     (void)state;
@@ -178,13 +206,13 @@ static void a_cut_pack_says_so(void **state)
         char own[600];
         snprintf(own, sizeof own, "%s/own%lld", p.folder.path, (long long)size);
         ptxgen_cache *admin;
-        ptxgen_cache_transfer t;
-        ptxgen_cache_check_result checked;
+        ptxgen_cache_transfer t = {.size = sizeof t};
+        ptxgen_cache_check_result checked = {.size = sizeof checked};
         ptxgen_error err = {0};
         assert_int_equal(truncate(p.pack, size), 0);
         assert_int_equal(ptxgen_cache_open(own, &make, &admin, &err), PTXGEN_OK);
         const ptxgen_status status = ptxgen_cache_import(admin, p.pack, &t, &err);
-        ptxgen_cache_usage usage;
+        ptxgen_cache_usage usage = {.size = sizeof usage};
         assert_int_equal(ptxgen_cache_measure(admin, &usage, &err), PTXGEN_OK);
         assert_int_equal(usage.entries, t.copied);
         ptxgen_cache_close(admin);
@@ -217,7 +245,7 @@ static void a_filter_chooses(void **state)
     make_pack(&p);
     size_t asked = 0;
     ptxgen_cache *admin;
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(p.dir, NULL, &admin, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_export(admin, p.pack, odd_only, &asked, &t, &err), PTXGEN_OK);
@@ -295,7 +323,7 @@ static void a_pack_cannot_give_one_kernel_for_another(void **state)
     char own[700];
     snprintf(own, sizeof own, "%s/own", p.folder.path);
     ptxgen_cache *admin;
-    ptxgen_cache_transfer transfer;
+    ptxgen_cache_transfer transfer = {.size = sizeof transfer};
     ptxgen_cache_options o = {.size = sizeof o, .create = true};
     assert_int_equal(ptxgen_cache_open(own, &o, &admin, NULL), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_import(admin, p.pack, &transfer, NULL), PTXGEN_OK);
@@ -330,7 +358,7 @@ static void export_failures_leave_nothing(void **state)
     packed p;
     make_pack(&p);
     ptxgen_cache *admin;
-    ptxgen_cache_transfer t;
+    ptxgen_cache_transfer t = {.size = sizeof t};
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_cache_open(p.dir, NULL, &admin, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_cache_export(admin, "/nonexistent/x.pack", NULL, NULL, &t, &err),
@@ -363,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_pack_is_a_layer),
         cmocka_unit_test(import_adds_what_is_missing),
         cmocka_unit_test(an_empty_folder_is_an_empty_cache),
+        cmocka_unit_test(an_older_result_is_filled_as_far_as_it_goes),
         cmocka_unit_test(a_cut_pack_says_so),
         cmocka_unit_test(a_filter_chooses),
         cmocka_unit_test(a_cut_pack_gives_what_is_left),
