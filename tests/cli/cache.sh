@@ -148,6 +148,34 @@ t cache ls --cache-dir p/x
 expect_code 5
 expect_err 'p/x cannot be used: Not a directory'
 
+# Every action has a report for machines: one JSON value and nothing else.
+while read -r wanted action; do
+    # shellcheck disable=SC2086
+    t cache $action --json
+    [ "$code" -le 1 ] || die "exit code $code"
+    expect_out "\"$wanted\":"
+    case $(head -c 1 .out)$(tail -c 2 .out) in
+    '{}' | '[]') ;;
+    *) die "no JSON value" ;;
+    esac
+    ! command -v python3 >/dev/null || python3 -m json.tool .out >/dev/null || die "no JSON"
+done <<END
+hash ls
+key show $entry
+counters stats
+bytes du
+pack path
+hit why scatter_add n=512 dtype=bf16 arch=sm_90a
+nearest why scatter_add n=512 dtype=f16 arch=sm_90a
+damaged verify
+different verify --recompile
+removed prune entries=9
+removed clear --dry-run
+copied export q
+present import q
+END
+rm q
+
 # A pack that is cut short or has a flipped byte: said, what is sound is taken, exit code 1.
 size=$(stat -c %s p)
 head -c $((size - 100)) p >cut
