@@ -147,12 +147,13 @@ static bool resolve_shared(pg_warp *w, uint32_t lanes, uint32_t bytes, uint8_t *
 {
     const uint64_t base = (uint64_t)w->cta->shared_address + PG_SHARED_BASE;
     const uint64_t room = (uint64_t)w->cta->shared_bytes - PG_SHARED_BASE;
-    uint8_t *memory = w->cta->shared + PG_SHARED_BASE;
+    const uintptr_t memory =
+        (uintptr_t)(w->cta->shared + PG_SHARED_BASE); /* bad offsets leave it */
     uint64_t bad = room < bytes;
     const uint64_t last = room - bytes;
     PG_EACH_LANE(lanes, const uint64_t offset = address[l] - base;
                  bad |= (uint64_t)(offset > last) | (offset & (bytes - 1));
-                 at[l] = memory + offset);
+                 at[l] = (uint8_t *)(memory + offset));
     return bad == 0;
 }
 

@@ -213,9 +213,9 @@ static pg_ptx_var make_var(const pg_var_head *head, uint32_t function, const pg_
 /* A second declaration at module scope: fine if one of them is .extern and they agree. */
 static bool redeclare(pg_parser *p, const pg_binding *b, pg_ptx_var *var, const pg_token *at)
 {
-    pg_ptx_var *first = PG_LIST_AT(&p->vars, pg_ptx_var, b->index);
-    bool both = first->linkage != PG_LINKAGE_EXTERN && var->linkage != PG_LINKAGE_EXTERN;
-    if (b->kind != PG_BIND_VAR || both || first->space != var->space)
+    pg_ptx_var *first = b->kind == PG_BIND_VAR ? PG_LIST_AT(&p->vars, pg_ptx_var, b->index) : NULL;
+    bool both = first && first->linkage != PG_LINKAGE_EXTERN && var->linkage != PG_LINKAGE_EXTERN;
+    if (!first || both || first->space != var->space)
         return pg_parser_error_at(p, at->line, at->column, "'%s' is declared twice: see line %u",
                                   var->name, b->line);
     if (var->linkage != PG_LINKAGE_EXTERN) {
