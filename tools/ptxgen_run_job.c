@@ -1,12 +1,11 @@
 /* The run of a family on .npy files; see ptxgen_run_job.h. */
 #include "ptxgen_run_job.h"
 
-#include "ptxgen_output.h"
+#include "ptxgen_run_parts.h"
 #include "ptxgen_run_report.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- words and files --------------------------------------------------------------------------- */
 
@@ -253,41 +252,13 @@ static ptxgen_status compute(run_job *j, ptxgen_error *err)
                : status;
 }
 
-/* --repeat: queued together and waited for once; a first round is not counted. */
-static ptxgen_status measure(run_job *j, ptxgen_error *err)
-{
-    const int64_t repeat = j->args->set.repeat;
-    struct timespec start = {0}, end;
-    ptxgen_status status = PTXGEN_OK;
-    for (int64_t i = -1 - repeat / 10; i < repeat && status == PTXGEN_OK; i++) {
-        if (i == 0)
-            status = ptxgen_synchronize(j->ctx, NULL, err);
-        if (i == 0)
-            clock_gettime(CLOCK_MONOTONIC, &start);
-        if (status == PTXGEN_OK)
-            status = j->family->launch(j, err);
-    }
-    if (status == PTXGEN_OK)
-        status = ptxgen_synchronize(j->ctx, NULL, err);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    const double seconds =
-        (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
-    j->mean_us = seconds * 1e6 / (double)repeat;
-    return status;
-}
-
 /* ---- all of it --------------------------------------------------------------------------------- */
 
-static ptxgen_status write_result(const run_job *j, ptxgen_error *err)
+/* As run_measure calls it. */
+static ptxgen_status launch(void *job, ptxgen_error *err)
 {
-    cli_output to;
-    if (!j->args->set.output)
-        return PTXGEN_OK;
-    ptxgen_status status = cli_output_open(&to, j->args->set.output, true, err);
-    if (status != PTXGEN_OK)
-        return status;
-    npy_write(&j->result, to.file);
-    return cli_output_commit(&to, err);
+    run_job *j = job;
+    return j->family->launch(j, err);
 }
 
 static void free_job(run_job *j)
@@ -316,9 +287,9 @@ int run_job_main(const cli_args *args, const run_family *family)
         status = run_check_result(&j, &err);
     const bool wrong = j.check.wrong > 0;
     if (status == PTXGEN_OK && args->set.repeat > 0 && j.kernel)
-        status = measure(&j, &err);
+        status = run_measure(&(run_series){j.ctx, args->set.repeat, launch, &j}, &j.mean_us, &err);
     if (status == PTXGEN_OK && !wrong)
-        status = write_result(&j, &err);
+        status = run_write_result(&args->set, &j.result, &err);
     if (status == PTXGEN_OK)
         status = run_report(&j, &err);
     free_job(&j);

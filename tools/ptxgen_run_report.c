@@ -1,7 +1,7 @@
 #include "ptxgen_run_report.h"
 
 #include "ptxgen_output.h"
-#include "ptxgen_report.h"
+#include "ptxgen_run_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +48,12 @@ static void check_json(const run_check *c, cJSON *root)
 static cJSON *job_json(const run_job *j, const ptxgen_device_info *d)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "device", d->name);
-    cJSON_AddStringToObject(root, "device_kind",
-                            d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
+    run_head_json(d, root);
     cli_json_integer(root, "m", j->m);
     cli_json_integer(root, "n", j->n);
     if (j->flop > 0)
         cli_json_integer(root, "k", j->k);
-    if (j->kernel) {
-        ptxgen_kernel_info k = {.size = sizeof k};
-        ptxgen_kernel_describe(j->kernel, &k);
-        cJSON_AddItemToObject(root, "kernel", cli_kernel_json(&k));
-    }
+    run_kernel_json(j->kernel, root);
     if (j->args->set.check)
         check_json(&j->check, root);
     if (j->mean_us > 0) {
@@ -89,21 +83,12 @@ static void check_text(const run_check *c, FILE *to)
 
 static void job_text(const run_job *j, const ptxgen_device_info *d, FILE *to)
 {
-    const bool cuda = d->kind == PTXGEN_DEVICE_CUDA;
-    fprintf(to, "%-10s %s%s%s%s\n", "device", d->name, cuda ? " (" : "",
-            cuda ? ptxgen_arch_name(d->arch) : "", cuda ? ")" : "");
+    run_head_text(d, to);
     fprintf(to, "%-10s m=%lld n=%lld", "problem", (long long)j->m, (long long)j->n);
     if (j->flop > 0)
         fprintf(to, " k=%lld", (long long)j->k);
     fputc('\n', to);
-    if (j->kernel) {
-        ptxgen_kernel_info k = {.size = sizeof k};
-        ptxgen_kernel_describe(j->kernel, &k);
-        fprintf(to, "%-10s %s (%s)\n%-10s %s\n", "kernel", k.entry, cli_origin_name(k.origin),
-                "params", k.params);
-    } else {
-        fprintf(to, "%-10s none: the result has no elements\n", "kernel");
-    }
+    run_kernel_text(j->kernel, "the result has no elements", to);
     if (j->args->set.check)
         check_text(&j->check, to);
     if (j->mean_us > 0 && j->flop > 0)

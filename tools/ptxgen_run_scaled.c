@@ -181,13 +181,12 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
 }
 
 /* Replaces the scales by the packed ones. */
-static ptxgen_status pack(run_job *j, run_file *f, ptxgen_error *err)
+static ptxgen_status pack(run_file *f, ptxgen_error *err)
 {
     const npy_header *h = &f->array.header;
     const int64_t bytes = ptxgen_packed_scales_bytes(h->shape[0], h->shape[1]);
     const int64_t shape[2] = {1, bytes};
     npy_array packed;
-    (void)j;
     const ptxgen_status status = npy_create(NPY_U8, 2, shape, &packed, err);
     if (status != PTXGEN_OK)
         return status;
@@ -202,7 +201,7 @@ static ptxgen_status upload(run_job *j, ptxgen_error *err)
     const bool mixed = j->host.scaled.a_format != j->host.scaled.b_format;
     ptxgen_status status = PTXGEN_OK;
     for (int f = A_SCALES; f <= B_SCALES && status == PTXGEN_OK; f++)
-        status = pack(j, &j->files[f], err);
+        status = pack(&j->files[f], err);
     for (int f = A; f <= B_SCALES && status == PTXGEN_OK; f++)
         status = run_upload(j, &j->files[f], mixed ? UNPACKED_ROW_ALIGN : ROW_ALIGN, err);
     return status;

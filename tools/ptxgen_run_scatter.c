@@ -1,13 +1,12 @@
 /* ptxgen run scatter_add: .npy files in, kernel, .npy file out. */
 #include "npy.h"
 #include "ptxgen_output.h"
-#include "ptxgen_report.h"
 #include "ptxgen_run.h"
+#include "ptxgen_run_parts.h"
 #include "ptxgen_scatter_check.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { OUT, INDEX, SRC, FILE_COUNT };
 static const char *const file_names[FILE_COUNT] = {"out", "index", "src"};
@@ -309,31 +308,6 @@ static ptxgen_status compute(job *j, ptxgen_error *err)
     return ptxgen_device_download(j->ctx, j->result.data, j->device[OUT], h->data_bytes, err);
 }
 
-/* --repeat: the launches are queued together and waited for once, so host and device overlap as they do in
- * a program; a first round is not counted. */
-static ptxgen_status measure(job *j, ptxgen_error *err)
-{
-    const int64_t repeat = j->args->set.repeat;
-    struct timespec start = {0}, end;
-    for (int64_t i = -1 - repeat / 10; i < repeat; i++) {
-        if (i == 0) {
-            ptxgen_status waited = ptxgen_synchronize(j->ctx, NULL, err);
-            if (waited != PTXGEN_OK)
-                return waited;
-            clock_gettime(CLOCK_MONOTONIC, &start);
-        }
-        ptxgen_status status = launch(j, err);
-        if (status != PTXGEN_OK)
-            return status;
-    }
-    ptxgen_status status = ptxgen_synchronize(j->ctx, NULL, err);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    const double seconds =
-        (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
-    j->mean_us = seconds * 1e6 / (double)repeat;
-    return status;
-}
-
 /* ---- report ------------------------------------------------------------------------------------ */
 
 /* Bytes that have to move at least: src once, its rows of out read and written. */
@@ -346,17 +320,11 @@ static double gigabytes_per_second(const job *j)
 static cJSON *job_json(const job *j, const ptxgen_device_info *d)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "device", d->name);
-    cJSON_AddStringToObject(root, "device_kind",
-                            d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
+    run_head_json(d, root);
     cli_json_integer(root, "rows", j->host.rows);
     cli_json_integer(root, "out_rows", j->host.out_rows);
     cli_json_integer(root, "n", j->host.n);
-    if (j->kernel) {
-        ptxgen_kernel_info k = {.size = sizeof k};
-        ptxgen_kernel_describe(j->kernel, &k);
-        cJSON_AddItemToObject(root, "kernel", cli_kernel_json(&k));
-    }
+    run_kernel_json(j->kernel, root);
     if (j->args->set.check) {
         cJSON *c = cJSON_AddObjectToObject(root, "check");
         cJSON_AddBoolToObject(c, "right", j->check.wrong == 0);
@@ -377,19 +345,10 @@ static cJSON *job_json(const job *j, const ptxgen_device_info *d)
 
 static void job_text(const job *j, const ptxgen_device_info *d, FILE *to)
 {
-    fprintf(to, "%-10s %s%s%s%s\n", "device", d->name, d->kind == PTXGEN_DEVICE_CUDA ? " (" : "",
-            d->kind == PTXGEN_DEVICE_CUDA ? ptxgen_arch_name(d->arch) : "",
-            d->kind == PTXGEN_DEVICE_CUDA ? ")" : "");
+    run_head_text(d, to);
     fprintf(to, "%-10s %lld rows of %lld elements into %lld rows\n", "problem",
             (long long)j->host.rows, (long long)j->host.n, (long long)j->host.out_rows);
-    if (j->kernel) {
-        ptxgen_kernel_info k = {.size = sizeof k};
-        ptxgen_kernel_describe(j->kernel, &k);
-        fprintf(to, "%-10s %s (%s)\n%-10s %s\n", "kernel", k.entry, cli_origin_name(k.origin),
-                "params", k.params);
-    } else {
-        fprintf(to, "%-10s none: there are no rows to add\n", "kernel");
-    }
+    run_kernel_text(j->kernel, "there are no rows to add", to);
     if (j->args->set.check)
         fprintf(to,
                 "%-10s %s: %llu of %llu elements out of bounds; worst error %.3g (allowed %.3g) at "
@@ -419,16 +378,10 @@ static ptxgen_status report(const job *j, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-static ptxgen_status write_result(const job *j, ptxgen_error *err)
+/* As run_measure calls it. */
+static ptxgen_status relaunch(void *again, ptxgen_error *err)
 {
-    cli_output to;
-    if (!j->args->set.output)
-        return PTXGEN_OK;
-    ptxgen_status status = cli_output_open(&to, j->args->set.output, true, err);
-    if (status != PTXGEN_OK)
-        return status;
-    npy_write(&j->result, to.file);
-    return cli_output_commit(&to, err);
+    return launch(again, err);
 }
 
 static void free_job(job *j)
@@ -455,9 +408,10 @@ int cli_run_scatter_add(const cli_args *args)
         status = scatter_check_run(&j.host, j.result.data, &j.check, &err);
     const bool wrong = j.check.wrong > 0;
     if (status == PTXGEN_OK && args->set.repeat > 0)
-        status = measure(&j, &err);
+        status =
+            run_measure(&(run_series){j.ctx, args->set.repeat, relaunch, &j}, &j.mean_us, &err);
     if (status == PTXGEN_OK && !wrong)
-        status = write_result(&j, &err);
+        status = run_write_result(&args->set, &j.result, &err);
     if (status == PTXGEN_OK)
         status = report(&j, &err);
     free_job(&j);
