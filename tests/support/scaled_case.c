@@ -53,10 +53,12 @@ static void draw_elements(const operand *o)
 }
 
 /* Scales of [groups of a row], multiplied into the values and packed. */
-static uint8_t *draw_scales(const operand *o, size_t *bytes)
+static uint8_t *draw_scales(const operand *o, size_t *bytes, uint8_t **kept, size_t *kept_bytes)
 {
     const int64_t group = ptxgen_scale_group(o->format), groups = (o->k + group - 1) / group;
     uint8_t *plain = allocate((size_t)(o->rows * groups));
+    *kept = plain;
+    *kept_bytes = (size_t)(o->rows * groups);
     for (int64_t i = 0; i < o->rows * groups; i++) {
         const uint32_t e = below(8), man = below(8);
         const bool ue4m3 = o->format == PTXGEN_NVFP4;
@@ -71,7 +73,6 @@ static uint8_t *draw_scales(const operand *o, size_t *bytes)
     *bytes = (size_t)ptxgen_packed_scales_bytes(o->rows, groups);
     uint8_t *packed = allocate(*bytes);
     ptxgen_pack_scales(plain, o->rows, groups, 0, packed);
-    free(plain);
     return packed;
 }
 
@@ -99,8 +100,8 @@ void scaled_case_make(const scaled_case *p, scaled_data *x)
                   b = {p->b_format, p->n, p->k, stride, x->b, x->b_values};
     draw_elements(&a);
     draw_elements(&b);
-    x->a_scales = draw_scales(&a, &x->a_scale_bytes);
-    x->b_scales = draw_scales(&b, &x->b_scale_bytes);
+    x->a_scales = draw_scales(&a, &x->a_scale_bytes, &x->a_plain, &x->a_plain_bytes);
+    x->b_scales = draw_scales(&b, &x->b_scale_bytes, &x->b_plain, &x->b_plain_bytes);
     x->args = (ptxgen_matmul_scaled_args){.size = sizeof x->args,
                                           .a_format = p->a_format,
                                           .b_format = p->b_format,
@@ -175,6 +176,8 @@ void scaled_case_free(scaled_data *x)
     free(x->d);
     free(x->a_scales);
     free(x->b_scales);
+    free(x->a_plain);
+    free(x->b_plain);
     free(x->a_values);
     free(x->b_values);
 }

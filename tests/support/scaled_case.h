@@ -20,7 +20,9 @@ typedef struct scaled_data {
     const scaled_case *problem;
     ptxgen_matmul_scaled_args args; /* host pointers */
     void *a, *b, *d;
-    uint8_t *a_scales, *b_scales;
+    uint8_t *a_scales, *b_scales; /* packed */
+    uint8_t *a_plain, *b_plain;   /* the same scales, a row for each of m, n */
+    size_t a_plain_bytes, b_plain_bytes;
     size_t a_bytes, b_bytes, d_bytes, a_scale_bytes, b_scale_bytes;
     float *a_values, *b_values; /* elements times scales: m x k, n x k */
 } scaled_data;
