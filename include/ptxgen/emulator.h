@@ -227,7 +227,8 @@ typedef struct ptxgen_emulator_report {
     int line;       /* of the PTX text: the access or instruction that is wrong */
     int other_line; /* the one it conflicts with; 0: none */
     uint32_t cta[3], warp, lane;
-    const char *where; /* "buffer + offset" or "shared offset n"; "" when no memory is involved */
+    const char *where; /* "buffer + offset", "shared offset n", "tensor memory of CTA rank r, lane l,
+                        * column c"; "" when no memory is involved */
     const char *text;  /* one or two sentences */
     uint64_t count;    /* times it was met */
 } ptxgen_emulator_report;
