@@ -58,6 +58,15 @@ expect_out '^origin +disk$'
 expect_out '^3 kernels: 0 assembled, 3 were in the cache, 0 failed$'
 expect_err 'n=512 .*: was there$'
 
+# On a terminal a bar shows how far it is, and is gone in the end.
+if command -v script >/dev/null; then
+    script -qec "'$PTXGEN' prewarm m --cache-dir bar" /dev/null </dev/null >.out || die "prewarm on a terminal"
+    expect_out 'compiling \[\.{24}\] 0/3'
+    expect_out 'compiling \[#{24}\] 3/3 '
+    expect_out "$(printf '\033')"'\[K3 kernels: 3 assembled, 0 were in the cache, 0 failed'
+    rm -r bar
+fi
+
 # Nothing to assemble with: every line says so, and the exit code is the system's.
 mkdir empty
 t prewarm m --toolkit empty --assembler ptxas --cache-dir other
