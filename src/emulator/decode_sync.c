@@ -113,6 +113,17 @@ void pg_decode_redux(pg_decoder *d, pg_op *op)
     op->run = pg_op_redux;
 }
 
+void pg_decode_redux_float(pg_decoder *d, pg_op *op)
+{
+    op->d = pg_dest(d, pg_operand(d, 0));
+    op->a = pg_source(d, pg_operand(d, 1), PG_T_F32);
+    member_mask(d, op, 2);
+    op->imm = (pg_mod(d, PG_F_OP) == PG_M_OP_MAX ? PG_REDUX_FLOAT_MAX : 0) |
+              (pg_mod(d, PG_F_NAN) ? PG_REDUX_FLOAT_NAN : 0) |
+              (pg_mod(d, PG_F_ABS) ? PG_REDUX_FLOAT_ABS : 0);
+    op->run = pg_op_redux_float;
+}
+
 void pg_decode_elect(pg_decoder *d, pg_op *op)
 {
     result_pair(d, op, pg_operand(d, 0));

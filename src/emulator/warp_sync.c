@@ -4,6 +4,7 @@
 #include "emulator/warp_sync.h"
 
 #include "emulator/check.h"
+#include "emulator/float_ops.h"
 #include "emulator/lanes.h"
 #include "emulator/report.h"
 
@@ -217,6 +218,30 @@ pg_step pg_op_redux(pg_warp *w, const pg_op *op, uint32_t lanes)
             sum = reduce_two((pg_redux_mode)op->mode, sum, a[__builtin_ctz(each)]);
         for (uint32_t each = who; each; each &= each - 1)
             result[__builtin_ctz(each)] = sum;
+        left &= ~who;
+    }
+    PG_EACH_LANE(all, d[l] = result[l]);
+    return PG_NEXT;
+}
+
+pg_step pg_op_redux_float(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    GATHER(w, op, lanes, all);
+    const pg_minmax_mode mode = {.max = op->imm & PG_REDUX_FLOAT_MAX,
+                                 .nan = op->imm & PG_REDUX_FLOAT_NAN};
+    const uint32_t keep = op->imm & PG_REDUX_FLOAT_ABS ? 0x7fffffffu : UINT32_MAX;
+    uint32_t *d = pg_row_at(w, op->d);
+    const uint32_t *a = pg_row_at(w, op->a);
+    uint32_t result[PG_LANES];
+    for (uint32_t left = all; left;) {
+        const int l = __builtin_ctz(left);
+        const uint32_t who = partners(w, op, all, l);
+        uint32_t best = a[l] & keep;
+        for (uint32_t each = who; each;
+             each &= each - 1) /* with itself too: a NaN becomes the canonical one */
+            best = pg_f32_minmax(best, a[__builtin_ctz(each)] & keep, mode);
+        for (uint32_t each = who; each; each &= each - 1)
+            result[__builtin_ctz(each)] = best;
         left &= ~who;
     }
     PG_EACH_LANE(all, d[l] = result[l]);

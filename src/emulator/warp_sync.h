@@ -42,6 +42,9 @@ pg_step pg_op_match_any_64(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_match_all_32(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_match_all_64(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_redux(pg_warp *w, const pg_op *op, uint32_t lanes); /* d a; mode */
+/* d a; imm: bits. Without .NaN, NaN operands do not count, as in min and max. */
+enum { PG_REDUX_FLOAT_MAX = 1, PG_REDUX_FLOAT_NAN = 2, PG_REDUX_FLOAT_ABS = 4 };
+pg_step pg_op_redux_float(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_elect(pg_warp *w, const pg_op *op, uint32_t lanes); /* d|p */
 pg_step pg_op_activemask(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_bar_warp_sync(pg_warp *w, const pg_op *op, uint32_t lanes);

@@ -154,6 +154,29 @@ def vote_cases():
         ".reg .b32 %y;",
     )
     e.write()
+    redux_float_case()
+
+
+def redux_float_case():
+    e = Warpwise("redux_float", "redux.sync of f32", rows("redux float"), (4,))
+    e.case.version, e.case.target = "8.6", "sm_100a"
+
+    def rule(highest, nan, absolute):
+        def f(w, l):
+            keep = 0x7FFFFFFF if absolute else FULL
+            best = w[0][0] & keep
+            for x in w:
+                best = n.minmax(n.F32, best, x[0] & keep, highest, nan)
+            return best
+
+        return f
+
+    for name, highest in (("min", False), ("max", True)):
+        for a in ("", ".abs"):
+            for q in ("", ".NaN"):
+                text = f"redux.sync.{name}{a}{q}.f32 $, %0, -1;"
+                e.op(text, 4, rule(highest, bool(q), bool(a)))
+    e.write()
 
 
 def match_cases():
