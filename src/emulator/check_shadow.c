@@ -326,6 +326,51 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
     remember_write(t, g, bytes);
 }
 
+/* The striped record as one of all lanes that it stands for: to an access of the whole block the same. */
+static void spread(pg_record *r, uint32_t lanes)
+{
+    if (!r->lanes || !(r->flags & PG_RECORD_STRIPED))
+        return;
+    r->lanes = lanes;
+    r->flags &= (uint8_t)~PG_RECORD_STRIPED;
+}
+
+static void keep_changed(pg_record *to, const pg_record *before, const pg_record *after)
+{
+    if (memcmp(before, after, sizeof *after))
+        *to = *after;
+}
+
+/* Nothing to report about the access and the record. */
+static bool in_order(const pg_touch *t, const pg_record *r)
+{
+    return may_follow(t, r) && (!t->async || (r->flags & PG_RECORD_ASYNC) ||
+                                has_seen(t, r, t->check->lane[t->lane].fenced, false));
+}
+
+/* An access in order to all of a block whose entry has striped records, which stay so. */
+static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
+{
+    const uint32_t count = PG_BLOCK_PARTS >> b->lane_shift;
+    const uint32_t lanes = (count < PG_LANES ? (1u << count) - 1 : PG_ALL_LANES) << b->first_lane;
+    pg_granule after = b->whole;
+    spread(&after.write, lanes);
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        spread(&after.reads[i], lanes);
+    bool silent = in_order(t, &after.write) && !reads_nothing(t, &after, 15);
+    for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
+        silent = silent && in_order(t, &after.reads[i]);
+    if (!silent)
+        return false;
+    const pg_granule before = after;
+    touch_granule(t, &after, 15);
+    keep_changed(&b->whole.write, &before.write, &after.write);
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        keep_changed(&b->whole.reads[i], &before.reads[i], &after.reads[i]);
+    b->whole.written = after.written;
+    return true;
+}
+
 static void settle_record(const pg_touch *t, pg_record *r)
 {
     if (r->base == t->agent && (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)) &&
@@ -355,8 +400,13 @@ static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule
         if (!b)
             return;
         part.address = at;
-        if (all && !b->split && (f == settle_granule || !pg_granule_is_striped(&b->whole))) {
+        const bool striped = all && !b->split && pg_granule_is_striped(&b->whole);
+        if (all && !b->split && (!striped || f == settle_granule)) {
             f(&part, &b->whole, 15);
+            at = block_end;
+            continue;
+        }
+        if (striped && touch_striped(&part, b)) {
             at = block_end;
             continue;
         }

@@ -1,5 +1,5 @@
 /* Checking mode takes a short way when the lanes of a warp are side by side in memory. Random programs of three
- * warps, with and without barriers, run twice: lane l at element l (the short way), and lane l at element 31 - l
+ * warps, with and without barriers, with bulk copies, run twice: lane l at element l (the short way), and lane l at element 31 - l
  * (lane by lane). Both touch the same memory, so both must lead to the same reports. */
 #include "test.h"
 
@@ -33,6 +33,15 @@ static size_t put_step(char *out, size_t size, uint32_t *random)
                                         "ld.%s.v4.u32 {%%r4, %%r5, %%r6, %%r7}, [%s+%u];\n"};
     if (next_random(random) % 3 == 0)
         return (size_t)snprintf(out, size, "    bar.sync 0;\n");
+    if (next_random(random) % 5 == 0) { /* a thread of the fourth warp copies a buffer out */
+        const char *fence = next_random(random) % 3 ? "    fence.proxy.async;\n" : "";
+        return (size_t)snprintf(out, size,
+                                "%s    @%%q cp.async.bulk.global.shared::cta.bulk_group "
+                                "[%%d0+2048], [%%r3+%u], 768;\n"
+                                "    @%%q cp.async.bulk.commit_group;\n"
+                                "    @%%q cp.async.bulk.wait_group 0;\n",
+                                fence, 1024 * (next_random(random) % 2));
+    }
     const uint32_t width = next_random(random) % 3, warp = next_random(random) % WARPS;
     const uint32_t buffer = next_random(random) % 3, place = 128 * (next_random(random) % 3);
     const char *const names[][3] = {{"%s4", "%s8", "%s16"}, {"%d4", "%d8", "%d16"}};
@@ -51,7 +60,7 @@ static void write_program(char *out, size_t size, uint32_t seed, bool backwards)
         ".version 8.0\n.target sm_90a\n.address_size 64\n"
         ".visible .entry kernel(.param .u64 memory)\n{\n"
         "    .reg .b32 %%r<12>;\n    .reg .b32 %%s<17>;\n    .reg .b64 %%d<17>;\n    .reg .pred "
-        "%%p<4>;\n"
+        "%%p<4>, %%q;\n"
         "    .shared .align 128 .b8 buffers[2048];\n"
         "    mov.u32 %%r0, %%tid.x;\n    and.b32 %%r1, %%r0, 31;\n    xor.b32 %%r1, %%r1, %d;\n"
         "    shr.u32 %%r2, %%r0, 5;\n    ld.param.u64 %%d0, [memory];\n    mov.u32 %%r3, "
@@ -59,6 +68,7 @@ static void write_program(char *out, size_t size, uint32_t seed, bool backwards)
         backwards ? 31 : 0);
     for (int i = 0; i < WARPS; i++)
         n += (size_t)snprintf(out + n, size - n, "    setp.eq.u32 %%p%d, %%r2, %d;\n", i, i);
+    n += (size_t)snprintf(out + n, size - n, "    setp.eq.u32 %%q, %%r0, %d;\n", 32 * WARPS);
     for (int width = 4; width <= 16; width *= 2)
         n += (size_t)snprintf(
             out + n, size - n,
@@ -96,16 +106,18 @@ static void run(const char *ptx, outcome *out)
     void *args[] = {&memory};
     const ptxgen_emulator_launch launch = {.size = sizeof launch,
                                            .grid = {1, 1, 1},
-                                           .block = {32 * WARPS, 1, 1},
+                                           .block = {32 * (WARPS + 1), 1, 1},
                                            .args = args,
                                            .arg_count = 1};
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_emulator_add_buffer(emu, "memory", bytes, sizeof bytes,
                                                 PTXGEN_EMULATOR_WRITABLE, &err),
                      PTXGEN_OK);
-    assert_int_equal(ptxgen_emulator_load(emu, ptx, strlen(ptx), "rows", &module, &err), PTXGEN_OK);
+    if (ptxgen_emulator_load(emu, ptx, strlen(ptx), "rows", &module, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
     assert_int_equal(ptxgen_emulator_find(module, NULL, &entry, &err), PTXGEN_OK);
-    assert_int_equal(ptxgen_emulator_run(entry, &launch, &err), PTXGEN_OK);
+    if (ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
     memset(out, 0, sizeof *out);
     ptxgen_emulator_report r;
     while (out->count < REPORTS && ptxgen_emulator_get_report(emu, out->count, &r)) {
@@ -132,6 +144,10 @@ static void rows_are_judged_like_lanes(void **state)
         if (memcmp(&by_row, &by_lane, sizeof by_row)) {
             print_error("program %u: %zu reports by row, %zu by lane\n%s", seed, by_row.count,
                         by_lane.count, rows);
+            for (size_t i = 0; i < by_row.count || i < by_lane.count; i++)
+                print_error("%d %d %d   %d %d %d\n", by_row.reports[i].kind, by_row.reports[i].line,
+                            by_row.reports[i].other, by_lane.reports[i].kind,
+                            by_lane.reports[i].line, by_lane.reports[i].other);
             fail();
         }
         *(by_row.count ? &loud : &silent) += 1;
