@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         printf("%-32s %12.3f %12.3f %10.1f  %s\n", jobs[i].name, fast, checked, fast / checked,
                jobs[i].unit);
         if (csv)
-            fprintf(csv, "%s,%g,%g\n", jobs[i].name, fast, checked);
+            fprintf(csv, "\"%s\",%g,%g\n", jobs[i].name, fast, checked);
     }
     if (csv)
         fclose(csv);
