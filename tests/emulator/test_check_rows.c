@@ -1,6 +1,6 @@
 /* Checking mode takes a short way when the lanes of a warp are side by side in memory. Random programs of three
- * warps, with and without barriers, with bulk copies, run twice: lane l at element l (the short way), and lane l at element 31 - l
- * (lane by lane). Both touch the same memory, so both must lead to the same reports. */
+ * warps, with and without barriers, with bulk copies, run twice: lane l at element l (the short way), and lane l at
+ * element 31 - l (lane by lane). Both touch the same memory, so both must lead to the same reports. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
