@@ -53,11 +53,6 @@ static const kind_info kinds[PG_KIND_COUNT] = {
     [PG_KIND_MXF4NVF4] = {"mxf4nvf4", 64, CODES(codes_mxf4), 0, 0x0700104b, true, true, false},
 };
 
-const char *pg_tcgen05_kind_name(pg_tcgen05_kind kind)
-{
-    return kinds[kind].name;
-}
-
 static uint32_t field(uint32_t bits, uint32_t first, uint32_t count)
 {
     return bits >> first & ((1u << count) - 1);

@@ -70,7 +70,4 @@ static inline uint32_t pg_tcgen05_column_shift(uint64_t bits)
     return (uint32_t)(bits >> 56) & 0x3f;
 }
 
-/* "f16", "tf32", ...: as after .kind:: */
-const char *pg_tcgen05_kind_name(pg_tcgen05_kind kind);
-
 #endif

@@ -5,8 +5,9 @@
  * for all of K: all products of the instruction and D are aligned to the largest exponent, truncated to 25 fraction
  * bits, summed exactly, and the sum is truncated to f32 (rounded to nearest for f16); a scale only moves exponents.
  * 4-bit kinds: products are summed exactly over 16 of K, multiplied by the significands of the two scales, and the
- * sums aligned at 35 fraction bits. `fast` multiplies and adds floats, k ascending; where a scale is so large that a
- * float could not hold a scaled operand, it is `exact` too. Integers are exact in both.
+ * sums aligned at 35 fraction bits. A term of zero never decides the alignment. `fast` multiplies and adds floats, k
+ * ascending; where a scale is so large that a float could not hold a scaled operand, it is `exact` too. Integers are
+ * exact in both.
  *
  * No allocation; any thread with its own scratch. Source: PTX ISA 9.0, sections 9.7.16.2.1 and 9.7.16.10; the model:
  * arXiv 2512.07004 and the MMA-Sim project, which do not cover e2m3, e3m2 and the scaling of D. */
