@@ -10,11 +10,13 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.blackwell import (
     TensorMemoryLayout,
+    TensorMemoryScalesLayout,
     allocate_tensor_memory,
     mbarrier,
     tcgen05_commit,
     tcgen05_copy,
     tcgen05_mma,
+    tcgen05_mma_scaled,
     fence_async_shared,
 )
 from triton.experimental.gluon.language.nvidia.hopper import tma
@@ -134,6 +136,61 @@ def block_scaled_matmul():
     return scaled_kernel, values, (1,), {"num_warps": 4, "num_stages": 2}, {"c": (wanted, 1e-4)}
 
 
+@gluon.jit
+def scaled_copy_kernel(a, b, a_scales, b_scales, d, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
+    """One mxfp8 tile whose scales reach tensor memory by tcgen05.cp, in the packed order that it wants."""
+    wide: gl.constexpr = gl.BlockedLayout([1, 16], [8, 4], [4, 1], [1, 0])
+    shared: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BM, BK], gl.float8e4nv)
+    x = gl.allocate_shared_memory(gl.float8e4nv, [BM, BK], shared)
+    y = gl.allocate_shared_memory(gl.float8e4nv, [BN, BK], shared)
+    rows, ks = gl.arange(0, BM, gl.SliceLayout(1, wide)), gl.arange(0, BK, gl.SliceLayout(0, wide))
+    at = rows[:, None] * BK + ks[None, :]
+    x.store(gl.load(a + at).to(gl.float8e4nv, bitcast=True))
+    y.store(gl.load(b + at).to(gl.float8e4nv, bitcast=True))
+    flat: gl.constexpr = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=8, rank=5)
+    line: gl.constexpr = gl.BlockedLayout([1, 1, 1, 1, 4], [1, 1, 32, 1, 1], [1, 1, 1, 4, 1], [4, 3, 2, 1, 0])
+    s0: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(3, gl.SliceLayout(4, line))))
+    s1: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(4, line))))
+    s2: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(3, line))))
+    i, j, k = gl.arange(0, 32, s0), gl.arange(0, 4, s1), gl.arange(0, 4, s2)
+    place = (
+        i[None, None, :, None, None] * 16 + j[None, None, None, :, None] * 4 + k[None, None, None, None, :]
+    )
+    xs = gl.allocate_shared_memory(gl.uint8, [1, 1, 32, 4, 4], flat)
+    ys = gl.allocate_shared_memory(gl.uint8, [1, 1, 32, 4, 4], flat)
+    xs.store(gl.load(a_scales + place))
+    ys.store(gl.load(b_scales + place))
+    fence_async_shared()
+    scales: gl.constexpr = TensorMemoryScalesLayout()
+    x_scales = allocate_tensor_memory(gl.uint8, [BM, BK // 32], scales)
+    y_scales = allocate_tensor_memory(gl.uint8, [BN, BK // 32], scales)
+    sum = allocate_tensor_memory(gl.float32, [BM, BN], TensorMemoryLayout(block=(BM, BN), col_stride=1))
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(bar, count=1)
+    tcgen05_copy(xs.reshape([32, 4, 4]).permute([1, 0, 2]).reshape([BM, BK // 32]), x_scales)
+    tcgen05_copy(ys.reshape([32, 4, 4]).permute([1, 0, 2]).reshape([BN, BK // 32]), y_scales)
+    tcgen05_mma_scaled(x, y.permute((1, 0)), sum, x_scales, y_scales, "e4m3", "e4m3", use_acc=False)
+    tcgen05_commit(bar)
+    mbarrier.wait(bar, phase=0)
+    mbarrier.invalidate(bar)
+    blocked: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, 4], [1, 0])
+    columns = gl.arange(0, BN, gl.SliceLayout(0, blocked))
+    out = gl.arange(0, BM, gl.SliceLayout(1, blocked))[:, None] * BN + columns[None, :]
+    gl.store(d + out, gl.convert_layout(sum.load(sum.get_reg_layout()), blocked))
+
+
+def scales_by_copy():
+    m = n = k = 128
+    a, b = (rng.integers(0, 256, (r, k), dtype=np.uint8) & 0xBF | 0x20 for r in (m, n))
+    a_scales, b_scales = (rng.integers(122, 132, (r, k // 32), dtype=np.uint8) for r in (m, n))
+    scale = lambda s: np.repeat(2.0 ** (s.astype(np.float64) - 127), 32, axis=1)
+    wanted = (e4m3(a) * scale(a_scales)) @ (e4m3(b) * scale(b_scales)).T
+    packed = lambda s: np.ascontiguousarray(s.reshape(4, 32, 4).transpose(1, 0, 2))
+    values = {"a": a, "b": b, "a_scales": packed(a_scales), "b_scales": packed(b_scales)}
+    values |= {"d": np.zeros((m, n), np.float32), "BM": m, "BN": n, "BK": k, "constants": ("BM", "BN", "BK")}
+    return scaled_copy_kernel, values, (1,), {"num_warps": 4}, {"d": (wanted, 1e-5)}
+
+
 @triton.jit
 def specialized_kernel(a, b, c, a_tiles, b_tiles, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """Loads, products and the rest in warps of their own."""
@@ -163,6 +220,7 @@ CASES = [
     tensor_memory_matmul,
     matmul_descriptors,
     block_scaled_matmul,
+    scales_by_copy,
     attention,
     warp_specialized_matmul,
 ]
