@@ -4,33 +4,47 @@
 #include "emulator/decode_families.h"
 #include "emulator/decode_layout.h"
 
-/* One end of a parameter copy: a register of the function or a variable in its frame. */
-static void copy_end(pg_decoder *d, uint32_t function, uint32_t var, bool *is_row, pg_row *row,
-                     uint32_t *offset)
+/* One end of a parameter copy: a register row, or an offset in a frame. */
+typedef struct copy_end {
+    bool is_row;
+    pg_row row;
+    uint32_t offset;
+} copy_end;
+
+/* The callee's end: a parameter of the function. */
+static copy_end callee_end(pg_decoder *d, uint32_t function, uint32_t var)
 {
     const pg_ptx_var *v = &d->module->vars[var];
-    if (v->space == PG_SPACE_REG) {
-        const pg_ptx_operand reg = {.kind = PG_OPERAND_REG, .index = (uint32_t)v->reg};
-        const pg_ptx_function *caller = d->function;
-        d->function = &d->module->functions[function];
-        *is_row = true;
-        *row = pg_dest(d, &reg);
-        d->function = caller;
-    } else {
-        *offset = (uint32_t)pg_variable_place(d, var).address;
-    }
+    if (v->space != PG_SPACE_REG)
+        return (copy_end){.offset = (uint32_t)pg_variable_place(d, var).address};
+    const pg_ptx_operand reg = {.kind = PG_OPERAND_REG, .index = (uint32_t)v->reg};
+    const pg_ptx_function *caller = d->function;
+    d->function = &d->module->functions[function];
+    const pg_row row = pg_dest(d, &reg);
+    d->function = caller;
+    return (copy_end){.is_row = true, .row = row};
 }
 
 /* The caller's end: an element of the argument or return list. */
-static void caller_end(pg_decoder *d, const pg_ptx_operand *o, pg_ptx_type type, bool *is_row,
-                       pg_row *row, uint32_t *offset)
+static copy_end caller_end(pg_decoder *d, const pg_ptx_operand *o, pg_ptx_type type)
 {
-    if (o->kind == PG_OPERAND_VAR) {
-        *offset = (uint32_t)(pg_variable_place(d, o->index).address + o->value);
-        return;
-    }
-    *is_row = true;
-    *row = pg_source(d, o, type);
+    if (o->kind == PG_OPERAND_VAR)
+        return (copy_end){.offset = (uint32_t)(pg_variable_place(d, o->index).address + o->value)};
+    return (copy_end){.is_row = true, .row = pg_source(d, o, type)};
+}
+
+static void set_from(pg_call_copy *c, copy_end end)
+{
+    c->from_row = end.is_row;
+    c->from = end.row;
+    c->from_offset = end.offset;
+}
+
+static void set_to(pg_call_copy *c, copy_end end)
+{
+    c->to_row = end.is_row;
+    c->to = end.row;
+    c->to_offset = end.offset;
 }
 
 static const pg_call_copy *copies(pg_decoder *d, const pg_ptx_operand *list, uint32_t callee,
@@ -48,15 +62,10 @@ static const pg_call_copy *copies(pg_decoder *d, const pg_ptx_operand *list, uin
         const pg_ptx_var *v = &d->module->vars[var];
         c[i].bytes =
             v->space == PG_SPACE_REG ? pg_lane_bytes((pg_ptx_type)v->type) : (uint32_t)v->size;
-        if (returns) {
-            copy_end(d, callee, var, &c[i].from_row, &c[i].from, &c[i].from_offset);
-            caller_end(d, &list->elems[i], (pg_ptx_type)v->type, &c[i].to_row, &c[i].to,
-                       &c[i].to_offset);
-        } else {
-            caller_end(d, &list->elems[i], (pg_ptx_type)v->type, &c[i].from_row, &c[i].from,
-                       &c[i].from_offset);
-            copy_end(d, callee, var, &c[i].to_row, &c[i].to, &c[i].to_offset);
-        }
+        const copy_end here = callee_end(d, callee, var),
+                       there = caller_end(d, &list->elems[i], (pg_ptx_type)v->type);
+        set_from(&c[i], returns ? here : there);
+        set_to(&c[i], returns ? there : here);
     }
     return c;
 }
@@ -79,15 +88,14 @@ static void built_in(pg_decoder *d, pg_op *op, pg_call_target *t, const pg_ptx_f
     for (uint32_t i = 0; i < n; i++) {
         const pg_ptx_var *v = &d->module->vars[f->params[i]];
         c[i].bytes = (uint32_t)v->size;
-        caller_end(d, &list->elems[i], (pg_ptx_type)v->type, &c[i].from_row, &c[i].from,
-                   &c[i].from_offset);
+        set_from(&c[i], caller_end(d, &list->elems[i], (pg_ptx_type)v->type));
     }
     t->args = c;
     t->arg_count = n;
     if (result->kind == PG_OPERAND_LIST && result->n_elems == 1) {
         pg_call_copy *r = &c[n];
         r->bytes = 4;
-        caller_end(d, &result->elems[0], PG_T_B32, &r->to_row, &r->to, &r->to_offset);
+        set_to(r, caller_end(d, &result->elems[0], PG_T_B32));
         t->returns = r;
         t->return_count = 1;
     }

@@ -122,6 +122,12 @@ typedef struct misfit {
     unsigned operand, slot;
 } misfit;
 
+/* What stands in the text. */
+typedef struct written {
+    const pg_ptx_operand *operands;
+    unsigned n;
+} written;
+
 static unsigned required_slots(const pg_form *form)
 {
     unsigned n = 0;
@@ -130,9 +136,10 @@ static unsigned required_slots(const pg_form *form)
     return n;
 }
 
-static bool fit(const pg_parser *p, const pg_form *form, const pg_ptx_operand *operands, unsigned n,
-                uint8_t *where, misfit *why)
+static bool fit(const pg_parser *p, const pg_form *form, const written *w, uint8_t *where,
+                misfit *why)
 {
+    const unsigned n = w->n;
     unsigned next = 0, required = required_slots(form); /* still to come */
     for (unsigned s = 0; s < form->n_slots; s++) {
         const pg_slot *slot = &form->slots[s];
@@ -140,7 +147,7 @@ static bool fit(const pg_parser *p, const pg_form *form, const pg_ptx_operand *o
         where[s] = EMPTY_SLOT;
         if (slot->need == PG_SLOT_ABSENT || (optional && n - next <= required))
             continue;
-        bool fits = next < n && as_taken(p, slot, &operands[next]);
+        bool fits = next < n && as_taken(p, slot, &w->operands[next]);
         if (!optional && !fits) {
             *why = (misfit){next, s};
             return false;
@@ -242,35 +249,44 @@ static void describe_slot(const pg_slot *slot, char *buf, size_t size)
                               letter_name(&slot->alternatives[i]));
 }
 
-static bool report(pg_parser *p, const pg_spelling_entry *e, const pg_candidate *c, misfit why,
-                   const pg_ptx_operand *operands, unsigned n, const pg_ptx_insn *insn)
+/* The row that fitted best, and where it did not. */
+typedef struct failure {
+    const pg_spelling_entry *spelling;
+    const pg_candidate *candidate;
+    misfit why;
+} failure;
+
+static bool report(pg_parser *p, const failure *f, const written *w, const pg_ptx_insn *insn)
 {
     char expected[MAX_DESCRIPTION];
-    int len = e->text.n < 100 ? (int)e->text.n : 100;
-    uint32_t column = why.operand < n ? operands[why.operand].column : insn->column;
-    if (why.slot == c->form.n_slots)
+    const pg_str text = f->spelling->text;
+    const misfit why = f->why;
+    int len = text.n < 100 ? (int)text.n : 100;
+    uint32_t column = why.operand < w->n ? w->operands[why.operand].column : insn->column;
+    if (why.slot == f->candidate->form.n_slots)
         return pg_parser_error_at(p, insn->line, column, "'%.*s' takes no more than %u operands",
-                                  len, e->text.p, why.operand);
-    describe_slot(&c->form.slots[why.slot], expected, sizeof expected);
-    if (why.operand >= n)
-        return pg_parser_error_at(p, insn->line, column, "'%.*s' lacks operand %u: %s", len,
-                                  e->text.p, why.operand + 1, expected);
+                                  len, text.p, why.operand);
+    describe_slot(&f->candidate->form.slots[why.slot], expected, sizeof expected);
+    if (why.operand >= w->n)
+        return pg_parser_error_at(p, insn->line, column, "'%.*s' lacks operand %u: %s", len, text.p,
+                                  why.operand + 1, expected);
     return pg_parser_error_at(p, insn->line, column, "operand %u of '%.*s' must be %s, not %s",
-                              why.operand + 1, len, e->text.p, expected,
-                              kind_name(p, &operands[why.operand]));
+                              why.operand + 1, len, text.p, expected,
+                              kind_name(p, &w->operands[why.operand]));
 }
 
 bool pg_match_operands(pg_parser *p, const pg_spelling_entry *e, const pg_ptx_operand *operands,
                        uint32_t n, pg_ptx_insn *insn)
 {
+    const written w = {operands, n};
     uint8_t where[PG_MAX_SLOTS];
     const pg_candidate *best = NULL;
     misfit best_why = {0}, why;
     for (pg_candidate *c = e->candidates; c; c = c->next) {
-        if (fit(p, &c->form, operands, n, where, &why))
+        if (fit(p, &c->form, &w, where, &why))
             return finish(p, c, operands, where, insn);
         if (!best || why.operand > best_why.operand)
             best = c, best_why = why;
     }
-    return report(p, e, best, best_why, operands, n, insn);
+    return report(p, &(failure){e, best, best_why}, &w, insn);
 }

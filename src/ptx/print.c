@@ -243,21 +243,26 @@ static void put_element(const printer *p, const pg_ptx_var *v, uint64_t offset, 
         pg_buf_put_u64(p->out, value);
 }
 
+/* A place in an initialiser: a level of braces, its first byte, and the bytes of one of its elements. */
+typedef struct brace {
+    uint32_t level;
+    uint64_t offset, stride;
+} brace;
+
 /* One level of braces; see parse_initializer.c. Elements that are not set at the end are left out. */
-static void put_level(const printer *p, const pg_ptx_var *v, uint32_t level, uint64_t offset,
-                      uint64_t stride, uint32_t *reloc)
+static void put_level(const printer *p, const pg_ptx_var *v, brace at, uint32_t *reloc)
 {
-    bool inner = level + 1 < v->n_dims + (v->vector > 1);
-    uint64_t n = level < v->n_dims ? v->dims[level] : v->vector;
+    bool inner = at.level + 1 < v->n_dims + (v->vector > 1);
+    uint64_t n = at.level < v->n_dims ? v->dims[at.level] : v->vector;
     pg_buf_putc(p->out, '{');
-    for (uint64_t i = 0; i < n && offset < v->n_init; i++, offset += stride) {
+    for (uint64_t i = 0; i < n && at.offset < v->n_init; i++, at.offset += at.stride) {
         if (i)
             pg_buf_puts(p->out, i % 32 ? ", " : ",\n    ");
         if (inner) {
-            uint64_t entries = level + 1 < v->n_dims ? v->dims[level + 1] : v->vector;
-            put_level(p, v, level + 1, offset, stride / entries, reloc);
+            uint64_t entries = at.level + 1 < v->n_dims ? v->dims[at.level + 1] : v->vector;
+            put_level(p, v, (brace){at.level + 1, at.offset, at.stride / entries}, reloc);
         } else {
-            put_element(p, v, offset, reloc);
+            put_element(p, v, at.offset, reloc);
         }
     }
     pg_buf_putc(p->out, '}');
@@ -271,7 +276,7 @@ static void put_initializer(const printer *p, const pg_ptx_var *v)
         stride *= v->dims[d];
     pg_buf_puts(p->out, " = ");
     if (v->n_dims || v->vector > 1)
-        put_level(p, v, 0, 0, stride, &reloc);
+        put_level(p, v, (brace){0, 0, stride}, &reloc);
     else
         put_element(p, v, 0, &reloc);
 }
