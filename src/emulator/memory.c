@@ -82,10 +82,13 @@ uint8_t *pg_cluster_at(pg_cta *own, uint32_t address, uint32_t bytes, pg_cta **c
     return target->shared + offset;
 }
 
-/* One address of any space; NULL: out of bounds. */
-static uint8_t *resolve_one(pg_warp *w, pg_space space, uint64_t address, uint32_t lane,
-                            pg_access_kind kind, uint32_t bytes)
+/* One lane's address, in any space; NULL: out of bounds. */
+static uint8_t *resolve_one(pg_warp *w, pg_space space, const pg_checked_access *access,
+                            uint32_t lane)
 {
+    const pg_access_kind kind = access->kind;
+    const uint32_t bytes = access->bytes;
+    uint64_t address = access->address[lane];
     pg_worker *worker = w->cta->cluster->worker;
     const pg_grid_run *launch = w->launch;
     pg_cta *cta = NULL;
@@ -120,15 +123,16 @@ static bool stop_at(pg_warp *w, const pg_op *op, const pg_fault *fault)
 }
 
 /* Any space, lane by lane: also the place where a fault is found and reported. */
-static bool resolve_each(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes,
-                         pg_access_kind kind, uint8_t **at, const uint64_t *address)
+static bool resolve_each(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at)
 {
-    pg_fault fault = {
-        .space = (pg_space)op->space, .bytes = bytes, .write = (kind & PG_ACCESS_WRITE) != 0};
-    for (uint32_t left = lanes; left; left &= left - 1) {
+    const uint32_t bytes = access->bytes;
+    pg_fault fault = {.space = (pg_space)op->space,
+                      .bytes = bytes,
+                      .write = (access->kind & PG_ACCESS_WRITE) != 0};
+    for (uint32_t left = access->lanes; left; left &= left - 1) {
         fault.lane = (uint32_t)__builtin_ctz(left);
-        fault.address = address[fault.lane];
-        at[fault.lane] = resolve_one(w, fault.space, fault.address, fault.lane, kind, bytes);
+        fault.address = access->address[fault.lane];
+        at[fault.lane] = resolve_one(w, fault.space, access, fault.lane);
         if (!at[fault.lane]) {
             fault.what = "is out of bounds";
             return stop_at(w, op, &fault);
@@ -142,31 +146,34 @@ static bool resolve_each(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t b
 }
 
 /* All lanes in the own CTA's shared memory; false: some lane is not, look at each. */
-static bool resolve_shared(pg_warp *w, uint32_t lanes, uint32_t bytes, uint8_t **at,
-                           const uint64_t *address)
+static bool resolve_shared(pg_warp *w, const pg_checked_access *access, uint8_t **at)
 {
+    const uint32_t bytes = access->bytes;
+    const uint64_t *address = access->address;
     const uint64_t base = (uint64_t)w->cta->shared_address + PG_SHARED_BASE;
     const uint64_t room = (uint64_t)w->cta->shared_bytes - PG_SHARED_BASE;
     const uintptr_t memory =
         (uintptr_t)(w->cta->shared + PG_SHARED_BASE); /* bad offsets leave it */
     uint64_t bad = room < bytes;
     const uint64_t last = room - bytes;
-    PG_EACH_LANE(lanes, const uint64_t offset = address[l] - base;
+    PG_EACH_LANE(access->lanes, const uint64_t offset = address[l] - base;
                  bad |= (uint64_t)(offset > last) | (offset & (bytes - 1));
                  at[l] = (uint8_t *)(memory + offset));
     return bad == 0;
 }
 
 /* All lanes in the buffer of the last access. */
-static bool resolve_global(pg_warp *w, uint32_t lanes, uint32_t bytes, uint8_t **at,
-                           const uint64_t *address, bool write)
+static bool resolve_global(pg_warp *w, const pg_checked_access *access, uint8_t **at)
 {
     const pg_buffer *last = &w->cta->cluster->worker->last;
-    if (last->bytes < bytes || (write && !last->writable))
+    const uint32_t bytes = access->bytes;
+    const uint64_t *address = access->address;
+    if (last->bytes < bytes || ((access->kind & PG_ACCESS_WRITE) && !last->writable))
         return false;
     const uint64_t base = last->address, room = last->bytes - bytes;
     uint64_t bad = 0;
-    PG_EACH_LANE(lanes, bad |= (uint64_t)(address[l] - base > room) | (address[l] & (bytes - 1));
+    PG_EACH_LANE(access->lanes,
+                 bad |= (uint64_t)(address[l] - base > room) | (address[l] & (bytes - 1));
                  at[l] = (uint8_t *)(uintptr_t)address[l]);
     return bad == 0;
 }
@@ -220,14 +227,12 @@ uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write)
 
 static bool resolve(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at)
 {
-    const uint32_t lanes = access->lanes, bytes = access->bytes;
-    const bool write = (access->kind & PG_ACCESS_WRITE) != 0;
     bool found = false;
     if (op->space == PG_MEM_SHARED)
-        found = resolve_shared(w, lanes, bytes, at, access->address);
+        found = resolve_shared(w, access, at);
     else if (op->space == PG_MEM_GLOBAL || op->space == PG_MEM_GENERIC)
-        found = resolve_global(w, lanes, bytes, at, access->address, write);
-    return found || resolve_each(w, op, lanes, bytes, access->kind, at, access->address);
+        found = resolve_global(w, access, at);
+    return found || resolve_each(w, op, access, at);
 }
 
 bool pg_resolve_async(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes,
