@@ -1,8 +1,10 @@
 /* matmul_scaled on the emulator against sums in double: formats, tilings, outputs and odd shapes; with the argument
- * "grid", the grids of its reference test in fast arithmetic, with the time of each case. */
+ * "grid", the grids of its reference test in fast arithmetic, with the time of each case; "grid I N": every Nth case
+ * from the Ith on, so that several processes share them. */
 #include "emulated_call.h"
 #include "scaled_case.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 static ptxgen *context;
@@ -155,9 +157,13 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static long shard = 0, shards = 1, cases_seen = 0;
+
 static void timed_case(const scaled_case *c)
 {
     enum { COMPARED = 20000 };
+    if (cases_seen++ % shards != shard)
+        return;
     const double start = seconds();
     run_case(c, true, COMPARED);
     printf("  %s x %s, %lld x %lld x %lld, blocks %lld x %lld: %.1f s\n", formats[c->a_format],
@@ -220,6 +226,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(grid_of_scale_copies),
         cmocka_unit_test(grid_of_warp_specialized),
     };
+    if (argc > 3) {
+        shard = atol(argv[2]);
+        shards = atol(argv[3]) > 0 ? atol(argv[3]) : 1;
+    }
     if (argc > 1 && strcmp(argv[1], "grid") == 0)
         return cmocka_run_group_tests(grids, open_context, close_context);
     return cmocka_run_group_tests(tests, open_context, close_context);
