@@ -4,7 +4,8 @@
  * A cluster that is taken is never started. With order=isa the seed also lets requests fail, as a GPU does when it
  * wants the SM for something else; the grid is then finished by clusters that start as usual. What the ISA leaves
  * undefined stops the launch: a request by a CTA that has seen one fail, a query of bytes that are no response, a
- * multicast to a CTA that has exited. PTX ISA 9.0, sections on clusterlaunchcontrol. */
+ * multicast to a CTA that has exited. PTX ISA 9.0, clusterlaunchcontrol.try_cancel and
+ * .query_cancel. */
 #ifndef PG_EMULATOR_CLUSTER_CONTROL_H
 #define PG_EMULATOR_CLUSTER_CONTROL_H
 

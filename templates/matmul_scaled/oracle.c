@@ -8,6 +8,8 @@
 #include "common/small_floats.h"
 #include "matmul_scaled/scales.h"
 
+#include <string.h>
+
 typedef struct operand {
     ptxgen_scaled_format format;
     const uint8_t *elements, *scales;
@@ -44,15 +46,35 @@ static void store(ptxgen_dtype dtype, void *d, int64_t i, double v)
         ((uint16_t *)d)[i] = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
 }
 
+/* Columns at a time: sums of their own, so that additions need not wait for each other. `right` has as many more rows,
+ * of zeros. */
+enum { COLUMNS = 4 };
+
+/* sums[c] = row . right[c], each of k elements, in order. */
+static void dot(const double *row, const double *right, int64_t k, double sums[COLUMNS])
+{
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int64_t i = 0; i < k; i++) {
+        s0 += row[i] * right[i];
+        s1 += row[i] * right[k + i];
+        s2 += row[i] * right[2 * k + i];
+        s3 += row[i] * right[3 * k + i];
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
 static void multiply(const ptxgen_matmul_scaled_args *a, const double *left, const double *right)
 {
     const int64_t d_stride = a->d_stride ? a->d_stride : a->n;
+    double sums[COLUMNS];
     for (int64_t i = 0; i < a->m; i++) {
-        for (int64_t j = 0; j < a->n; j++) {
-            double sum = 0;
-            for (int64_t k = 0; k < a->k; k++)
-                sum += left[i * a->k + k] * right[j * a->k + k];
-            store(a->out, a->d, i * d_stride + j, sum);
+        for (int64_t j = 0; j < a->n; j += COLUMNS) {
+            dot(left + i * a->k, right + j * a->k, a->k, sums);
+            for (int64_t c = 0; c < COLUMNS && j + c < a->n; c++)
+                store(a->out, a->d, i * d_stride + j + c, sums[c]);
         }
     }
 }
@@ -65,11 +87,13 @@ ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, pt
                            a->n,        a->k, a->b_stride ? a->b_stride : a->k};
     if (a->m == 0 || a->n == 0)
         return PTXGEN_OK;
-    const size_t left_count = (size_t)(a->m * a->k), right_count = (size_t)(a->n * a->k);
+    const size_t left_count = (size_t)(a->m * a->k),
+                 right_count = (size_t)((a->n + COLUMNS) * a->k);
     const size_t bytes = (left_count + right_count) * sizeof(double);
     double *values = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!values)
         return pg_fail_memory(err, bytes);
+    memset(values + left_count, 0, right_count * sizeof(double));
     decode(&left, values);
     decode(&right, values + left_count);
     multiply(a, values, values + left_count);
