@@ -9,7 +9,7 @@
 
 /* X(semantics): functions of the same name */
 #define PG_DECODE_FAMILIES(X)                                                                        \
-    X(alloca) X(stacksave) X(stackrestore) X(wmma_load) X(wmma_store) X(wmma_mma) X(redux_float)       \
+    X(alloca) X(stacksave) X(stackrestore) X(wmma_load) X(wmma_store) X(wmma_mma) X(redux_float) X(tensormap_replace) X(tensormap_cp_fenceproxy)       \
     X(clc_try_cancel) X(clc_is_canceled) X(clc_first_ctaid)                                           \
     X(add_cc)                                                                                        \
     X(sub_cc)                                                                                        \

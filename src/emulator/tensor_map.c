@@ -222,6 +222,75 @@ ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen
     return check_map(map, err);
 }
 
+/* The numbers of tensormap.replace's .elemtype. */
+static const uint8_t types_of_isa[] = {
+    PG_TENSOR_U8,   PG_TENSOR_U16,  PG_TENSOR_U32,     PG_TENSOR_S32,     PG_TENSOR_U64,
+    PG_TENSOR_S64,  PG_TENSOR_F16,  PG_TENSOR_F32,     PG_TENSOR_F32_FTZ, PG_TENSOR_F64,
+    PG_TENSOR_BF16, PG_TENSOR_TF32, PG_TENSOR_TF32_FTZ};
+
+static bool set_dimension(encoding *e, pg_tensor_field field, uint32_t i, uint64_t value)
+{
+    if (i >= PG_TENSOR_MAX_RANK || (field == PG_FIELD_GLOBAL_STRIDE && i >= PG_TENSOR_MAX_RANK - 1))
+        return false;
+    if (field == PG_FIELD_BOX_DIM)
+        e->box_last[i] = (uint8_t)(value - 1);
+    else if (field == PG_FIELD_GLOBAL_DIM)
+        e->last[i] = (uint32_t)(value - 1);
+    else if (field == PG_FIELD_GLOBAL_STRIDE)
+        e->strides[i] = value;
+    else
+        e->element_strides[i] = (uint8_t)value;
+    return field != PG_FIELD_BOX_DIM || (value >= 1 && value <= 256);
+}
+
+static bool set_field(encoding *e, pg_tensor_field field, uint32_t index, uint64_t value)
+{
+    switch (field) {
+    case PG_FIELD_ADDRESS:
+        e->address = value;
+        return true;
+    case PG_FIELD_RANK:
+        e->rank = (uint8_t)(value + 1);
+        return value < PG_TENSOR_MAX_RANK;
+    case PG_FIELD_TYPE:
+        e->type = types_of_isa[value < sizeof types_of_isa ? value : 0];
+        return value < sizeof types_of_isa;
+    case PG_FIELD_INTERLEAVE:
+        e->interleave = (uint8_t)value;
+        return value <= PG_INTERLEAVE_32B;
+    case PG_FIELD_SWIZZLE:
+        e->swizzle = (uint8_t)value;
+        return value <= 3;
+    case PG_FIELD_FILL:
+        e->fill_nan = (uint8_t)value;
+        return value <= 1;
+    default:
+        return set_dimension(e, field, index, value);
+    }
+}
+
+ptxgen_status pg_tensor_map_replace(void *bytes, pg_tensor_field field, uint32_t index,
+                                    uint64_t value, ptxgen_error *err)
+{
+    static const encoding blank;
+    encoding e;
+    memcpy(&e, bytes, sizeof e);
+    if (!memcmp(&e, &blank, sizeof e)) {
+        e.magic = magic;
+        e.hash = hash_of(&e);
+    }
+    if (e.magic != magic || e.hash != hash_of(&e))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the 128 bytes are neither a tensor map of the emulator nor all zero");
+    if (!set_field(&e, field, index, value))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the tensor map cannot have the value %llu there (index %u)",
+                       (unsigned long long)value, index);
+    e.hash = hash_of(&e);
+    memcpy(bytes, &e, sizeof e);
+    return PTXGEN_OK;
+}
+
 static uint32_t steps(const pg_tensor_map *map, uint32_t dim)
 {
     const uint32_t stride = dim ? map->element_strides[dim] : 1;

@@ -81,6 +81,24 @@ ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen
 /* Reads them back; PTXGEN_EINVAL when they are not such an encoding or were changed. */
 ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen_error *err);
 
+/* A field of tensormap.replace. */
+typedef enum pg_tensor_field {
+    PG_FIELD_ADDRESS,
+    PG_FIELD_RANK, /* rank - 1 */
+    PG_FIELD_BOX_DIM,
+    PG_FIELD_GLOBAL_DIM,
+    PG_FIELD_GLOBAL_STRIDE, /* bytes; index 0 is of dimension 1 */
+    PG_FIELD_ELEMENT_STRIDE,
+    PG_FIELD_TYPE, /* in the ISA's numbers, as the next three */
+    PG_FIELD_INTERLEAVE,
+    PG_FIELD_SWIZZLE,
+    PG_FIELD_FILL
+} pg_tensor_field;
+/* Changes one field in place; the whole is checked when the map is used. Bytes that are all zero are a map to be
+ * filled. PTXGEN_EINVAL: no such map, index or value. */
+ptxgen_status pg_tensor_map_replace(void *bytes, pg_tensor_field field, uint32_t index,
+                                    uint64_t value, ptxgen_error *err);
+
 /* Bytes that the box covers in shared memory, the padding of padded types included. */
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
 /* Bytes of its elements: what a load takes from the barrier's byte count, also where parts are out of

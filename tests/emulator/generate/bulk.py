@@ -561,8 +561,96 @@ def tensor_cases():
         )
 
 
+def made_map_case():
+    """A tensor map is changed in shared memory, field by field, published, and used."""
+    rows, columns, box, at = 10, 12, (8, 4), (8, 8)
+    words = [1000 * r + c for r in range(rows) for c in range(columns)]
+    case = Case(
+        "tensormap_replace", "tensormap.replace of every field, tensormap.cp_fenceproxy", block=32
+    )
+    case.version, case.preamble = "8.4", ".global .align 128 .b8 published[128];\n\n"
+    case.buffer("in", "a", 4, list(range(256)))
+    case.buffer("in", "b", 4, words)
+    case.tensor_map(
+        "m",
+        over="a",
+        type="float32",
+        dims="16,16",
+        strides="64",
+        box="16,8",
+        element_strides="1,1",
+        swizzle="none",
+        fill="zero",
+    )
+    expect = []
+    for r in range(at[1], at[1] + box[1]):
+        expect += [
+            words[r * columns + c] if r < rows and c < columns else 0
+            for c in range(at[0], at[0] + box[0])
+        ]
+    case.buffer("out", "d", 4, expect)
+    body = [
+        "    .shared .align 128 .b8 map[128];\n    .shared .align 128 .b8 tile[128];",
+        "    .shared .align 8 .b8 bar[8];",
+        "    .reg .b32 %t, %map, %tile, %bar, %v;\n    .reg .b64 %x, %p, %b, %global;\n    .reg .pred %first, %q;",
+        "    mov.u32 %t, %tid.x;\n    mov.u32 %map, map;\n    mov.u32 %tile, tile;\n    mov.u32 %bar, bar;",
+        "    setp.eq.u32 %first, %t, 0;\n    mov.u64 %global, published;\n    ld.param.u64 %b, [b];",
+        "    @!%first bra changed;",
+        "    mbarrier.init.shared::cta.b64 [%bar], 1;",
+    ]
+    for i in range(0, 128, 8):
+        body.append(f"    ld.param.b64 %x, [m + {i}];\n    st.shared.b64 [%map + {i}], %x;")
+    for field, operands in (
+        ("global_address", "%b"),
+        ("rank", "1"),
+        ("box_dim", f"0, {box[0]}"),
+        ("box_dim", f"1, {box[1]}"),
+        ("global_dim", f"0, {columns}"),
+        ("global_dim", f"1, {rows}"),
+        ("global_stride", "0, %x"),
+        ("element_stride", "0, 1"),
+        ("element_stride", "1, 1"),
+        ("elemtype", "2"),
+        ("interleave_layout", "0"),
+        ("swizzle_mode", "0"),
+        ("fill_mode", "0"),
+    ):
+        if field == "global_stride":
+            body.append(f"    mov.b64 %x, {4 * columns};")
+        size = 64 if field in ("global_address", "global_stride") else 32
+        if size == 32 and field not in (
+            "elemtype",
+            "interleave_layout",
+            "swizzle_mode",
+            "fill_mode",
+        ):
+            *index, value = operands.split(", ")
+            body.append(f"    mov.b32 %v, {value};")
+            operands = ", ".join([*index, "%v"])
+        body.append(
+            f"    tensormap.replace.tile.{field}.shared::cta.b1024.b{size} [%map], {operands};"
+        )
+    body += [
+        "changed:\n    bar.warp.sync -1;",
+        "    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%global], [%map], 128;",
+        "    fence.proxy.tensormap::generic.acquire.gpu [%global], 128;",
+        "    @!%first bra issued;",
+        "    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 128;",
+        "    mov.b32 %v, 8;",
+        "    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%tile], [%global, {%v, %v}], [%bar];",
+        "issued:\n    bar.warp.sync -1;",
+        "wait:\n    mbarrier.try_wait.parity.shared::cta.b64 %q, [%bar], 0;\n    @!%q bra wait;",
+        "    mad.lo.u32 %tile, %t, 4, %tile;\n    ld.shared.b32 %v, [%tile];",
+        "    ld.param.u64 %p, [d];\n    mad.wide.u32 %p, %t, 4, %p;\n    st.global.b32 [%p], %v;",
+    ]
+    case.body = "\n".join(body) + "\n    ret;\n"
+    case.write()
+
+
 def generate():
     bulk_cases()
     reduce_cases()
     cluster_cases()
     tensor_cases()
+    made_map_case()

@@ -6,7 +6,7 @@
     //: out d 4                                a buffer that the kernel writes (0xcd bytes before the launch)
     //= 00000001 ...                           what it must hold afterwards
     //: inout x 4                              first what goes in, then after a line "//: expect" what comes out
-    //: map m over=a type=f32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
+    //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
     //: exact                                  matrix arithmetic is compared bit for bit
 
 Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each.

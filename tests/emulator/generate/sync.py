@@ -597,7 +597,9 @@ FUNCTION = """.func (.param .b32 result) {name}(.param .b32 x)
 
 def indirect_case():
     """Calls through a register: by prototype, out of a table; by a list of targets, of addresses."""
-    case = Case("calls_indirect", "calls through registers, of lanes that go different ways", block=64)
+    case = Case(
+        "calls_indirect", "calls through registers, of lanes that go different ways", block=64
+    )
     for name, text in (
         ("twice", "add.u32 %v, %v, %v;"),
         ("square", "mul.lo.u32 %v, %v, %v;"),

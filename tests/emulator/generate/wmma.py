@@ -48,7 +48,9 @@ class Wmma:
             types = "f64.f64.f64.f64"
         else:
             types = f"{self.td}.{self.ta}.{self.ta}.{self.td}"
-        text = f"sync.aligned.{self.layouts[0]}.{self.layouts[1]}.{self.name()}.{types}{self.suffix}"
+        text = (
+            f"sync.aligned.{self.layouts[0]}.{self.layouts[1]}.{self.name()}.{types}{self.suffix}"
+        )
         if self.ta == "b1":
             text = ("xor" if self.options["xor"] else "and") + ".popc." + text
         return "wmma.mma." + text
@@ -71,7 +73,9 @@ class Wmma:
         images = [self.images(p) for p in self.products]
         title = f"{self.mma()}, its loads and store"
         tail = self.suffix.replace(".", "_") + ("_xor" if self.options.get("xor") else "")
-        case = Case(f"wmma_{self.name()}_{self.td}_{self.ta}{tail}", title, block=32, grid=len(images))
+        case = Case(
+            f"wmma_{self.name()}_{self.td}_{self.ta}{tail}", title, block=32, grid=len(images)
+        )
         for i, (kind, x) in enumerate((("in", "a"), ("in", "b"), ("in", "c"), ("out", "d"))):
             case.buffer(kind, x, 1, [byte for image in images for byte in image[i]])
         case.exact = True

@@ -82,7 +82,7 @@ def map_argument(values, names, name, meta, places):
     )
 
 
-def arguments(kernel, values, compiled, folder):
+def arguments(kernel, values, compiled, folder, ctas):
     """The --arg values; and the place of every buffer among the parameters, from 1."""
     names, args, places = kernel.arg_names, [], {}
     metas = iter(compiled.metadata.tensordesc_meta or [])
@@ -100,7 +100,8 @@ def arguments(kernel, values, compiled, folder):
             args += [str(x) for x in shape] + [str(x) for x in strides]
         elif isinstance(v, int) and name not in values.get("constants", ()):
             args.append(str(v))
-    args += ["0", "0"]  # global scratch and profile memory: not used
+    scratch = compiled.metadata.global_scratch_size * ctas
+    args += [f"zeros:{scratch}" if scratch else "0", "0"]  # global scratch memory, profile memory
     return args, places
 
 
@@ -111,7 +112,7 @@ def run(case, arch, check):
         ptx = os.path.join(folder, "kernel.ptx")
         with open(ptx, "w") as f:
             f.write(compiled.asm["ptx"])
-        args, places = arguments(kernel, values, compiled, folder)
+        args, places = arguments(kernel, values, compiled, folder, int(np.prod(grid)))
         threads = 32 * compiled.metadata.num_warps
         for line in compiled.asm["ptx"].splitlines():
             if line.startswith(".reqntid"):  # warp specialization adds warps

@@ -143,6 +143,27 @@ def matmul_descriptors():
 
 
 @triton.jit
+def made_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The tensor maps are made by the kernel: tensormap.replace, tensormap.cp_fenceproxy."""
+    a_tiles = tl.make_tensor_descriptor(a, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b_tiles = tl.make_tensor_descriptor(b, shape=[K, N], strides=[N, 1], block_shape=[BK, BN])
+    c_tiles = tl.make_tensor_descriptor(c, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    sum = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        sum = tl.dot(a_tiles.load([0, k]), b_tiles.load([k, 0]), sum)
+    c_tiles.store([0, 0], sum.to(tl.float16))
+
+
+def matmul_made_descriptors():
+    m, n, k = 50, 64, 160
+    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    values = {"a": a, "b": b, "c": np.zeros((m, n), np.float16), "M": m, "N": n, "K": k}
+    values |= {"BM": 64, "BN": 64, "BK": 32, "constants": ("BM", "BN", "BK")}
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    return made_kernel, values, (1,), {"num_warps": 4, "num_stages": 2}, {"c": (wanted, 3e-3)}
+
+
+@triton.jit
 def pointer_matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -255,6 +276,7 @@ CASES = [
     histogram,
     scan_and_sort,
     matmul_descriptors,
+    matmul_made_descriptors,
     matmul_pointers,
     matmul_tf32,
     attention,
