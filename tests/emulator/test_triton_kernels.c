@@ -5,7 +5,10 @@
 #include "matmul_case.h"
 #include "scaled_case.h"
 
+#include "base/half.h"
 #include "ptxgen/emulator.h"
+
+#include <math.h>
 
 enum { MAX_TEXT = 1 << 20, MAX_ARGS = 24, COMMAND = 4096, TILE = 128 };
 
@@ -94,6 +97,11 @@ typedef struct job {
     uint32_t grid[2];
 } job;
 
+static uint32_t tiles(int64_t extent, int64_t tile)
+{
+    return (uint32_t)((extent + tile - 1) / tile);
+}
+
 static void run(const job *j, uint64_t seed, bool check)
 {
     const ptxgen_emulator_config config = {.size = sizeof config,
@@ -139,14 +147,14 @@ static void run_once(const job *j, int i)
 
 /* ---- D = A @ B (+ C) ---- */
 
-static void run_matmul(job *j, matmul_data *x)
+static void run_matmul(job *j, matmul_data *x, int64_t block_m)
 {
     const range buffers[] = {
         {x->a, x->a_bytes}, {x->b, x->b_bytes}, {x->c, x->c_bytes}, {x->d, x->d_bytes}};
     j->buffers = buffers;
     j->buffer_count = 4;
-    j->grid[0] = (uint32_t)(x->args.m / TILE);
-    j->grid[1] = (uint32_t)(x->args.n / TILE);
+    j->grid[0] = tiles(x->args.m, block_m);
+    j->grid[1] = tiles(x->args.n, TILE);
     add_pointer(j->args, NULL);
     add_pointer(j->args, NULL);
     for (int i = 0; i < RUNS; i++) {
@@ -159,9 +167,8 @@ static void run_matmul(job *j, matmul_data *x)
 
 static const matmul_case problem = {.m = 256, .n = 128, .k = 320};
 
-static void matmul_through_pointers(void **state)
+static void run_through_pointers(const char *name, int64_t block_m)
 {
-    (void)state;
     matmul_data x;
     arguments args = {.count = 0};
     matmul_case_make(&problem, &x);
@@ -175,8 +182,15 @@ static void matmul_through_pointers(void **state)
     add(&args, (uint64_t)x.args.a_stride);
     add(&args, (uint64_t)x.args.b_stride);
     add(&args, (uint64_t)x.args.d_stride);
-    job j = {.kernel = compile("matmul"), .args = &args};
-    run_matmul(&j, &x);
+    job j = {.kernel = compile(name), .args = &args};
+    run_matmul(&j, &x, block_m);
+}
+
+static void matmul_through_pointers(void **state)
+{
+    (void)state;
+    run_through_pointers("matmul", TILE);
+    run_through_pointers("matmul64", TILE / 2); /* D in half of the lanes */
 }
 
 /* A box is as wide as the 128-byte swizzle. */
@@ -211,7 +225,60 @@ static void gluon_accumulates_on_a_copy_of_c(void **state)
     add(&args, (uint64_t)x.args.k);
     add(&args, (uint64_t)x.args.d_stride);
     job j = {.kernel = compile("accumulate"), .args = &args};
-    run_matmul(&j, &x);
+    run_matmul(&j, &x, TILE);
+}
+
+/* ---- D = f16(A @ B) @ W ---- */
+
+static void compare_chain(const matmul_data *x, const uint16_t *w, const float *got)
+{
+    const matmul_case *p = x->problem;
+    for (int64_t row = 0; row < p->m; row++) {
+        double half[TILE];
+        for (int64_t i = 0; i < TILE; i++) /* exact in f32, then rounded */
+            half[i] =
+                pg_f16_to_double(pg_f16_from_double((double)x->want[row * x->args.d_stride + i]));
+        for (int64_t column = 0; column < TILE; column++) {
+            double want = 0;
+            for (int64_t i = 0; i < TILE; i++)
+                want += half[i] * pg_f16_to_double(w[i * TILE + column]);
+            assert_true(fabs(want - (double)got[row * x->args.d_stride + column]) < 1e-3);
+        }
+    }
+}
+
+static void a_from_tensor_memory(void **state)
+{
+    (void)state;
+    static const matmul_case first = {.m = 2 * TILE, .n = TILE, .k = 64};
+    static uint16_t weights[TILE * TILE];
+    matmul_data x;
+    arguments args = {.count = 0};
+    matmul_case_make(&first, &x);
+    memset(x.c, 0, x.c_bytes);
+    x.args.d = x.want;
+    assert_int_equal(ptxgen_matmul_accumulate_oracle(&x.args, NULL), PTXGEN_OK);
+    for (int i = 0; i < TILE * TILE; i++)
+        weights[i] = pg_f16_from_double((double)(i * 37 % 129 - 64) / 64);
+    add_pointer(&args, x.a);
+    add_pointer(&args, x.b);
+    add_pointer(&args, weights);
+    add_pointer(&args, x.d);
+    add(&args, (uint64_t)x.args.a_stride);
+    add(&args, (uint64_t)x.args.b_stride);
+    add(&args, TILE);
+    add(&args, (uint64_t)x.args.d_stride);
+    add_pointer(&args, NULL);
+    add_pointer(&args, NULL);
+    const range buffers[] = {
+        {x.a, x.a_bytes}, {x.b, x.b_bytes}, {weights, sizeof weights}, {x.d, x.d_bytes}};
+    const job j = {compile("chain"), &args, buffers, 4, {2, 1}};
+    for (int i = 0; i < RUNS; i++) {
+        memset(x.d, 0, x.d_bytes);
+        run_once(&j, i);
+        compare_chain(&x, weights, x.d);
+    }
+    matmul_case_free(&x);
 }
 
 /* ---- block-scaled ---- */
@@ -263,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmul_through_pointers),
         cmocka_unit_test(gluon_accumulates_on_a_copy_of_c),
+        cmocka_unit_test(a_from_tensor_memory),
         cmocka_unit_test(block_scaled_kernels),
     };
     if (!has_triton()) {

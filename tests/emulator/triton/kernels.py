@@ -37,6 +37,18 @@ def matmul(a, b, c, K, lda, ldb, ldc, BM: tl.constexpr, BN: tl.constexpr, BK: tl
 
 
 @triton.jit
+def chain(a, b, w, c, lda, ldb, ldw, ldc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """(A @ B) in f16, @ W: the second multiplication takes its A from tensor memory."""
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn, rk = tl.arange(0, BN), tl.arange(0, BK)
+    x = tl.load(a + rm[:, None] * lda + rk[None, :])
+    y = tl.load(b + rk[:, None] * ldb + rn[None, :])
+    z = tl.load(w + rn[:, None] * ldw + rn[None, :])
+    half = tl.dot(x, y).to(tl.float16)
+    tl.store(c + rm[:, None] * ldc + rn[None, :], tl.dot(half, z))
+
+
+@triton.jit
 def scaled(
     a, b, sa, sb, c, K, lda, ldb, ldc, lds,
     KIND: tl.constexpr, PACK: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
@@ -121,6 +133,8 @@ def block_scaled(element, scale, kind, pack, group, depth):
 KERNELS = {
     # source, function, types of the parameters that are no integers, constants, stages
     "matmul": (ASTSource, matmul, POINTERS, {**BLOCK, "BK": 64}, 3),
+    "matmul64": (ASTSource, matmul, POINTERS, {"BM": 64, "BN": 128, "BK": 64}, 3),
+    "chain": (ASTSource, chain, {**POINTERS, "w": "*fp16"}, {**BLOCK, "BK": 64}, 1),
     "mxfp8": block_scaled("*fp8e4nv", "*u8", "e4m3", 1, 32, 128),
     "mxfp4": block_scaled("*u8", "*u8", "e2m1", 2, 32, 128),
     "nvfp4": block_scaled("*u8", "*fp8e4nv", "e2m1", 2, 16, 128),
