@@ -59,10 +59,19 @@ static uint64_t next_argument(arguments *a, uint32_t size)
     return value;
 }
 
-/* Appends one conversion. `spec` is "%...c" without length modifiers. */
-static void convert_one(pg_warp *w, int lane, char *spec, size_t n, bool wide, arguments *a,
-                        pg_buf *out)
+/* "%...c" without length modifiers, of n characters. */
+typedef struct conversion {
+    char spec[MAX_SPEC];
+    size_t n;
+    bool wide; /* an integer of 8 bytes */
+} conversion;
+
+/* Appends one conversion. */
+static void convert_one(pg_warp *w, int lane, conversion *c, arguments *a, pg_buf *out)
 {
+    char *const spec = c->spec;
+    const size_t n = c->n;
+    const bool wide = c->wide;
     const char kind = spec[n - 1];
     char text[MAX_TEXT];
     if (strchr("diuoxXc", kind)) {
@@ -106,21 +115,19 @@ static void format_text(pg_warp *w, int lane, const char *format, arguments *a, 
             p += *p == '%';
             continue;
         }
-        char spec[MAX_SPEC] = "%";
-        size_t n = 1;
-        bool wide = false;
-        for (p++; *p && n < MAX_SPEC - 5; p++) {
+        conversion c = {.spec = "%", .n = 1};
+        for (p++; *p && c.n < MAX_SPEC - 5; p++) {
             if (strchr("hlzjtLq", *p)) {
-                wide |= *p != 'h' && *p != 'L';
+                c.wide |= *p != 'h' && *p != 'L';
                 continue;
             }
-            spec[n++] = *p;
+            c.spec[c.n++] = *p;
             if (!strchr("0123456789.+- #", *p))
                 break;
         }
         if (!*p)
             return;
-        convert_one(w, lane, spec, n, wide, a, out);
+        convert_one(w, lane, &c, a, out);
     }
 }
 
