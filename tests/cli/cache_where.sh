@@ -32,7 +32,8 @@ if [ "$(id -u)" = 0 ] && chmod 755 . && as_nobody_known test -x "$PTXGEN" 2>/dev
     expect_code 5
     expect_err 'neither XDG_CACHE_HOME nor HOME is an absolute path'
     # HOME=/ of a user who may not write there.
+    [ -e /.cache ] || nothing_before=1
     as_nobody_known HOME=/ "$PTXGEN" compile scatter_add n=4 >.out 2>.err || die "HOME=/ cannot compile"
     expect_out '^origin +assembled$'
-    [ ! -e /.cache/ptxgen ] || die "made a folder in /"
+    [ -z "${nothing_before-}" ] || [ ! -e /.cache ] || die "made a folder in /"
 fi
