@@ -97,6 +97,14 @@ void pg_vector_drop(pg_cluster *c, pg_vector **v)
     *v = NULL;
 }
 
+void pg_knowledge_set(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from)
+{
+    const pg_knowledge copy = {share(from->seen), share(from->fenced), share(from->ordered),
+                               from->foreign};
+    pg_knowledge_drop(c, to);
+    *to = copy;
+}
+
 void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k)
 {
     drop(c, k->seen);

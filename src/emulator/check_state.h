@@ -178,6 +178,7 @@ static inline uint16_t pg_warp_agent(const pg_warp *w)
 /* ---- check_clock.c ---- */
 /* *to = join(*to, from), sharing where one contains the other. */
 void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_set(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
 void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k);
 /* Raises one component. */
 void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock);

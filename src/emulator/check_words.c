@@ -99,7 +99,7 @@ void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
             pg_knowledge_drop(c, &k->found[l]);
         }
         if (op->flags & PG_ACCESS_RELEASE) {
-            pg_knowledge_join(c, &k->released[l], &k->lane[l]);
+            pg_knowledge_set(c, &k->released[l], &k->lane[l]);
             k->released_at[l] = k->now;
         }
     }
