@@ -209,9 +209,8 @@ static ptxgen_emulator_tensor_map map_of(void *address, int64_t rows, int64_t co
                                         .swizzle = SWIZZLE_128B};
 }
 
-static void gluon_accumulates_on_a_copy_of_c(void **state)
+static void run_gluon(const char *name)
 {
-    (void)state;
     matmul_data x;
     arguments args = {.count = 0};
     matmul_case_make(&problem, &x);
@@ -224,8 +223,20 @@ static void gluon_accumulates_on_a_copy_of_c(void **state)
     add_pointer(&args, x.d);
     add(&args, (uint64_t)x.args.k);
     add(&args, (uint64_t)x.args.d_stride);
-    job j = {.kernel = compile("accumulate"), .args = &args};
+    job j = {.kernel = compile(name), .args = &args};
     run_matmul(&j, &x, TILE);
+}
+
+static void gluon_accumulates_on_a_copy_of_c(void **state)
+{
+    (void)state;
+    run_gluon("accumulate");
+}
+
+static void gluon_accumulates_in_a_pair_of_ctas(void **state)
+{
+    (void)state;
+    run_gluon("pair");
 }
 
 /* ---- D = f16(A @ B) @ W ---- */
@@ -330,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmul_through_pointers),
         cmocka_unit_test(gluon_accumulates_on_a_copy_of_c),
+        cmocka_unit_test(gluon_accumulates_in_a_pair_of_ctas),
         cmocka_unit_test(a_from_tensor_memory),
         cmocka_unit_test(block_scaled_kernels),
     };

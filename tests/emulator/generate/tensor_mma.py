@@ -29,7 +29,18 @@ FORMATS = {
     "e3m2": E3M2,
     "e2m1": E2M1,
 }
-CODES = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1}
+CODES = {
+    "f16": 0,
+    "bf16": 1,
+    "tf32": 2,
+    "e4m3": 0,
+    "e5m2": 1,
+    "e2m3": 3,
+    "e3m2": 4,
+    "e2m1": 5,
+    "u8": 0,
+    "s8": 1,
+}
 CONTAINER = {"f16": 2, "bf16": 2, "tf32": 4}  # bytes; others 1
 K = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32, "mxf4": 64, "mxf4nvf4": 64}
 D_CODES = {"f16": 0, "f32": 1, "s32": 2}
@@ -72,7 +83,11 @@ def draw_d(rng, td, flavour):
         return rng.choice((0, 0x7FFFFFFF, 0x80000000, rng.randrange(1 << 32)))
     fmt = n.F16 if td == "f16" else n.F32
     sign, man = rng.choice((0, fmt.sign_bit)), rng.randrange(1 << fmt.man)
-    exp = rng.randrange((1 << fmt.exp) - 1 + (flavour == "any")) if flavour in ("any", "finite") else fmt.bias + rng.randrange(12)
+    exp = (
+        rng.randrange((1 << fmt.exp) - 1 + (flavour == "any"))
+        if flavour in ("any", "finite")
+        else fmt.bias + rng.randrange(12)
+    )
     return sign | exp << fmt.man | man
 
 
@@ -91,7 +106,9 @@ def row_bytes(codes, t, packing, rng):
         for i in range(0, len(codes), 16):
             bits = sum(c << width * j for j, c in enumerate(codes[i : i + 16]))
             pad = 16 - 2 * width
-            out += bits.to_bytes(2 * width, "little") + bytes(rng.randrange(256) for _ in range(pad))
+            out += bits.to_bytes(2 * width, "little") + bytes(
+                rng.randrange(256) for _ in range(pad)
+            )
         return out
     return bytes(c << 2 if width == 4 else c for c in codes)
 
@@ -137,7 +154,12 @@ def place(image, base, rows, mode, container, mn_major, gap):
         for r, data in enumerate(rows):
             for k in range(depth):
                 outer = r // per_line * (leading if span else stride)
-                at = outer + k // lines * (stride if span else leading) + k % lines * width + r % per_line * container
+                at = (
+                    outer
+                    + k // lines * (stride if span else leading)
+                    + k % lines * width
+                    + r % per_line * container
+                )
                 image.put(base + swizzle(at, mode), data[k * container : (k + 1) * container])
         start = base
     return start >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 | 1 << 46 | SWIZZLES[mode] << 61
@@ -178,7 +200,9 @@ def special(kinds, fc):
 def kind_of_product(fa, x, fb, y, negate):
     kx, sx, _ = split(fa, x)
     ky, sy, _ = split(fb, y)
-    if "n" in (kx, ky) or ("i" in (kx, ky) and ((kx == "f" and sx == 0) or (ky == "f" and sy == 0))):
+    if "n" in (kx, ky) or (
+        "i" in (kx, ky) and ((kx == "f" and sx == 0) or (ky == "f" and sy == 0))
+    ):
         return "n"
     if "i" in (kx, ky):
         return "-" if (bool(x & fa.sign_bit) != bool(y & fb.sign_bit)) != negate else "+"
@@ -210,7 +234,9 @@ def float_output(o, a, b, sa, sb, c):
         return fused(products, 25, c, fc, o.scale_d)
     terms = []
     for g in range(0, len(products), 16):
-        total = sum(s * 2**e for s, e, _ in [(s, e + 2, m) for s, e, m in products[g : g + 16]])  # exponents >= 0
+        total = sum(
+            s * 2**e for s, e, _ in [(s, e + 2, m) for s, e, m in products[g : g + 16]]
+        )  # exponents >= 0
         (_, sx, ex, mx), (_, sy, ey, my) = scales[g // o.block]
         terms.append((int(total) * sx * sy, ex + ey, 2 + fa.man + fb.man + mx + my))
     return fused(terms, 35, c, fc, 0)
@@ -223,7 +249,8 @@ class Mma:
     """One case. Options: ta, tb, td, m, n; group (CTAs), ws; a_mode, b_mode (swizzles), a_mn, b_mn; a_tensor, lane
     (16: layout F in the upper halves); scale ids sfa, sfb, block, scale_type; negate, masks (lanes that are not
     written), scale_d, add (D is read), ashift, zero_columns (descriptor), saturate, issuer (rank), steps
-    (instructions on the same accumulator), modifier (of the opcode), bad (changes to the instruction descriptor)."""
+    (instructions on the same accumulator), modifier (of the opcode), bad (changes to the instruction descriptor).
+    """
 
     DEFAULTS = dict(
         td="f32", m=128, n=16, group=1, ws=False, a_mode="32B", b_mode="32B", gap=False, a_mn=False, b_mn=False,
@@ -262,11 +289,22 @@ class Mma:
         return row + part * (LANES // self.parts)
 
     def instruction(self):
-        bits = self.bits | self.negate[0] << 13 | self.negate[1] << 14 | self.a_mn << 15 | self.b_mn << 16
+        bits = (
+            self.bits
+            | self.negate[0] << 13
+            | self.negate[1] << 14
+            | self.a_mn << 15
+            | self.b_mn << 16
+        )
         bits |= self.n >> 3 << 17
         if self.block:
             code = (lambda t: 1) if self.kind.startswith("mxf4") else (lambda t: CODES[t])
-            bits |= (self.scale_type == "ue8m0") << 23 | self.m >> 7 << 27 | self.sfa << 29 | self.sfb << 4
+            bits |= (
+                (self.scale_type == "ue8m0") << 23
+                | self.m >> 7 << 27
+                | self.sfa << 29
+                | self.sfb << 4
+            )
             return bits | code(self.ta) << 7 | code(self.tb) << 10
         bits |= self.saturate << 3 | self.max_shift << 30 | self.m >> 4 << 24
         return bits | D_CODES[self.td] << 4 | CODES[self.ta] << 7 | CODES[self.tb] << 10
@@ -284,10 +322,16 @@ class Mma:
         for c in range(g):
             image, base = self.images[c], 0
             if not self.a_tensor:
-                rows = [row_bytes(r, self.ta, self.packing, rng) for r in self.a[c * self.rows : (c + 1) * self.rows]]
+                rows = [
+                    row_bytes(r, self.ta, self.packing, rng)
+                    for r in self.a[c * self.rows : (c + 1) * self.rows]
+                ]
                 self.a_desc = place(image, 0, rows, self.a_mode, a_size, self.a_mn, self.gap)
                 base = (len(image.data) + 1023) // 1024 * 1024
-            rows = [row_bytes(r, self.tb, self.packing, rng) for r in self.b[c * per : c * per + per + self.shift]]
+            rows = [
+                row_bytes(r, self.tb, self.packing, rng)
+                for r in self.b[c * per : c * per + per + self.shift]
+            ]
             self.b_desc = place(image, base, rows, self.b_mode, b_size, self.b_mn, self.gap)
         self.image_bytes = (max(len(i.data) for i in self.images) + 511) // 512 * 512
         self.make_scales()
@@ -326,7 +370,9 @@ class Mma:
                 packing = "packed" if self.packing == "packed" else "containers"
                 data = row_bytes(self.a[cta * self.rows + row], self.ta, packing, self.rng)
                 for i in range(8):
-                    tensor[self.lane_of(row, part)][self.a_column + i] = int.from_bytes(data[4 * i : 4 * i + 4], "little")
+                    tensor[self.lane_of(row, part)][self.a_column + i] = int.from_bytes(
+                        data[4 * i : 4 * i + 4], "little"
+                    )
         quarters = 4 // self.parts
         for scales, column, at, count, first in (
             (self.sa, self.sfa_column, self.sfa, self.rows, cta * self.rows),
@@ -411,7 +457,9 @@ class Mma:
         case.exact = True
         words = [w for i in self.images for w in i.words(self.image_bytes)]
         case.buffer("in", "image", 4, words)
-        tensor = [cta[lane][c] for cta in self.tensor for c in range(self.used) for lane in range(LANES)]
+        tensor = [
+            cta[lane][c] for cta in self.tensor for c in range(self.used) for lane in range(LANES)
+        ]
         case.buffer("in", "tensor", 4, tensor)
         if self.fails:
             case.lines.append(f"//: fails {self.fails}")
@@ -428,7 +476,10 @@ class Mma:
         group, pair = self.group, self.group == 2
         sync = ["    bar.sync 0;"]
         if pair:
-            sync = ["    barrier.cluster.arrive.release.aligned;", "    barrier.cluster.wait.acquire.aligned;"]
+            sync = [
+                "    barrier.cluster.arrive.release.aligned;",
+                "    barrier.cluster.wait.acquire.aligned;",
+            ]
         yield from [
             f"    .shared .align 1024 .b8 smem[{self.image_bytes}];",
             "    .shared .align 8 .b8 barrier_[8];",
@@ -564,16 +615,34 @@ def types():
     Mma("tcgen05_mma_bf16", "f16", "bf16", m=64, lane=16, n=8, flavour="cancelling").write()
     Mma("tcgen05_mma_tf32", "tf32", "tf32", m=64, n=24, flavour="finite").write()
     Mma("tcgen05_mma_i8", "i8", "s8", "u8", td="s32", m=64, n=8).write()
-    Mma("tcgen05_mma_i8_saturate", "i8", "u8", "s8", td="s32", m=128, n=16, saturate=True, steps=2).write()
+    Mma(
+        "tcgen05_mma_i8_saturate", "i8", "u8", "s8", td="s32", m=128, n=16, saturate=True, steps=2
+    ).write()
     narrow = ["e4m3", "e5m2", "e2m3", "e3m2", "e2m1"]
     for i, ta in enumerate(narrow):
         tb = narrow[(i + 2) % 5]
-        Mma(f"tcgen05_mma_{ta}_{tb}", "f8f6f4", ta, tb, m=64, n=8, flavour="any" if i < 2 else "finite").write()
+        Mma(
+            f"tcgen05_mma_{ta}_{tb}",
+            "f8f6f4",
+            ta,
+            tb,
+            m=64,
+            n=8,
+            flavour="any" if i < 2 else "finite",
+        ).write()
         Mma(f"tcgen05_mma_mx_{tb}_{ta}", "mxf8f6f4", tb, ta, n=8, sfa=i % 4, sfb=(i + 1) % 4,
             scale_modifier=(".scale_vec::1X", ".block32", "")[i % 3], flavour="any" if i == 1 else "near_one").write()  # fmt: skip
     Mma("tcgen05_mma_e4m3_f16", "f8f6f4", "e4m3", td="f16", m=64, n=8, flavour="cancelling").write()
     Mma("tcgen05_mma_mxf4", "mxf4", "e2m1", n=8, sfb=2, scale_modifier=".scale_vec::2X").write()
-    Mma("tcgen05_mma_mxf4_block32", "mxf4", "e2m1", n=40, sfa=2, scale_modifier=".block32", flavour="any").write()
+    Mma(
+        "tcgen05_mma_mxf4_block32",
+        "mxf4",
+        "e2m1",
+        n=40,
+        sfa=2,
+        scale_modifier=".block32",
+        flavour="any",
+    ).write()
     Mma("tcgen05_mma_mxf4_plain", "mxf4", "e2m1", n=8).write()
     for name, block, scale_type, modifier in (
         ("4x_ue4m3", 16, "ue4m3", ".scale_vec::4X"), ("block16_ue8m0", 16, "ue8m0", ".block16"),
@@ -591,7 +660,15 @@ def layouts():
             b_mn=True, gap=True, add=False).write()  # fmt: skip
         Mma(f"tcgen05_mma_bytes_transposed_{mode}", "f8f6f4", "e5m2", m=64, n=48, a_mode=mode, b_mode=mode,
             a_mn=True, b_mn=True, add=False).write()  # fmt: skip
-    Mma("tcgen05_mma_layout_atoms_of_32", "tf32", "tf32", m=64, n=16, a_mode="128B_32B", b_mode="128B_32B").write()
+    Mma(
+        "tcgen05_mma_layout_atoms_of_32",
+        "tf32",
+        "tf32",
+        m=64,
+        n=16,
+        a_mode="128B_32B",
+        b_mode="128B_32B",
+    ).write()
     Mma("tcgen05_mma_transposed_words", "tf32", "tf32", m=64, n=40, a_mode="128B_32B", b_mode="128B_32B", a_mn=True,
         b_mn=True).write()  # fmt: skip
     Mma("tcgen05_mma_i8_transposed_b", "i8", "s8", td="s32", m=64, n=16, b_mn=True).write()
@@ -604,7 +681,9 @@ def operands():
     Mma("tcgen05_mma_a_tensor_tf32", "tf32", "tf32", a_tensor=True, m=64, n=8).write()
     Mma("tcgen05_mma_a_tensor_i8", "i8", "s8", td="s32", a_tensor=True, m=64, n=8).write()
     Mma("tcgen05_mma_a_tensor_e2m3", "f8f6f4", "e2m3", "e2m1", a_tensor=True, m=64, n=8).write()
-    Mma("tcgen05_mma_a_tensor_mx", "mxf8f6f4", "e2m1", "e4m3", a_tensor=True, n=8, sfa=1, sfb=3).write()
+    Mma(
+        "tcgen05_mma_a_tensor_mx", "mxf8f6f4", "e2m1", "e4m3", a_tensor=True, n=8, sfa=1, sfb=3
+    ).write()
     Mma("tcgen05_mma_a_tensor_mxf4", "mxf4", "e2m1", a_tensor=True, n=8).write()
     Mma("tcgen05_mma_a_tensor_nvf4", "mxf4nvf4", "e2m1", a_tensor=True, n=8, scale_type="ue4m3",
         scale_modifier=".block16").write()  # fmt: skip
@@ -624,13 +703,24 @@ def options():
     Mma("tcgen05_mma_immediate", "f16", "f16", m=64, n=8, add=False, immediate=True,
         modifier=".collector::a::fill").write()  # fmt: skip
     Mma("tcgen05_mma_scale_d", "f16", "f16", m=64, n=8, scale_d=3).write()
-    Mma("tcgen05_mma_scale_d_tf32", "tf32", "tf32", m=64, n=8, scale_d=15, flavour="finite", masks=masks).write()
+    Mma(
+        "tcgen05_mma_scale_d_tf32",
+        "tf32",
+        "tf32",
+        m=64,
+        n=8,
+        scale_d=15,
+        flavour="finite",
+        masks=masks,
+    ).write()
 
 
 def pairs():
     Mma("tcgen05_mma_pair_m256", "f16", "f16", group=2, m=256, n=16).write()
     Mma("tcgen05_mma_pair_m128", "f16", "f16", group=2, m=128, n=32, issuer=1).write()
-    Mma("tcgen05_mma_pair_transposed", "f16", "f16", group=2, m=128, n=32, a_mn=True, b_mn=True).write()
+    Mma(
+        "tcgen05_mma_pair_transposed", "f16", "f16", group=2, m=128, n=32, a_mn=True, b_mn=True
+    ).write()
     masks = [0x1, 0x2, 0x4, 0x8, 0xFFFFFFFF, 0xF0F0F0F0, 0, 0x80000000]
     Mma("tcgen05_mma_pair_masks", "f16", "bf16", group=2, m=256, n=16, masks=masks).write()
     Mma("tcgen05_mma_pair_a_tensor", "f16", "f16", group=2, m=128, n=32, a_tensor=True).write()
@@ -644,16 +734,35 @@ def pairs():
 
 def weight_stationary():
     Mma("tcgen05_mma_ws_m32", "f16", "f16", ws=True, m=32, n=64).write()
-    Mma("tcgen05_mma_ws_m64", "f16", "bf16", ws=True, m=64, n=64, modifier=".collector::b2::fill").write()
+    Mma(
+        "tcgen05_mma_ws_m64", "f16", "bf16", ws=True, m=64, n=64, modifier=".collector::b2::fill"
+    ).write()
     Mma("tcgen05_mma_ws_m128", "f8f6f4", "e4m3", ws=True, m=128, n=64).write()
     Mma("tcgen05_mma_ws_tf32", "tf32", "tf32", ws=True, m=32, n=64, a_tensor=True).write()
     Mma("tcgen05_mma_ws_i8", "i8", "u8", td="s32", ws=True, m=64, n=64, add=False).write()
     on, skip2, use3 = 1 << 39, 2 << 40, 3 << 48
-    Mma("tcgen05_mma_ws_zero_columns", "f16", "f16", ws=True, m=128, n=64, zero_columns=on | skip2 | use3).write()
+    Mma(
+        "tcgen05_mma_ws_zero_columns",
+        "f16",
+        "f16",
+        ws=True,
+        m=128,
+        n=64,
+        zero_columns=on | skip2 | use3,
+    ).write()
     Mma("tcgen05_mma_ws_zero_columns_m64", "f16", "f16", ws=True, m=64, n=64,
         zero_columns=on | skip2 | use3 | 1 << 32).write()  # fmt: skip
     shifted = on | skip2 | use3 | 3 << 32 | 0x01020100 | 2 << 56
-    Mma("tcgen05_mma_ws_zero_columns_m32", "f16", "f16", ws=True, m=32, n=64, zero_columns=shifted, max_shift=2).write()
+    Mma(
+        "tcgen05_mma_ws_zero_columns_m32",
+        "f16",
+        "f16",
+        ws=True,
+        m=32,
+        n=64,
+        zero_columns=shifted,
+        max_shift=2,
+    ).write()
     Mma("tcgen05_mma_ws_shifted_transposed", "f16", "f16", ws=True, m=64, n=64, zero_columns=5 << 56, max_shift=1,
         b_mn=True, add=False).write()  # fmt: skip
 
@@ -671,7 +780,9 @@ def refusals():
     refuse("replicas", "not the same in lanes 0 and 32", "mxf8f6f4", "e4m3", replicate=False)
     refuse("scale_id", "must be multiples of 2", "mxf4", "e2m1", sfa=1)
     refuse("shift", "a shift of 9 columns", ws=True, n=64, zero_columns=9 << 56, max_shift=1)
-    refuse("ashift", ".ashift needs A in tensor memory and M of 128", a_tensor=True, ashift=True, m=64)
+    refuse(
+        "ashift", ".ashift needs A in tensor memory and M of 128", a_tensor=True, ashift=True, m=64
+    )
 
 
 def generate():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Kernels in Triton and Gluon that are compiled for sm_100a: PTX of another compiler for the emulator's tests. Needs the
-triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes of shared memory it needs."""
+"""Kernels in Triton and Gluon, compiled for sm_100a: PTX of another compiler for the emulator's tests. Needs the
+triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes of shared memory it needs.
+"""
 
 import sys
 
@@ -106,8 +107,51 @@ def accumulate(
     gl.store(d + rm[:, None] * ldd + rn[None, :], x)
 
 
-def descriptor(name, dtype, shape):
-    return f"tensordesc<{name}{shape},{gl.NVMMASharedLayout.get_default_for(shape, dtype)!r}>"
+@gluon.jit
+def pair(a_desc, b_desc, c_desc, d, K, ldd, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
+    """The same by a pair of CTAs (cta_group::2): each loads half of A's rows and half of B's columns."""
+    row, column = gl.program_id(0) * BM, gl.program_id(1) * BN
+    a = gl.allocate_shared_memory(gl.float16, [BM, BK], a_desc.layout)
+    b = gl.allocate_shared_memory(gl.float16, [BK, BN], b_desc.layout)
+    c = gl.allocate_shared_memory(gl.float32, [BM, BN], c_desc.layout)
+    # Only the first CTA waits for loads, so the second may be a phase ahead: C has a barrier of its own.
+    c_ready = mbarrier.allocate_mbarrier(two_ctas=True)
+    ready = mbarrier.allocate_mbarrier(two_ctas=True)
+    done = mbarrier.allocate_mbarrier()
+    mbarrier.init(c_ready, count=1)
+    mbarrier.init(ready, count=1)
+    mbarrier.init(done, count=1)
+    fence_async_shared()  # the copies use them
+    accumulator: gl.constexpr = TensorMemoryLayout(
+        [BM // 2, BN], col_stride=1, cga_layout=[[1, 0]], two_ctas=True
+    )
+    acc = allocate_tensor_memory(gl.float32, [BM, BN], accumulator)
+    mbarrier.expect(c_ready, c_desc.nbytes_per_cta)
+    tma.async_load(c_desc, [row, column], c_ready, c)
+    mbarrier.wait(c_ready, 0, deps=[c])
+    tcgen05_copy(c, acc)
+    phase = 0
+    for k in range(0, K, BK):
+        mbarrier.expect(ready, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta)
+        tma.async_load(a_desc, [row, k], ready, a)
+        tma.async_load(b_desc, [k, column], ready, b)
+        mbarrier.wait(ready, phase, deps=[a, b])
+        tcgen05_mma(a, b, acc, mbarriers=[done])
+        mbarrier.wait(done, phase, deps=[a, b])
+        phase ^= 1
+    mbarrier.invalidate(c_ready)
+    mbarrier.invalidate(ready)
+    mbarrier.invalidate(done)
+    layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, 4], [1, 0], cga_layout=[[1, 0]])
+    x = gl.convert_layout(acc.load(), layout)
+    rm = row + gl.arange(0, BM, gl.SliceLayout(1, layout))
+    rn = column + gl.arange(0, BN, gl.SliceLayout(0, layout))
+    gl.store(d + rm[:, None] * ldd + rn[None, :], x)
+
+
+def descriptor(name, dtype, shape, cga=None):
+    layout = gl.NVMMASharedLayout.get_default_for(shape, dtype, cga_layout=cga)
+    return f"tensordesc<{name}{shape},{layout!r}>"
 
 
 BLOCK = {"BM": 128, "BN": 128}
@@ -116,6 +160,12 @@ MAPS = {
     "a_desc": descriptor("fp16", gl.float16, [128, 64]),
     "b_desc": descriptor("fp16", gl.float16, [64, 128]),
     "c_desc": descriptor("fp32", gl.float32, [128, 128]),
+}
+
+PAIR_MAPS = {
+    "a_desc": descriptor("fp16", gl.float16, [256, 64], [[1, 0]]),
+    "b_desc": descriptor("fp16", gl.float16, [64, 128], [[0, 1]]),
+    "c_desc": descriptor("fp32", gl.float32, [256, 128], [[1, 0]]),
 }
 
 
@@ -138,6 +188,13 @@ KERNELS = {
     "mxfp8": block_scaled("*fp8e4nv", "*u8", "e4m3", 1, 32, 128),
     "mxfp4": block_scaled("*u8", "*u8", "e2m1", 2, 32, 128),
     "nvfp4": block_scaled("*u8", "*fp8e4nv", "e2m1", 2, 16, 128),
+    "pair": (
+        GluonASTSource,
+        pair,
+        {**PAIR_MAPS, "d": "*fp32"},
+        {"BM": 256, "BN": 128, "BK": 64},
+        3,
+    ),
     "accumulate": (GluonASTSource, accumulate, {**MAPS, "d": "*fp32"}, {**BLOCK, "BK": 64}, 3),
 }
 
@@ -156,7 +213,11 @@ def main():
     kernel = triton.compile(
         source(fn=function, signature=signature, constexprs=constants, attrs=aligned),
         target=GPUTarget("cuda", 100, 32),
-        options={"num_warps": 4, "num_stages": stages},
+        options={
+            "num_warps": 4,
+            "num_stages": stages,
+            "num_ctas": 2 if sys.argv[1] == "pair" else 1,
+        },
     )
     print(kernel.metadata.shared)
     print(kernel.asm["ptx"])
