@@ -92,7 +92,7 @@ def draw_d(rng, td, flavour):
 
 
 def row_bytes(codes, t, packing, rng):
-    """A row of K as it lies in memory: containers (4-bit elements in bits 2 to 5), 16 padded elements in 16 bytes, or two
+    """A row of K as it lies in memory: containers (4-bit elements in bits 2 to 5), 16 padded elements in 16 bytes, two
     to a byte."""
     if t == "tf32":  # the low 13 bits are noise
         return b"".join((c << 13 | rng.randrange(1 << 13)).to_bytes(4, "little") for c in codes)
@@ -356,8 +356,8 @@ class Mma:
         """[cta][lane][column] before the instruction."""
         rng = self.rng
         self.tensor = [
-            [[draw_d(rng, self.td, self.flavour) if c < self.width else rng.randrange(1 << 32) for c in range(self.used)]
-             for _ in range(LANES)]
+            [[draw_d(rng, self.td, self.flavour) if c < self.width else rng.randrange(1 << 32)
+              for c in range(self.used)] for _ in range(LANES)]
             for _ in range(self.group)
         ]  # fmt: skip
         for cta in range(self.group):
@@ -631,7 +631,8 @@ def types():
             flavour="any" if i < 2 else "finite",
         ).write()
         Mma(f"tcgen05_mma_mx_{tb}_{ta}", "mxf8f6f4", tb, ta, n=8, sfa=i % 4, sfb=(i + 1) % 4,
-            scale_modifier=(".scale_vec::1X", ".block32", "")[i % 3], flavour="any" if i == 1 else "near_one").write()  # fmt: skip
+            scale_modifier=(".scale_vec::1X", ".block32", "")[i % 3],
+            flavour="any" if i == 1 else "near_one").write()  # fmt: skip
     Mma("tcgen05_mma_e4m3_f16", "f8f6f4", "e4m3", td="f16", m=64, n=8, flavour="cancelling").write()
     Mma("tcgen05_mma_mxf4", "mxf4", "e2m1", n=8, sfb=2, scale_modifier=".scale_vec::2X").write()
     Mma(
