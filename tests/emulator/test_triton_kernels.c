@@ -1,7 +1,7 @@
 /* PTX that Triton writes for sm_100a (tests/emulator/triton/kernels.py, compiled at test time) runs right on the
  * emulator: in order, over seeds of order=isa, and in checking mode without a report but one: Triton (3.9) writes no
  * tcgen05.fence at all, which the ISA asks for, and the checker says so. Skipped where python3 has no
- * triton package; TRITON_PYTHON names another interpreter. */
+ * triton package; PTXGEN_TRITON_PYTHON names another interpreter. */
 #include "matmul_case.h"
 #include "scaled_case.h"
 
@@ -20,7 +20,7 @@ typedef struct compiled {
 
 static const char *python(void)
 {
-    const char *named = getenv("TRITON_PYTHON");
+    const char *named = getenv("PTXGEN_TRITON_PYTHON");
     return named ? named : "python3";
 }
 
@@ -349,5 +349,10 @@ int main(void)
         printf("skipped: %s has no triton package\n", python());
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    char cache[] = "/tmp/ptxgen-triton-XXXXXX", command[COMMAND];
+    assert_non_null(mkdtemp(cache));
+    setenv("TRITON_CACHE_DIR", cache, 1); /* nothing of what it writes is kept */
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(command, sizeof command, "rm -rf %s", cache);
+    return system(command) != 0 || failed;
 }
