@@ -198,9 +198,9 @@ static void grid_of_warp_specialized(void **state)
     static const int64_t depths[] = {128, 640, 704, 1152, 4096};
     static const struct {
         int64_t m, n;
-    } sides[] = {{2048, 2048}, {500, 600}, {128, 128}, {8192, 8192}};
-    for (int p = 0; p < PAIRS; p++)
-        for (int i = 0; i < 20; i++) {
+    } sides[] = {{128, 128}, {500, 600}, {2048, 2048}, {8192, 8192}};
+    for (int i = 0; i < 20; i++) /* the largest come last */
+        for (int p = 0; p < PAIRS; p++) {
             const int64_t k = depths[i % 5];
             const bool narrow = pairs[p].a != PTXGEN_MXFP8 && pairs[p].b != PTXGEN_MXFP8;
             const scaled_case c = {.a_format = pairs[p].a,
