@@ -3,6 +3,8 @@
 #include "emulator/decode_engines.h"
 #include "emulator/wmma.h"
 
+enum { TF32_STEP = 4 };
+
 static void shape_of(const pg_decoder *d, uint32_t shape[3])
 {
     shape[0] = d->opcode->shape_m;
@@ -119,6 +121,8 @@ void pg_decode_wmma_mma(pg_decoder *d, pg_op *op)
                                 .k = shape[2]};
         p->tile.result = pg_type(d, 0) == PG_T_F16 ? PG_MMA_D_F16 : PG_MMA_D_F32;
     }
+    if (operand == PG_T_TF32) /* on Hopper two multiplications, each with a rounding of its own */
+        p->tile.k = TF32_STEP;
     const uint32_t bits = pg_ptx_type_bits(operand);
     p->a = pg_wmma_fragment_of(PG_WMMA_A, shape, bits);
     p->b = pg_wmma_fragment_of(PG_WMMA_B, shape, bits);

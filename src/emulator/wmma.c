@@ -126,16 +126,19 @@ pg_step pg_op_wmma_store(pg_warp *w, const pg_op *op, uint32_t lanes)
 
 /* ---- the product ---- */
 
-/* A or B as rows with k contiguous. */
-static void gather(const pg_warp *w, const pg_wmma_fragment *f, const pg_row *rows, uint8_t *out)
+/* A or B for every step of `step` elements of K: rows with k contiguous. */
+static void gather(const pg_warp *w, const pg_wmma_fragment *f, const pg_row *rows, uint32_t step,
+                   uint8_t *out)
 {
+    const uint32_t outers = f->matrix == PG_WMMA_A ? f->m : f->n;
     for (uint32_t r = 0; r < f->registers; r++) {
         const uint32_t *row = pg_row_at(w, rows[r]);
         for (uint32_t l = 0; l < PG_LANES; l++) {
             const pg_mma_place p = place_of(f, l, r);
             const uint32_t outer = f->matrix == PG_WMMA_A ? p.row : p.col;
             const uint32_t k = f->matrix == PG_WMMA_A ? p.col : p.row;
-            memcpy(out + (outer * f->k + k) * f->elem_bits / 8, &row[l], sizeof row[l]);
+            const uint32_t at = (k / step * outers + outer) * step + k % step;
+            memcpy(out + at * f->elem_bits / 8, &row[l], sizeof row[l]);
         }
     }
 }
@@ -151,17 +154,21 @@ pg_step pg_op_wmma(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!pg_gather_warp(w, op, lanes, &all, &step))
         return step;
     const pg_row *a_rows = op->rows + p->c.registers, *b_rows = a_rows + p->a.registers;
-    gather(w, &p->a, a_rows, a);
-    gather(w, &p->b, b_rows, b);
+    gather(w, &p->a, a_rows, p->tile.k, a);
+    gather(w, &p->b, b_rows, p->tile.k, b);
     for (uint32_t r = 0; r < p->c.registers; r++) {
         d[r] = pg_row_at(w, op->rows[r]);
         c[r] = pg_row_at(w, b_rows[p->b.registers + r]);
     }
     pg_mma_tile tile = p->tile;
-    tile.a = a;
-    tile.b = b;
     tile.c = c;
     tile.d = d;
-    (w->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);
+    const uint32_t step_bits = tile.k * p->a.elem_bits;
+    for (uint32_t i = 0; i < p->a.k / tile.k; i++) {
+        tile.a = a + i * tile.m * step_bits / 8;
+        tile.b = b + i * tile.n * step_bits / 8;
+        (w->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);
+        tile.c = (const uint32_t *const *)d;
+    }
     return PG_NEXT;
 }

@@ -31,7 +31,7 @@ pg_step pg_op_wmma_store(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* op->extra of wmma.mma of 8-bit types and up; op->rows: D, A, B, C. */
 typedef struct pg_wmma_plan {
     pg_wmma_fragment a, b, c;
-    pg_mma_tile tile;
+    pg_mma_tile tile; /* its k: of one step */
 } pg_wmma_plan;
 pg_step pg_op_wmma(pg_warp *w, const pg_op *op, uint32_t lanes);
 

@@ -1,5 +1,6 @@
 """Cases of wmma: load A, B and C in both layouts, multiply, store D. How a fragment lies in registers is the
-implementation's own, so only memory is looked at."""
+implementation's own, so only memory is looked at. Hopper carries tf32's K of 8 out in two steps (seen in its SASS
+and in the results)."""
 
 from case import Case
 from matrix import BITS, Product
@@ -67,7 +68,7 @@ class Wmma:
         a = pack([[widen(x) for x in r] for r in p.a], bits, a_col, self.a_stride)
         b = pack(transposed([[widen(x) for x in r] for r in p.b]), bits, b_col, self.b_stride)
         c = pack(p.c, BITS[self.td], True, self.c_stride)
-        return a, b, c, pack(p.d(), BITS[self.td], False, n)
+        return a, b, c, pack(p.d(4 if self.ta == "tf32" else None), BITS[self.td], False, n)
 
     def write(self):
         images = [self.images(p) for p in self.products]
