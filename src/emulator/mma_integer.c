@@ -2,26 +2,6 @@
  * C wraps, or clamps with .satfinite. */
 #include "emulator/mma_model.h"
 
-static void widen(pg_mma_type type, const void *in, size_t count, uint32_t *out)
-{
-    if (type == PG_MMA_S8)
-        for (size_t i = 0; i < count; i++)
-            out[i] = (uint32_t)(int32_t)((const int8_t *)in)[i];
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = ((const uint8_t *)in)[i];
-}
-
-static uint32_t add_c(uint32_t c, int32_t sum, bool saturate)
-{
-    if (!saturate)
-        return c + (uint32_t)sum;
-    const int64_t exact = (int64_t)(int32_t)c + sum;
-    return exact > INT32_MAX   ? (uint32_t)INT32_MAX
-           : exact < INT32_MIN ? (uint32_t)INT32_MIN
-                               : (uint32_t)exact;
-}
-
 /* The sums of 8 consecutive lanes of one row of D. */
 static inline __attribute__((always_inline)) void dot(pg_s32x8 *result, const int32_t *a,
                                                       const int32_t *b, uint32_t k)
@@ -46,7 +26,7 @@ static inline __attribute__((always_inline)) void multiply_body(const pg_mma_til
             dot(&sum, a + g * t->k * 32 + 8 * v, b + j * t->k * 16 + 8 * p, t->k);
             for (uint32_t i = 0; i < 8; i++)
                 t->d[row][8 * v + i] =
-                    add_c(t->zero_c ? 0 : t->c[row][8 * v + i], sum[i], t->saturate);
+                    pg_add_s32(t->zero_c ? 0 : t->c[row][8 * v + i], sum[i], t->saturate);
         }
     }
 }
@@ -90,8 +70,8 @@ static void multiply_bits(const pg_mma_tile *t)
         for (uint32_t lane = 0; lane < 32; lane++) {
             const uint8_t *a = (const uint8_t *)t->a + (8 * g + lane / 4) * bytes;
             const uint8_t *b = (const uint8_t *)t->b + (8 * j + 2 * (lane % 4) + p) * bytes;
-            t->d[row][lane] =
-                add_c(t->zero_c ? 0 : t->c[row][lane], count_bits(a, b, bytes, t->xor_popc), false);
+            t->d[row][lane] = pg_add_s32(t->zero_c ? 0 : t->c[row][lane],
+                                         count_bits(a, b, bytes, t->xor_popc), false);
         }
     }
 }
@@ -103,9 +83,9 @@ void pg_mma_integer(const pg_mma_tile *t, void *scratch)
         return;
     }
     uint32_t *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
-    widen(t->a_type, t->a, t->m * t->k, plain);
+    pg_widen_bytes(t->a, t->a_type == PG_MMA_S8, t->m * t->k, (int32_t *)plain);
     pg_mma_panel_a(plain, t->m, t->k, a);
-    widen(t->b_type, t->b, t->n * t->k, plain);
+    pg_widen_bytes(t->b, t->b_type == PG_MMA_S8, t->n * t->k, (int32_t *)plain);
     pg_mma_panel_b(plain, t->n, t->k, b);
     multiply(t, (const int32_t *)a, (const int32_t *)b);
 }

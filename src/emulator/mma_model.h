@@ -30,4 +30,26 @@ static inline bool pg_mma_is_integer(pg_mma_type t)
     return t == PG_MMA_S8 || t == PG_MMA_U8 || t == PG_MMA_B1;
 }
 
+/* Bytes as 32-bit integers. */
+static inline void pg_widen_bytes(const void *in, bool is_signed, size_t count, int32_t *out)
+{
+    if (is_signed)
+        for (size_t i = 0; i < count; i++)
+            out[i] = ((const int8_t *)in)[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            out[i] = ((const uint8_t *)in)[i];
+}
+
+/* An accumulator and a sum: wraps, or clamps. */
+static inline uint32_t pg_add_s32(uint32_t c, int32_t sum, bool saturate)
+{
+    if (!saturate)
+        return c + (uint32_t)sum;
+    const int64_t exact = (int64_t)(int32_t)c + sum;
+    return exact > INT32_MAX   ? (uint32_t)INT32_MAX
+           : exact < INT32_MIN ? (uint32_t)INT32_MIN
+                               : (uint32_t)exact;
+}
+
 #endif

@@ -2,26 +2,6 @@
 #include "emulator/mma_model.h"
 #include "emulator/tcgen05_tile.h"
 
-static void widen(const void *in, bool is_signed, size_t count, int32_t *out)
-{
-    if (is_signed)
-        for (size_t i = 0; i < count; i++)
-            out[i] = ((const int8_t *)in)[i];
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = ((const uint8_t *)in)[i];
-}
-
-static uint32_t add(uint32_t d, int32_t sum, bool saturate)
-{
-    if (!saturate)
-        return d + (uint32_t)sum;
-    const int64_t exact = (int64_t)(int32_t)d + sum;
-    return exact > INT32_MAX   ? (uint32_t)INT32_MAX
-           : exact < INT32_MIN ? (uint32_t)INT32_MIN
-                               : (uint32_t)exact;
-}
-
 /* Eight columns of one row. */
 static inline __attribute__((always_inline)) void
 eight_outputs(const pg_tcgen05_tile *t, const int32_t *a, const int32_t *b, uint32_t *d)
@@ -30,7 +10,7 @@ eight_outputs(const pg_tcgen05_tile *t, const int32_t *a, const int32_t *b, uint
     for (uint32_t i = 0; i < t->k; i++)
         sum += a[i] * *(const pg_s32x8_in_memory *)(b + (size_t)i * t->n);
     for (uint32_t c = 0; c < 8; c++)
-        d[c] = add(t->zero_d ? 0 : d[c], sum[c], t->saturate);
+        d[c] = pg_add_s32(t->zero_d ? 0 : d[c], sum[c], t->saturate);
 }
 
 static inline __attribute__((always_inline)) void multiply_body(const pg_tcgen05_tile *t,
@@ -63,8 +43,8 @@ static void multiply(const pg_tcgen05_tile *t, const int32_t *a, const int32_t *
 void pg_tcgen05_integer(const pg_tcgen05_tile *t, void *scratch)
 {
     int32_t *const a = scratch, *const b = a + t->m * t->k, *const plain = b + t->n * t->k;
-    widen(t->a, t->a_signed, (size_t)t->m * t->k, a);
-    widen(t->b, t->b_signed, (size_t)t->n * t->k, plain);
+    pg_widen_bytes(t->a, t->a_signed, (size_t)t->m * t->k, a);
+    pg_widen_bytes(t->b, t->b_signed, (size_t)t->n * t->k, plain);
     pg_tcgen05_transpose((const uint32_t *)plain, t->n, t->k, (uint32_t *)b);
     multiply(t, a, b);
 }
