@@ -46,6 +46,9 @@ ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, pt
 /* Reads bytes[0..offset): the whole header. EINVAL says what is wrong and what to do. */
 ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
                                ptxgen_error *err);
+/* EINVAL for NPY_RAW16 elements that no dtype=bf16 names; dtype: what the user said, or NULL. */
+ptxgen_status npy_fail_bare_words(const char *path, const npy_header *, const char *dtype,
+                                  ptxgen_error *err);
 /* The header of a new array; no size is negative. */
 ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy_header *out,
                               ptxgen_error *err);

@@ -97,6 +97,24 @@ static bool take_string(cursor *c, char *out, size_t size)
     return true;
 }
 
+/* The NumPy call for an array of elements that no kernel takes. */
+static const char *conversion_of(const char *descr)
+{
+    static const char bytes[] =
+        "an index with a.astype(numpy.int64), data with a.astype(numpy.float16) "
+        "or numpy.float32, bytes of matmul_scaled with a.view(numpy.uint8)";
+    static const char integers[] = "an index with a.astype(numpy.int64), data with "
+                                   "a.astype(numpy.float32), A and B of matmul_accumulate with "
+                                   "a.astype(numpy.float16)";
+    static const char floats[] = "with a.astype(numpy.float32), A and B of matmul_accumulate with "
+                                 "a.astype(numpy.float16)";
+    if (descr[0] == '\0')
+        return floats;
+    if (descr[1] != '\0' && strcmp(descr + 2, "1") == 0)
+        return bytes;
+    return descr[1] != '\0' && strchr("iub", descr[1]) ? integers : floats;
+}
+
 static ptxgen_status parse_descr(cursor *c, npy_header *h)
 {
     if (take(c, "["))
@@ -120,8 +138,8 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
     return cli_fail(
         c->err, PTXGEN_EINVAL,
         "the elements are '%s'; data must be float32 '<f4', float16 '<f2', bfloat16 '<V2' or bytes "
-        "'|u1', an index int64 '<i8' or int32 '<i4'. Convert with a.astype(numpy.%s)",
-        h->descr, h->descr[0] != '\0' && strchr("iub", h->descr[1]) ? "int64" : "float32");
+        "'|u1', an index int64 '<i8' or int32 '<i4'. Convert %s",
+        h->descr, conversion_of(h->descr));
 }
 
 static ptxgen_status parse_order(cursor *c, bool *fortran)
@@ -247,6 +265,20 @@ ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *
         return cli_fail(err, PTXGEN_EINVAL,
                         "the array is in Fortran order; save numpy.ascontiguousarray(a) instead");
     return count_elements(out, err);
+}
+
+ptxgen_status npy_fail_bare_words(const char *path, const npy_header *h, const char *dtype,
+                                  ptxgen_error *err)
+{
+    if (dtype)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s: the elements are bare 16-bit words ('%s'), and dtype=%s cannot name "
+                        "them. Save float16 as a.view(numpy.float16); for bfloat16 say dtype=bf16",
+                        path, h->descr, dtype);
+    return cli_fail(err, PTXGEN_EINVAL,
+                    "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16, "
+                    "or save float16 as a.view(numpy.float16)",
+                    path, h->descr);
 }
 
 const char *npy_shape_text(const npy_header *h, char *text, size_t size)

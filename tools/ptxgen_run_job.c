@@ -144,14 +144,11 @@ ptxgen_status run_element_type(const run_job *j, const run_file *f, ptxgen_dtype
         *out = PTXGEN_BF16;
         if (word && strcmp(word, "bf16") == 0)
             return PTXGEN_OK;
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "%s: the elements are bare 16-bit words ('%s'); say "
-                        "what they are: dtype=bf16",
-                        f->path, h->descr);
+        return npy_fail_bare_words(f->path, h, word, err);
     default:
         return cli_fail(err, PTXGEN_EINVAL,
                         "%s: %s holds integers ('%s'); it must be floating "
-                        "point. Convert with a.astype(numpy.float32)",
+                        "point. Convert with a.astype(numpy.float16)",
                         f->path, kind_of(j, f)->name, h->descr);
     }
 }

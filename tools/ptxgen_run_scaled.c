@@ -38,14 +38,18 @@ static bool fits(int format, int64_t bytes, int64_t groups)
     return groups_of(format, elements_of(format, bytes)) == groups;
 }
 
+/* Wider elements must be rounded: their bare bytes would be read as other numbers. */
 static ptxgen_status check_bytes(const run_job *j, int file, ptxgen_error *err)
 {
     const run_file *f = &j->files[file];
     if (f->array.header.type != NPY_U8)
         return cli_fail(err, PTXGEN_EINVAL,
-                        "%s: %s holds '%s'; elements and scales come as bytes. Save "
-                        "a.view(numpy.uint8)",
-                        f->path, files[file].name, f->array.header.descr);
+                        "%s: %s holds '%s'; elements and scales come as bytes. Convert with "
+                        "a.astype(ml_dtypes.%s",
+                        f->path, files[file].name, f->array.header.descr,
+                        file < A_SCALES ? "float8_e4m3fn).view(numpy.uint8) (mxfp8)"
+                                        : "float8_e8m0fnu).view(numpy.uint8) (nvfp4: "
+                                          "float8_e4m3fn)");
     return run_need_matrix(j, f, file < A_SCALES ? "(rows, bytes of a row)" : "(rows, groups)",
                            err);
 }

@@ -107,10 +107,7 @@ static ptxgen_status element_type(const job *j, int file, ptxgen_dtype *out, ptx
         break;
     case NPY_RAW16:
         if (!j->dtype_word || strcmp(j->dtype_word, "bf16") != 0)
-            return cli_fail(
-                err, PTXGEN_EINVAL,
-                "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16",
-                j->paths[file], h->descr);
+            return npy_fail_bare_words(j->paths[file], h, j->dtype_word, err);
         *out = PTXGEN_BF16;
         break;
     default:

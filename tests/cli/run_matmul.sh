@@ -84,8 +84,14 @@ refuse 2 'C is 150 x 72, but A @ B is 150 x 67' $m a=a.npy b=b.npy c=f32.npy
 refuse 2 'C holds .<V2.; it must be float32' $m a=a.npy b=b.npy c=a.npy
 refuse 3 'f32.npy holds float32: A and B are float16 or bfloat16' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy
+refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy b=b.npy dtype=f16
 refuse 2 'dtype=f16, but A and B hold bf16' $m a=a.npy b=b.npy dtype=f16
 refuse 5 'a B stored as \[N, K\] is named bt=' $m a=a.npy b=transposed
+# One step converts: not to float32, which A and B are not.
+for type in f8 i4 i2; do
+    LC_ALL=C sed "s/'<f4'/'<$type'/" f32.npy >other.npy
+    refuse 2 "'<$type'.*a.astype\(numpy.float16\)" $m a=other.npy b=b.npy
+done
 refuse 2 'did you mean block_n' $m a=a.npy b=b.npy blok_n=64
 refuse 3 'block_n=65' $m a=a.npy b=b.npy block_n=65
 refuse 2 'give the architecture once' $m a=a.npy b=b.npy arch=sm_90a --arch sm_100a
@@ -158,7 +164,11 @@ ok array random:40x200 dtype=e4m3 -o short8.npy
 ok array random:40x7 dtype=e8m0 -o short8_scales.npy
 refuse 3 'k must be a multiple of 128' run matmul_scaled a=short8.npy a_scales=short8_scales.npy \
     b=short4.npy b_scales=short_scales.npy --device emulator
-refuse 2 "holds '<f4'; elements and scales come as bytes" $s b=f32.npy
+# No bare bytes of wider elements: rounding first, in the type that each file needs.
+refuse 2 "b holds '<f4'; elements and scales come as bytes. .*astype\(ml_dtypes.float8_e4m3fn\).view\(numpy.uint8\)" \
+    $s b=f32.npy
+refuse 2 "b_scales holds '<f4'; .*astype\(ml_dtypes.float8_e8m0fnu\).view\(numpy.uint8\) \(nvfp4: float8_e4m3fn\)" \
+    run matmul_scaled a=a8.npy b=b8.npy a_scales=sa.npy b_scales=f32.npy
 refuse 2 "b_format is 'mxfp9'.*Did you mean mxfp" $s b=b8.npy b_format=mxfp9
 refuse 2 "out is 'f64'" $s b=b8.npy out=f64
 refuse 5 'the formats are a_format= and b_format=' $s b=mxfp8

@@ -67,6 +67,7 @@ mangle "s/'<f2'/'|V2'/" half.npy raw.npy
 ok array zeros:10x8 dtype=f16 -o halfout.npy
 mangle "s/'<f2'/'<u2'/" halfout.npy rawout.npy
 run 2 "rawout.npy: the elements are bare 16-bit words \('<u2'\); say what they are: dtype=bf16" out=rawout.npy index=index.npy src=raw.npy
+run 2 "\('<u2'\), and dtype=f16 cannot name them" out=rawout.npy index=index.npy src=raw.npy dtype=f16
 run 2 "dtype=f16, but out.npy holds f32" out=out.npy index=index.npy src=src.npy dtype=f16
 run 2 "n=16, but a row of src has 8 elements" out=out.npy index=index.npy src=src.npy n=16
 run 2 '"shedule".*did you mean schedule' out=out.npy index=index.npy src=src.npy shedule=seed
