@@ -105,6 +105,19 @@ const char *run_word(const run_job *j, const char *name)
     return NULL;
 }
 
+void run_drop_word(run_job *j, const char *name)
+{
+    char *rest = cli_calloc(strlen(j->words) + 1, 1);
+    const size_t n = strlen(name);
+    for (char *word = strtok(j->words, " "); word; word = strtok(NULL, " "))
+        if (strncmp(word, name, n) != 0 || word[n] != '=') {
+            strcat(rest, rest[0] ? " " : "");
+            strcat(rest, word);
+        }
+    free(j->words);
+    j->words = rest;
+}
+
 void run_add_word(run_job *j, const char *name, const char *value)
 {
     char *longer = cli_format("%s%s%s=%s", j->words, j->words[0] ? " " : "", name, value);

@@ -75,6 +75,8 @@ int run_job_main(const cli_args *, const run_family *);
 const char *run_word(const run_job *, const char *name);
 /* Adds " name=value" to the words. */
 void run_add_word(run_job *, const char *name, const char *value);
+/* Takes name=value out of the words. */
+void run_drop_word(run_job *, const char *name);
 /* The files' place in the family's table, by name; NULL: not given. */
 run_file *run_file_named(run_job *, const char *name);
 /* The file must have two dimensions; the message calls them `what`. */

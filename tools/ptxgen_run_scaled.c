@@ -153,14 +153,9 @@ static void fill(run_job *j, const int formats[2])
 /* The formats are words of the command; the kernel's parameters call them a and b. */
 static void name_formats(run_job *j, const int formats[2])
 {
-    char *rest = cli_calloc(strlen(j->words) + 1, 1);
-    for (char *word = strtok(j->words, " "); word; word = strtok(NULL, " "))
-        if (strncmp(word, "format=", 7) != 0 && strncmp(word + 1, "_format=", 8) != 0) {
-            strcat(rest, rest[0] ? " " : "");
-            strcat(rest, word);
-        }
-    free(j->words);
-    j->words = rest;
+    run_drop_word(j, "format");
+    run_drop_word(j, format_names[A]);
+    run_drop_word(j, format_names[B]);
     run_add_word(j, "a", format_words[formats[0]]);
     run_add_word(j, "b", format_words[formats[1]]);
 }

@@ -16,18 +16,19 @@ static const pg_param params[] = {
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256; auto: 128, on sm_90a 256"},
+     .doc = "columns of a tile: 64, 128 or 256; auto: 128, on sm_90a by "
+            "the problem's size in a call, 256 otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 6,
      .doc = "stages of A and B in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
-     .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
+     .doc = "rows of tiles that are worked on together, for L2; auto: 8, on sm_90a 2"},
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of "
-            "B); auto: 1"},
+            "B); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
 };
 
 const pg_family pg_family_matmul_accumulate = {

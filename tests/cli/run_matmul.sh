@@ -51,6 +51,16 @@ LC_ALL=C sed "s/'<V2'/'<u2'/" a.npy >raw.npy
 ok run matmul_accumulate a=raw.npy b=b.npy dtype=bf16 --check --device emulator
 ok run matmul_accumulate a=a.npy b=b.npy --repeat 1 --device emulator
 expect_out '^time +[0-9.]+ us a launch over 1, .* TFLOP/s'
+# The problem's size decides what the user leaves open, and naming what was decided changes nothing.
+ok run matmul_accumulate a=a.npy b=b.npy --json --device emulator
+params=$(grep -oE '"params":[^,]*' .out)
+grep -q 'arch=sm_90a .*block_n=64 ' <<<"$params" || die "a small problem takes wide tiles: $params"
+for word in arch=sm_90a dtype=bf16 block_m=128 block_n=64 block_n=auto block_k=64 ctas=1 ctas=auto group_m=2 swizzle=128; do
+    ok run matmul_accumulate a=a.npy b=b.npy $word --json --device emulator
+    [ "$(grep -oE '"params":[^,]*' .out)" = "$params" ] || die "$word changes the kernel"
+done
+ok run matmul_accumulate a=a.npy b=b.npy --arch sm_90a --json --device emulator
+[ "$(grep -oE '"params":[^,]*' .out)" = "$params" ] || die "--arch changes the kernel"
 # The Blackwell kernels, by one CTA and by pairs.
 ok run matmul_accumulate a=a.npy b=b.npy c=c.npy --arch sm_100a --check --device emulator
 expect_out '^params +arch=sm_100a .*ctas=1'
