@@ -47,9 +47,12 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* Shared addresses first .. end - 1 are read by an issued wgmma. */
 void pg_check_mma_read(pg_async *a, uint32_t first, uint32_t end);
 void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
-/* Registers of wgmma (check_matrix.c): its fence, its issue, any other instruction that touches them. */
+/* Registers of wgmma and tcgen05.ld (check_matrix.c): wgmma's fence, its issue; the issue of a tcgen05.ld and the wait
+ * for it; any other instruction that touches them, before it runs. */
 void pg_check_matrix_fence(pg_warp *w);
 void pg_check_matrix_issue(pg_async *a);
+void pg_check_matrix_load(pg_warp *w, const pg_op *op);
+void pg_check_matrix_load_wait(pg_warp *w);
 void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 /* tcgen05 (check_tensor.c, check_tensor_order.c). */

@@ -42,11 +42,13 @@ typedef struct pg_knowledge {
     bool foreign;             /* and something of other clusters, through global memory */
 } pg_knowledge;
 
-/* A register that some wgmma uses. */
+/* A register that some wgmma uses or some tcgen05.ld fills. */
 typedef struct pg_matrix_register {
     uint32_t group;   /* + 1, of the last wgmma that used it */
     uint32_t shape;   /* n of that wgmma, 0: it was an A register */
     uint32_t touched; /* fences + 1 before the last other access since; 0: none */
+    uint32_t loaded;  /* waits for loads + 1 before the last tcgen05.ld that fills it; 0: none */
+    uint32_t load_op; /* index of that tcgen05.ld */
 } pg_matrix_register;
 
 typedef struct pg_warp_check {
@@ -63,6 +65,7 @@ typedef struct pg_warp_check {
     uint16_t copy_agent[PG_LANES];
     uint16_t mma_agent;
     uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
+    uint32_t load_waits;             /* tcgen05.wait::ld's */
     pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
     const pg_op *last_fence[PG_LANES];
     struct pg_tensor_warp *tensor; /* NULL until the warp's first tcgen05 instruction */

@@ -2,6 +2,7 @@
 #include "emulator/matrix_use.h"
 
 #include "emulator/check.h"
+#include "emulator/tcgen05.h"
 #include "emulator/wgmma_op.h"
 
 enum { ROW_UNIT = 64 }; /* bytes; the smallest row */
@@ -14,6 +15,12 @@ typedef struct finder {
     uint32_t *out;          /* NULL: only count */
     uint32_t found;
 } finder;
+
+/* The instructions whose registers are numbered. */
+static bool owns_registers(const pg_op *op)
+{
+    return op->run == pg_op_wgmma || op->run == pg_op_tcgen05_ld;
+}
 
 /* Sinks and constants are nobody's registers. */
 static bool is_register(pg_row row)
@@ -53,6 +60,15 @@ static uint32_t find_in_insn(finder *f, const pg_ptx_insn *insn, uint32_t *out)
     return f->found;
 }
 
+/* How many registers a tcgen05.ld writes; find_in_insn finds them first. */
+static uint32_t find_loaded(finder *f, const pg_ptx_insn *insn)
+{
+    f->out = NULL;
+    f->found = 0;
+    find_in_operand(f, &insn->operands[0]);
+    return f->found;
+}
+
 static void fill_wgmma(finder *f, const pg_op *op, pg_matrix_use *use)
 {
     uint32_t *registers = PG_NEW_ARRAY(f->d->arena, uint32_t, op->row_count);
@@ -72,6 +88,8 @@ static void fill_other(finder *f, const pg_ptx_insn *insn, pg_op *op, pg_matrix_
         return;
     find_in_insn(f, insn, registers);
     *use = (pg_matrix_use){.run = op->run, .registers = registers, .count = count};
+    if (op->run == pg_op_tcgen05_ld)
+        use->loaded = find_loaded(f, insn);
     op->run = pg_op_matrix_use;
 }
 
@@ -92,7 +110,7 @@ static void fill_function(finder *f, uint32_t function, pg_op *ops, pg_matrix_us
 void pg_matrix_uses_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_program *program)
 {
     uint32_t first = 0;
-    while (first < op_count && ops[first].run != pg_op_wgmma)
+    while (first < op_count && !owns_registers(&ops[first]))
         first++;
     if (first == op_count)
         return;
@@ -102,7 +120,7 @@ void pg_matrix_uses_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_progra
     if (!f.number || !uses)
         return;
     for (uint32_t i = first; i < op_count; i++)
-        if (ops[i].run == pg_op_wgmma)
+        if (owns_registers(&ops[i]))
             number_rows(&f, &ops[i]);
     for (uint32_t i = 0; i < d->module->n_functions; i++)
         if (d->layout->functions[i].reachable)

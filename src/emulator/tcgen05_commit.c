@@ -101,6 +101,8 @@ pg_step pg_op_tcgen05_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         return step;
     if (w->launch->checker)
         pg_check_tensor_wait(w, op->mode != 0);
+    if (w->launch->checker && !op->mode)
+        pg_check_matrix_load_wait(w);
     return PG_NEXT;
 }
 

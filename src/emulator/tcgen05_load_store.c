@@ -100,7 +100,7 @@ static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint3
         }
 }
 
-static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
+static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool store)
 {
     const pg_tcgen05_move_plan *p = op->extra;
     const shape_info *s = &shapes[p->shape];
@@ -116,7 +116,7 @@ static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m)
          !pg_tensor_reachable(w, op, w->cta, &second, "access of the upper 16 threads")))
         return false;
     if (w->launch->checker)
-        tell_checker(w, op, &first, op->run == pg_op_tcgen05_st);
+        tell_checker(w, op, &first, store);
     find_words(p, w->cta->tensor, address, m);
     return true;
 }
@@ -135,8 +135,10 @@ pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
     move m;
     if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
         return step;
-    if (!start(w, op, all, &m))
+    if (!start(w, op, all, &m, false))
         return PG_STOP;
+    if (w->launch->checker)
+        pg_check_matrix_load(w, op);
     const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
     for (uint32_t reg = 0; reg < op->row_count; reg++) {
         uint32_t *row = pg_row_at(w, op->rows[reg]), *const *word = m.word[reg % m.registers];
@@ -156,7 +158,7 @@ pg_step pg_op_tcgen05_st(pg_warp *w, const pg_op *op, uint32_t lanes)
     move m;
     if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
         return step;
-    if (!start(w, op, all, &m))
+    if (!start(w, op, all, &m, true))
         return PG_STOP;
     const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
     for (uint32_t reg = 0; reg < op->row_count; reg++) {
