@@ -87,7 +87,8 @@ typedef struct ptxgen_emulator_config {
     ptxgen_log_level log_level;
 } ptxgen_emulator_config;
 
-/* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM. */
+/* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM.
+ * Of config, launches and tensor maps, `size` bytes are read: set it to the sizeof of the struct (0 is refused). */
 PTXGEN_API ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config,
                                                 ptxgen_emulator **out, ptxgen_error *err);
 /* Modules and entries must be gone. NULL is allowed. */

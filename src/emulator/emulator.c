@@ -8,6 +8,20 @@
 #define DEFAULT_MEMORY (UINT64_C(8) << 30)
 enum { DEFAULT_RESIDENT = 132 };
 
+enum { LARGEST_STRUCT = 4096 }; /* bytes; no version of one gets there */
+
+ptxgen_status pg_copy_sized(void *to, size_t bytes, const void *from, const char *type,
+                            ptxgen_error *err)
+{
+    size_t size;
+    memcpy(&size, from, sizeof size);
+    if (size < sizeof size || size > LARGEST_STRUCT)
+        return pg_fail(err, PTXGEN_EINVAL, "the size of a %s is %zu: set it to sizeof(%s)", type,
+                       size, type);
+    memcpy(to, from, size < bytes ? size : bytes);
+    return PTXGEN_OK;
+}
+
 static ptxgen_status check_config(const ptxgen_emulator_config *c, ptxgen_error *err)
 {
     if ((unsigned)c->order > PTXGEN_EMULATOR_ORDER_ISA)
@@ -24,8 +38,11 @@ ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config, ptxge
                                      ptxgen_error *err)
 {
     ptxgen_emulator_config c = {.size = sizeof c};
+    if (!out)
+        return pg_fail(err, PTXGEN_EINVAL, "a place for the emulator is needed");
+    *out = NULL;
     if (config)
-        memcpy(&c, config, config->size && config->size < sizeof c ? config->size : sizeof c);
+        PG_TRY(pg_copy_sized(&c, sizeof c, config, "ptxgen_emulator_config", err));
     PG_TRY(check_config(&c, err));
     const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;
     ptxgen_emulator *emu = pg_alloc_zero(&alloc, sizeof *emu);
@@ -149,12 +166,10 @@ bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address)
 
 /* ---- tensor maps ---- */
 
-ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map, void *out,
-                                                ptxgen_error *err)
+static ptxgen_status encode_map(const ptxgen_emulator_tensor_map *map, void *out, ptxgen_error *err)
 {
-    if (!map || !out || map->rank < 1 || map->rank > PG_TENSOR_MAX_RANK)
-        return pg_fail(err, PTXGEN_EINVAL, "a tensor map has 1 to 5 dimensions, not %u",
-                       map ? map->rank : 0);
+    if (map->rank < 1 || map->rank > PG_TENSOR_MAX_RANK)
+        return pg_fail(err, PTXGEN_EINVAL, "a tensor map has 1 to 5 dimensions, not %u", map->rank);
     pg_tensor_map m = {.type = (pg_tensor_type)map->data_type,
                        .rank = map->rank,
                        .address = (uint64_t)(uintptr_t)map->address,
@@ -170,6 +185,16 @@ ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map
             m.strides[i] = map->strides[i];
     }
     return pg_tensor_map_encode(&m, out, err);
+}
+
+ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map, void *out,
+                                                ptxgen_error *err)
+{
+    ptxgen_emulator_tensor_map whole = {.size = sizeof whole};
+    if (!map || !out)
+        return pg_fail(err, PTXGEN_EINVAL, "a tensor map and 128 bytes for its form are needed");
+    PG_TRY(pg_copy_sized(&whole, sizeof whole, map, "ptxgen_emulator_tensor_map", err));
+    return encode_map(&whole, out, err);
 }
 
 /* ---- what happened ---- */

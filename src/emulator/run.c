@@ -285,11 +285,16 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
 ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
                                   const ptxgen_emulator_launch *launch, ptxgen_error *err)
 {
-    if (!entry || !launch || (launch->arg_count && !launch->args))
-        return pg_fail(err, PTXGEN_EINVAL, "an entry, a launch and its arguments are needed");
+    ptxgen_emulator_launch whole = {.size = sizeof whole};
+    if (!entry || !launch)
+        return pg_fail(err, PTXGEN_EINVAL, "an entry and a launch are needed");
+    PG_TRY(pg_copy_sized(&whole, sizeof whole, launch, "ptxgen_emulator_launch", err));
+    if (whole.arg_count && !whole.args)
+        return pg_fail(err, PTXGEN_EINVAL, "launch.args is NULL, launch.arg_count is %zu",
+                       whole.arg_count);
     pg_arena arena;
     pg_arena_init(&arena, &entry->module->emu->alloc);
-    const ptxgen_status status = run_in(&arena, entry, launch, err);
+    const ptxgen_status status = run_in(&arena, entry, &whole, err);
     pg_arena_fini(&arena);
     return status;
 }

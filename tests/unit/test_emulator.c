@@ -273,6 +273,39 @@ static void a_launch_that_does_not_fit_is_refused(void **state)
     close_machine(&m);
 }
 
+/* Structs say their size: what lies beyond it is not read, and no size at all is refused. */
+static void sizes_of_structs_are_looked_at(void **state)
+{
+    (void)state;
+    machine m;
+    assert_int_equal(open_machine(&m, (ptxgen_emulator_config){0}, spin), PTXGEN_OK);
+    ptxgen_emulator *other = m.emu;
+    ptxgen_emulator_config config = {.order = (ptxgen_emulator_order)77};
+    assert_int_equal(ptxgen_emulator_create(&config, &other, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "sizeof(ptxgen_emulator_config)"));
+    assert_null(other);
+    config.size = offsetof(ptxgen_emulator_config, order);
+    assert_int_equal(ptxgen_emulator_create(&config, &other, &m.err), PTXGEN_OK);
+    ptxgen_emulator_destroy(other);
+
+    ptxgen_emulator_launch launch = {.args = NULL, .arg_count = 9};
+    assert_int_equal(ptxgen_emulator_run(m.entry, &launch, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "sizeof(ptxgen_emulator_launch)"));
+    launch.size = offsetof(ptxgen_emulator_launch, args);
+    assert_int_equal(ptxgen_emulator_run(m.entry, &launch, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "the launch 0 arguments"));
+
+    char encoded[128];
+    ptxgen_emulator_tensor_map map = {.data_type = 7, .rank = 1, .address = m.data, .dims = {64}};
+    map.box[0] = 64;
+    map.swizzle = 77;
+    assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "sizeof(ptxgen_emulator_tensor_map)"));
+    map.size = offsetof(ptxgen_emulator_tensor_map, swizzle);
+    assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_OK);
+    close_machine(&m);
+}
+
 /* 227 KB of shared variables are taken, a byte more is not. */
 static void static_shared_memory_has_a_limit(void **state)
 {
@@ -388,6 +421,7 @@ int main(void)
         cmocka_unit_test(printf_and_assert_reach_the_host),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_launch_that_does_not_fit_is_refused),
+        cmocka_unit_test(sizes_of_structs_are_looked_at),
         cmocka_unit_test(static_shared_memory_has_a_limit),
         cmocka_unit_test(out_of_memory_is_an_error_and_leaks_nothing),
     };
