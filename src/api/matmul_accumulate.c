@@ -10,7 +10,7 @@ enum { MAP_ALIGNMENT = 16, OPERAND_BITS = 16, ACCUMULATOR_BITS = 32 };
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
 static const int64_t max_extent = INT32_MAX - 4096;
-static const char maps[] = "tensor-map loads";
+static const char maps[] = "tensor-map loads", elements[] = "the elements";
 
 static int64_t or_dense(int64_t stride, int64_t dense)
 {
@@ -54,15 +54,19 @@ static ptxgen_status check_operand(const pg_matrix_arg *operand, const pg_matrix
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_memory(const ptxgen_matmul_accumulate_args *a, ptxgen_error *err)
+/* `host`: memory that plain C reads, aligned to its elements only. */
+static ptxgen_status check_memory(const ptxgen_matmul_accumulate_args *a, bool host,
+                                  ptxgen_error *err)
 {
+    const int operand = host ? OPERAND_BITS / 8 : MAP_ALIGNMENT;
+    const int accumulator = host ? ACCUMULATOR_BITS / 8 : MAP_ALIGNMENT;
+    const char *needed_by = host ? elements : maps;
     const int64_t b_rows = a->b_transposed ? a->n : a->k, b_columns = a->b_transposed ? a->k : a->n;
-    const pg_matrix_arg ma = {"a",         a->a,         a->m,          a->k,
-                              a->a_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
-    const pg_matrix_arg mb = {"b",         a->b,         b_rows,        b_columns,
-                              a->b_stride, OPERAND_BITS, MAP_ALIGNMENT, maps};
-    const pg_matrix_arg mc = {"c",           a->c, a->m, a->n, a->c_stride, ACCUMULATOR_BITS,
-                              MAP_ALIGNMENT, maps};
+    const pg_matrix_arg ma = {"a", a->a, a->m, a->k, a->a_stride, OPERAND_BITS, operand, needed_by};
+    const pg_matrix_arg mb = {"b",         a->b,         b_rows,  b_columns,
+                              a->b_stride, OPERAND_BITS, operand, needed_by};
+    const pg_matrix_arg mc = {"c",         a->c,     a->m, a->n, a->c_stride, ACCUMULATOR_BITS,
+                              accumulator, needed_by};
     const pg_matrix_arg md = {"d", a->d,           a->m, a->n, a->d_stride, ACCUMULATOR_BITS,
                               4,   "32-bit stores"};
     PG_TRY(pg_check_matrix(&mc, err));
@@ -75,12 +79,13 @@ static ptxgen_status check_memory(const ptxgen_matmul_accumulate_args *a, ptxgen
 
 /* *nothing: a legal call without a result. */
 static ptxgen_status check(const ptxgen_matmul_accumulate_args *args,
-                           ptxgen_matmul_accumulate_args *a, bool *nothing, ptxgen_error *err)
+                           ptxgen_matmul_accumulate_args *a, bool host, bool *nothing,
+                           ptxgen_error *err)
 {
     PG_TRY(pg_take_args(args, a, sizeof *a, "ptxgen_matmul_accumulate_args", err));
     PG_TRY(check_numbers(a, err));
     *nothing = a->m == 0 || a->n == 0;
-    return *nothing ? PTXGEN_OK : check_memory(a, err);
+    return *nothing ? PTXGEN_OK : check_memory(a, host, err);
 }
 
 static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumulate_key *k,
@@ -120,7 +125,7 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
     ptxgen_matmul_accumulate_args a;
     bool nothing;
     pg_call call;
-    PG_TRY(check(args, &a, &nothing, err));
+    PG_TRY(check(args, &a, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(begin(ctx, &a, &call, err));
@@ -152,7 +157,7 @@ ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
 {
     ptxgen_matmul_accumulate_args a;
     bool nothing;
-    PG_TRY(check(args, &a, &nothing, err));
+    PG_TRY(check(args, &a, false, &nothing, err));
     PG_TRY(pg_check_kernel_family(kernel, &pg_family_matmul_accumulate, err));
     const pg_matmul_accumulate_key *k = (const pg_matmul_accumulate_key *)kernel->id.key;
     if (k->dtype != (a.dtype == PTXGEN_BF16) || k->b != a.b_transposed)
@@ -161,4 +166,13 @@ ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
                        pg_buf_text(&kernel->params),
                        a.b_transposed ? "a transposed" : "a row-major");
     return nothing ? PTXGEN_OK : pg_call_kernel(kernel, &a, stream, err);
+}
+
+ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args,
+                                              ptxgen_error *err)
+{
+    ptxgen_matmul_accumulate_args a;
+    bool nothing;
+    PG_TRY(check(args, &a, true, &nothing, err));
+    return nothing ? PTXGEN_OK : pg_matmul_accumulate_oracle(&a, err);
 }

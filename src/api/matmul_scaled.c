@@ -9,14 +9,14 @@ enum { MAP_ALIGNMENT = 16, UNPACKED_ALIGNMENT = 32, UNPACKED_K = 128 };
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
 static const int64_t max_extent = INT32_MAX - 4096;
-static const char maps[] = "tensor-map loads";
+static const char maps[] = "tensor-map loads", whole_elements[] = "the elements";
 
 static bool is_mixed(const ptxgen_matmul_scaled_args *a)
 {
     return a->a_format != a->b_format;
 }
 
-static ptxgen_status check_numbers(ptxgen_matmul_scaled_args *a, ptxgen_error *err)
+static ptxgen_status check_numbers(ptxgen_matmul_scaled_args *a, bool host, ptxgen_error *err)
 {
     if (!ptxgen_scale_group(a->a_format) || !ptxgen_scale_group(a->b_format))
         return pg_fail(
@@ -33,7 +33,7 @@ static ptxgen_status check_numbers(ptxgen_matmul_scaled_args *a, ptxgen_error *e
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "k=%lld is odd: 4-bit elements are packed two to a byte (pad k)",
                        (long long)a->k);
-    if (is_mixed(a) && a->k % UNPACKED_K)
+    if (!host && is_mixed(a) && a->k % UNPACKED_K)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "k=%lld: 4-bit beside 8-bit elements are unpacked on the way in 128 at a "
                        "time, so k must be a"
@@ -54,52 +54,66 @@ static ptxgen_status check_input(const pg_matrix_arg *input, const pg_matrix_arg
     return PTXGEN_OK;
 }
 
+/* Which operand, and whether it is memory that plain C reads: aligned to its elements only. */
+typedef struct place {
+    bool is_b, host;
+} place;
+
+static int alignment_of(const ptxgen_matmul_scaled_args *a, const place *p)
+{
+    const ptxgen_scaled_format format = p->is_b ? a->b_format : a->a_format;
+    if (p->host)
+        return 1;
+    return is_mixed(a) && format == PTXGEN_MXFP4 ? UNPACKED_ALIGNMENT : MAP_ALIGNMENT;
+}
+
 /* An operand and its packed scales. */
-static ptxgen_status check_operand(const ptxgen_matmul_scaled_args *a, bool is_b,
+static ptxgen_status check_operand(const ptxgen_matmul_scaled_args *a, const place *p,
                                    const pg_matrix_arg *d, ptxgen_error *err)
 {
+    const bool is_b = p->is_b;
+    const char *needed_by = p->host ? whole_elements : maps;
     const ptxgen_scaled_format format = is_b ? a->b_format : a->a_format;
     const int64_t rows = is_b ? a->n : a->m, group = ptxgen_scale_group(format);
     const int64_t packed = ptxgen_packed_scales_bytes(rows, (a->k + group - 1) / group);
-    const bool unpacked = is_mixed(a) && format == PTXGEN_MXFP4;
     const pg_matrix_arg elements = {is_b ? "b" : "a",
                                     is_b ? a->b : a->a,
                                     rows,
                                     a->k,
                                     is_b ? a->b_stride : a->a_stride,
                                     format == PTXGEN_MXFP8 ? 8 : 4,
-                                    unpacked ? UNPACKED_ALIGNMENT : MAP_ALIGNMENT,
-                                    maps};
+                                    alignment_of(a, p),
+                                    needed_by};
     const pg_matrix_arg scales = {is_b ? "b_scales" : "a_scales",
                                   is_b ? a->b_scales : a->a_scales,
                                   1,
                                   packed,
                                   packed,
                                   8,
-                                  MAP_ALIGNMENT,
-                                  maps};
+                                  p->host ? 1 : MAP_ALIGNMENT,
+                                  needed_by};
     PG_TRY(check_input(&elements, d, err));
     return check_input(&scales, d, err);
 }
 
-static ptxgen_status check_memory(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
+static ptxgen_status check_memory(const ptxgen_matmul_scaled_args *a, bool host, ptxgen_error *err)
 {
     const int bytes = pg_dtype_find(a->out)->bytes;
     const pg_matrix_arg d = {"d",         a->d,      a->m,  a->n,
                              a->d_stride, 8 * bytes, bytes, "stores of an element"};
     PG_TRY(pg_check_matrix(&d, err));
-    PG_TRY(check_operand(a, false, &d, err));
-    return check_operand(a, true, &d, err);
+    PG_TRY(check_operand(a, &(place){false, host}, &d, err));
+    return check_operand(a, &(place){true, host}, &d, err);
 }
 
 /* *nothing: a legal call without a result. */
 static ptxgen_status check(const ptxgen_matmul_scaled_args *args, ptxgen_matmul_scaled_args *a,
-                           bool *nothing, ptxgen_error *err)
+                           bool host, bool *nothing, ptxgen_error *err)
 {
     PG_TRY(pg_take_args(args, a, sizeof *a, "ptxgen_matmul_scaled_args", err));
-    PG_TRY(check_numbers(a, err));
+    PG_TRY(check_numbers(a, host, err));
     *nothing = a->m == 0 || a->n == 0;
-    return *nothing ? PTXGEN_OK : check_memory(a, err);
+    return *nothing ? PTXGEN_OK : check_memory(a, host, err);
 }
 
 static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_scaled_key *k,
@@ -124,7 +138,7 @@ ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args 
     ptxgen_matmul_scaled_args a;
     bool nothing;
     pg_call call;
-    PG_TRY(check(args, &a, &nothing, err));
+    PG_TRY(check(args, &a, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(pg_call_begin(ctx, &pg_family_matmul_scaled, &call, err));
@@ -142,7 +156,7 @@ ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
 {
     ptxgen_matmul_scaled_args a;
     bool nothing;
-    PG_TRY(check(args, &a, &nothing, err));
+    PG_TRY(check(args, &a, false, &nothing, err));
     PG_TRY(pg_check_kernel_family(kernel, &pg_family_matmul_scaled, err));
     const pg_matmul_scaled_key *k = (const pg_matmul_scaled_key *)kernel->id.key;
     if (k->a != (int64_t)a.a_format || k->b != (int64_t)a.b_format || k->out + 1 != (int64_t)a.out)
@@ -150,4 +164,12 @@ ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
                        "the kernel (%s) does not serve these formats: get one that does",
                        pg_buf_text(&kernel->params));
     return nothing ? PTXGEN_OK : pg_call_kernel(kernel, &a, stream, err);
+}
+
+ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err)
+{
+    ptxgen_matmul_scaled_args a;
+    bool nothing;
+    PG_TRY(check(args, &a, true, &nothing, err));
+    return nothing ? PTXGEN_OK : pg_matmul_scaled_oracle(&a, err);
 }

@@ -15,6 +15,7 @@ typedef struct problem {
     ptxgen_scatter_add_args a; /* strides filled in */
     const pg_dtype *dtype;
     int64_t index_bytes;
+    bool host; /* memory that plain C reads, aligned to its elements only, of any row length */
 } problem;
 
 static ptxgen_status check_numbers(problem *p, ptxgen_error *err)
@@ -54,15 +55,14 @@ static ptxgen_status check_inner(const char *name, int64_t stride, ptxgen_error 
 static ptxgen_status check_matrix(const problem *p, const char *name, const void *base,
                                   int64_t rows, int64_t stride, ptxgen_error *err)
 {
-    const int64_t bytes = p->dtype->bytes, n = p->a.n;
+    const int64_t bytes = p->dtype->bytes, n = p->a.n, alignment = p->host ? bytes : ALIGNMENT;
     int64_t span;
     if (!base)
         return pg_fail(err, PTXGEN_EINVAL, "%s is NULL", name);
-    if ((uintptr_t)base % ALIGNMENT)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "%s is at %p, not 16-byte aligned: bulk copies need it (copy to an aligned buffer)",
-            name, base);
+    if ((uintptr_t)base % (uintptr_t)alignment)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "%s is at %p, not %lld-byte aligned: %s need it (copy to an aligned buffer)",
+                       name, base, (long long)alignment, p->host ? "the elements" : "bulk copies");
     if (stride < n)
         return pg_fail(err, PTXGEN_EINVAL,
                        "%s has row stride %lld, less than n=%lld: rows would overlap", name,
@@ -71,7 +71,7 @@ static ptxgen_status check_matrix(const problem *p, const char *name, const void
         return pg_fail(err, PTXGEN_EINVAL,
                        "%s has %lld rows of stride %lld: more bytes than can be addressed", name,
                        (long long)rows, (long long)stride);
-    if (rows > 1 && stride * bytes % ALIGNMENT)
+    if (rows > 1 && stride * bytes % alignment)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "%s has row stride %lld, %lld bytes, not a multiple of 16: rows would not be aligned",
@@ -120,7 +120,7 @@ static ptxgen_status check_memory(problem *p, ptxgen_error *err)
     if (a->n > max_n)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "n=%lld is more than %lld elements per row",
                        (long long)a->n, (long long)max_n);
-    if (!ptxgen_row_shape_supported(a->dtype, a->n))
+    if (!p->host && !ptxgen_row_shape_supported(a->dtype, a->n))
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "rows of n=%lld %s are %lld bytes, not a multiple of 16: use n divisible by %lld",
@@ -140,9 +140,10 @@ static ptxgen_status check_memory(problem *p, ptxgen_error *err)
 }
 
 /* *nothing: a legal call that has nothing to add. */
-static ptxgen_status check(const ptxgen_scatter_add_args *args, problem *p, bool *nothing,
-                           ptxgen_error *err)
+static ptxgen_status check(const ptxgen_scatter_add_args *args, problem *p, bool host,
+                           bool *nothing, ptxgen_error *err)
 {
+    p->host = host;
     if (!args || args->size < sizeof(size_t) || args->size > 4096)
         return pg_fail(err, PTXGEN_EINVAL,
                        "args.size is %zu: set it to sizeof(ptxgen_scatter_add_args)",
@@ -208,7 +209,7 @@ ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *arg
     const ptxgen_device_info *info;
     pg_kernel_id id;
     ptxgen_kernel *k;
-    PG_TRY(check(args, &p, &nothing, err));
+    PG_TRY(check(args, &p, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(pg_context_device(ctx, &device, err));
@@ -244,7 +245,7 @@ ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *k, const ptxgen_scatter_a
     bool nothing;
     pg_device *device;
     const ptxgen_device_info *info;
-    PG_TRY(check(args, &p, &nothing, err));
+    PG_TRY(check(args, &p, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(check_kernel(k, &p, err));
@@ -267,4 +268,12 @@ ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_err
                    "any later one with a"
                    " bad index), all others were added",
                    (unsigned long long)bad.position, (long long)bad.value);
+}
+
+ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err)
+{
+    problem p;
+    bool nothing;
+    PG_TRY(check(args, &p, true, &nothing, err));
+    return nothing ? PTXGEN_OK : pg_scatter_add_oracle(&p.a, err);
 }

@@ -91,4 +91,7 @@ void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan 
 void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_consumer(pg_emit *E, const pg_matmul_accumulate_plan *p);
 
+/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
+ptxgen_status pg_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args, ptxgen_error *err);
+
 #endif

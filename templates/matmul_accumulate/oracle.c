@@ -43,8 +43,7 @@ static void add_products(const ptxgen_matmul_accumulate_args *a, int64_t first, 
     }
 }
 
-ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *a,
-                                              ptxgen_error *err)
+ptxgen_status pg_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *a, ptxgen_error *err)
 {
     const int64_t c_stride = or_dense(a->c_stride, a->n), d_stride = or_dense(a->d_stride, a->n);
     if (a->m == 0 || a->n == 0)

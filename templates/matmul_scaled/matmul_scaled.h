@@ -100,4 +100,7 @@ void pg_matmul_scaled_emit(pg_emit *E, const void *plan);
 void pg_matmul_scaled_load_role(pg_emit *E, const void *plan);
 void pg_matmul_scaled_multiply_role(pg_emit *E, const void *plan);
 
+/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
+ptxgen_status pg_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err);
+
 #endif

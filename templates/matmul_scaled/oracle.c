@@ -79,7 +79,7 @@ static void multiply(const ptxgen_matmul_scaled_args *a, const double *left, con
     }
 }
 
-ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
+ptxgen_status pg_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
 {
     const operand left = {a->a_format, a->a, a->a_scales,
                           a->m,        a->k, a->a_stride ? a->a_stride : a->k};
@@ -87,9 +87,11 @@ ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, pt
                            a->n,        a->k, a->b_stride ? a->b_stride : a->k};
     if (a->m == 0 || a->n == 0)
         return PTXGEN_OK;
-    const size_t left_count = (size_t)(a->m * a->k),
-                 right_count = (size_t)((a->n + COLUMNS) * a->k);
-    const size_t bytes = (left_count + right_count) * sizeof(double);
+    const size_t left_count = (size_t)a->m * (size_t)a->k; /* below 2^62 */
+    const size_t right_count = ((size_t)a->n + COLUMNS) * (size_t)a->k;
+    size_t bytes;
+    if (__builtin_mul_overflow(left_count + right_count, sizeof(double), &bytes))
+        return pg_fail_memory(err, SIZE_MAX);
     double *values = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!values)
         return pg_fail_memory(err, bytes);

@@ -51,7 +51,7 @@ static void add_columns(const ptxgen_scatter_add_args *a, int64_t first, int64_t
             store(a->dtype, a->out, r * out_stride + first + c, sums[r * count + c]);
 }
 
-ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *a, ptxgen_error *err)
+ptxgen_status pg_scatter_add_oracle(const ptxgen_scatter_add_args *a, ptxgen_error *err)
 {
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t r = index_at(a, i);
@@ -67,7 +67,9 @@ ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *a, ptxgen
         block = 1;
     if (block > a->n)
         block = a->n;
-    const size_t bytes = (size_t)(block * a->out_rows) * sizeof(double);
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t)(block * a->out_rows), sizeof(double), &bytes))
+        return pg_fail_memory(err, SIZE_MAX);
     double *sums = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!sums)
         return pg_fail_memory(err, bytes);

@@ -85,4 +85,7 @@ void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const 
                                 const char *position, const char *lane_has_row, const char *row_ok);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);
 
+/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
+ptxgen_status pg_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err);
+
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *a, ptxgen_error *err)
+ptxgen_status pg_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *a, ptxgen_error *err)
 {
     enum { ELEMENT_BYTES = 4 };
     const int64_t in_stride = a->in_stride ? a->in_stride : a->n;

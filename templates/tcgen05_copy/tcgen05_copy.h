@@ -57,4 +57,7 @@ void pg_tcgen05_copy_emit(pg_emit *E, const void *plan);
 void pg_tcgen05_copy_launch(const void *plan, const void *args, const ptxgen_device_info *,
                             pg_launch *);
 
+/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
+ptxgen_status pg_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err);
+
 #endif

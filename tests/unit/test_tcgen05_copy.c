@@ -215,8 +215,14 @@ static void the_oracle_copies_rows_only(void **state)
     for (uint32_t i = 0; i < 10; i++)
         in[i] = i;
     memset(out, 0xEE, sizeof out);
-    const ptxgen_tcgen05_copy_args a = {
-        .size = sizeof a, .m = 2, .n = 4, .in = in, .out = out, .in_stride = 5, .out_stride = 6};
+    const ptxgen_tcgen05_copy_args a = {.size = sizeof a,
+                                        .dtype = PTXGEN_U32,
+                                        .m = 2,
+                                        .n = 4,
+                                        .in = in,
+                                        .out = out,
+                                        .in_stride = 5,
+                                        .out_stride = 6};
     assert_int_equal(ptxgen_tcgen05_copy_oracle(&a, NULL), PTXGEN_OK);
     assert_int_equal(out[0], 0);
     assert_int_equal(out[3], 3);
