@@ -213,9 +213,12 @@ static ptxgen_status create_device(ptxgen *ctx, pg_device **out, ptxgen_error *e
 {
     if (ctx->device_kind == PTXGEN_DEVICE_EMULATOR)
         return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
-    const ptxgen_status status = pg_cuda_device_create(&ctx->alloc, &ctx->log, out, err);
+    ptxgen_error missing = {0}; /* no failure of the call when the emulator takes its place */
+    const ptxgen_status status = pg_cuda_device_create(&ctx->alloc, &ctx->log, out, &missing);
     if (status == PTXGEN_EMISSING && ctx->device_kind == PTXGEN_DEVICE_AUTO)
         return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
+    if (status != PTXGEN_OK && err)
+        *err = missing;
     return status;
 }
 
