@@ -37,6 +37,9 @@ ptxgen_status ptxgen_device_upload(ptxgen *ctx, void *device, const void *host, 
 {
     pg_device *d;
     PG_TRY(pg_context_device(ctx, &d, err));
+    if (bytes && (!device || !host))
+        return pg_fail(err, PTXGEN_EINVAL, "upload of %zu bytes: %s is NULL", bytes,
+                       device ? "host" : "device");
     return bytes ? d->ops->upload(d, device, host, bytes, err) : PTXGEN_OK;
 }
 
@@ -45,6 +48,9 @@ ptxgen_status ptxgen_device_download(ptxgen *ctx, void *host, const void *device
 {
     pg_device *d;
     PG_TRY(pg_context_device(ctx, &d, err));
+    if (bytes && (!device || !host))
+        return pg_fail(err, PTXGEN_EINVAL, "download of %zu bytes: %s is NULL", bytes,
+                       device ? "host" : "device");
     return bytes ? d->ops->download(d, host, device, bytes, err) : PTXGEN_OK;
 }
 

@@ -387,6 +387,8 @@ ptxgen_status ptxgen_cache_each(ptxgen_cache *cache, ptxgen_cache_visit visit, v
                                 ptxgen_error *err)
 {
     visiting v = {cache, visit, user};
+    if (!visit)
+        return pg_fail(err, PTXGEN_EINVAL, "visit is NULL: give a function to call per entry");
     return pg_admin_names(cache, "", load_and_visit, &v, err);
 }
 
@@ -394,6 +396,9 @@ ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text, ptxgen_ca
                                 void *user, ptxgen_error *err)
 {
     pg_admin_entry entry;
+    if (!text || !visit)
+        return pg_fail(err, PTXGEN_EINVAL, "%s is NULL: give an entry's name and a function",
+                       text ? "visit" : "text");
     PG_TRY(pg_admin_resolve(cache, text, &entry, err));
     visit(user, &entry.record);
     pg_admin_unload(cache, &entry);

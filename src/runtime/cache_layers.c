@@ -43,8 +43,15 @@ ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t c
                              ptxgen_error *err)
 {
     size_t text = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!paths || !paths[i])
+            return pg_fail(
+                err, PTXGEN_EINVAL,
+                "cache_layers[%zu] is NULL: cache_layer_count is %zu, name a folder or a "
+                "pack in each",
+                i, count);
         text += strlen(paths[i]) + 1;
+    }
     if (count == 0)
         return PTXGEN_OK;
     cache->layers_size = count * sizeof *cache->layers;

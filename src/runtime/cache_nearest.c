@@ -98,6 +98,9 @@ static bool consider(void *user, const ptxgen_cache_record *record)
 ptxgen_status ptxgen_cache_nearest(ptxgen_cache *cache, const char *key,
                                    ptxgen_cache_nearest_result *result, ptxgen_error *err)
 {
+    if (!key || !result)
+        return pg_fail(err, PTXGEN_EINVAL, "%s is NULL: give a key and a result",
+                       key ? "result" : "key");
     search *s = pg_alloc_zero(&cache->alloc, sizeof *s);
     if (!s)
         return pg_fail_memory(err, sizeof *s);

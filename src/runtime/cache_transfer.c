@@ -37,6 +37,8 @@ ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_
                                   void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
 {
     ptxgen_cache_transfer mine = {.pack_fault = ""};
+    if (!pack || !*pack || !result)
+        return pg_fail(err, PTXGEN_EINVAL, "export needs the path of a pack and a result");
     exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine};
     pg_admin_give(result, &mine, sizeof mine);
     PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
@@ -109,6 +111,8 @@ ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,
                                   ptxgen_cache_transfer *result, ptxgen_error *err)
 {
     ptxgen_cache_transfer mine = {.pack_fault = ""};
+    if (!path || !*path || !result)
+        return pg_fail(err, PTXGEN_EINVAL, "import needs the path of a pack and a result");
     const ptxgen_status status = import(cache, path, &mine, err);
     pg_admin_give(result, &mine, sizeof mine);
     return status;

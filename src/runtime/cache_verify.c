@@ -71,6 +71,8 @@ ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *text,
                                   ptxgen_cache_check_result *result, ptxgen_error *err)
 {
     ptxgen_cache_check_result mine = {0};
+    if (!result)
+        return pg_fail(err, PTXGEN_EINVAL, "result is NULL: give a ptxgen_cache_check_result");
     const ptxgen_status status = verify(cache, text, check, &mine, err);
     pg_admin_give(result, &mine, sizeof mine);
     return status;
