@@ -264,7 +264,11 @@ int cache_export(const cache_action *a)
         return cli_unknown_family(set, f.family);
     if (f.arch && ptxgen_arch_parse(f.arch, &arch, &err) != PTXGEN_OK)
         return cli_report(set, &err);
-    if (ptxgen_cache_export(a->cache, a->args->words[1], passes, &f, &t, &err) != PTXGEN_OK)
+    char file[PATH_MAX]; /* a link stands for its target */
+    const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
+    if (strcmp(a->args->words[1], "-") == 0)
+        return cli_usage_error(set, "export writes a file, not standard output: name one");
+    if (ptxgen_cache_export(a->cache, pack, passes, &f, &t, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     return print_transfer(set, "exported", &t);
 }

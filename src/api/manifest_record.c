@@ -156,7 +156,10 @@ static int replace_file(const char *path, const pg_buf *text)
     const int folder = f->open(f->user, AT_FDCWD, folder_path, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0)
         return folder;
-    int r = pg_file_write_temporary(f, folder, &content, temporary, sizeof temporary);
+    pg_file_stat old;
+    const bool other = f->stat_at(f->user, folder, name, &old) == 0 && old.type == PG_FILE_OTHER;
+    int r =
+        other ? -EEXIST : pg_file_write_temporary(f, folder, &content, temporary, sizeof temporary);
     if (r == 0) {
         r = f->rename(f->user, folder, temporary, folder, name);
         if (r < 0)
@@ -177,7 +180,12 @@ ptxgen_status pg_manifest_record_write(pg_manifest_record *r, const char *path, 
     ptxgen_status status = print_lines(r, count, &text, err);
     if (status == PTXGEN_OK) {
         const int result = replace_file(path, &text);
-        if (result < 0)
+        if (result == -EEXIST)
+            status = pg_fail(err, PTXGEN_EINVAL,
+                             "%.300s is a link or device, which a manifest does not replace: "
+                             "name a new or a regular file",
+                             path);
+        else if (result < 0)
             status = pg_fail(err, PTXGEN_EIO, "cannot write the manifest %.300s: %s", path,
                              strerrordesc_np(-result));
         else if (incomplete)

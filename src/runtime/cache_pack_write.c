@@ -36,6 +36,12 @@ static void write_header(pg_pack_writer *w)
 ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_files *files,
                             const char *path, ptxgen_error *err)
 {
+    pg_file_stat old;
+    if (files->stat_at(files->user, AT_FDCWD, path, &old) == 0 && old.type == PG_FILE_OTHER)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "'%s' is a link or device, which a pack does not replace: name a new or "
+                       "a regular file",
+                       path);
     *w = (pg_pack_writer){
         .files = files, .path = path, .fd = -1, .temporary_size = strlen(path) + 32};
     pg_buf_init(&w->items, alloc);

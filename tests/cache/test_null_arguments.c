@@ -4,6 +4,9 @@
 #include "ptxgen/cache.h"
 #include "ptxgen/ptxgen.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 static void layers_that_are_null(void **state)
 {
     (void)state;
@@ -64,12 +67,40 @@ static void administration_without_arguments(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* What is no regular file is not replaced: neither by a pack nor by a manifest. */
+static void links_are_not_replaced(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ptxgen_link_XXXXXX", path[64], command[64];
+    const ptxgen_cache_options options = {.size = sizeof options, .create = true};
+    const ptxgen_config c = {.size = sizeof c, .cache_dir = ""};
+    ptxgen_cache_transfer t = {.size = sizeof t};
+    ptxgen_cache *cache;
+    ptxgen *ctx;
+    ptxgen_error err;
+    struct stat s;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/link", folder);
+    assert_int_equal(symlink("target", path), 0);
+    assert_int_equal(ptxgen_cache_open(folder, &options, &cache, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_cache_export(cache, path, NULL, NULL, &t, &err), PTXGEN_EINVAL);
+    ptxgen_cache_close(cache);
+    assert_int_equal(ptxgen_create(&c, &ctx, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_manifest_write(ctx, path, &err), PTXGEN_EINVAL);
+    ptxgen_destroy(ctx);
+    assert_int_equal(lstat(path, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_that_are_null),
         cmocka_unit_test(copies_without_memory),
         cmocka_unit_test(administration_without_arguments),
+        cmocka_unit_test(links_are_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
