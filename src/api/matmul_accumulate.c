@@ -103,7 +103,8 @@ static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumu
     k->group_m = t->group_m;
     k->swizzle = t->swizzle;
     k->ctas = t->ctas;
-    return PTXGEN_OK;
+    return pg_params_check_numbers(&pg_family_matmul_accumulate.params, k,
+                                   err); /* so that a manifest replays */
 }
 
 /* The kernel for these arguments on the context's device. */

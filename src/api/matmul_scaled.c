@@ -129,7 +129,8 @@ static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_scaled
     k->block_k = t->block_k;
     k->stages = t->stages;
     k->group_m = t->group_m;
-    return PTXGEN_OK;
+    return pg_params_check_numbers(&pg_family_matmul_scaled.params, k,
+                                   err); /* so that a manifest replays */
 }
 
 ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,

@@ -54,6 +54,24 @@ static ptxgen_status parse_choice(const pg_param *p, pg_str value, int64_t *out,
     return PTXGEN_EINVAL;
 }
 
+static ptxgen_status check_number(const pg_param *p, int64_t v, ptxgen_error *err)
+{
+    if (v >= p->min && v <= p->max)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld or %s", p->name,
+                   (long long)v, (long long)p->min, (long long)p->max, p->zero_words[0]);
+}
+
+ptxgen_status pg_params_check_numbers(const pg_param_table *t, const void *key, ptxgen_error *err)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const int64_t v = field_value(&t->rows[i], key);
+        if (t->rows[i].kind == PG_PARAM_INTEGER && v != 0)
+            PG_TRY(check_number(&t->rows[i], v, err));
+    }
+    return PTXGEN_OK;
+}
+
 static ptxgen_status parse_integer(const pg_param *p, pg_str value, int64_t *out, ptxgen_error *err)
 {
     if (pg_str_is(value, p->zero_words[0])) {
@@ -65,10 +83,7 @@ static ptxgen_status parse_integer(const pg_param *p, pg_str value, int64_t *out
     if (!pg_str_i64(value, &v))
         return pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not a whole number or the word %s", p->name,
                        shown, value.p, p->zero_words[0]);
-    if (v < p->min || v > p->max)
-        return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is out of range: use %lld to %lld or %s",
-                       p->name, (long long)v, (long long)p->min, (long long)p->max,
-                       p->zero_words[0]);
+    PG_TRY(check_number(p, v, err));
     *out = v;
     return PTXGEN_OK;
 }

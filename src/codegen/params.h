@@ -41,6 +41,8 @@ void pg_params_default(const pg_param_table *, void *key, int64_t arch);
  * known one), a number out of bounds, a name given twice. */
 ptxgen_status pg_params_parse(const pg_param_table *, const char *text, void *key,
                               ptxgen_error *err);
+/* EINVAL: a number of the key, not 0, that a text could not give. */
+ptxgen_status pg_params_check_numbers(const pg_param_table *, const void *key, ptxgen_error *err);
 /* "arch=sm_90 dtype=bf16 ...": every parameter, in table order. */
 void pg_params_print(const pg_param_table *, const void *key, pg_buf *out);
 /* One value as its word or number. */

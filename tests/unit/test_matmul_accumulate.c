@@ -314,6 +314,8 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_EUNSUPPORTED, "d overlaps c");
     a = small_args(), a.b = NULL;
     expect_call(&a, PTXGEN_EINVAL, "b is NULL");
+    a = small_args(), a.tiling.stages = 1; /* no parameter text could ask for it */
+    expect_call(&a, PTXGEN_EINVAL, "stages=1 is out of range");
 }
 
 /* On the emulator: the text names the kernel that the problem's size asks for, and families of other architectures than
