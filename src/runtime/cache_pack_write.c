@@ -37,7 +37,10 @@ ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_f
                             const char *path, ptxgen_error *err)
 {
     pg_file_stat old;
-    if (files->stat_at(files->user, AT_FDCWD, path, &old) == 0 && old.type == PG_FILE_OTHER)
+    const int r = files->stat_at(files->user, AT_FDCWD, path, &old);
+    if (r < 0 && r != -ENOENT)
+        return pg_fail(err, PTXGEN_EIO, "cannot write the pack '%s': %s", path, strerror(-r));
+    if (r == 0 && old.type == PG_FILE_OTHER)
         return pg_fail(err, PTXGEN_EINVAL,
                        "'%s' is a link or device, which a pack does not replace: name a new or "
                        "a regular file",
