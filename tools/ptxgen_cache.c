@@ -13,19 +13,20 @@ static const struct {
     int (*run)(const cache_action *);
     size_t min_words, max_words; /* beside the action's name */
     const char *needs;           /* what those words are */
+    const char *options;         /* of `own_options`, those it takes */
 } actions[] = {
     {"ls", cache_ls, 0, 8,
-     "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]"},
-    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]"},
-    {"stats", cache_stats, 0, 0, ""},
-    {"du", cache_du, 0, 0, ""},
-    {"path", cache_path, 0, 0, ""},
-    {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]"},
-    {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]"},
-    {"clear", cache_clear, 0, 0, ""},
-    {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ..."},
-    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH]"},
-    {"import", cache_import, 1, 1, "FILE"},
+     "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]", ""},
+    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]", "-o --ptx --cubin --sass"},
+    {"stats", cache_stats, 0, 0, "", ""},
+    {"du", cache_du, 0, 0, "", ""},
+    {"path", cache_path, 0, 0, "", ""},
+    {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]", ""},
+    {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]", "--recompile"},
+    {"clear", cache_clear, 0, 0, "", "--dry-run"},
+    {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "--dry-run"},
+    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH]", ""},
+    {"import", cache_import, 1, 1, "FILE", ""},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
 
@@ -140,6 +141,24 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
     return status;
 }
 
+/* The first option given that only other actions take; NULL: none. */
+static const char *foreign_option(const cli_settings *set, const char *allowed)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } own_options[] = {{"-o", set->output},
+                       {"--ptx", set->ptx},
+                       {"--cubin", set->cubin},
+                       {"--sass", set->sass},
+                       {"--recompile", set->recompile},
+                       {"--dry-run", set->dry_run}};
+    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++)
+        if (own_options[i].given && !strstr(allowed, own_options[i].name))
+            return own_options[i].name;
+    return NULL;
+}
+
 static int run(const cli_args *args)
 {
     const char *known[ACTION_COUNT];
@@ -158,6 +177,11 @@ static int run(const cli_args *args)
     if (words < actions[a].min_words || words > actions[a].max_words)
         return cli_usage_error(&args->set, "usage: ptxgen cache %s%s%s", actions[a].name,
                                actions[a].needs[0] ? " " : "", actions[a].needs);
+    const char *foreign = foreign_option(&args->set, actions[a].options);
+    if (foreign)
+        return cli_usage_error(
+            &args->set, "'ptxgen cache %s' has no %s; usage: ptxgen cache %s%s%s", actions[a].name,
+            foreign, actions[a].name, actions[a].needs[0] ? " " : "", actions[a].needs);
     ptxgen_error err = {0};
     cache_action action = {.args = args};
     if (cli_open_cache(&args->set, actions[a].run == cache_import, &action.cache, &err) !=

@@ -5,6 +5,11 @@ refuse 2 'do what\?' cache
 refuse 2 "has no 'lst'; did you mean 'ls'\?" cache lst
 refuse 2 'usage: ptxgen cache show ENTRY' cache show
 refuse 2 'usage: ptxgen cache stats$' cache stats now
+refuse 2 "'ptxgen cache import' has no --dry-run; usage" cache import q --dry-run
+refuse 2 "'ptxgen cache ls' has no -o" cache ls -o q
+refuse 2 "'ptxgen cache verify' has no --ptx" cache verify --ptx
+refuse 2 "'ptxgen cache stats' has no --recompile" cache stats --recompile
+refuse 2 'export writes a file, not standard output' cache export - --cache-dir .
 refuse 5 'absent does not exist' cache ls --cache-dir absent
 refuse 2 'memory only; there is nothing to look at' cache ls --cache-dir ""
 PTXGEN_CACHE=off t cache ls
