@@ -1,4 +1,4 @@
-/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a), matmul_accumulate also of
+/* Tensor-core families of Blackwell (sm_100a, sm_100f, sm_103a, sm_103f), matmul_accumulate also of
  * Hopper (sm_90a): one call per operation, their plain C answers, and host helpers. Part of
  * ptxgen/ptxgen.h's world: its conventions hold (size first, zero is default, refusals leave the
  * output untouched and say what to do).

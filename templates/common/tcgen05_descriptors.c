@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* A field of a 64-bit (matrix) or 32-bit (instruction) descriptor. */
 typedef struct bit_field {
@@ -119,12 +120,26 @@ int pg_tmem_allocation(int used)
     return columns <= PG_TMEM_COLUMNS ? columns : 0;
 }
 
-ptxgen_status pg_require_tcgen05(const pg_arch *arch, const char *family, ptxgen_error *err)
+/* sm_110a and sm_110f have tensor memory as well, but no kernel here is built for them. */
+static bool is_built_for(const pg_arch *arch)
 {
-    if ((arch->sm == 100 || arch->sm == 103) && arch->suffix)
+    return (arch->sm == 100 || arch->sm == 103) && arch->suffix;
+}
+
+ptxgen_status pg_require_tcgen05(const pg_arch *arch, const char *family, const char *also,
+                                 ptxgen_error *err)
+{
+    char list[120];
+    size_t used = 0;
+    if (is_built_for(arch))
         return PTXGEN_OK;
+    for (size_t i = 0; pg_arch_at(i) && used < sizeof list; i++)
+        if (is_built_for(pg_arch_at(i)))
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                                     pg_arch_at(i)->name);
     return pg_fail(
         err, PTXGEN_EUNSUPPORTED,
-        "%s needs tensor memory (tcgen05), which %s has not: use arch=sm_100a, sm_100f or sm_103a",
-        family, arch->name);
+        "%s is not built for %s: it needs tensor memory (tcgen05) of a known target, use "
+        "arch=%s%s",
+        family, arch->name, list, also);
 }

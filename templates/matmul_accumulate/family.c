@@ -8,7 +8,7 @@ static const char *const b_words[] = {"row_major", "transposed", NULL};
 
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch),
-     .doc = "sm_100a, sm_100f, sm_103a (tcgen05), or sm_90a (wgmma)"},
+     .doc = "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), or sm_90a (wgmma)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
      .doc = "element type of A and B; C and D are f32"},
     {"b", PG_PARAM_CHOICE, FIELD(b), b_words,

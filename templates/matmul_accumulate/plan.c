@@ -148,7 +148,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     pg_matmul_accumulate_key *k = key;
     const bool hopper = engine_of(k) == PG_ENGINE_WGMMA;
     if (!hopper)
-        PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate (on sm_90a: wgmma)", err));
+        PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
     settle(&k->block_m, PG_TMEM_LANES);
     settle(&k->block_n, hopper ? 256 : 128);
     settle(&k->block_k, 64);

@@ -7,7 +7,7 @@ static const char *const out_words[] = {"f32", "f16", "bf16", NULL};
 #define FIELD(name) offsetof(pg_matmul_scaled_key, name)
 
 static const pg_param params[] = {
-    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f or sm_103a"},
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"a", PG_PARAM_CHOICE, FIELD(a), format_words,
      .doc = "A: mxfp8 (e4m3, a ue8m0 scale per 32), mxfp4 (e2m1, ue8m0 per 32), nvfp4 (e2m1, ue4m3 "
             "per 16)"},

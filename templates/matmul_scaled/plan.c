@@ -129,7 +129,7 @@ static void settle(int64_t *setting, int64_t automatic)
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_scaled_key *k = key;
-    PG_TRY(pg_require_tcgen05(arch, "matmul_scaled", err));
+    PG_TRY(pg_require_tcgen05(arch, "matmul_scaled", "", err));
     settle(&k->block_n, 256);
     settle(&k->block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     settle(&k->group_m, 8);

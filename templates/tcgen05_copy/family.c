@@ -6,7 +6,7 @@ static const char *const dtype_words[] = {"f32", "s32", "u32", NULL};
 #define FIELD(name) offsetof(pg_tcgen05_copy_key, name)
 
 static const pg_param params[] = {
-    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f or sm_103a"},
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"m", PG_PARAM_INTEGER, FIELD(m), .zero_words = {"auto"}, .min = 1, .max = 1 << 16,
      .doc = "rows, a power of two from 128; auto: 128"},
     {"n", PG_PARAM_INTEGER, FIELD(n), .zero_words = {"auto"}, .min = 1, .max = 1 << 16,

@@ -86,7 +86,7 @@ static int64_t widest_swizzle(int64_t row_bytes)
 ptxgen_status pg_tcgen05_copy_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_tcgen05_copy_key *k = key;
-    PG_TRY(pg_require_tcgen05(arch, "tcgen05_copy", err));
+    PG_TRY(pg_require_tcgen05(arch, "tcgen05_copy", "", err));
     k->m = k->m ? k->m : PG_TMEM_LANES;
     k->n = k->n ? k->n : 128;
     k->block = k->block ? k->block : k->n;

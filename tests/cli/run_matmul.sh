@@ -106,7 +106,8 @@ refuse 2 'did you mean block_n' $m a=a.npy b=b.npy blok_n=64
 refuse 3 'block_n=65' $m a=a.npy b=b.npy block_n=65
 refuse 2 'give the architecture once' $m a=a.npy b=b.npy arch=sm_90a --arch sm_100a
 refuse 2 'is not known' $m a=a.npy b=b.npy --arch sm_95
-refuse 3 'sm_90a' $m a=a.npy b=b.npy --arch sm_90 --device emulator
+refuse 3 'not built for sm_90: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_90 --device emulator
+refuse 3 'not built for sm_110a: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_110a --device emulator
 refuse 2 'does not apply to matmul_accumulate' $m a=a.npy b=b.npy --grid 4
 ok array index:72/5 -o vector.npy
 refuse 2 'b has shape \(72,\); it must have 2 dimensions, \(K, N\)' $m a=a.npy b=vector.npy
@@ -126,7 +127,7 @@ expect_out '^params +arch=sm_103a .*block=16 dtype=u32 swizzle=32'
 refuse 3 'm must be 128' run tcgen05_copy in=f32.npy --device emulator
 refuse 3 'takes 32 bits' run tcgen05_copy in=a.npy
 refuse 2 'm=512, but the file has m=256' run tcgen05_copy in=in.npy m=512
-refuse 3 'needs tensor memory .*sm_100a' run tcgen05_copy in=in.npy arch=sm_90a
+refuse 3 'not built for sm_90a: it needs tensor memory .*sm_100a, .*sm_103f$' run tcgen05_copy in=in.npy arch=sm_90a
 
 # ---- matmul_scaled ----
 

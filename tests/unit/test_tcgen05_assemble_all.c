@@ -2,7 +2,7 @@
  * minutes. */
 #include "ptx_text.h"
 
-static const char *const targets[] = {"sm_100a", "sm_100f", "sm_103a"};
+static const char *const targets[] = {"sm_100a", "sm_100f", "sm_103a", "sm_103f"};
 enum { TARGETS = sizeof targets / sizeof *targets };
 
 static ptxgen *context;

@@ -118,12 +118,16 @@ static void only_targets_with_tensor_memory(void **state)
 {
     (void)state;
     static const ptxgen_arch with[] = {1001, 1002, 1031, 1032},
-                             without[] = {900, 901, 1000, 1030, 1201};
+                             without[] = {900, 901, 1000, 1030, 1101, 1102, 1201};
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
-        assert_int_equal(pg_require_tcgen05(pg_arch_find(with[i]), "x", NULL), PTXGEN_OK);
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        assert_int_equal(pg_require_tcgen05(pg_arch_find(without[i]), "x", NULL),
+        assert_int_equal(pg_require_tcgen05(pg_arch_find(with[i]), "x", "", NULL), PTXGEN_OK);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        ptxgen_error err = {0};
+        assert_int_equal(pg_require_tcgen05(pg_arch_find(without[i]), "x", ", or else", &err),
                          PTXGEN_EUNSUPPORTED);
+        assert_non_null(strstr(err.message, "x is not built for sm_"));
+        assert_non_null(strstr(err.message, "arch=sm_100a, sm_100f, sm_103a, sm_103f, or else"));
+    }
 }
 
 int main(void)
