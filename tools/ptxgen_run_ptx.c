@@ -19,7 +19,7 @@ typedef struct job {
     uint64_t seed_from, seed_to; /* order=isa */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
-    size_t defects;
+    size_t defects, advice;
     char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
     cJSON *json;    /* NULL without --json */
 } job;
@@ -165,11 +165,13 @@ static cJSON *defect_json(const ptxgen_emulator_report *r, uint64_t seed)
     return o;
 }
 
-static void print_defect(const job *j, const ptxgen_emulator_report *r, uint64_t seed)
+static void print_defect(const job *j, const char *prefix, const ptxgen_emulator_report *r,
+                         uint64_t seed)
 {
-    fprintf(j->to, "%s:%d: %s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->name,
-            r->line, ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1], r->cta[2],
-            r->warp, r->lane, r->where[0] ? "; " : "", r->where, (unsigned long long)r->count);
+    fprintf(j->to, "%s:%d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->name,
+            r->line, prefix, ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1],
+            r->cta[2], r->warp, r->lane, r->where[0] ? "; " : "", r->where,
+            (unsigned long long)r->count);
     if (r->other_line > 0)
         fprintf(j->to, "; conflicts with line %d", r->other_line);
     if (j->seed_from != j->seed_to)
@@ -180,13 +182,15 @@ static void print_defect(const job *j, const ptxgen_emulator_report *r, uint64_t
 static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
 {
     ptxgen_emulator_report r;
-    cJSON *list = j->json ? cJSON_GetObjectItem(j->json, "defects") : NULL;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
-        j->defects += r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE; /* that one is advice */
-        if (list)
-            cJSON_AddItemToArray(list, defect_json(&r, seed));
+        const bool advice = r.kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE;
+        j->defects += !advice;
+        j->advice += advice;
+        if (j->json)
+            cJSON_AddItemToArray(cJSON_GetObjectItem(j->json, advice ? "advice" : "defects"),
+                                 defect_json(&r, seed));
         else
-            print_defect(j, &r, seed);
+            print_defect(j, advice ? "advice: " : "", &r, seed);
     }
 }
 
@@ -330,8 +334,11 @@ static void conclude(job *j, const ptxgen_error *err)
             cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
         cli_json_write(j->json, j->to);
     } else if (!err && j->args->set.check_races) {
-        fprintf(j->to, "%s: %zu defects in %llu runs\n", j->name, j->defects,
+        fprintf(j->to, "%s: %zu defects in %llu runs", j->name, j->defects,
                 (unsigned long long)runs);
+        if (j->advice > 0)
+            fprintf(j->to, "; advice: %zu", j->advice);
+        fprintf(j->to, "\n");
     }
     if (err && j->deadlock && strncmp(j->deadlock, err->message, strlen(err->message)) == 0)
         cli_say("%s:%d: %s", j->name, err->line, j->deadlock); /* longer than an error can hold */
@@ -355,6 +362,7 @@ int cli_run_ptx(const cli_args *args)
     if (set->json) {
         j.json = cJSON_CreateObject();
         cJSON_AddItemToObject(j.json, "defects", cJSON_CreateArray());
+        cJSON_AddItemToObject(j.json, "advice", cJSON_CreateArray());
     }
     if (status == PTXGEN_OK)
         status = run_seeds(&j, &err);

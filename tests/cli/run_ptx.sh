@@ -89,6 +89,15 @@ t run racy.ptx --block 64 --arg zeros:256 --check-races --json
 expect_code 1
 expect_out '"kind":.*"race on shared memory"'
 
+# Advice is no defect: it is apart from them, and the exit code is 0.
+sed 's/bar.sync 0;/&\n    fence.proxy.async;/' safe.ptx >fenced.ptx
+grep -q fence.proxy fenced.ptx || die "no fence was added"
+ok run fenced.ptx --block 64 --arg zeros:256 --check-races
+expect_out '^fenced.ptx:[0-9]+: advice: fence that was not needed'
+expect_out '^fenced.ptx: 0 defects in 1 runs; advice: 1$'
+ok run fenced.ptx --block 64 --arg zeros:256 --check-races --json
+tr -d ' \n\t' <.out >flat
+grep -q '"defects":\[\],"advice":\[{"kind":"fencethatwasnotneeded' flat || die "advice is not apart"
 ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stats
 expect_out ' 360  global_read_bytes$'
 expect_out ' 360  global_written_bytes$'
