@@ -41,7 +41,7 @@ static bool source_layout(pg_async *a, pg_matrix_layout *layout)
     if (status == PTXGEN_OK)
         status = pg_matrix_layout_make(&d, &shape, layout, &err);
     if (status != PTXGEN_OK) {
-        pg_stop(w, a->op, status, "%s", err.message);
+        pg_stop(w, a->op, PTXGEN_EEMULATOR, "%s", err.message);
         return false;
     }
     const pg_matrix_extent e = pg_matrix_layout_extent(layout, &shape);

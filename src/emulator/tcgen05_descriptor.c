@@ -70,16 +70,20 @@ static ptxgen_status refuse(ptxgen_error *err, ptxgen_status status, uint32_t bi
 
 /* ---- shapes ---- */
 
+/* Without .ws, N is a multiple of this. */
+static uint32_t n_step(const pg_tcgen05_form *form, const pg_tcgen05_instruction *x)
+{
+    const uint32_t pair = form->cta_group;
+    if (form->kind == PG_KIND_I8 && (pair == 2 || x->n > 32))
+        return 16 * pair;
+    return (x->b.mn_major && pg_mma_container(x->b.format) == 1 ? 16 : 8) * pair;
+}
+
 static bool n_exists(const pg_tcgen05_form *form, const pg_tcgen05_instruction *x)
 {
-    const uint32_t n = x->n, pair = form->cta_group;
+    const uint32_t n = x->n, step = n_step(form, x);
     if (form->ws)
         return n == 64 || n == 128 || n == 256;
-    uint32_t step = 8 * pair;
-    if (form->kind == PG_KIND_I8 && (pair == 2 || n > 32))
-        step = 16 * pair;
-    if (x->b.mn_major && pg_mma_container(x->b.format) == 1)
-        step = 16 * pair;
     return n >= step && n <= 256 && n % step == 0;
 }
 
@@ -95,11 +99,17 @@ static bool m_exists(const pg_tcgen05_form *form, uint32_t m)
 static ptxgen_status check_shape(uint32_t bits, const pg_tcgen05_form *form,
                                  const pg_tcgen05_instruction *x, ptxgen_error *err)
 {
-    char why[160];
+    char why[200], m[24] = "", n[48] = "64, 128 or 256";
     if (m_exists(form, x->m) && n_exists(form, x))
         return PTXGEN_OK;
-    snprintf(why, sizeof why, "M = %u, N = %u is not a shape of this kind (PTX ISA 9.0, table 39)",
-             x->m, x->n);
+    for (uint32_t rows = 32, used = 0; rows <= 256; rows *= 2)
+        if (m_exists(form, rows))
+            used += (uint32_t)snprintf(m + used, sizeof m - used, "%s%u", used ? " or " : "", rows);
+    if (!form->ws)
+        snprintf(n, sizeof n, "a multiple of %u up to 256", n_step(form, x));
+    snprintf(why, sizeof why,
+             "M = %u, N = %u is not a shape of this kind: M is %s, N %s (PTX ISA 9.0, table 39)",
+             x->m, x->n, m, n);
     return refuse(err, PTXGEN_EINVAL, bits, form, why);
 }
 

@@ -13,9 +13,10 @@ uint32_t pg_tcgen05_lane_of(const pg_tcgen05_work *w, uint32_t row, uint32_t par
     return row + part * (PG_TENSOR_LANES / w->parts);
 }
 
-static bool stop(pg_async *a, ptxgen_status status, const char *text)
+/* A mistake of the program, found while it runs. */
+static bool stop(pg_async *a, const char *text)
 {
-    pg_stop(a->warp, a->op, status, "tcgen05.mma: %s", text);
+    pg_stop(a->warp, a->op, PTXGEN_EEMULATOR, "%s", text);
     return false;
 }
 
@@ -38,14 +39,13 @@ static bool check_options(pg_async *a, const pg_tcgen05_work *w)
 {
     const pg_tcgen05_mma_plan *p = w->plan;
     if (p->ashift && (!p->a_in_tensor || w->rows != PG_TENSOR_LANES))
-        return stop(a, PTXGEN_EINVAL,
-                    ".ashift needs A in tensor memory and M of 128, or 256 in a pair");
+        return stop(a, ".ashift needs A in tensor memory and M of 128, or 256 in a pair");
     if (p->scale_d > 15)
-        return stop(a, PTXGEN_EINVAL, "the scale of D must be 0 to 15");
+        return stop(a, "the scale of D must be 0 to 15");
     if (p->scale_d && p->form.kind != PG_KIND_F16 && p->form.kind != PG_KIND_TF32)
-        return stop(a, PTXGEN_EINVAL, "only the kinds f16 and tf32 can scale D");
+        return stop(a, "only the kinds f16 and tf32 can scale D");
     if (p->a_in_tensor && w->x.a.mn_major)
-        return stop(a, PTXGEN_EINVAL, "A in tensor memory cannot be transposed");
+        return stop(a, "A in tensor memory cannot be transposed");
     return true;
 }
 
@@ -70,7 +70,7 @@ static bool make_layout(pg_async *a, const pg_tcgen05_work *w, uint64_t descript
     if (status == PTXGEN_OK)
         status = pg_matrix_layout_make(&d, shape, layout, &err);
     if (status != PTXGEN_OK)
-        return stop(a, status, err.message);
+        return stop(a, err.message);
     const pg_matrix_extent e = pg_matrix_layout_extent(layout, shape);
     for (uint32_t i = 0; i < w->cta_count; i++)
         if (e.first < PG_SHARED_BASE || e.end > w->cta[i]->shared_bytes) {
@@ -93,7 +93,7 @@ static bool set_zero_columns(pg_async *a, pg_tcgen05_work *w)
     w->shift = pg_tcgen05_column_shift(w->given->zero_columns);
     const ptxgen_status status =
         pg_tcgen05_zero_columns(w->given->zero_columns, &w->x, w->zero, &err);
-    return status == PTXGEN_OK || stop(a, status, err.message);
+    return status == PTXGEN_OK || stop(a, err.message);
 }
 
 static bool make_layouts(pg_async *a, pg_tcgen05_work *w)
@@ -142,7 +142,7 @@ static bool check_tensor_operands(pg_async *a, const pg_tcgen05_work *w)
     if (p->a_in_tensor && !reachable(a, w, m->a, PG_OPERAND_ROW_COLUMNS, "A"))
         return false;
     if (p->a_in_tensor && pg_tensor_lane(m->a) != pg_tensor_lane(m->d))
-        return stop(a, PTXGEN_EINVAL, "A and D must begin at the same lane");
+        return stop(a, "A and D must begin at the same lane");
     return !p->form.scale_block ||
            (reachable(a, w, m->scale_a, scale_columns(w->rows), "the scale factors of A") &&
             reachable(a, w, m->scale_b, scale_columns(w->columns), "the scale factors of B"));
@@ -154,8 +154,12 @@ bool pg_tcgen05_work_make(pg_async *a, pg_tcgen05_work *w)
     *w = (pg_tcgen05_work){.plan = a->op->extra, .given = &a->u.tcgen05_mma};
     const ptxgen_status status =
         pg_tcgen05_instruction_decode(w->given->instruction, &w->plan->form, &w->x, &err);
+    if (status == PTXGEN_EUNSUPPORTED) {
+        pg_stop(a->warp, a->op, status, "%s", err.message);
+        return false;
+    }
     if (status != PTXGEN_OK)
-        return stop(a, status, err.message);
+        return stop(a, err.message);
     set_layout(a, w);
     return check_options(a, w) && set_zero_columns(a, w) && make_layouts(a, w) &&
            check_tensor_operands(a, w);

@@ -34,7 +34,7 @@ static bool operand_layout(pg_warp *w, const pg_op *op, uint64_t descriptor,
                 w->cta->shared_bytes);
         return false;
     }
-    pg_stop(w, op, status, "%s", err.message);
+    pg_stop(w, op, PTXGEN_EEMULATOR, "%s", err.message);
     return false;
 }
 

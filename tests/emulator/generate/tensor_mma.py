@@ -775,7 +775,7 @@ def refusals():
     refuse("reserved", "bits 0x00800000 must be zero", bits=1 << 23)
     refuse("sparse", "sparse operands (bit 2) are not executed", bits=1 << 2)
     refuse("types", "type codes 6 of A", bits=6 << 7)
-    refuse("shape", "M = 128, N = 264", n=8, bits=256 >> 3 << 17)
+    refuse("shape", "M is 64 or 128, N a multiple of 8 up to 256", n=8, bits=256 >> 3 << 17)
     refuse("lane", "this shape needs lane 0", lane=16)
     refuse("columns", "columns 0 to 39 are not all allocated", n=40, columns=32)
     refuse("replicas", "not the same in lanes 0 and 32", "mxf8f6f4", "e4m3", replicate=False)
