@@ -29,6 +29,8 @@ ptxgen_status run_measure(const run_series *s, double *mean_us, ptxgen_error *er
 ptxgen_status run_write_result(const cli_settings *set, const npy_array *result, ptxgen_error *err)
 {
     cli_output to;
+    if (!set->output && !set->check && !set->json && set->repeat <= 0)
+        cli_say("the result is not kept: -o FILE.npy writes it, --check compares it");
     if (!set->output)
         return PTXGEN_OK;
     const ptxgen_status status = cli_output_open(&to, set->output, true, err);

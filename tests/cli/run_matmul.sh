@@ -51,6 +51,10 @@ LC_ALL=C sed "s/'<V2'/'<u2'/" a.npy >raw.npy
 ok run matmul_accumulate a=raw.npy b=b.npy dtype=bf16 --check --device emulator
 ok run matmul_accumulate a=a.npy b=b.npy --repeat 1 --device emulator
 expect_out '^time +[0-9.]+ us a launch over 1, .* TFLOP/s'
+# A result that goes nowhere is said to.
+t run matmul_accumulate a=a.npy b=b.npy --device emulator
+expect_code 0
+expect_err 'the result is not kept: -o FILE.npy writes it'
 # The problem's size decides what the user leaves open, and naming what was decided changes nothing.
 ok run matmul_accumulate a=a.npy b=b.npy --json --device emulator
 params=$(grep -oE '"params":[^,]*' .out)
