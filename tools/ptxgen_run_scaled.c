@@ -54,7 +54,7 @@ static ptxgen_status check_bytes(const run_job *j, int file, ptxgen_error *err)
                            err);
 }
 
-/* No or several formats have so many scales for so many bytes. */
+/* No format, or not the one that was said, has so many scales for so many bytes. */
 static ptxgen_status undecided(const run_job *j, int operand, ptxgen_error *err)
 {
     const int64_t bytes = j->files[operand].array.header.shape[1];
@@ -68,13 +68,28 @@ static ptxgen_status undecided(const run_job *j, int operand, ptxgen_error *err)
         (long long)groups_of(PTXGEN_NVFP4, 2 * bytes), format_names[operand]);
 }
 
+/* "mxfp8, mxfp4": the formats that have so many scales for so many bytes; how many they are. */
+static int fitting(int64_t bytes, int64_t groups, char *text, size_t size)
+{
+    int found = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int f = 0; f < FORMATS; f++)
+        if (fits(f, bytes, groups) && used < size) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", found ? ", " : "",
+                                     format_words[f]);
+            found++;
+        }
+    return found;
+}
+
 /* As the user says, or the one format that the shapes allow. */
 static ptxgen_status find_format(const run_job *j, int operand, int *format, ptxgen_error *err)
 {
     const int64_t bytes = j->files[operand].array.header.shape[1];
     const int64_t groups = j->files[operand + A_SCALES].array.header.shape[1];
     const char *word = run_word(j, format_names[operand]);
-    int found = 0;
+    char list[32];
     if (!word)
         word = run_word(j, "format");
     if (word) {
@@ -83,12 +98,13 @@ static ptxgen_status find_format(const run_job *j, int operand, int *format, ptx
         return status != PTXGEN_OK || fits(*format, bytes, groups) ? status
                                                                    : undecided(j, operand, err);
     }
-    for (int f = 0; f < FORMATS; f++)
-        if (fits(f, bytes, groups)) {
-            *format = f;
-            found++;
-        }
-    return found == 1 ? PTXGEN_OK : undecided(j, operand, err);
+    const int found = fitting(bytes, groups, list, sizeof list);
+    if (found == 1)
+        return run_choice(format_names[operand], list, format_words, format, err);
+    if (found == 0)
+        return undecided(j, operand, err);
+    return cli_fail(err, PTXGEN_EINVAL, "%c fits %s: say %s=... (or format=... for both)",
+                    operand_names[operand], list, format_names[operand]);
 }
 
 static ptxgen_status check_operand(const run_job *j, int operand, int *format, ptxgen_error *err)
@@ -103,6 +119,19 @@ static ptxgen_status check_operand(const run_job *j, int operand, int *format, p
     return find_format(j, operand, format, err);
 }
 
+/* Before the formats, which rows without bytes cannot tell. */
+static ptxgen_status check_not_empty(const run_job *j, ptxgen_error *err)
+{
+    for (int f = A; f <= B; f++)
+        if (j->files[f].array.header.shape[1] == 0)
+            return cli_fail(
+                err, PTXGEN_EUNSUPPORTED,
+                "%s: %c has rows of no bytes (K = 0), and matmul_scaled needs K of 1 or "
+                "more: D would be zeros, so make it without a kernel",
+                j->files[f].path, operand_names[f]);
+    return PTXGEN_OK;
+}
+
 static ptxgen_status check_k(run_job *j, const int formats[2], ptxgen_error *err)
 {
     const int64_t k[2] = {elements_of(formats[0], j->files[A].array.header.shape[1]),
@@ -113,8 +142,6 @@ static ptxgen_status check_k(run_job *j, const int formats[2], ptxgen_error *err
                         "(K)",
                         (long long)k[0], format_words[formats[0]], (long long)k[1],
                         format_words[formats[1]]);
-    if (k[0] == 0)
-        return cli_fail(err, PTXGEN_EUNSUPPORTED, "A and B have no columns (K = 0)");
     j->k = k[0];
     return PTXGEN_OK;
 }
@@ -166,6 +193,8 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
     ptxgen_status status = PTXGEN_OK;
     for (int f = A; f <= B_SCALES && status == PTXGEN_OK; f++)
         status = check_bytes(j, f, err);
+    if (status == PTXGEN_OK)
+        status = check_not_empty(j, err);
     for (int f = A; f <= B && status == PTXGEN_OK; f++)
         status = check_operand(j, f, &formats[f], err);
     if (status == PTXGEN_OK)

@@ -184,6 +184,14 @@ refuse 2 "b holds '<f4'; elements and scales come as bytes. .*astype\(ml_dtypes.
     $s b=f32.npy
 refuse 2 "b_scales holds '<f4'; .*astype\(ml_dtypes.float8_e8m0fnu\).view\(numpy.uint8\) \(nvfp4: float8_e4m3fn\)" \
     run matmul_scaled a=a8.npy b=b8.npy a_scales=sa.npy b_scales=f32.npy
+# Few bytes fit several formats; K = 0 is refused before them.
+ok array random:40x16 dtype=e4m3 -o narrow.npy
+ok array random:40x1 dtype=e8m0 -o narrow_scales.npy
+refuse 2 'A fits mxfp8, mxfp4: say a_format=' run matmul_scaled a=narrow.npy b=narrow.npy \
+    a_scales=narrow_scales.npy b_scales=narrow_scales.npy
+LC_ALL=C sed "s/(40, 16)/(640, 0)/" narrow.npy | head -c 128 >k0.npy
+refuse 3 'A has rows of no bytes \(K = 0\).*without a kernel' run matmul_scaled a=k0.npy b=k0.npy \
+    a_scales=narrow_scales.npy b_scales=narrow_scales.npy
 refuse 2 "b_format is 'mxfp9'.*Did you mean mxfp" $s b=b8.npy b_format=mxfp9
 refuse 2 "out is 'f64'" $s b=b8.npy out=f64
 refuse 5 'the formats are a_format= and b_format=' $s b=mxfp8
