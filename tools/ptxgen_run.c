@@ -72,9 +72,9 @@ const cli_command cli_run = {
             "matmul_accumulate a= b= c=     A @ B + C; 5e-3 + 1e-2 |answer|. A and B f16 or\n"
             "    bf16, C f32 (default 0). A B stored as [N, K] is named bt=\n"
             "matmul_scaled a= b= a_scales= b_scales=   A @ B^T; 1e-3 + 1e-3 |answer| (bf16:\n"
-            "    2^-7). Bytes: e4m3, or two e2m1. a_format=, b_format= where shapes leave\n"
-            "    mxfp8|mxfp4|nvfp4 open; out=f32|f16|bf16. Scales: [rows, groups]\n"
-            "tcgen05_copy in=               a copy through tensor memory; 0\n"
+            "    2^-7). Bytes: e4m3, two e2m1; scales [rows, groups]. a_format=, b_format=\n"
+            "    mxfp8|mxfp4|nvfp4; out=f32|f16|bf16. mxfp8 with mxfp4: K % 128 is 0\n"
+            "tcgen05_copy in=   a copy through tensor memory of 128, 256 or 512 rows; 0\n"
             "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
             "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
             "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",

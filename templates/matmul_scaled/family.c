@@ -12,7 +12,8 @@ static const pg_param params[] = {
      .doc = "A: mxfp8 (e4m3, a ue8m0 scale per 32), mxfp4 (e2m1, ue8m0 per 32), nvfp4 (e2m1, ue4m3 "
             "per 16)"},
     {"b", PG_PARAM_CHOICE, FIELD(b), format_words,
-     .doc = "B, stored as [N, K]; nvfp4 only with nvfp4"},
+     .doc = "B, stored as [N, K]; nvfp4 only with nvfp4, mxfp8 with mxfp4 needs a K that is a multiple of "
+            "128"},
     {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "columns of a tile (of 128 rows): 128 or 256; auto: 256"},

@@ -8,9 +8,9 @@ static const char *const dtype_words[] = {"f32", "s32", "u32", NULL};
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"m", PG_PARAM_INTEGER, FIELD(m), .zero_words = {"auto"}, .min = 1, .max = 1 << 16,
-     .doc = "rows, a power of two from 128; auto: 128"},
+     .doc = "rows: 128, 256 or 512, m / 128 * n at most 512 and all in shared memory; auto: 128"},
     {"n", PG_PARAM_INTEGER, FIELD(n), .zero_words = {"auto"}, .min = 1, .max = 1 << 16,
-     .doc = "columns, a power of two from 16; auto: 128"},
+     .doc = "columns, a power of two from 16 to 512; auto: 128"},
     {"block", PG_PARAM_INTEGER, FIELD(block), .zero_words = {"auto"}, .min = 1, .max = 512,
      .doc = "columns of a tile of tensor memory, a power of two; auto: n"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type: 32 bits"},

@@ -12,3 +12,9 @@ expect_out '"default":.*"f32"'
 refuse 2 "no family is named 'scatter'; did you mean 'scatter_add'\?" list scatter
 refuse 2 "no family is named 'zzz'; .ptxgen list. shows all" list zzz
 refuse 2 'at most one family' list scatter_add b
+# What a problem must be is in the list, not only in the refusal.
+ok list tcgen05_copy
+expect_out '128, 256 or 512'
+ok list matmul_scaled
+expect_out 'mxfp8 with mxfp4 needs a K that is a multiple of 128'
+expect_out 'sm_103f'
