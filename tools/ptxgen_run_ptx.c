@@ -246,6 +246,7 @@ static void speak_of_the_command(const job *j, ptxgen_error *err)
     if (strcmp(err->file, "<ptx>") == 0) /* without a line it is about no place in the file */
         snprintf(err->file, sizeof err->file, "%s", err->line > 0 ? j->name : "");
     reword(err->message, "config.instruction_budget", "--budget");
+    reword(err->message, "launch.dynamic_shared", "--shared");
     reword(err->message, " (config.memory_budget)", "");
 }
 

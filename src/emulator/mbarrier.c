@@ -104,8 +104,9 @@ pg_step pg_op_mbarrier_init(pg_warp *w, const pg_op *op, uint32_t lanes)
             offset % 8)
             return pg_stop(
                 w, op, PTXGEN_EEMULATOR,
-                "mbarrier.init at 0x%llx: not an 8-byte aligned address in the own shared memory",
-                (unsigned long long)address[l]);
+                "mbarrier.init at 0x%llx: not an 8-byte aligned address in the own shared memory, "
+                "whose dynamic part has %u bytes (launch.dynamic_shared)",
+                (unsigned long long)address[l], w->launch->dynamic_shared);
         if (count[l] == 0 || count[l] > MAX_COUNT)
             return pg_stop(w, op, PTXGEN_EEMULATOR, "mbarrier.init: count %u is not in 1..%d",
                            count[l], MAX_COUNT);

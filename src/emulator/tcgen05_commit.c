@@ -50,8 +50,9 @@ static bool find_barrier(pg_warp *w, const pg_op *op, uint64_t address, pg_mbarr
         return true;
     pg_stop(
         w, op, PTXGEN_EEMULATOR,
-        "tcgen05.commit to 0x%llx: not an 8-byte aligned address in the cluster's shared memory",
-        (unsigned long long)address);
+        "tcgen05.commit to 0x%llx: not an 8-byte aligned address in the cluster's shared memory, "
+        "whose dynamic part has %u bytes (launch.dynamic_shared)",
+        (unsigned long long)address, w->launch->dynamic_shared);
     return false;
 }
 

@@ -89,6 +89,22 @@ t run racy.ptx --block 64 --arg zeros:256 --check-races --json
 expect_code 1
 expect_out '"kind":.*"race on shared memory"'
 
+# Without --shared a barrier in dynamic shared memory is nowhere, and the message says why.
+cat >dynamic.ptx <<'END'
+.version 8.3
+.target sm_90
+.address_size 64
+.extern .shared .align 16 .b8 smem[];
+.visible .entry dynamic()
+{
+    .reg .b32 %r<2>;
+    mov.u32 %r1, smem;
+    mbarrier.init.shared.b64 [%r1], 1;
+    ret;
+}
+END
+refuse 1 'whose dynamic part has 0 bytes \(--shared\)' run dynamic.ptx --block 1
+ok run dynamic.ptx --block 1 --shared 16
 # Advice is no defect: it is apart from them, and the exit code is 0.
 sed 's/bar.sync 0;/&\n    fence.proxy.async;/' safe.ptx >fenced.ptx
 grep -q fence.proxy fenced.ptx || die "no fence was added"
