@@ -120,7 +120,8 @@ typedef struct ptxgen_emulator_param {
 PTXGEN_API bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *entry, size_t i,
                                             ptxgen_emulator_param *out);
 
-/* The host address and size of a .global or .const variable; false when there is none of this name. */
+/* The host address and size of a .global or .const variable; false when there is none of this name, or when an
+ * argument is NULL, which is so in all functions here that cannot say more. */
 PTXGEN_API bool ptxgen_emulator_variable(const ptxgen_emulator_module *module, const char *name,
                                          void **address, size_t *bytes);
 

@@ -158,6 +158,8 @@ ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const char *name,
 
 bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address)
 {
+    if (!emu)
+        return false;
     pthread_mutex_lock(&emu->lock);
     const bool found = pg_buffers_remove(emu, (uint64_t)(uintptr_t)address);
     pthread_mutex_unlock(&emu->lock);
@@ -201,6 +203,8 @@ ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map
 
 void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats *out)
 {
+    if (!emu || !out)
+        return;
     pthread_mutex_lock((pthread_mutex_t *)&emu->lock);
     *out = emu->stats;
     pthread_mutex_unlock((pthread_mutex_t *)&emu->lock);
@@ -208,6 +212,8 @@ void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats
 
 void ptxgen_emulator_reset_stats(ptxgen_emulator *emu)
 {
+    if (!emu)
+        return;
     pthread_mutex_lock(&emu->lock);
     memset(&emu->stats, 0, sizeof emu->stats);
     memset(emu->op_counts, 0, sizeof emu->op_counts);
@@ -217,7 +223,7 @@ void ptxgen_emulator_reset_stats(ptxgen_emulator *emu)
 bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i, const char **name,
                                   uint64_t *count)
 {
-    if (i >= PG_PTX_OP_COUNT)
+    if (!emu || !name || !count || i >= PG_PTX_OP_COUNT)
         return false;
     *name = pg_ptx_op_describe((pg_ptx_op)i)->name;
     pthread_mutex_lock((pthread_mutex_t *)&emu->lock);
@@ -228,12 +234,13 @@ bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i, const ch
 
 bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i, ptxgen_emulator_report *out)
 {
-    return pg_reports_get(emu->reports, i, out);
+    return emu && out && pg_reports_get(emu->reports, i, out);
 }
 
 void ptxgen_emulator_clear_reports(ptxgen_emulator *emu)
 {
-    pg_reports_clear(emu->reports);
+    if (emu)
+        pg_reports_clear(emu->reports);
 }
 
 const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind)

@@ -142,7 +142,7 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
 
 const char *ptxgen_emulator_entry_name(const ptxgen_emulator_module *m, size_t i)
 {
-    for (uint32_t k = 0; k < m->ptx->n_functions; k++)
+    for (uint32_t k = 0; m && k < m->ptx->n_functions; k++)
         if (m->ptx->functions[k].is_entry && m->ptx->functions[k].has_body && i-- == 0)
             return m->ptx->functions[k].name;
     return NULL;
@@ -212,8 +212,8 @@ ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *m, const char *name,
 bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *e, size_t i,
                                  ptxgen_emulator_param *out)
 {
-    const pg_entry *entry = &e->program->entries[0];
-    if (i >= entry->param_count)
+    const pg_entry *entry = e ? &e->program->entries[0] : NULL;
+    if (!entry || !out || i >= entry->param_count)
         return false;
     const pg_parameter *p = &entry->params[i];
     *out = (ptxgen_emulator_param){p->name, p->offset, p->bytes, p->is_array};
@@ -223,6 +223,8 @@ bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *e, size_t i,
 bool ptxgen_emulator_variable(const ptxgen_emulator_module *m, const char *name, void **address,
                               size_t *bytes)
 {
+    if (!m || !name || !address || !bytes)
+        return false;
     const uint32_t i = pg_ptx_find_var(m->ptx, name);
     if (i == UINT32_MAX || !m->memory.address[i])
         return false;

@@ -273,6 +273,42 @@ static void a_launch_that_does_not_fit_is_refused(void **state)
     close_machine(&m);
 }
 
+/* Queries without an object, a name or a place for the answer find nothing. */
+static void missing_arguments_find_nothing(void **state)
+{
+    (void)state;
+    machine m;
+    void *address;
+    size_t bytes;
+    const char *name;
+    uint64_t count;
+    ptxgen_emulator_param param;
+    ptxgen_emulator_report report;
+    ptxgen_emulator_stats stats;
+    assert_int_equal(open_machine(&m, (ptxgen_emulator_config){0}, spin), PTXGEN_OK);
+    assert_false(ptxgen_emulator_variable(m.module, NULL, &address, &bytes));
+    assert_false(ptxgen_emulator_variable(NULL, "v", &address, &bytes));
+    assert_false(ptxgen_emulator_variable(m.module, "v", NULL, &bytes));
+    assert_false(ptxgen_emulator_variable(m.module, "v", &address, NULL));
+    assert_null(ptxgen_emulator_entry_name(NULL, 0));
+    assert_false(ptxgen_emulator_entry_param(NULL, 0, &param));
+    assert_false(ptxgen_emulator_entry_param(m.entry, 0, NULL));
+    assert_false(ptxgen_emulator_remove_buffer(NULL, m.data));
+    assert_false(ptxgen_emulator_opcode_count(NULL, 0, &name, &count));
+    assert_false(ptxgen_emulator_opcode_count(m.emu, 0, NULL, &count));
+    assert_false(ptxgen_emulator_get_report(NULL, 0, &report));
+    assert_false(ptxgen_emulator_get_report(m.emu, 0, NULL));
+    ptxgen_emulator_get_stats(NULL, &stats);
+    ptxgen_emulator_get_stats(m.emu, NULL);
+    ptxgen_emulator_reset_stats(NULL);
+    ptxgen_emulator_clear_reports(NULL);
+    assert_int_equal(ptxgen_emulator_create(NULL, NULL, &m.err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_emulator_find(NULL, NULL, &m.entry, &m.err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_emulator_run(NULL, NULL, &m.err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_emulator_encode_tensor_map(NULL, m.data, &m.err), PTXGEN_EINVAL);
+    close_machine(&m);
+}
+
 /* Structs say their size: what lies beyond it is not read, and no size at all is refused. */
 static void sizes_of_structs_are_looked_at(void **state)
 {
@@ -421,6 +457,7 @@ int main(void)
         cmocka_unit_test(printf_and_assert_reach_the_host),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_launch_that_does_not_fit_is_refused),
+        cmocka_unit_test(missing_arguments_find_nothing),
         cmocka_unit_test(sizes_of_structs_are_looked_at),
         cmocka_unit_test(static_shared_memory_has_a_limit),
         cmocka_unit_test(out_of_memory_is_an_error_and_leaks_nothing),
