@@ -241,10 +241,8 @@ static void reword(char *message, const char *from, const char *to)
 }
 
 /* The library's words for its caller's means become the command's for its user's. */
-static void speak_of_the_command(const job *j, ptxgen_error *err)
+static void speak_of_the_command(ptxgen_error *err)
 {
-    if (strcmp(err->file, "<ptx>") == 0) /* without a line it is about no place in the file */
-        snprintf(err->file, sizeof err->file, "%s", err->line > 0 ? j->name : "");
     reword(err->message, "config.instruction_budget", "--budget");
     reword(err->message, "launch.dynamic_shared", "--shared");
     reword(err->message, " (config.memory_budget)", "");
@@ -269,7 +267,7 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
     }
     free_machine(&m);
     if (status != PTXGEN_OK)
-        speak_of_the_command(j, err);
+        speak_of_the_command(err);
     return status;
 }
 

@@ -31,6 +31,7 @@ struct ptxgen_emulator_module {
     ptxgen_emulator *emu;
     pg_arena arena; /* the parse */
     pg_ptx_module *ptx;
+    const char *file; /* name of its text */
     pg_module_memory memory;
     pthread_mutex_t lock; /* guards entries */
     ptxgen_emulator_entry *entries;

@@ -358,6 +358,7 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
     pg_layout layout = {.memory = input->memory, .entry = input->entry};
     pg_decoder d = {.arena = arena,
                     .module = input->module,
+                    .file = input->file,
                     .layout = &layout,
                     .err = err,
                     .function = &input->module->functions[input->entry]};
@@ -387,6 +388,7 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
         return d.status;
     if (arena->failed || !ops || d.status != PTXGEN_OK)
         return pg_fail_memory(err, 0);
+    program->file = input->file;
     program->ops = ops;
     program->op_count = op_count;
     program->entries = entry;

@@ -18,6 +18,7 @@ pg_decode_fn pg_decode_function(pg_ptx_op op);
 struct pg_decoder {
     pg_arena *arena;
     const pg_ptx_module *module;
+    const char *file;                /* name of its text */
     const pg_ptx_function *function; /* of the instruction being decoded */
     const pg_ptx_insn *insn;
     const pg_ptx_opcode *opcode; /* insn->opcode */
@@ -110,7 +111,8 @@ typedef struct pg_module_memory {
 typedef struct pg_decode_input {
     const pg_ptx_module *module;
     const pg_module_memory *memory;
-    uint32_t entry; /* function index */
+    uint32_t entry;   /* function index */
+    const char *file; /* name of the text; lives as long as the program */
 } pg_decode_input;
 ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, pg_program **out,
                                 ptxgen_error *err);

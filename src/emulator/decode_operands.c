@@ -16,7 +16,7 @@ void pg_decode_fail(pg_decoder *d, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     d->status =
-        pg_fail_at(d->err, PTXGEN_EUNSUPPORTED, "<ptx>", d->insn ? (int)d->insn->line : 0,
+        pg_fail_at(d->err, PTXGEN_EUNSUPPORTED, d->file, d->insn ? (int)d->insn->line : 0,
                    "the emulator cannot run line %u (%s): %s", d->insn ? d->insn->line : 0,
                    d->insn ? pg_ptx_op_describe(d->opcode->op)->mnemonic : d->function->name, text);
 }

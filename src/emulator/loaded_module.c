@@ -87,7 +87,10 @@ ptxgen_status pg_module_variables(ptxgen_emulator_module *m, ptxgen_error *err)
 static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t length,
                            const char *file_name, ptxgen_error *err)
 {
-    const pg_ptx_options options = {.file_name = file_name};
+    m->file = pg_arena_strndup(&m->arena, file_name, strlen(file_name));
+    if (!m->file)
+        return pg_fail_memory(err, 0);
+    const pg_ptx_options options = {.file_name = m->file};
     if (length && text[length - 1] == 0)
         length--;
     return pg_ptx_load(&m->arena, text, length, &options, &m->ptx, err);
@@ -106,7 +109,7 @@ ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_
     m->emu = emu;
     pg_arena_init(&m->arena, &emu->alloc);
     pthread_mutex_init(&m->lock, NULL);
-    ptxgen_status status = parse(m, text, length, file_name, err);
+    ptxgen_status status = parse(m, text, length, file_name ? file_name : "<ptx>", err);
     if (status == PTXGEN_OK)
         status = pg_module_variables(m, err);
     if (status != PTXGEN_OK) {
@@ -176,7 +179,7 @@ static ptxgen_status decode_entry(ptxgen_emulator_module *m, uint32_t index,
         return pg_fail_memory(err, sizeof *e);
     e->module = m;
     pg_arena_init(&e->arena, &m->emu->alloc);
-    const pg_decode_input input = {m->ptx, &m->memory, index};
+    const pg_decode_input input = {m->ptx, &m->memory, index, m->file};
     pg_program *program = NULL;
     const ptxgen_status status = pg_program_decode(&e->arena, &input, &program, err);
     if (status != PTXGEN_OK) {

@@ -89,6 +89,7 @@ typedef struct pg_entry {
 } pg_entry;
 
 struct pg_program {
+    const char *file; /* name of the PTX text, for messages */
     const pg_op *ops;
     uint32_t op_count;
     const char *consts;

@@ -14,7 +14,7 @@ static void fail_launch(pg_grid_run *launch, ptxgen_status status, int line, con
 {
     pthread_mutex_lock(&launch->lock);
     if (launch->error.status == PTXGEN_OK)
-        pg_fail_at(&launch->error, status, "<ptx>", line, "%s", message);
+        pg_fail_at(&launch->error, status, line ? launch->program->file : "", line, "%s", message);
     atomic_store(&launch->stopped, true);
     pthread_mutex_unlock(&launch->lock);
 }

@@ -273,6 +273,38 @@ static void a_launch_that_does_not_fit_is_refused(void **state)
     close_machine(&m);
 }
 
+/* Whatever fails names the file that the text was loaded as. */
+static void errors_name_the_loaded_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        ptxgen_status status;
+    } cases[] = {{"    mov.u32 %nothing, 1;\n", PTXGEN_EPARSE},
+                 {"    .reg .b32 %a;\n    .shared .b8 big[300000];\n    mov.u32 %a, big;\n",
+                  PTXGEN_EUNSUPPORTED},
+                 {"    trap;\n", PTXGEN_EEMULATOR}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        machine m;
+        char text[400], name[] = "mine.ptx";
+        assert_int_equal(open_machine(&m, (ptxgen_emulator_config){0}, spin), PTXGEN_OK);
+        ptxgen_emulator_unload(m.module);
+        m.module = NULL;
+        snprintf(text, sizeof text, HEAD ".visible .entry k(.param .u64 p)\n{\n%s    ret;\n}\n",
+                 cases[i].body);
+        ptxgen_status status =
+            ptxgen_emulator_load(m.emu, text, strlen(text), name, &m.module, &m.err);
+        memset(name, 'x', sizeof name - 1);
+        if (status == PTXGEN_OK)
+            status = ptxgen_emulator_find(m.module, NULL, &m.entry, &m.err);
+        if (status == PTXGEN_OK)
+            status = run(&m, 1, 1);
+        assert_int_equal(status, cases[i].status);
+        assert_string_equal(m.err.file, "mine.ptx");
+        close_machine(&m);
+    }
+}
+
 /* Queries without an object, a name or a place for the answer find nothing. */
 static void missing_arguments_find_nothing(void **state)
 {
@@ -457,6 +489,7 @@ int main(void)
         cmocka_unit_test(printf_and_assert_reach_the_host),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_launch_that_does_not_fit_is_refused),
+        cmocka_unit_test(errors_name_the_loaded_file),
         cmocka_unit_test(missing_arguments_find_nothing),
         cmocka_unit_test(sizes_of_structs_are_looked_at),
         cmocka_unit_test(static_shared_memory_has_a_limit),
