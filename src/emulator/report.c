@@ -179,15 +179,55 @@ static void append_barriers(const pg_cta *cta, pg_buf *out)
     }
 }
 
+/* Lanes that the group waits for at a .sync instruction and that stand at one themselves: they went past this one. */
+static uint32_t lanes_gone_past(const pg_warp *w, const pg_group *g)
+{
+    uint32_t gone = 0;
+    if (g->wait.kind != PG_WAIT_LANES)
+        return 0;
+    for (uint32_t i = 0; i < w->group_count; i++) {
+        const pg_group *other = &w->groups[i];
+        if (other->pc != g->pc &&
+            (other->wait.kind == PG_WAIT_LANES || other->wait.kind == PG_WAIT_BARRIER ||
+             other->wait.kind == PG_WAIT_CLUSTER))
+            gone |= other->lanes & g->wait.lanes;
+    }
+    return gone;
+}
+
+/* The first warp whose lanes are at different .sync instructions, in words; its line, 0: there is none. */
+static int append_cause(const pg_cta *cta, pg_buf *out)
+{
+    for (uint32_t k = 0; k < cta->warp_count; k++) {
+        const pg_warp *w = &cta->warps[k];
+        for (uint32_t i = 0; i < w->group_count; i++) {
+            const pg_group *g = &w->groups[i];
+            const uint32_t gone = lanes_gone_past(w, g);
+            if (!gone)
+                continue;
+            append_place(w, &w->launch->program->ops[g->pc], out);
+            pg_buf_printf(
+                out,
+                "lanes 0x%08x wait here for lanes 0x%08x, which a branch has led past: all lanes "
+                "that a .sync instruction names, of .aligned ones all 32, must execute it; ",
+                g->lanes, gone);
+            return (int)w->launch->program->ops[g->pc].line;
+        }
+    }
+    return 0;
+}
+
 void pg_report_deadlock(pg_cluster *c)
 {
     pg_buf text;
     pg_buf_init(&text, c->launch->alloc);
-    pg_buf_printf(&text, "deadlock in cluster %llu: no warp can go on and no copy is in flight",
-                  (unsigned long long)c->index);
+    pg_buf_printf(&text, "deadlock in cluster %llu: ", (unsigned long long)c->index);
+    int line = 0;
+    for (uint32_t i = 0; i < c->cta_count && !line; i++)
+        line = append_cause(&c->ctas[i], &text);
+    pg_buf_puts(&text, "no warp can go on and no copy is in flight");
     for (uint32_t i = 0; i < c->cta_count; i++)
         append_barriers(&c->ctas[i], &text);
-    int line = 0;
     for (uint32_t i = 0; i < c->cta_count; i++)
         for (uint32_t k = 0; k < c->ctas[i].warp_count; k++) {
             const pg_warp *w = &c->ctas[i].warps[k];

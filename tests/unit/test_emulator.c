@@ -118,6 +118,26 @@ static void a_deadlock_names_the_barrier(void **state)
     close_machine(&m);
 }
 
+/* A lane that a branch leads past a .sync.aligned instruction is the cause that the message begins with. */
+static void a_deadlock_begins_with_the_lanes_gone_past(void **state)
+{
+    (void)state;
+    machine m;
+    const char *text =
+        ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+        "    .reg .b32 %x;\n    .reg .pred %q;\n    .shared .b32 slot;\n"
+        "    mov.u32 %x, %tid.x;\n    setp.eq.u32 %q, %x, 5;\n    @%q bra PAST;\n"
+        "    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;\n"
+        "PAST:\n    bar.sync 0;\n    ret;\n}\n";
+    assert_int_equal(open_machine(&m, (ptxgen_emulator_config){0}, text), PTXGEN_OK);
+    assert_int_equal(run(&m, 1, 32), PTXGEN_EEMULATOR);
+    assert_non_null(strstr(m.err.message,
+                           "deadlock in cluster 0: line 12 (tcgen05.alloc), CTA (0,0,0) warp 0: "
+                           "lanes 0xffffffdf wait here for lanes 0x00000020"));
+    assert_int_equal(m.err.line, 12);
+    close_machine(&m);
+}
+
 static void calls_recurse(void **state)
 {
     (void)state;
@@ -483,6 +503,7 @@ int main(void)
         cmocka_unit_test(memory_beyond_the_budget_is_refused),
         cmocka_unit_test(a_bad_address_is_named),
         cmocka_unit_test(a_deadlock_names_the_barrier),
+        cmocka_unit_test(a_deadlock_begins_with_the_lanes_gone_past),
         cmocka_unit_test(calls_recurse),
         cmocka_unit_test(a_lane_that_spins_lets_others_go_on),
         cmocka_unit_test(threads_reduce_without_losing_updates),
