@@ -23,13 +23,28 @@ static void describe_op(const pg_op *op, pg_buf *out)
                   pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
 }
 
-/* "line 12 (ld)" of an earlier access. */
+/* ", warp 1 lane 5 of CTA (2,0,0)" of a thread; nothing for copies. A striped record knows the warp only. */
+static void describe_thread(const pg_grid_run *launch, const pg_record *r, pg_buf *out)
+{
+    const uint32_t *n = launch->cluster, warps = launch->warps_per_cta;
+    const uint32_t agent = r->base + (unsigned)__builtin_ctz(r->lanes);
+    const uint32_t warp = agent / PG_LANES % warps, rank = agent / PG_LANES / warps;
+    uint32_t id[3];
+    if ((r->flags & PG_RECORD_ASYNC) || rank >= launch->ctas_per_cluster)
+        return;
+    pg_cluster_first_ctaid(launch, r->cluster, id);
+    pg_buf_printf(out, ", warp %u", warp);
+    if (!(r->flags & PG_RECORD_STRIPED))
+        pg_buf_printf(out, " lane %u", agent % PG_LANES);
+    pg_buf_printf(out, " of CTA (%u,%u,%u)", id[0] + rank % n[0], id[1] + rank / n[0] % n[1],
+                  id[2] + rank / n[0] / n[1]);
+}
+
+/* "line 12 (ld), warp 1 lane 5 of CTA (2,0,0)" of an earlier access. */
 static void describe_record(const pg_grid_run *launch, const pg_record *other, pg_buf *out)
 {
     describe_op(&launch->program->ops[other->op], out);
-    if (!(other->flags & PG_RECORD_ASYNC))
-        pg_buf_printf(out, ", thread agent %u",
-                      other->base + (unsigned)__builtin_ctz(other->lanes));
+    describe_thread(launch, other, out);
 }
 
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,

@@ -138,6 +138,28 @@ static void a_deadlock_begins_with_the_lanes_gone_past(void **state)
     close_machine(&m);
 }
 
+/* The other side of a race is a thread that the user can find. */
+static void a_race_names_both_threads(void **state)
+{
+    (void)state;
+    machine m;
+    ptxgen_emulator_report r;
+    const char *text =
+        HEAD ".visible .entry k(.param .u64 p)\n{\n"
+             "    .reg .b32 %x, %w, %c;\n    .reg .b64 %a;\n    .reg .pred %q;\n"
+             "    ld.param.u64 %a, [p];\n    mov.u32 %x, %tid.x;\n    mov.u32 %c, %ctaid.x;\n"
+             "    setp.ne.u32 %q, %x, 37;\n    @%q bra DONE;\n"
+             "    setp.eq.u32 %q, %c, 0;\n    @%q bra DONE;\n"
+             "    st.global.u32 [%a], %c;\nDONE:\n    ret;\n}\n";
+    assert_int_equal(open_machine(&m, (ptxgen_emulator_config){.check = true}, text), PTXGEN_OK);
+    assert_int_equal(run(&m, 3, 64), PTXGEN_OK);
+    assert_true(ptxgen_emulator_get_report(m.emu, 0, &r));
+    assert_int_equal(r.kind, PTXGEN_EMULATOR_REPORT_RACE_GLOBAL);
+    assert_non_null(strstr(r.text, "warp 1 lane 5 of CTA (1,0,0)"));
+    assert_int_equal(r.cta[0], 2);
+    close_machine(&m);
+}
+
 static void calls_recurse(void **state)
 {
     (void)state;
@@ -504,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_bad_address_is_named),
         cmocka_unit_test(a_deadlock_names_the_barrier),
         cmocka_unit_test(a_deadlock_begins_with_the_lanes_gone_past),
+        cmocka_unit_test(a_race_names_both_threads),
         cmocka_unit_test(calls_recurse),
         cmocka_unit_test(a_lane_that_spins_lets_others_go_on),
         cmocka_unit_test(threads_reduce_without_losing_updates),
