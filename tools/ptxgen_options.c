@@ -83,8 +83,8 @@ static const option options[] = {
     {"seeds", 0, OPTION_TEXT, FIELD(seeds), "A..B", "order=isa, once with each of these seeds", 0,
      0, NULL},
     {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
-    {"budget", 0, OPTION_INTEGER, FIELD(budget), "N", "give up after N warp instructions", 1,
-     INT64_MAX, NULL},
+    {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
+     "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
     {"help", 'h', OPTION_FLAG, FIELD(help), NULL, "show this", 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };

@@ -120,18 +120,21 @@ static ptxgen_status find_entry(const job *j, machine *m, ptxgen_error *err)
                     j->name, count, list);
 }
 
+/* Warp instructions of a launch: a minute or more of emulation. A program in an endless loop then ends. */
+#define DEFAULT_BUDGET UINT64_C(10000000000)
+
 static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
-    const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA
-                                                               : (ptxgen_emulator_order)set->order,
-                                           .seed = seed,
-                                           .check = set->check_races,
-                                           .instruction_budget = (uint64_t)set->budget,
-                                           .log = log_line,
-                                           .user = j,
-                                           .log_level = PTXGEN_LOG_INFO};
+    const ptxgen_emulator_config config = {
+        .size = sizeof config,
+        .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
+        .seed = seed,
+        .check = set->check_races,
+        .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
+        .log = log_line,
+        .user = j,
+        .log_level = PTXGEN_LOG_INFO};
     *m = (machine){0};
     ptxgen_status status = ptxgen_emulator_create(&config, &m->emu, err);
     if (status == PTXGEN_OK)
@@ -243,7 +246,7 @@ static void reword(char *message, const char *from, const char *to)
 /* The library's words for its caller's means become the command's for its user's. */
 static void speak_of_the_command(ptxgen_error *err)
 {
-    reword(err->message, "config.instruction_budget", "--budget");
+    reword(err->message, " (config.instruction_budget)", "; --budget N allows more");
     reword(err->message, "launch.dynamic_shared", "--shared");
     reword(err->message, " (config.memory_budget)", "");
 }

@@ -94,7 +94,8 @@ void pg_stop_budget(pg_grid_run *launch, uint64_t instructions)
 {
     char message[200];
     snprintf(message, sizeof message,
-             "the program was stopped after %llu warp instructions; the budget is %llu "
+             "the program was stopped after %llu warp instructions, perhaps in an endless loop: "
+             "the budget is %llu "
              "(config.instruction_budget)",
              (unsigned long long)instructions, (unsigned long long)launch->instruction_budget);
     fail_launch(launch, PTXGEN_EBUDGET, 0, message);

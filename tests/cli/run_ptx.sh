@@ -122,7 +122,7 @@ expect_out '"global_read_bytes":.*360'
 
 # What is wrong, where, and how to write it.
 refuse 1 '^ptxgen: scale.ptx:22: ' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 --arg f32:1 -o y2.npy
-refuse 1 'the budget is 3 \(--budget\)$' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
+refuse 1 'endless loop: the budget is 3; --budget N allows more$' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
 sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
 refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
 refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
