@@ -147,7 +147,8 @@ PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *
 /* What cuTensorMapEncodeTiled takes, with the driver's numbers. The result works on the emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
-    /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16 */
+    /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16, 10 f32_ftz,
+     * 11 tf32, 12 tf32_ftz, 13 16u4_align8b, 14 16u4_align16b, 15 16u6_align16b */
     int data_type;
     uint32_t rank; /* 1..5 */
     void *address;
@@ -155,7 +156,9 @@ typedef struct ptxgen_emulator_tensor_map {
     uint64_t strides[4];         /* bytes, of dimensions 1.. */
     uint32_t box[5];             /* elements */
     uint32_t element_strides[5]; /* 0 is taken as 1 */
-    int interleave, swizzle, l2_promotion, oob_fill;
+    int interleave; /* 0 none; 1 and 2 are refused */
+    int swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
+    int l2_promotion, oob_fill; /* 0 to 3, without effect; 0 zeros, else NaN */
 } ptxgen_emulator_tensor_map;
 /* Writes 128 bytes. EINVAL with the rule that a value breaks (the driver's rules). */
 PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,

@@ -48,16 +48,16 @@ static ptxgen_status check_enums(const pg_tensor_map *m, ptxgen_error *err)
 {
     if ((unsigned)m->type >= PG_TENSOR_TYPE_COUNT)
         return pg_fail(err, PTXGEN_EINVAL,
-                       "tensor map: data type %u does not exist; the last is %u", (unsigned)m->type,
-                       PG_TENSOR_TYPE_COUNT - 1);
+                       "tensor map: data type %d does not exist: 0 (u8) to %d are known",
+                       (int)m->type, PG_TENSOR_TYPE_COUNT - 1);
     if ((unsigned)m->swizzle >= PG_SWIZZLE_COUNT)
-        return pg_fail(err, PTXGEN_EINVAL, "tensor map: swizzle %u does not exist; the last is %u",
-                       (unsigned)m->swizzle, PG_SWIZZLE_COUNT - 1);
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "tensor map: swizzle %d does not exist: 0 (none) to %d are known",
+                       (int)m->swizzle, PG_SWIZZLE_COUNT - 1);
     if ((unsigned)m->interleave > PG_INTERLEAVE_32B || m->l2_promotion > 3)
-        return pg_fail(
-            err, PTXGEN_EINVAL,
-            "tensor map: interleave %u (at most 2) or L2 promotion %u (at most 3) is unknown",
-            (unsigned)m->interleave, m->l2_promotion);
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "tensor map: interleave %d (0 to 2) or L2 promotion %d (0 to 3) is unknown",
+                       (int)m->interleave, (int)m->l2_promotion);
     if (m->interleave != PG_INTERLEAVE_NONE)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "tensor map: interleaved layouts are not emulated; use interleave none");

@@ -455,8 +455,9 @@ void pg_form_explain(pg_str text, char *buf, size_t size)
     spelling s;
     if (!split(text, &s)) {
         snprintf(buf, size,
-                 s.first_row == NO_ROW ? "'%.*s' is not an instruction of PTX ISA 9.0"
-                                       : "'%.*s' has too many suffixes",
+                 s.first_row == NO_ROW
+                     ? "'%.*s' is none of the instructions of PTX ISA 9.0 that ptxgen knows"
+                     : "'%.*s' has too many suffixes",
                  (int)(s.n ? s.words[0].n : 0), s.n ? s.words[0].p : "");
         return;
     }

@@ -411,6 +411,13 @@ static void sizes_of_structs_are_looked_at(void **state)
     map.swizzle = 77;
     assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_EINVAL);
     assert_non_null(strstr(m.err.message, "sizeof(ptxgen_emulator_tensor_map)"));
+    map.size = sizeof map;
+    assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "swizzle 77 does not exist: 0 (none) to 6"));
+    map.data_type = -1;
+    assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_EINVAL);
+    assert_non_null(strstr(m.err.message, "data type -1 does not exist: 0 (u8) to 15"));
+    map.data_type = 7;
     map.size = offsetof(ptxgen_emulator_tensor_map, swizzle);
     assert_int_equal(ptxgen_emulator_encode_tensor_map(&map, encoded, &m.err), PTXGEN_OK);
     close_machine(&m);
