@@ -85,6 +85,13 @@ pg_step pg_stop_fault(pg_warp *w, const pg_op *op, const pg_fault *fault)
     pg_describe_address(w->launch, fault->space, fault->address, &text);
     pg_buf_printf(&text, " (%s address 0x%llx) %s", space_name(fault->space),
                   (unsigned long long)fault->address, fault->what);
+    uint64_t unused;
+    const pg_space space =
+        fault->space == PG_MEM_GENERIC ? pg_generic_space(fault->address, &unused) : fault->space;
+    if (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER)
+        pg_buf_printf(&text,
+                      "; the dynamic part of shared memory has %u bytes (launch.dynamic_shared)",
+                      w->launch->dynamic_shared);
     fail_launch(w->launch, PTXGEN_EEMULATOR, (int)op->line, pg_buf_text(&text));
     pg_buf_fini(&text);
     return PG_STOP;

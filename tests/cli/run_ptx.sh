@@ -105,6 +105,8 @@ cat >dynamic.ptx <<'END'
 END
 refuse 1 'whose dynamic part has 0 bytes \(--shared\)' run dynamic.ptx --block 1
 ok run dynamic.ptx --block 1 --shared 16
+sed 's/mbarrier.init.shared.b64/st.shared.u32/; s/, 1;/, %r1;/' dynamic.ptx >store.ptx
+refuse 1 'dynamic part of shared memory has 0 bytes \(--shared\)' run store.ptx --block 1
 # Advice is no defect: it is apart from them, and the exit code is 0.
 sed 's/bar.sync 0;/&\n    fence.proxy.async;/' safe.ptx >fenced.ptx
 grep -q fence.proxy fenced.ptx || die "no fence was added"
