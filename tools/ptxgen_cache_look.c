@@ -229,6 +229,10 @@ int cache_show(const cache_action *a)
             return cli_usage_error(set, "-o needs --ptx, --cubin or --sass beside it");
         return cli_show_entry(set, a->cache, a->args->words[1]);
     }
+    if (set->json)
+        return cli_usage_error(set,
+                               "--json describes the entry; --ptx, --cubin and --sass write one "
+                               "product: give one of these");
     product p = {.set = set};
     ptxgen_status status =
         ptxgen_cache_find(a->cache, a->args->words[1], write_product, &p, &p.err);

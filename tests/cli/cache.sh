@@ -9,6 +9,9 @@ refuse 2 "'ptxgen cache import' has no --dry-run; usage" cache import q --dry-ru
 refuse 2 "'ptxgen cache ls' has no -o" cache ls -o q
 refuse 2 "'ptxgen cache verify' has no --ptx" cache verify --ptx
 refuse 2 "'ptxgen cache stats' has no --recompile" cache stats --recompile
+t cache show abcd --json --ptx --cache-dir .
+expect_code 2
+expect_err 'json describes the entry'
 refuse 2 'export writes a file, not standard output' cache export - --cache-dir .
 refuse 5 'absent does not exist' cache ls --cache-dir absent
 refuse 2 'memory only; there is nothing to look at' cache ls --cache-dir ""
