@@ -338,11 +338,12 @@ int cache_why(const cache_action *a)
         status = cli_context(&memory_only, &ctx, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_key(ctx, a->args->words[1], params, key, sizeof key, &err);
-    if (status == PTXGEN_OK)
+    const bool has_key = status == PTXGEN_OK; /* else EMISSING says that there is no assembler */
+    if (has_key)
         status = ptxgen_cache_nearest(a->cache, key, &nearest, &err);
     ptxgen_destroy(ctx);
     free(params);
-    if (status == PTXGEN_EMISSING) {
+    if (has_key && status == PTXGEN_EMISSING) {
         nearest.different = 1;
         if (set->json)
             print_nearest(set, &nearest);

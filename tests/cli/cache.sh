@@ -261,3 +261,11 @@ refuse 2 'is not a pack' cache import noise
 refuse 2 'is not a pack' cache ls --cache-dir noise
 refuse 2 "no family is named 'scater_add'; did you mean 'scatter_add'" cache export q family=scater_add
 refuse 2 'arch "sm_1" is not known' cache export q arch=sm_1
+
+# Without an assembler there is no key to look for: not the same as an empty cache.
+if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+    mkdir bare
+    PTXGEN_ASSEMBLER=driver t cache why scatter_add n=512 --cache-dir bare
+    expect_code 5
+    expect_err 'the assembler driver was asked for'
+fi
