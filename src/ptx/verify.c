@@ -153,7 +153,7 @@ static const range_rule range_rules[] = {
     {PG_OP_DISCARD, PG_OP_APPLYPRIORITY, 1, 128, 128, 1},
     {PG_OP_FENCE_TENSORMAP_ACQUIRE, PG_OP_FENCE_TENSORMAP_ACQUIRE, 1, 128, 128, 1},
     {PG_OP_TENSORMAP_CP_FENCEPROXY, PG_OP_TENSORMAP_CP_FENCEPROXY, 2, 128, 128, 1},
-    {PG_OP_TCGEN05_ALLOC, PG_OP_TCGEN05_DEALLOC, 1, 32, 512, 32},
+    {PG_OP_TCGEN05_ALLOC, PG_OP_TCGEN05_DEALLOC, 1, 32, 512, 0}, /* 0: powers of two */
     {PG_OP_SETMAXNREG, PG_OP_SETMAXNREG, 0, 24, 256, 8},
     {PG_OP_CP_ASYNC_WAIT_GROUP, PG_OP_CP_ASYNC_WAIT_GROUP, 0, 0, INT32_MAX, 1},
     {PG_OP_CP_ASYNC_BULK_WAIT_GROUP, PG_OP_CP_ASYNC_BULK_WAIT_GROUP, 0, 0, INT32_MAX, 1},
@@ -166,8 +166,13 @@ static bool check_range(pg_verifier *v, const range_rule *r)
 {
     const pg_ptx_operand *o = &v->insn->operands[r->slot];
     int64_t n = (int64_t)o->value;
-    if (o->kind != PG_OPERAND_IMM || (n >= r->min && n <= r->max && n % r->multiple == 0))
+    const bool fits = r->multiple ? n % r->multiple == 0 : (n & (n - 1)) == 0;
+    if (o->kind != PG_OPERAND_IMM || (n >= r->min && n <= r->max && fits))
         return true;
+    if (!r->multiple)
+        return pg_verify_fail(v, o, "'%s' takes a power of two in %lld .. %lld here, not %lld",
+                              pg_verify_name(v), (long long)r->min, (long long)r->max,
+                              (long long)n);
     return pg_verify_fail(v, o, "'%s' takes %lld .. %lld in steps of %lld here, not %lld",
                           pg_verify_name(v), (long long)r->min, (long long)r->max,
                           (long long)r->multiple, (long long)n);

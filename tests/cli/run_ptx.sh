@@ -107,6 +107,19 @@ refuse 1 'whose dynamic part has 0 bytes \(--shared\)' run dynamic.ptx --block 1
 ok run dynamic.ptx --block 1 --shared 16
 sed 's/mbarrier.init.shared.b64/st.shared.u32/; s/, 1;/, %r1;/' dynamic.ptx >store.ptx
 refuse 1 'dynamic part of shared memory has 0 bytes \(--shared\)' run store.ptx --block 1
+# One text for the columns of tensor memory.
+cat >columns.ptx <<'END'
+.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry columns()
+{
+    .shared .align 4 .b8 slot[4];
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 96;
+    ret;
+}
+END
+refuse 4 'takes a power of two in 32 .. 512 here, not 96' run columns.ptx --block 32
 # Advice is no defect: it is apart from them, and the exit code is 0.
 sed 's/bar.sync 0;/&\n    fence.proxy.async;/' safe.ptx >fenced.ptx
 grep -q fence.proxy fenced.ptx || die "no fence was added"
