@@ -22,6 +22,7 @@ void cli_kernel_text(const ptxgen_kernel_info *k, bool log, FILE *to)
     fprintf(to, "%-10s %s\n", "arch", ptxgen_arch_name(k->arch));
     fprintf(to, "%-10s %s\n", "origin", cli_origin_name(k->origin));
     fprintf(to, "%-10s %zu bytes, written in %.1f us\n", "ptx", k->ptx_size, k->emit_us);
+    fprintf(to, "%-10s %d bytes of shared memory at launch\n", "dynamic", k->dynamic_shared_bytes);
     if (k->cubin_size == 0)
         return;
     fprintf(to, "%-10s %zu bytes, assembled in %.1f ms by %s\n", "cubin", k->cubin_size,
@@ -52,6 +53,7 @@ cJSON *cli_kernel_json(const ptxgen_kernel_info *k)
     cJSON_AddStringToObject(o, "origin", cli_origin_name(k->origin));
     cli_json_integer(o, "ptx_bytes", (int64_t)k->ptx_size);
     cJSON_AddNumberToObject(o, "emit_us", k->emit_us);
+    cli_json_integer(o, "dynamic_shared_bytes", k->dynamic_shared_bytes);
     if (k->cubin_size == 0)
         return o;
     cJSON_AddStringToObject(o, "key", k->key);

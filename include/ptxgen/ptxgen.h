@@ -219,6 +219,7 @@ typedef struct ptxgen_kernel_info {
     const void *cubin;
     size_t cubin_size; /* 0 when only emitted */
     double emit_us, assemble_us;
+    int dynamic_shared_bytes; /* that a launch must ask for; shared_bytes is what the kernel declares */
 } ptxgen_kernel_info;
 PTXGEN_API void ptxgen_kernel_describe(const ptxgen_kernel *kernel, ptxgen_kernel_info *info);
 

@@ -108,6 +108,7 @@ void ptxgen_kernel_describe(const ptxgen_kernel *k, ptxgen_kernel_info *info)
         .spill_bytes = k->assembly.spill_bytes,
         .emit_us = k->emit_us,
         .assemble_us = k->assemble_us,
+        .dynamic_shared_bytes = (int)((const pg_plan_head *)k->plan)->shared_bytes,
     };
     i.ptx = pg_kernel_ptx(k, &i.ptx_size);
     i.cubin = pg_kernel_cubin(k, &i.cubin_size);

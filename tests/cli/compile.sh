@@ -38,3 +38,11 @@ t compile scatter_add dtype=bf16 n=512 -o - --json
 expect_code 0
 cmp .out k.cubin
 expect_err '"origin":.*"disk"'
+
+# What a launch must ask for is said, and with it the emulator runs the same text.
+ok emit tcgen05_copy n=32 -o copy.ptx
+ok compile tcgen05_copy n=32 --json
+shared=$(sed -n 's/.*"dynamic_shared_bytes":[^0-9]*\([0-9]*\).*/\1/p' .out)
+ok run copy.ptx --block 128 --shared "$shared" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
+t run copy.ptx --block 128 --shared "$((shared / 2))" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
+expect_code 1
