@@ -379,7 +379,7 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
         for (uint32_t i = 0; i < input->module->n_functions && d.status == PTXGEN_OK; i++)
             if (layout.functions[i].reachable)
                 decode_function(&d, i, ops);
-        if (d.status == PTXGEN_OK)
+        if (d.status == PTXGEN_OK && input->check)
             pg_matrix_uses_find(&d, ops, op_count, program);
         finish_program(&d, program);
     }

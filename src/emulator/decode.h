@@ -113,6 +113,7 @@ typedef struct pg_decode_input {
     const pg_module_memory *memory;
     uint32_t entry;   /* function index */
     const char *file; /* name of the text; lives as long as the program */
+    bool check;       /* for checking mode: registers that are in flight are watched */
 } pg_decode_input;
 ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, pg_program **out,
                                 ptxgen_error *err);

@@ -179,7 +179,7 @@ static ptxgen_status decode_entry(ptxgen_emulator_module *m, uint32_t index,
         return pg_fail_memory(err, sizeof *e);
     e->module = m;
     pg_arena_init(&e->arena, &m->emu->alloc);
-    const pg_decode_input input = {m->ptx, &m->memory, index, m->file};
+    const pg_decode_input input = {m->ptx, &m->memory, index, m->file, m->emu->config.check};
     pg_program *program = NULL;
     const ptxgen_status status = pg_program_decode(&e->arena, &input, &program, err);
     if (status != PTXGEN_OK) {

@@ -1,7 +1,6 @@
 /* Which instructions touch registers that wgmma uses or tcgen05.ld fills. Both access registers after they were issued,
  * so in checking mode every other access to them is watched: the decoder gives such instructions, and tcgen05.ld
- * itself, the handler pg_op_matrix_use, which tells the checker and then runs their own. Programs without the
- * two have none, and fast mode pays one more call for the few instructions that fill or store accumulators. */
+ * itself, the handler pg_op_matrix_use, which tells the checker and then runs their own. Fast mode has none. */
 #ifndef PG_EMULATOR_MATRIX_USE_H
 #define PG_EMULATOR_MATRIX_USE_H
 
