@@ -9,17 +9,17 @@
 #ifndef PG_CONTEXT_H
 #define PG_CONTEXT_H
 
-#include "api/compile_pool.h"
-#include "api/kernel_id.h"
-#include "api/manifest_record.h"
-#include "api/refusals.h"
+#include "engine/compile_pool.h"
+#include "engine/kernel_id.h"
+#include "engine/manifest_record.h"
+#include "engine/refusals.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "codegen/family.h"
-#include "runtime/assembler.h"
-#include "runtime/cache.h"
-#include "runtime/device.h"
+#include "generate/family.h"
+#include "assemble/assembler.h"
+#include "cache/cache.h"
+#include "device/device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The registry as the public API lists it. */
-#include "codegen/family.h"
+#include "generate/family.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Look-ups in a parsed module, and immediates as their instruction sees them. */
 #include "ptx/ptx.h"
 
-#include "ptx/vocabulary.h"
+#include "ptx/table/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* A parsed module as canonical text. Registers, variables, target lists and prototypes of a function come first in
  * its body, in the order of their numbers; then the code with its labels. */
-#include "ptx/form.h"
+#include "ptx/table/form.h"
 #include "ptx/ptx.h"
-#include "ptx/vocabulary.h"
+#include "ptx/table/vocabulary.h"
 
 #include <string.h>
 

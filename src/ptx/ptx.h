@@ -26,7 +26,7 @@
 
 typedef enum pg_ptx_type {
 #define PG_PTX_TYPE(name, spelling, bits, class) PG_T_##name,
-#include "ptx/types.def"
+#include "ptx/table/types.def"
 #undef PG_PTX_TYPE
     PG_PTX_TYPE_COUNT
 } pg_ptx_type;
@@ -44,7 +44,7 @@ typedef enum pg_ptx_type_class {
 /* Index into pg_ptx_opcode.mod: PG_F_ROUND, PG_F_FTZ, PG_F_SPACE, ... */
 typedef enum pg_ptx_field {
 #define PG_PTX_FIELD(field) PG_F_##field,
-#include "ptx/modifiers.def"
+#include "ptx/table/modifiers.def"
     PG_PTX_FIELD_COUNT
 } pg_ptx_field;
 
@@ -52,13 +52,13 @@ typedef enum pg_ptx_field {
 typedef enum pg_ptx_modifier {
     PG_M_NONE,
 #define PG_PTX_MOD(field, name, spelling) PG_M_##field##_##name,
-#include "ptx/modifiers.def"
+#include "ptx/table/modifiers.def"
     PG_PTX_MODIFIER_COUNT
 } pg_ptx_modifier;
 
 typedef enum pg_ptx_special {
 #define PG_PTX_SPECIAL(name, spelling, type) PG_SPECIAL_##name,
-#include "ptx/special_registers.def"
+#include "ptx/table/special_registers.def"
 #undef PG_PTX_SPECIAL
     PG_PTX_SPECIAL_COUNT
 } pg_ptx_special;
@@ -66,7 +66,7 @@ typedef enum pg_ptx_special {
 /* One per row of opcodes.def. */
 typedef enum pg_ptx_op {
 #define PG_PTX_OP(name, mnemonic, modifiers, operands, isa, target, semantics) PG_OP_##name,
-#include "ptx/opcodes.def"
+#include "ptx/table/opcodes.def"
 #undef PG_PTX_OP
     PG_PTX_OP_COUNT
 } pg_ptx_op;

@@ -3,8 +3,8 @@
 #ifndef PG_TEMPLATES_COMMON_H
 #define PG_TEMPLATES_COMMON_H
 
-#include "codegen/arch.h"
-#include "codegen/emit.h"
+#include "generate/arch.h"
+#include "generate/emit.h"
 
 /* .version (the later of the target's first and `version`), .target, .address_size. */
 void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);

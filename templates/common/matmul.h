@@ -4,8 +4,8 @@
 #ifndef PG_TEMPLATES_MATMUL_H
 #define PG_TEMPLATES_MATMUL_H
 
-#include "base/launch.h"
-#include "codegen/emit.h"
+#include "device/launch.h"
+#include "generate/emit.h"
 
 /* Persistent CTAs take tiles in groups of `group` rows of tiles, column by column, so that the
  * tiles at work share rows of A and columns of B in L2. Reads %tile, %tiles_m, %tiles_n; sets

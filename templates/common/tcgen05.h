@@ -8,10 +8,10 @@
 #ifndef PG_TEMPLATES_TCGEN05_H
 #define PG_TEMPLATES_TCGEN05_H
 
-#include "codegen/arch.h"
-#include "codegen/emit.h"
+#include "generate/arch.h"
+#include "generate/emit.h"
 
-#include "base/launch.h"
+#include "device/launch.h"
 
 enum { PG_TMEM_LANES = 128, PG_TMEM_COLUMNS = 512, PG_TMEM_MIN_COLUMNS = 32 };
 

@@ -10,7 +10,7 @@
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
-#include "codegen/emit.h"
+#include "generate/emit.h"
 
 enum { PG_ROLE_THREADS = 256, PG_EPILOGUE_THREADS = 128 };
 

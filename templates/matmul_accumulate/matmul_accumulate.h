@@ -13,12 +13,12 @@
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
 
-#include "codegen/dtype.h"
-#include "codegen/family.h"
+#include "generate/dtype.h"
+#include "generate/family.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
-/* All int64_t: see codegen/params.h. 0 is automatic in the numbers. */
+/* All int64_t: see generate/params.h. 0 is automatic in the numbers. */
 typedef struct pg_matmul_accumulate_key {
     int64_t arch;
     int64_t dtype; /* place in {f16, bf16} */

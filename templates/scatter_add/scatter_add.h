@@ -10,10 +10,10 @@
 #ifndef PG_SCATTER_ADD_H
 #define PG_SCATTER_ADD_H
 
-#include "codegen/dtype.h"
-#include "codegen/family.h"
+#include "generate/dtype.h"
+#include "generate/family.h"
 
-/* All int64_t: see codegen/params.h. */
+/* All int64_t: see generate/params.h. */
 typedef struct pg_scatter_add_key {
     int64_t arch;
     int64_t dtype;    /* place in {f32, f16, bf16}: ptxgen_dtype - 1 */

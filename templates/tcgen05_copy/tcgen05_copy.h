@@ -9,11 +9,11 @@
 #ifndef PG_TCGEN05_COPY_H
 #define PG_TCGEN05_COPY_H
 
-#include "codegen/family.h"
+#include "generate/family.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
-/* All int64_t: see codegen/params.h. */
+/* All int64_t: see generate/params.h. */
 typedef struct pg_tcgen05_copy_key {
     int64_t arch;
     int64_t m, n;

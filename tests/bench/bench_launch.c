@@ -4,7 +4,7 @@
 #include "gpu_kernels.h"
 #include "runtime_kernels.h"
 
-#include "runtime/cuda_device.h"
+#include "device/cuda/device.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * bench_ptx [CSV] */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "ptx/lex.h"
+#include "ptx/text/lex.h"
 #include "ptx/ptx.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * gathers, and tensor boxes. Prints a table; asserts nothing. */
 #include "test.h"
 
-#include "emulator/matrix_descriptor.h"
-#include "emulator/tensor_map.h"
-#include "emulator/wgmma.h"
+#include "emulator/matrix/matrix_descriptor.h"
+#include "emulator/copy/tensor_map.h"
+#include "emulator/matrix/wgmma.h"
 
 #include <time.h>
 

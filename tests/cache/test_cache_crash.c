@@ -1,8 +1,8 @@
 /* Processes that die in the middle, processes that fork: the next one finds a cache that works. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_space.h"
-#include "runtime/cache_state.h"
+#include "cache/space.h"
+#include "cache/state.h"
 
 #include <fcntl.h>
 #include <pthread.h>

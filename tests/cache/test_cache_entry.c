@@ -1,7 +1,7 @@
 /* The entry format: what is written comes back; whatever else the bytes are, it is refused. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_entry.h"
+#include "cache/entry.h"
 
 /* In a block of exactly n bytes at the alignment of a file, so that a read past the end is seen. */
 static pg_entry_fault decode_copy(const void *bytes, size_t n, pg_cache_entry *e, pg_str *key,

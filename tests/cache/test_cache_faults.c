@@ -2,7 +2,7 @@
  * miss, nothing hangs, nothing leaks, and the cache works again when the trouble is over. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_state.h"
+#include "cache/state.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * die or stop. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_state.h"
+#include "cache/state.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #include "cache_helpers.h"
 
 #include "ptxgen/cache.h"
-#include "runtime/cache_pack.h"
+#include "cache/pack.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

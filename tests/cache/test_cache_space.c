@@ -1,8 +1,8 @@
 /* Limits: what is removed, what never is, and that the sums stay exact. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_space.h"
-#include "runtime/cache_state.h"
+#include "cache/space.h"
+#include "cache/state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* The .npy reader takes what NumPy writes and refuses everything else with a sentence. */
 #include "test.h"
 
-#include "npy.h"
+#include "npy/npy.h"
 
 #include <unistd.h>
 

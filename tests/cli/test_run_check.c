@@ -1,7 +1,7 @@
 /* `run --check` of a matrix: what is within the tolerances passes, and nothing else. */
 #include "test.h"
 
-#include "ptxgen_run_check.h"
+#include "command/run/check.h"
 
 #include <math.h>
 

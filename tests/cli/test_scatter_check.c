@@ -1,7 +1,7 @@
 /* `run --check` judges: it takes every rounding that the adds allow, and nothing more. */
 #include "test.h"
 
-#include "ptxgen_scatter_check.h"
+#include "command/run/scatter_check.h"
 
 #include <math.h>
 

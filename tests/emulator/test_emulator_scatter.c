@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "api/context.h"
-#include "base/bad_index.h"
+#include "device/record.h"
 #include "base/half.h"
 #include "ptxgen/emulator.h"
 #include "scatter_add/scatter_add.h"

@@ -3,7 +3,7 @@
  * part of a file name to run only those. */
 #include "test.h"
 
-#include "emulator/decode.h"
+#include "emulator/decode/decode.h"
 #include "ptx_case.h"
 #include "ptx/ptx.h"
 

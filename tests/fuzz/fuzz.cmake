@@ -19,5 +19,5 @@ foreach(source ${fuzz_sources})
     set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
 endforeach()
 # The .npy reader belongs to the command, not to the library.
-target_sources(fuzz_npy PRIVATE ${PROJECT_SOURCE_DIR}/tools/npy_header.c ${PROJECT_SOURCE_DIR}/tools/ptxgen_fail.c)
+target_sources(fuzz_npy PRIVATE ${PROJECT_SOURCE_DIR}/tools/npy/header.c ${PROJECT_SOURCE_DIR}/tools/command/fail.c)
 target_include_directories(fuzz_npy PRIVATE ${PROJECT_SOURCE_DIR}/tools)

@@ -2,7 +2,7 @@
  * input is tried as it is and once more with magic, size and checksum repaired, for these hide all
  * the rest. */
 #include "base/bytes.h"
-#include "runtime/cache_entry.h"
+#include "cache/entry.h"
 
 #include <stdlib.h>
 #include <string.h>

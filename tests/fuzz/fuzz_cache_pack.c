@@ -1,7 +1,7 @@
 /* Opening a pack of any bytes and reading all of it, over files that are this memory. Every input
  * is tried as it is and once more with the checksums of header, footer and index repaired. */
 #include "base/bytes.h"
-#include "runtime/cache_pack.h"
+#include "cache/pack.h"
 
 #include <errno.h>
 #include <stdlib.h>

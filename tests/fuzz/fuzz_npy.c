@@ -1,5 +1,5 @@
 /* The header of a .npy file: any bytes are refused with a message or describe an array that adds up. */
-#include "npy.h"
+#include "npy/npy.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "ptx_case.h"
 #include "runtime_kernels.h"
 
-#include "emulator/wgmma.h"
+#include "emulator/matrix/wgmma.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* Made-up kernels and folders for the cache's tests. */
 #include "cache_helpers.h"
 
-#include "runtime/cache_counts.h"
-#include "runtime/cache_folder.h"
-#include "runtime/cache_state.h"
+#include "cache/counts.h"
+#include "cache/folder.h"
+#include "cache/state.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -6,8 +6,8 @@
 #include "test.h"
 
 #include "base/buf.h"
-#include "runtime/cache.h"
-#include "runtime/cache_space.h"
+#include "cache/cache.h"
+#include "cache/space.h"
 
 typedef struct test_log {
     pg_log log;

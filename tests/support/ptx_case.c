@@ -2,7 +2,7 @@
 #include "ptx_case.h"
 
 #include "base/str.h"
-#include "emulator/tensor_map.h"
+#include "emulator/copy/tensor_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

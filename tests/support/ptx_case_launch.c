@@ -1,7 +1,7 @@
 /* Runs an instruction test on a GPU, through the driver table; see ptx_case.h. */
 #include "ptx_case.h"
 
-#include "runtime/driver.h"
+#include "device/cuda/driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Reads a row's text much as form.c does, but the other way round: it writes what the row accepts. */
 #include "ptx_examples.h"
 
-#include "ptx/form.h"
-#include "ptx/vocabulary.h"
+#include "ptx/table/form.h"
+#include "ptx/table/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static pg_str pick_type(pg_str group, uint64_t *random)
         const char *name, *types;
     } groups[] = {
 #define PG_PTX_TYPE_GROUP(name, types) {name, types},
-#include "ptx/type_groups.def"
+#include "ptx/table/type_groups.def"
 #undef PG_PTX_TYPE_GROUP
     };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

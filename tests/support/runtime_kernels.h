@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-#include "runtime/assembler.h"
+#include "assemble/assembler.h"
 
 /* nvJitLink 13.0 leaks a few KiB for each link for sm_100 and up; glibc the parsed LOCPATH. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);

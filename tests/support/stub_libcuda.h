@@ -4,7 +4,7 @@
 
 #include "test.h"
 
-#include "runtime/cuda_device.h"
+#include "device/cuda/device.h"
 #include "stub_libcuda/stub_libcuda.h"
 
 #define STUB_PATH PTXGEN_BINARY_DIR "/tests/stub_libcuda.so"

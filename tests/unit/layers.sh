@@ -25,25 +25,30 @@ check() {
     [ "$seen" -gt 0 ] || complain "no sources in $folder: the check looks in the wrong place"
 }
 
-check src/base "base ptxgen/status.h"
+check src/base "base ptxgen/status.h ptxgen/ptxgen.h"
 check src/ptx "base ptx ptxgen"
 check src/emulator "base ptx emulator ptxgen"
-check src/codegen "base codegen ptxgen families.def"
-check src/runtime "base runtime ptxgen"
-check src/api "base codegen ptx emulator runtime api ptxgen generator_fingerprint.h $(ls templates)"
+check src/generate "base device/launch.h generate ptxgen families.def"
+check src/cubin "base cubin ptxgen"
+check src/device "base cubin device api/context.h ptxgen"
+check src/assemble "base cubin device/cuda assemble ptxgen"
+check src/cache "base cache ptxgen"
+upper="base generate ptx cubin device assemble cache engine api ptxgen generator_fingerprint.h $(ls templates)"
+check src/engine "$upper"
+check src/api "$upper"
 for family in templates/*/; do
     family=${family%/}
-    check "$family" "base codegen ptxgen common $(basename "$family")"
+    check "$family" "base device/launch.h device/record.h generate ptxgen common $(basename "$family")"
 done
 check include/ptxgen "ptxgen"
-check tools "ptxgen"
+check tools "ptxgen command npy"
 
 # CUDA's headers are nowhere, and only the driver table names the driver's entry points.
 for file in $(grep -rlE '# *include *[<"](cuda|nv)[A-Za-z_]*\.h' src include templates tools); do
     complain "$file includes a CUDA header"
 done
 for file in $(grep -rlE '"cu[A-Z][A-Za-z]*"|\bcuGetProcAddress *\(' src --include='*.[ch]'); do
-    case $file in src/runtime/driver.[ch]) continue ;; esac
-complain "$file names CUDA driver entry points; only src/runtime/driver.[ch] do"
+    case $file in src/device/cuda/driver.[ch]) continue ;; esac
+complain "$file names CUDA driver entry points; only src/device/cuda/driver.[ch] do"
 done
 exit $bad

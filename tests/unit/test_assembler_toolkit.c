@@ -1,9 +1,9 @@
 /* Where assemblers are found, which one is chosen, and what tells one build from another. */
 #include "runtime_kernels.h"
 
-#include "runtime/assembly_log.h"
-#include "runtime/tool_identity.h"
-#include "runtime/toolkit.h"
+#include "assemble/assembly_log.h"
+#include "assemble/tool_identity.h"
+#include "assemble/toolkit.h"
 
 #include <limits.h>
 #include <sys/stat.h>

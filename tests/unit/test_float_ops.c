@@ -2,7 +2,7 @@
  * drawn from edges and at random, and the NaN, flush and clamp rules. */
 #include "test.h"
 
-#include "emulator/float_ops.h"
+#include "emulator/number/float_ops.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -4,9 +4,9 @@
 
 #include "exact.h"
 
-#include "emulator/convert.h"
-#include "emulator/formats.h"
-#include "emulator/half_ops.h"
+#include "emulator/number/convert.h"
+#include "emulator/number/formats.h"
+#include "emulator/number/half_ops.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * matrices, by rules stated here, come back element by element and as a whole. */
 #include "test.h"
 
-#include "emulator/matrix_descriptor.h"
+#include "emulator/matrix/matrix_descriptor.h"
 
 enum { SHARED_BYTES = 1 << 18, MAX_ELEMENTS = 256 * 32 };
 

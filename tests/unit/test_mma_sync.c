@@ -2,7 +2,7 @@
  * those of the ISA's figures for the common shapes. */
 #include "test.h"
 
-#include "emulator/mma_sync.h"
+#include "emulator/matrix/mma_sync.h"
 
 typedef struct shape_name {
     uint32_t m, n, k, bits;

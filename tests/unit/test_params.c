@@ -1,7 +1,7 @@
 /* Parameter texts: what is read is what is printed, and a bad text is refused by name. */
 #include "test.h"
 
-#include "codegen/family.h"
+#include "generate/family.h"
 #include "ptxgen/ptxgen.h"
 
 static void canonical_text_is_a_fixed_point(void **state)

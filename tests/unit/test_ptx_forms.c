@@ -3,9 +3,9 @@
  * of every row that something runs. */
 #include "test.h"
 
-#include "ptx/form.h"
+#include "ptx/table/form.h"
 #include "ptx/ptx.h"
-#include "ptx/vocabulary.h"
+#include "ptx/table/vocabulary.h"
 #include "ptx_examples.h"
 
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* The parser: what it makes of declarations, scopes, operands and faults. */
 #include "test.h"
 
-#include "ptx/form.h"
+#include "ptx/table/form.h"
 #include "ptx/ptx.h"
 
 static const char header[] = ".version 8.8\n.target sm_90a\n.address_size 64\n";

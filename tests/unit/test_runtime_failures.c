@@ -3,7 +3,7 @@
  * happened. */
 #include "stub_libcuda.h"
 
-#include "runtime/fork_guard.h"
+#include "base/fork_guard.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

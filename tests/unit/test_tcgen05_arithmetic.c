@@ -5,7 +5,7 @@
 
 #include "exact.h"
 
-#include "emulator/tcgen05_tile.h"
+#include "emulator/tensor/tcgen05_tile.h"
 
 #include <math.h>
 

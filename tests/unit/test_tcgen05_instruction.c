@@ -2,7 +2,7 @@
  * table 39 and those beside it; and the zero-column masks of the ISA's four examples. */
 #include "test.h"
 
-#include "emulator/tcgen05_descriptor.h"
+#include "emulator/tensor/tcgen05_descriptor.h"
 
 static const pg_tcgen05_form f16 = {PG_KIND_F16, 1, false, 0},
                              f16_pair = {PG_KIND_F16, 2, false, 0},

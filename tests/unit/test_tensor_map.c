@@ -1,8 +1,8 @@
 /* Tensor maps: the driver's checks, and box copies against an element-by-element walk. */
 #include "test.h"
 
-#include "emulator/formats.h"
-#include "emulator/tensor_map.h"
+#include "emulator/number/formats.h"
+#include "emulator/copy/tensor_map.h"
 
 static uint64_t random_state = 0xda3e39cb94b95bdbu;
 

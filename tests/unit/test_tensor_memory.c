@@ -2,8 +2,8 @@
  * pending operations. */
 #include "test.h"
 
-#include "emulator/async.h"
-#include "emulator/tensor_memory.h"
+#include "emulator/machine/async.h"
+#include "emulator/tensor/tensor_memory.h"
 
 /* ---- allocator ---- */
 

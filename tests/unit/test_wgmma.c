@@ -5,8 +5,8 @@
 
 #include "exact.h"
 
-#include "emulator/formats.h"
-#include "emulator/wgmma.h"
+#include "emulator/number/formats.h"
+#include "emulator/matrix/wgmma.h"
 
 #include <math.h>
 

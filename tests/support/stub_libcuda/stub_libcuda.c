@@ -1,7 +1,7 @@
 /* See stub_libcuda.h. The functions have the prototypes of runtime/driver.def. */
 #include "stub_libcuda.h"
 
-#include "runtime/driver.h"
+#include "device/cuda/driver.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define PG_DRIVER_FUNCTION(name, symbol, since, parameters) EXPORT int symbol parameters;
-#include "runtime/driver.def"
+#include "device/cuda/driver.def"
 #undef PG_DRIVER_FUNCTION
 EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
                                int *status);
@@ -472,7 +472,7 @@ static const struct {
     int (*function)(void);
 } functions[] = {
 #define PG_DRIVER_FUNCTION(name, symbol, since, parameters) {#name, since, (int (*)(void))symbol},
-#include "runtime/driver.def"
+#include "device/cuda/driver.def"
 #undef PG_DRIVER_FUNCTION
 };
 

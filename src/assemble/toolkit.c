@@ -1,0 +1,281 @@
+/* The assemblers behind assembler.h: the table, the choice, and what every assembly has in common. */
+#include "assemble/toolkit.h"
+
+#include "base/error.h"
+#include "ptxgen/inspect.h"
+#include "assemble/assembly_log.h"
+#include "base/fork_guard.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const pg_assembler_backend *const backends[] = {
+    [PTXGEN_ASSEMBLER_PTXAS] = &pg_backend_ptxas,
+    [PTXGEN_ASSEMBLER_NVPTXCOMPILER] = &pg_backend_nvptxcompiler,
+    [PTXGEN_ASSEMBLER_NVJITLINK] = &pg_backend_nvjitlink,
+    [PTXGEN_ASSEMBLER_DRIVER] = &pg_backend_driver,
+};
+
+static ptxgen_status copy_text(const pg_alloc *alloc, const char *text, char **out,
+                               ptxgen_error *err)
+{
+    if (!text || !text[0])
+        return PTXGEN_OK;
+    size_t size = strlen(text) + 1;
+    *out = pg_alloc_zero(alloc, size);
+    if (!*out)
+        return pg_fail_memory(err, size);
+    memcpy(*out, text, size);
+    return PTXGEN_OK;
+}
+
+static void free_text(const pg_alloc *alloc, char *text)
+{
+    if (text)
+        pg_free(alloc, text, strlen(text) + 1);
+}
+
+static ptxgen_status copy_config(pg_toolkit *t, const pg_toolkit_config *config, ptxgen_error *err)
+{
+    t->wanted = config->wanted;
+    t->timeout_ms = config->timeout_ms ? config->timeout_ms : 300000;
+    PG_TRY(copy_text(&t->alloc, config->toolkit_dir, &t->dir, err));
+    PG_TRY(copy_text(&t->alloc, config->cuda_home, &t->cuda_home, err));
+    PG_TRY(copy_text(&t->alloc, config->path, &t->path, err));
+    return copy_text(&t->alloc, config->driver_library, &t->driver_library, err);
+}
+
+ptxgen_status pg_toolkit_create(const pg_alloc *alloc, const pg_log *log,
+                                const pg_toolkit_config *config, pg_toolkit **out,
+                                ptxgen_error *err)
+{
+    *out = NULL;
+    if ((unsigned)config->wanted > PTXGEN_ASSEMBLER_DRIVER)
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; 0 (auto) to %d are known",
+                       (int)config->wanted, (int)PTXGEN_ASSEMBLER_DRIVER);
+    pg_toolkit *t = pg_alloc_zero(alloc, sizeof *t);
+    if (!t)
+        return pg_fail_memory(err, sizeof *t);
+    t->alloc = *alloc;
+    t->log = *log;
+    pthread_mutex_init(&t->lock, NULL);
+    ptxgen_status status = copy_config(t, config, err);
+    if (status == PTXGEN_OK)
+        *out = t;
+    else
+        pg_toolkit_destroy(t);
+    return status;
+}
+
+void pg_toolkit_destroy(pg_toolkit *t)
+{
+    if (!t)
+        return;
+    for (int kind = 1; kind <= PTXGEN_ASSEMBLER_DRIVER; kind++)
+        if (backends[kind]->close && t->opened[kind])
+            backends[kind]->close(t);
+    free_text(&t->alloc, t->dir);
+    free_text(&t->alloc, t->cuda_home);
+    free_text(&t->alloc, t->path);
+    free_text(&t->alloc, t->driver_library);
+    pthread_mutex_destroy(&t->lock);
+    pg_alloc alloc = t->alloc;
+    pg_free(&alloc, t, sizeof *t);
+}
+
+static void find_nvrtc(pg_toolkit *t, pg_tool *tool)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    pg_search_library(t, tool, &(pg_library_query){"nvrtc", names, "cuda_nvrtc"});
+    snprintf(tool->note, sizeof tool->note, "%s",
+             tool->found ? "compiles CUDA C++ parts of kernels"
+                         : "not found: only needed for kernels with CUDA C++ parts");
+}
+
+static void find_disassembler(pg_toolkit *t, pg_tool *tool)
+{
+    pg_search_program(t, tool, "nvdisasm");
+    if (!tool->found)
+        pg_search_program(t, tool, "cuobjdump");
+    if (tool->found)
+        snprintf(tool->note, sizeof tool->note, "shows SASS");
+    else
+        snprintf(tool->note, sizeof tool->note,
+                 "no nvdisasm or cuobjdump in %.160s: only needed to see SASS; pip package "
+                 "nvidia-cuda-nvdisasm or a CUDA toolkit",
+                 t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
+}
+
+/* The parts that are no assemblers. */
+static const struct {
+    const char *name;
+    void (*find)(pg_toolkit *, pg_tool *);
+} others[] = {{"nvrtc", find_nvrtc}, {"disassembler", find_disassembler}};
+
+static const char *part_name(int kind)
+{
+    return kind >= PG_TOOL_NVRTC ? others[kind - PG_TOOL_NVRTC].name : backends[kind]->name;
+}
+
+/* Under the toolkit's lock. */
+static void search(pg_toolkit *t, int kind, pg_tool *tool)
+{
+    if (kind >= PG_TOOL_NVRTC)
+        others[kind - PG_TOOL_NVRTC].find(t, tool);
+    else
+        backends[kind]->find(t, tool);
+    if (tool->found && kind < PG_TOOL_NVRTC)
+        snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
+    atomic_store_explicit(&tool->searched, true, memory_order_release);
+}
+
+static pg_tool *find_tool(pg_toolkit *t, int kind)
+{
+    pg_tool *tool = &t->tools[kind];
+    if (atomic_load_explicit(&tool->searched, memory_order_acquire))
+        return tool;
+    pg_compile_begin(); /* a child forked now would find the lock held for ever */
+    pthread_mutex_lock(&t->lock);
+    bool first = !atomic_load(&tool->searched);
+    if (first)
+        search(t, kind, tool);
+    pthread_mutex_unlock(&t->lock);
+    pg_compile_end();
+    if (first)
+        pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s", part_name(kind),
+                    tool->found ? tool->path : tool->note);
+    return tool;
+}
+
+static ptxgen_status check_keeps(const pg_assembler_backend *b, bool whole_program,
+                                 ptxgen_error *err)
+{
+    if (!whole_program || b->keeps_setmaxnreg)
+        return PTXGEN_OK;
+    return pg_fail(
+        err, PTXGEN_EMISSING,
+        "this kernel needs setmaxnreg, which the assembler %s drops: choose ptxas (pip package "
+        "nvidia-cuda-nvcc or a CUDA toolkit) or nvptxcompiler",
+        b->name);
+}
+
+static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
+{
+    const pg_assembler_backend *b = backends[t->wanted];
+    PG_TRY(check_keeps(b, whole_program, err));
+    const pg_tool *tool = find_tool(t, t->wanted);
+    if (!tool->found)
+        return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s",
+                       b->name, tool->note);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assembler *kind,
+                                const char **identity, ptxgen_error *err)
+{
+    int found = 0;
+    if (t->wanted != PTXGEN_ASSEMBLER_AUTO) {
+        PG_TRY(choose_wanted(t, whole_program, err));
+        found = t->wanted;
+    }
+    for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !found; i++)
+        if ((backends[i]->keeps_setmaxnreg || !whole_program) && find_tool(t, i)->found)
+            found = i;
+    if (!found)
+        return pg_fail(
+            err, PTXGEN_EMISSING,
+            "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
+            "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
+            whole_program ? "that keeps setmaxnreg " : "",
+            t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
+            whole_program ? "" : " or nvidia-nvjitlink");
+    *kind = (ptxgen_assembler)found;
+    *identity = t->tools[found].identity;
+    return PTXGEN_OK;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b, pg_assembly_job *job,
+                                 ptxgen_error *err)
+{
+    if (!b->in_process)
+        return b->assemble(t, job, err);
+    /* nvJitLink reads decimal floats with the process's locale: 1234.5678 becomes 1234 in de_DE. */
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = (locale_t)0;
+    if (!c)
+        return pg_fail_memory(err, 0);
+    pg_compile_begin();
+    before = uselocale(c);
+    ptxgen_status status = b->assemble(t, job, err);
+    uselocale(before);
+    pg_compile_end();
+    freelocale(c);
+    return status;
+}
+
+/* What the kernels of the cubin use; only the log knows about spills. */
+static ptxgen_status read_numbers(pg_assembly *out, const char *identity, ptxgen_error *err)
+{
+    ptxgen_error wrong;
+    ptxgen_cubin_info info = {.size = sizeof info};
+    ptxgen_cubin_kernel k = {.size = sizeof k};
+    const void *cubin = out->cubin.data;
+    if (ptxgen_cubin_inspect(cubin, out->cubin.len, &info, &wrong) != PTXGEN_OK)
+        return pg_fail(err, PTXGEN_EASSEMBLE, "%s reported success but what it wrote is %s",
+                       identity, wrong.message);
+    for (size_t i = 0; ptxgen_cubin_kernel_at(cubin, out->cubin.len, i, &k); i++) {
+        out->registers = larger(out->registers, k.registers);
+        out->shared_bytes = larger(out->shared_bytes, k.shared_bytes);
+        out->local_bytes = larger(out->local_bytes, k.local_bytes);
+    }
+    out->spill_bytes = pg_spill_bytes(pg_buf_text(&out->log));
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
+                                  const pg_assembly_request *request, pg_assembly *out,
+                                  ptxgen_error *err)
+{
+    if (kind == PTXGEN_ASSEMBLER_AUTO || (unsigned)kind > PTXGEN_ASSEMBLER_DRIVER)
+        return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose",
+                       (int)kind);
+    const pg_assembler_backend *b = backends[kind];
+    const pg_tool *tool = find_tool(t, kind);
+    pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};
+    if (!tool->found)
+        return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
+    PG_TRY(check_keeps(b, request->whole_program, err));
+    pg_buf_truncate(&out->cubin, 0);
+    pg_buf_truncate(&out->log, 0);
+    out->registers = out->shared_bytes = out->local_bytes = out->spill_bytes = -1;
+    out->text_at_fault = true;
+    PG_TRY(pg_refuse_crashing_text(request->ptx, request->ptx_size, err));
+    out->text_at_fault = false;
+    PG_TRY(run_backend(t, b, &job, err));
+    if (out->cubin.failed || out->log.failed)
+        return pg_fail_memory(err, 0);
+    const pg_log_verdict verdict = pg_judge_log(pg_buf_text(&out->log), job.refused, b->name, err);
+    out->text_at_fault = verdict == PG_LOG_REFUSED || verdict == PG_LOG_CHANGED;
+    if (verdict != PG_LOG_GOOD)
+        return PTXGEN_EASSEMBLE;
+    return read_numbers(out, tool->identity, err);
+}
+
+bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)
+{
+    if (i + 1 >= PG_TOOL_END)
+        return false;
+    int kind = (int)i + 1;
+    const pg_tool *tool = find_tool(t, kind);
+    *out = (ptxgen_part){.name = part_name(kind),
+                         .found = tool->found,
+                         .path = tool->path,
+                         .version = tool->version,
+                         .note = tool->note};
+    return true;
+}

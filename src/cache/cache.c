@@ -1,0 +1,236 @@
+/* Create, look up, lock, clear: the contract's calls, put together from the parts. */
+#include "cache/cache.h"
+
+#include "base/error.h"
+#include "cache/layers.h"
+#include "cache/space.h"
+#include "cache/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+enum { CLEAR_WAIT_MS = 10000 };
+enum {
+    DEFAULT_WAIT_MS = 30000,
+    DEFAULT_FAILURE_TTL = 600,
+    DEFAULT_MIN_AGE = 3600,
+    DEFAULT_ENTRIES = 100000
+};
+static const uint64_t default_bytes = (uint64_t)2 << 30;
+
+/* A program that runs with rights its caller does not have must not believe the caller's files. */
+static bool runs_with_raised_rights(void)
+{
+    return getauxval(AT_SECURE) || geteuid() != getuid() || getegid() != getgid();
+}
+
+static void fill_defaults(pg_cache_config *config)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    if (config->wait_ms == 0)
+        config->wait_ms = DEFAULT_WAIT_MS;
+    if (config->failure_ttl == 0)
+        config->failure_ttl = DEFAULT_FAILURE_TTL;
+    if (config->slots == 0)
+        config->slots = cpus > 0 ? (uint32_t)cpus : 1;
+    if (config->max_bytes == 0)
+        config->max_bytes = default_bytes;
+    if (config->max_entries == 0)
+        config->max_entries = DEFAULT_ENTRIES;
+    if (config->min_age_s == 0)
+        config->min_age_s = DEFAULT_MIN_AGE;
+    if (config->files == NULL)
+        config->files = &pg_files_libc;
+}
+
+static void forget_parents_counts(void *arg)
+{
+    uint64_t added[PG_COUNT_TOTAL];
+    pg_counts_take_unflushed(&((pg_cache *)arg)->counts, added);
+}
+
+static bool stay_off(pg_cache *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool stay_off(pg_cache *cache, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cache->off_reason, sizeof cache->off_reason, format, args);
+    va_end(args);
+    pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: not used: %s; kernels stay in memory only",
+                cache->off_reason);
+    return false;
+}
+
+static bool open_folder(pg_cache *cache)
+{
+    if (cache->dir[0] != '/')
+        return stay_off(cache, "the folder '%s' is not an absolute path", cache->dir);
+    pg_folder_problem problem;
+    if (pg_folder_open(&cache->folder, !cache->config.must_exist, &problem) != PG_FOLDER_OK) {
+        char why[sizeof cache->off_reason];
+        pg_folder_describe(&cache->folder, &problem, why, sizeof why);
+        return stay_off(cache, "%s", why);
+    }
+    cache->locks = (pg_locks){.files = cache->files,
+                              .log = &cache->log,
+                              .in_child = forget_parents_counts,
+                              .in_child_arg = cache};
+    pg_locks_init(&cache->locks, cache->folder.root);
+    atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + PG_CACHE_FLUSH_MS);
+    return true;
+}
+
+ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
+                              const pg_cache_config *config, pg_cache **out, ptxgen_error *err)
+{
+    pg_cache *cache = pg_alloc_zero(alloc, sizeof *cache);
+    if (!cache)
+        return pg_fail_memory(err, sizeof *cache);
+    cache->alloc = *alloc;
+    if (log)
+        cache->log = *log;
+    cache->config = *config;
+    fill_defaults(&cache->config);
+    cache->files = cache->config.files;
+    const char *dir = config->dir ? config->dir : "";
+    cache->dir_size = strlen(dir) + 1;
+    cache->dir = pg_alloc_zero(alloc, cache->dir_size);
+    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, -1, -1};
+    bool raised = runs_with_raised_rights();
+    size_t layers = raised ? 0 : config->layer_count;
+    ptxgen_status status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
+                                      : pg_fail_memory(err, cache->dir_size);
+    if (status != PTXGEN_OK) {
+        pg_cache_destroy(cache);
+        return status;
+    }
+    memcpy(cache->dir, dir, cache->dir_size);
+    if (raised && (*dir || config->layer_count))
+        stay_off(cache, "this process runs with raised rights (setuid or setgid)");
+    else if (*dir)
+        cache->on = open_folder(cache);
+    *out = cache;
+    return PTXGEN_OK;
+}
+
+void pg_cache_destroy(pg_cache *cache)
+{
+    if (!cache)
+        return;
+    pg_alloc alloc = cache->alloc;
+    if (cache->on && !cache->config.observer)
+        pg_cache_flush_counts(cache);
+    if (cache->on)
+        pg_locks_fini(&cache->locks);
+    pg_layers_close(cache);
+    pg_folder_close(&cache->folder);
+    pg_free(&alloc, cache->dir, cache->dir_size);
+    pg_free(&alloc, cache, sizeof *cache);
+}
+
+pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size,
+                               pg_cache_entry *out)
+{
+    *out = (pg_cache_entry){0};
+    const pg_str k = {key, key_size};
+    pg_cache_found found =
+        cache->on ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
+    if (found != PG_CACHE_MISS) {
+        pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
+                     1);
+    } else if (pg_layers_find(cache, k, out)) {
+        pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
+        found = PG_CACHE_HIT;
+    }
+    return found;
+}
+
+void pg_cache_entry_release(pg_cache *cache, pg_cache_entry *entry)
+{
+    pg_free(&cache->alloc, entry->storage, entry->storage_size);
+    *entry = (pg_cache_entry){0};
+}
+
+void pg_cache_reject(pg_cache *cache, const char *key, size_t key_size)
+{
+    if (!cache->on)
+        return;
+    pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_REJECTED,
+                     "the driver refused an entry in '%s'; it is compiled again", cache->dir);
+    pg_entry_name name = pg_entry_name_of(pg_hash(key, key_size));
+    int shard = pg_folder_open_shard(&cache->folder, name.shard);
+    if (shard < 0)
+        return;
+    pg_cache_quarantine(cache, shard, name.leaf, 0);
+    cache->files->close(cache->files->user, shard);
+}
+
+void pg_cache_acquire(pg_cache *cache, const char *key, size_t key_size, uint64_t *token)
+{
+    *token = 0;
+    if (!cache->on)
+        return;
+    bool waited = false;
+    uint64_t offset = pg_locks_key_offset(pg_hash(key, key_size));
+    pg_lock_result r = pg_locks_take(&cache->locks, cache->folder.root, offset,
+                                     cache->config.wait_ms, token, &waited);
+    if (waited)
+        pg_count_add(&cache->counts, PG_COUNT_LOCK_WAITS, 1);
+    if (r == PG_LOCK_BUSY)
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_LOCK_TIMEOUTS,
+                         "another process has been compiling the same kernel for over %u ms; "
+                         "compiling it here too",
+                         cache->config.wait_ms);
+}
+
+/* Half as long as others wait for the key, so that they do not give up before its compile began. */
+void pg_cache_take_slot(pg_cache *cache, uint64_t token)
+{
+    if (token)
+        pg_locks_take_slot(&cache->locks, token, cache->config.slots, cache->config.wait_ms / 2);
+}
+
+void pg_cache_release(pg_cache *cache, uint64_t token)
+{
+    if (token)
+        pg_locks_release(&cache->locks, token);
+}
+
+void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
+{
+    const pg_counts *c = &cache->counts;
+    info->disk_hits = pg_count_get(c, PG_COUNT_HITS) + pg_count_get(c, PG_COUNT_LAYER_HITS);
+    info->disk_errors =
+        pg_count_get(c, PG_COUNT_READ_ERRORS) + pg_count_get(c, PG_COUNT_WRITE_ERRORS);
+    info->corrupt_entries = pg_count_get(c, PG_COUNT_CORRUPT) +
+                            pg_count_get(c, PG_COUNT_OTHER_KEY) +
+                            pg_count_get(c, PG_COUNT_UNTRUSTED);
+    info->layer_hits = pg_count_get(c, PG_COUNT_LAYER_HITS);
+    info->failure_hits = pg_count_get(c, PG_COUNT_FAILURE_HITS);
+    info->stores = pg_count_get(c, PG_COUNT_STORES);
+    info->stores_skipped = pg_count_get(c, PG_COUNT_SKIPPED);
+    info->evicted = pg_count_get(c, PG_COUNT_EVICTED);
+    info->quarantined = pg_count_get(c, PG_COUNT_QUARANTINED);
+    info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
+    info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
+    info->dir = cache->on ? cache->dir : "";
+}
+
+ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)
+{
+    if (!cache->on)
+        return PTXGEN_OK;
+    const pg_prune_rule everything = {0, 0, -1, -1, false};
+    pg_prune_result result;
+    pg_cache_empty_quarantine(cache);
+    int r = pg_space_prune(cache, &everything, CLEAR_WAIT_MS, &result);
+    if (r == 0 && result.first_error == 0)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EIO, "cannot remove '%s' from the cache folder '%s': %s",
+                   *result.first_name ? result.first_name : "v1", cache->dir,
+                   strerror(result.first_error ? result.first_error : -r));
+}

@@ -1,0 +1,105 @@
+/* A damaged or untrusted entry is moved aside, not deleted, so that it can be looked at. The
+ * folder for them holds few: the oldest makes room. */
+#include "cache/space.h"
+#include "cache/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { QUARANTINE_MAX = 16 };
+
+typedef struct oldest {
+    const pg_files *files;
+    int folder;
+    size_t count;
+    int64_t modified;
+    char name[64];
+} oldest;
+
+static bool note_oldest(void *arg, const char *name)
+{
+    oldest *o = arg;
+    pg_file_stat st;
+    o->count++;
+    if (strlen(name) < sizeof o->name &&
+        o->files->stat_at(o->files->user, o->folder, name, &st) == 0 &&
+        (o->name[0] == 0 || st.modified < o->modified)) {
+        o->modified = st.modified;
+        memcpy(o->name, name, strlen(name) + 1);
+    }
+    return true;
+}
+
+static int open_quarantine(pg_cache *cache)
+{
+    const pg_files *files = cache->files;
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+    int fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
+    if (fd == -ENOENT &&
+        files->make_folder(files->user, cache->folder.root, "quarantine", 0700) == 0) {
+        files->set_mode(files->user, cache->folder.root, "quarantine", 0700);
+        fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
+    }
+    if (fd < 0)
+        return fd;
+    oldest o = {.files = files, .folder = fd};
+    if (files->list(files->user, fd, note_oldest, &o) == 0 && o.count >= QUARANTINE_MAX)
+        files->unlink(files->user, fd, o.name);
+    return fd;
+}
+
+void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t inode)
+{
+    const pg_files *files = cache->files;
+    pg_file_stat st;
+    if (files->stat_at(files->user, folder, name, &st) < 0 || (inode && st.inode != inode))
+        return;
+    int r = -EIO, to = open_quarantine(cache);
+    if (to >= 0) {
+        char target[64];
+        pg_file_unique_name("", target, sizeof target);
+        r = files->rename(files->user, folder, name, to, target);
+        files->close(files->user, to);
+    }
+    if (r < 0)
+        r = files->unlink(files->user, folder, name);
+    if (r == 0) {
+        pg_count_add(&cache->counts, PG_COUNT_QUARANTINED, 1);
+        if (st.type == PG_FILE_REGULAR)
+            pg_space_forget(cache, st.size);
+    }
+}
+
+void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint64_t inode)
+{
+    int shard = pg_folder_open_shard(&cache->folder, name->shard);
+    if (shard == -ELOOP || shard == -ENOTDIR) {
+        pg_cache_quarantine(cache, cache->folder.entries, name->shard, 0);
+    } else if (shard >= 0) {
+        pg_cache_quarantine(cache, shard, name->leaf, inode);
+        cache->files->close(cache->files->user, shard);
+    }
+}
+
+typedef struct emptying {
+    const pg_files *files;
+    int folder;
+} emptying;
+
+static bool remove_file(void *arg, const char *name)
+{
+    const emptying *e = arg;
+    e->files->unlink(e->files->user, e->folder, name);
+    return true;
+}
+
+void pg_cache_empty_quarantine(pg_cache *cache)
+{
+    const pg_files *files = cache->files;
+    emptying e = {files, files->open(files->user, cache->folder.root, "quarantine",
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)};
+    if (e.folder < 0)
+        return;
+    files->list(files->user, e.folder, remove_file, &e);
+    files->close(files->user, e.folder);
+}

@@ -1,0 +1,83 @@
+/* The parts of a pg_cache, for the files that implement it. */
+#ifndef PG_CACHE_STATE_H
+#define PG_CACHE_STATE_H
+
+#include "base/str.h"
+#include "cache/cache.h"
+#include "cache/block.h"
+#include "cache/counts.h"
+#include "cache/folder.h"
+#include "cache/lock.h"
+#include "cache/pack.h"
+
+enum {
+    PG_CACHE_FLUSH_MS = 60000
+}; /* the counters are written at most this often, and at the end */
+
+/* A read-only source below the folder: another folder, or a pack. */
+typedef struct pg_layer {
+    bool is_pack;
+    pg_folder folder;
+    pg_pack pack;
+} pg_layer;
+
+struct pg_cache {
+    pg_alloc alloc;
+    pg_log log;
+    pg_cache_config config; /* defaults filled in; `dir` and `layers` are not used from here */
+    const pg_files *files;
+    char *dir;
+    size_t dir_size;
+    bool on;              /* the folder is open, `locks` is initialised */
+    char off_reason[512]; /* why not, "" when no folder was named */
+    pg_folder folder;
+    pg_locks locks;
+    pg_layer *layers;
+    size_t layer_count, layers_size;
+    char *layer_paths; /* their texts, one after the other */
+    size_t layer_paths_size;
+    pg_counts counts;
+    /* Moments of the monotonic clock. */
+    _Atomic int64_t write_after_ms;     /* no store before */
+    _Atomic int64_t make_room_after_ms; /* no eviction before: the last removed nothing */
+    _Atomic int64_t flush_after_ms;     /* next time for writing the counters */
+    _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
+};
+
+int64_t pg_cache_monotonic_ms(void);
+
+/* ---- cache_read.c ---- */
+
+typedef struct pg_opened {
+    int fd;
+    pg_file_stat stat;
+} pg_opened;
+
+/* Opens an entry's file; a negative errno on failure. */
+int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out);
+/* Looks in one folder; `own` is false for a read-only layer, which is never changed. */
+pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
+                             pg_cache_entry *out);
+
+/* ---- cache_quarantine.c ---- */
+
+/* Moves folder/name out of the way: into quarantine/, or deletes it when that is not possible.
+ * `inode` 0: any; else only if that is still the file of this name. */
+void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t inode);
+void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint64_t inode);
+void pg_cache_empty_quarantine(pg_cache *cache);
+
+/* ---- cache_write.c ---- */
+
+/* Publishes encoded bytes as the entry of `hash`: 0, or a negative errno; -EDQUOT when there is no
+ * room. */
+int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t n);
+
+/* ---- cache_stats.c ---- */
+
+/* Adds what was counted since the last time to the file "stats". */
+void pg_cache_flush_counts(pg_cache *cache);
+/* Reads that file; zeros when there is none. */
+void pg_cache_read_counts(pg_cache *cache, uint64_t values[PG_COUNT_TOTAL]);
+
+#endif

@@ -1,0 +1,99 @@
+/* The CUDA device: its table, life, and the questions about it. */
+#include "device/cuda/device.h"
+
+#include "base/error.h"
+
+static void destroy(pg_device *device)
+{
+    pg_cuda *cuda = (pg_cuda *)device;
+    pg_alloc alloc = cuda->alloc;
+    pg_cuda_contexts_fini(&cuda->contexts);
+    pg_driver_close(&alloc, cuda->driver);
+    pg_free(&alloc, cuda, sizeof *cuda);
+}
+
+static ptxgen_status info(pg_device *device, const ptxgen_device_info **out, ptxgen_error *err)
+{
+    pg_cuda_context *context;
+    PG_TRY(pg_cuda_find(&((pg_cuda *)device)->contexts, &context, err));
+    *out = &context->info;
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *out,
+                                ptxgen_error *err)
+{
+    int status = 0;
+    int result = d->cuStreamIsCapturing(stream, &status);
+    /* The legacy stream is not captured itself, but another stream's capture forbids its use. */
+    *out = status != 0 || result == PG_CU_ERROR_CAPTURE_IMPLICIT;
+    if (result == PG_CU_ERROR_CAPTURE_IMPLICIT)
+        return PTXGEN_OK;
+    return pg_driver_check(d, result, "ask whether the stream is being captured", err);
+}
+
+static ptxgen_status capturing(pg_device *device, ptxgen_stream stream, bool *out,
+                               ptxgen_error *err)
+{
+    pg_cuda *cuda = (pg_cuda *)device;
+    pg_cuda_scope scope;
+    PG_TRY(pg_cuda_enter(&cuda->contexts, &scope, err));
+    ptxgen_status status = pg_cuda_capturing(cuda->driver, stream, out, err);
+    pg_cuda_leave(&scope);
+    return status;
+}
+
+static const pg_device_ops ops = {
+    .kind = PTXGEN_DEVICE_CUDA,
+    .destroy = destroy,
+    .info = info,
+    .capturing = capturing,
+    .load = pg_cuda_load,
+    .ready = pg_cuda_ready,
+    .unload = pg_cuda_unload,
+    .launch = pg_cuda_launch,
+    .alloc = pg_cuda_alloc,
+    .free = pg_cuda_free,
+    .upload = pg_cuda_upload,
+    .download = pg_cuda_download,
+    .synchronize = pg_cuda_synchronize,
+    .take_bad_index = pg_cuda_take_bad_index,
+};
+
+static ptxgen_status expect_device(const pg_driver *d, ptxgen_error *err)
+{
+    int count = 0;
+    PG_TRY(pg_driver_check(d, d->cuDeviceGetCount(&count), "count the devices", err));
+    if (count == 0)
+        return pg_driver_check(d, PG_CU_ERROR_NO_DEVICE, "find a device", err);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_cuda_device_open(const pg_alloc *alloc, const pg_log *log, const char *library,
+                                  pg_device **out, ptxgen_error *err)
+{
+    *out = NULL;
+    pg_driver *driver;
+    PG_TRY(pg_driver_open(alloc, library, &driver, err));
+    ptxgen_status status = expect_device(driver, err);
+    pg_cuda *cuda = status == PTXGEN_OK ? pg_alloc_zero(alloc, sizeof *cuda) : NULL;
+    if (!cuda) {
+        pg_driver_close(alloc, driver);
+        return status == PTXGEN_OK ? pg_fail_memory(err, sizeof *cuda) : status;
+    }
+    cuda->base.ops = &ops;
+    cuda->alloc = *alloc;
+    cuda->log = *log;
+    cuda->driver = driver;
+    pg_cuda_contexts_init(&cuda->contexts, &cuda->alloc, driver);
+    pg_log_line(log, PTXGEN_LOG_INFO, "CUDA driver %s, CUDA %d.%d", pg_driver_path(driver),
+                driver->version / 1000, driver->version % 1000 / 10);
+    *out = &cuda->base;
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_cuda_device_create(const pg_alloc *alloc, const pg_log *log, pg_device **out,
+                                    ptxgen_error *err)
+{
+    return pg_cuda_device_open(alloc, log, NULL, out, err);
+}

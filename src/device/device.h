@@ -1,0 +1,68 @@
+/* A device: the CUDA driver, or the emulator, behind one table of functions.
+ *
+ * The CUDA one (runtime/cuda_device.c) uses the caller's current context, else retains the primary context
+ * of device 0; it never creates, resets or switches a context. The emulator one lives in src/api. Every
+ * function may be called from any thread. */
+#ifndef PG_DEVICE_H
+#define PG_DEVICE_H
+
+#include "base/alloc.h"
+#include "device/record.h"
+#include "device/launch.h"
+#include "base/log.h"
+#include "ptxgen/ptxgen.h"
+
+typedef struct pg_device pg_device;
+typedef struct pg_loaded
+    pg_loaded; /* an image made ready on a device; opaque, belongs to the device */
+
+/* What can be loaded. All borrowed during the call, except what the device copies. */
+typedef struct pg_image {
+    const char *entry; /* .entry name */
+    const void *cubin;
+    size_t cubin_size;
+    const char *ptx; /* NUL-terminated; what the emulator runs */
+    size_t ptx_size;
+    ptxgen_arch
+        arch; /* of the cubin: refused before the driver sees it when the device cannot run it */
+    uint32_t shared_bytes; /* dynamic shared memory of the largest launch */
+} pg_image;
+
+typedef struct pg_device_ops {
+    ptxgen_device_kind kind;
+    void (*destroy)(pg_device *);
+    /* Facts of the device that a call from this thread would use. Cached: about 100 ns when warm. */
+    ptxgen_status (*info)(pg_device *, const ptxgen_device_info **out, ptxgen_error *);
+    /* true when the stream is being captured: then nothing may be loaded, allocated or synchronized. */
+    ptxgen_status (*capturing)(pg_device *, ptxgen_stream, bool *out, ptxgen_error *);
+    /* *out NULL: loads for all contexts and resolves the function in the current one. Else: the same image,
+     * already loaded, is resolved in the current context too. One thread at a time per image. */
+    ptxgen_status (*load)(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
+    /* true when launch would not have to load or resolve anything in the current context. */
+    bool (*ready)(pg_device *, const pg_loaded *);
+    void (*unload)(pg_device *, pg_loaded *);
+    ptxgen_status (*launch)(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream,
+                            ptxgen_error *);
+    ptxgen_status (*alloc)(pg_device *, size_t bytes, void **out, ptxgen_error *);
+    void (*free)(pg_device *, void *);
+    ptxgen_status (*upload)(pg_device *, void *device, const void *host, size_t, ptxgen_error *);
+    ptxgen_status (*download)(pg_device *, void *host, const void *device, size_t, ptxgen_error *);
+    ptxgen_status (*synchronize)(pg_device *, ptxgen_stream, ptxgen_error *);
+    /* Waits for the stream, then returns the current device's record and empties it. */
+    ptxgen_status (*take_bad_index)(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
+} pg_device_ops;
+
+/* Every device starts with its table. */
+struct pg_device {
+    const pg_device_ops *ops;
+};
+
+/* true when `load` failed because of the image's bytes: they are no whole cubin (EPARSE), or the driver did
+ * not like them (CUDA errors 200, 209, 218). A fresh image may be better then; with any other failure not. */
+bool pg_is_bad_image(const ptxgen_error *err);
+
+/* Opens libcuda and finds a device. EMISSING with the remedy when there is no driver or no device. */
+ptxgen_status pg_cuda_device_create(const pg_alloc *, const pg_log *, pg_device **out,
+                                    ptxgen_error *);
+
+#endif

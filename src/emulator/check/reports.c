@@ -1,0 +1,130 @@
+/* See reports.h. */
+#include "emulator/check/reports.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { MAX_REPORTS = 1000 };
+
+struct pg_reports {
+    const pg_alloc *alloc;
+    pthread_mutex_t lock;
+    ptxgen_emulator_report *items;
+    size_t count, capacity;
+};
+
+pg_reports *pg_reports_new(const pg_alloc *alloc)
+{
+    pg_reports *r = pg_alloc_zero(alloc, sizeof *r);
+    if (!r)
+        return NULL;
+    r->alloc = alloc;
+    if (pthread_mutex_init(&r->lock, NULL)) {
+        pg_free(alloc, r, sizeof *r);
+        return NULL;
+    }
+    return r;
+}
+
+static char *copy(const pg_alloc *alloc, const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    char *p = pg_alloc_zero(alloc, n);
+    if (p)
+        memcpy(p, text, n);
+    return p;
+}
+
+static void drop(const pg_alloc *alloc, const char *text)
+{
+    if (text)
+        pg_free(alloc, (void *)text, strlen(text) + 1);
+}
+
+void pg_reports_clear(pg_reports *r)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->count; i++) {
+        drop(r->alloc, r->items[i].where);
+        drop(r->alloc, r->items[i].text);
+    }
+    r->count = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void pg_reports_free(pg_reports *r)
+{
+    if (!r)
+        return;
+    pg_reports_clear(r);
+    pg_free(r->alloc, r->items, r->capacity * sizeof *r->items);
+    pthread_mutex_destroy(&r->lock);
+    pg_free(r->alloc, r, sizeof *r);
+}
+
+static bool append(pg_reports *r, const ptxgen_emulator_report *report)
+{
+    if (r->count == MAX_REPORTS)
+        return false;
+    if (r->count == r->capacity) {
+        const size_t grown = r->capacity ? 2 * r->capacity : 16;
+        ptxgen_emulator_report *more = r->alloc->realloc(
+            r->alloc->user, r->items, r->capacity * sizeof *more, grown * sizeof *more);
+        if (!more)
+            return false;
+        r->items = more;
+        r->capacity = grown;
+    }
+    ptxgen_emulator_report kept = *report;
+    kept.where = copy(r->alloc, report->where);
+    kept.text = copy(r->alloc, report->text);
+    kept.count = 1;
+    if (!kept.where || !kept.text) {
+        drop(r->alloc, kept.where);
+        drop(r->alloc, kept.text);
+        return false;
+    }
+    r->items[r->count++] = kept;
+    return true;
+}
+
+static ptxgen_emulator_report *find(pg_reports *r, ptxgen_emulator_report_kind kind, int line,
+                                    int other_line)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        ptxgen_emulator_report *x = &r->items[i];
+        if (x->kind == kind && x->line == line && x->other_line == other_line)
+            return x;
+    }
+    return NULL;
+}
+
+bool pg_reports_again(pg_reports *r, ptxgen_emulator_report_kind kind, int line, int other_line)
+{
+    pthread_mutex_lock(&r->lock);
+    ptxgen_emulator_report *known = find(r, kind, line, other_line);
+    if (known)
+        known->count++;
+    pthread_mutex_unlock(&r->lock);
+    return known != NULL;
+}
+
+bool pg_reports_add(pg_reports *r, const ptxgen_emulator_report *report)
+{
+    if (pg_reports_again(r, report->kind, report->line, report->other_line))
+        return false;
+    pthread_mutex_lock(&r->lock);
+    const bool added = append(r, report);
+    pthread_mutex_unlock(&r->lock);
+    return added;
+}
+
+bool pg_reports_get(pg_reports *r, size_t i, ptxgen_emulator_report *out)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool found = i < r->count;
+    if (found)
+        *out = r->items[i];
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}

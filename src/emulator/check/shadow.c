@@ -1,0 +1,446 @@
+/* Shadow memory: who wrote and read each granule last, and the judgement on every new access. */
+#include "emulator/check/state.h"
+
+#include "ptx/ptx.h"
+
+/* ---- where the shadow of an address is ---- */
+
+static uint32_t page_slot(const pg_checker *k, uint64_t page)
+{
+    uint32_t at = (uint32_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (k->page_slots - 1);
+    while (k->pages[at].page && k->pages[at].page != page)
+        at = (at + 1) & (k->page_slots - 1);
+    return at;
+}
+
+static bool grow_pages(pg_checker *k)
+{
+    const pg_alloc *alloc = k->launch->alloc;
+    pg_shadow_page *old = k->pages;
+    const uint32_t old_slots = k->page_slots;
+    const uint32_t slots = old_slots ? 2 * old_slots : 256;
+    pg_shadow_page *pages = pg_alloc_zero(alloc, slots * sizeof *pages);
+    if (!pages)
+        return false;
+    k->pages = pages;
+    k->page_slots = slots;
+    for (uint32_t i = 0; i < old_slots; i++)
+        if (old[i].page)
+            k->pages[page_slot(k, old[i].page)] = old[i];
+    if (old)
+        pg_free(alloc, old, old_slots * sizeof *old);
+    return true;
+}
+
+enum {
+    PAGE_BLOCKS = PG_SHADOW_PAGE / PG_BLOCK,
+    PAGE_BYTES = PAGE_BLOCKS * sizeof(pg_shadow_block),
+    PARTS_BYTES = PG_BLOCK_PARTS * sizeof(pg_granule)
+};
+
+/* Memory for shadow, within the launch's budget; NULL: the access then goes unchecked. */
+static void *shadow_memory(pg_grid_run *launch, size_t bytes)
+{
+    const uint64_t used = atomic_fetch_add(&launch->memory_used, bytes) + bytes;
+    void *p = launch->memory_budget && used > launch->memory_budget
+                  ? NULL
+                  : pg_alloc_zero(launch->alloc, bytes);
+    if (!p)
+        atomic_fetch_sub(&launch->memory_used, bytes);
+    return p;
+}
+
+pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address)
+{
+    const uint64_t page = address / PG_SHADOW_PAGE + 1;
+    if (2 * (k->page_count + 1) > k->page_slots && !grow_pages(k))
+        return NULL;
+    pg_shadow_page *p = &k->pages[page_slot(k, page)];
+    if (!p->page) {
+        p->blocks = shadow_memory(k->launch, PAGE_BYTES);
+        if (!p->blocks)
+            return NULL;
+        p->page = page;
+        k->page_count++;
+    }
+    k->last = *p;
+    return p->blocks;
+}
+
+void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!blocks[i].parts)
+            continue;
+        pg_free(launch->alloc, blocks[i].parts, PARTS_BYTES);
+        atomic_fetch_sub(&launch->memory_used, PARTS_BYTES);
+    }
+}
+
+void pg_shadow_free(pg_checker *k)
+{
+    const pg_alloc *alloc = k->launch->alloc;
+    for (uint32_t i = 0; i < k->page_slots; i++) {
+        if (!k->pages[i].page)
+            continue;
+        pg_shadow_drop_parts(k->launch, k->pages[i].blocks, PAGE_BLOCKS);
+        pg_free(alloc, k->pages[i].blocks, PAGE_BYTES);
+    }
+    if (k->pages)
+        pg_free(alloc, k->pages, k->page_slots * sizeof *k->pages);
+}
+
+/* The striped record as it is for a granule of the lane. */
+static inline void unstripe(pg_record *r, uint32_t lane)
+{
+    if (!r->lanes || !(r->flags & PG_RECORD_STRIPED))
+        return;
+    r->lanes = 1u << lane;
+    r->flags &= (uint8_t)~PG_RECORD_STRIPED;
+}
+
+/* Gives every granule of the block an entry of its own. */
+static inline bool split_block(pg_grid_run *launch, pg_shadow_block *b)
+{
+    if (b->split)
+        return true;
+    if (!b->parts)
+        b->parts = shadow_memory(launch, PARTS_BYTES);
+    if (!b->parts)
+        return false;
+    for (uint32_t i = 0; i < PG_BLOCK_PARTS; i++) {
+        pg_granule *g = &b->parts[i];
+        const uint32_t lane = b->first_lane + (i >> b->lane_shift);
+        *g = b->whole;
+        unstripe(&g->write, lane);
+        for (int r = 0; r < PG_SHADOW_READS; r++)
+            unstripe(&g->reads[r], lane);
+    }
+    b->split = true;
+    return true;
+}
+
+void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes)
+{
+    for (uint32_t at = offset; at < offset + bytes; at += PG_GRANULE) {
+        pg_shadow_block *b = &pg_cta_check_of(cta)->shared[at / PG_BLOCK];
+        if (split_block(cta->cluster->launch, b))
+            b->parts[at % PG_BLOCK / PG_GRANULE] = (pg_granule){.written = 15};
+    }
+}
+
+/* ---- judgement ---- */
+
+/* The lane that acts (or issued the operation) has seen all accesses of the record. */
+static bool has_seen(const pg_touch *t, const pg_record *r, const pg_vector *v, bool own_too)
+{
+    const uint16_t own = (uint16_t)(t->base + t->lane);
+    for (uint32_t left = r->lanes; left; left &= left - 1) {
+        const uint16_t agent = (uint16_t)(r->base + __builtin_ctz(left));
+        if (!(own_too && agent == own) && pg_vector_at(v, agent) < r->clock)
+            return false;
+    }
+    return true;
+}
+
+/* A plain access of the lane may follow what is recorded, without a word. */
+static inline bool may_follow(const pg_touch *t, const pg_record *r)
+{
+    return !r->lanes ||
+           (r->cluster == t->cluster && has_seen(t, r, t->check->lane[t->lane].seen, true));
+}
+
+/* Orders that the checker does not follow: between clusters that synchronise through global memory. */
+static bool other_cluster_in_order(const pg_touch *t)
+{
+    return t->check->lane[t->lane].foreign;
+}
+
+static ptxgen_emulator_report_kind race_kind(const pg_touch *t, const pg_record *r)
+{
+    if (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED))
+        return r->clock == PG_IN_FLIGHT || !t->write ? PTXGEN_EMULATOR_REPORT_READ_BEFORE_ARRIVAL
+                                                     : PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE;
+    return t->cta ? PTXGEN_EMULATOR_REPORT_RACE_SHARED : PTXGEN_EMULATOR_REPORT_RACE_GLOBAL;
+}
+
+static void mark_fence_needed(const pg_touch *t, const pg_record *r)
+{
+    pg_checker *k = t->warp->launch->checker;
+    const pg_op *ops = t->warp->launch->program->ops;
+    const pg_op *mine = t->check->last_fence[t->lane];
+    if (mine)
+        k->fence_use[mine - ops] |= 2;
+    const pg_cluster *c = t->warp->cta->cluster;
+    const uint32_t warp = r->base / PG_LANES, per_cta = c->ctas[0].warp_count;
+    if (warp / per_cta >= c->cta_count)
+        return;
+    const pg_warp_check *w = pg_warp_check_of(&c->ctas[warp / per_cta].warps[warp % per_cta]);
+    for (uint32_t left = r->lanes; left; left &= left - 1)
+        if (w->last_fence[__builtin_ctz(left)])
+            k->fence_use[w->last_fence[__builtin_ctz(left)] - ops] |= 2;
+}
+
+/* Lanes of one st write the same value to the same address: whichever is last, the outcome is the same. Reductions
+ * of compilers end like this. */
+static bool same_store(const pg_touch *t, const pg_record *r)
+{
+    const pg_op *op = t->op;
+    if (!t->access || !t->write || t->reads || r->op != t->pc || r->base != t->base ||
+        r->cluster != t->cluster || r->clock != t->check->now ||
+        strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "st"))
+        return false;
+    for (uint32_t left = r->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        bool same = t->access->address[l] == t->access->address[t->lane];
+        for (uint32_t i = 0; same && i < op->count; i++) {
+            const char *row = pg_row_at(t->warp, op->rows[i]);
+            same = !memcmp(row + (size_t)l * op->lane_bytes, row + (size_t)t->lane * op->lane_bytes,
+                           op->lane_bytes);
+        }
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the access may follow the recorded one; reports when not. */
+static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
+{
+    const bool both_strong = t->strong && (r->flags & PG_RECORD_STRONG);
+    if (!r->lanes || both_strong || (record_is_write && same_store(t, r)))
+        return;
+    if (r->cluster != t->cluster) {
+        if (!other_cluster_in_order(t) && !(t->async && (r->flags & PG_RECORD_ASYNC) && t->strong))
+            pg_check_report(t, PTXGEN_EMULATOR_REPORT_RACE_GLOBAL, r,
+                            "another cluster accesses the same memory and nothing orders the two");
+        return;
+    }
+    const pg_knowledge *mine = &t->check->lane[t->lane];
+    if (!has_seen(t, r, mine->seen, true)) {
+        const bool reuse = !record_is_write && (r->flags & PG_RECORD_ASYNC);
+        pg_check_report(t,
+                        reuse                          ? PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE
+                        : t->async && !record_is_write ? PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE
+                                                       : race_kind(t, r),
+                        r,
+                        record_is_write
+                            ? "nothing orders this access after the write of the same memory"
+                            : "nothing orders this write after a read of the same memory");
+        return;
+    }
+    if (!t->async || (r->flags & PG_RECORD_ASYNC))
+        return;
+    if (!has_seen(t, r, mine->fenced, false))
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE, r,
+                        record_is_write
+                            ? "the asynchronous access needs fence.proxy.async after the write"
+                            : "the asynchronous write needs fence.proxy.async after the read");
+    else
+        mark_fence_needed(t, r);
+}
+
+static inline pg_record new_record(const pg_touch *t, uint8_t bytes)
+{
+    const bool dynamic = t->async || t->detached;
+    return (pg_record){.lanes = dynamic ? 1 : 1u << t->lane,
+                       .clock = dynamic ? t->clock : t->check->now,
+                       .cluster = t->cluster,
+                       .op = t->pc,
+                       .base = dynamic ? t->agent : t->base,
+                       .bytes = bytes,
+                       .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) |
+                                          (t->strong ? PG_RECORD_STRONG : 0) |
+                                          (t->detached ? PG_RECORD_DETACHED : 0))};
+}
+
+static inline bool is_same_access(const pg_record *a, const pg_record *b)
+{
+    return a->base == b->base && a->clock == b->clock && a->op == b->op &&
+           a->cluster == b->cluster && a->flags == b->flags &&
+           a->bytes == b->bytes; /* else each lane would seem to have read the other's */
+}
+
+/* Keeps the read: with its equals, in a free place, or over one that it makes superfluous. */
+static void remember_read(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    const pg_record record = new_record(t, bytes);
+    int place = -1;
+    for (int i = 0; i < PG_SHADOW_READS; i++) {
+        pg_record *r = &g->reads[i];
+        if (r->lanes && is_same_access(r, &record)) {
+            r->lanes |= record.lanes;
+            return;
+        }
+        if (place < 0 && (!r->lanes || (!(r->bytes & ~bytes) && may_follow(t, r))))
+            place = i;
+    }
+    g->reads[place >= 0 ? place : (int)(record.clock % PG_SHADOW_READS)] = record;
+}
+
+static void remember_write(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    g->write = new_record(t, bytes);
+    g->written |= bytes;
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        if (!(g->reads[i].bytes & ~bytes))
+            g->reads[i].lanes = 0;
+}
+
+/* The access reads bytes that nothing has written, of memory that begins without a value. */
+static inline bool reads_nothing(const pg_touch *t, const pg_granule *g, uint8_t bytes)
+{
+    if (!t->reads || (g->written & bytes) == bytes)
+        return false;
+    if (t->cta)
+        return true;
+    const pg_grid_run *launch = t->warp->launch;
+    if (!launch->checker->has_undefined)
+        return false;
+    for (uint32_t i = 0; i < launch->memory.count; i++) {
+        const pg_buffer *b = &launch->memory.buffers[i];
+        if (b->uninitialized && t->address - b->address < b->bytes)
+            return true;
+    }
+    return false;
+}
+
+static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    if ((g->write.bytes & bytes) && (t->async || !may_follow(t, &g->write)))
+        judge(t, &g->write, true);
+    if (reads_nothing(t, g, bytes)) {
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
+                        t->cta
+                            ? "nothing has written this shared memory"
+                            : "nothing has written this memory, and its buffer begins undefined");
+        g->written |= bytes; /* once */
+    }
+    if (!t->write) {
+        remember_read(t, g, bytes);
+        return;
+    }
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        if ((g->reads[i].bytes & bytes) && (t->async || !may_follow(t, &g->reads[i])))
+            judge(t, &g->reads[i], false);
+    remember_write(t, g, bytes);
+}
+
+/* The striped record as one of all lanes that it stands for: to an access of the whole block the same. */
+static void spread(pg_record *r, uint32_t lanes)
+{
+    if (!r->lanes || !(r->flags & PG_RECORD_STRIPED))
+        return;
+    r->lanes = lanes;
+    r->flags &= (uint8_t)~PG_RECORD_STRIPED;
+}
+
+static void keep_changed(pg_record *to, const pg_record *before, const pg_record *after)
+{
+    if (memcmp(before, after, sizeof *after))
+        *to = *after;
+}
+
+/* Nothing to report about the access and the record. */
+static bool in_order(const pg_touch *t, const pg_record *r)
+{
+    return may_follow(t, r) && (!t->async || (r->flags & PG_RECORD_ASYNC) ||
+                                has_seen(t, r, t->check->lane[t->lane].fenced, false));
+}
+
+/* An access in order to all of a block whose entry has striped records, which stay so. */
+static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
+{
+    const uint32_t count = PG_BLOCK_PARTS >> b->lane_shift;
+    const uint32_t lanes = (count < PG_LANES ? (1u << count) - 1 : PG_ALL_LANES) << b->first_lane;
+    pg_granule after = b->whole;
+    spread(&after.write, lanes);
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        spread(&after.reads[i], lanes);
+    bool silent = in_order(t, &after.write) && !reads_nothing(t, &after, 15);
+    for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
+        silent = silent && in_order(t, &after.reads[i]);
+    if (!silent)
+        return false;
+    const pg_granule before = after;
+    touch_granule(t, &after, 15);
+    keep_changed(&b->whole.write, &before.write, &after.write);
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        keep_changed(&b->whole.reads[i], &before.reads[i], &after.reads[i]);
+    b->whole.written = after.written;
+    return true;
+}
+
+static void settle_record(const pg_touch *t, pg_record *r)
+{
+    if (r->base == t->agent && (r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED)) &&
+        r->clock == PG_IN_FLIGHT)
+        r->clock = t->clock;
+}
+
+static void settle_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    (void)bytes;
+    if (t->write)
+        settle_record(t, &g->write);
+    for (int i = 0; !t->write && i < PG_SHADOW_READS; i++)
+        settle_record(t, &g->reads[i]);
+}
+
+/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole block counts once
+ * when it is not split; a write to all of it makes it whole again. */
+static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
+{
+    const uint64_t end = t->address + t->bytes;
+    pg_touch part = *t;
+    for (uint64_t at = t->address; at < end;) {
+        pg_shadow_block *b = pg_shadow_block_at(t, at);
+        const uint64_t block_end = (at / PG_BLOCK + 1) * PG_BLOCK;
+        const bool all = at % PG_BLOCK == 0 && end >= block_end;
+        if (!b)
+            return;
+        part.address = at;
+        const bool striped = all && !b->split && pg_granule_is_striped(&b->whole);
+        if (all && !b->split && (!striped || f == settle_granule)) {
+            f(&part, &b->whole, 15);
+            at = block_end;
+            continue;
+        }
+        if (striped && touch_striped(&part, b)) {
+            at = block_end;
+            continue;
+        }
+        if (!split_block(t->warp->launch, b))
+            return;
+        while (at < end && at < block_end) {
+            const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
+            const uint32_t n = (uint32_t)((next < end ? next : end) - at);
+            part.address = at;
+            f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
+              (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
+            at += n;
+        }
+        if (all && t->write && f == touch_granule) {
+            b->whole = b->parts[0];
+            b->split = false;
+        }
+    }
+}
+
+void pg_shadow_touch(const pg_touch *t)
+{
+    const uint32_t first = (uint32_t)(t->address % PG_GRANULE);
+    if (first + t->bytes <= PG_GRANULE) { /* one granule, the common case */
+        pg_shadow_block *b = pg_shadow_block_at(t, t->address);
+        if (b && split_block(t->warp->launch, b))
+            touch_granule(t, &b->parts[t->address % PG_BLOCK / PG_GRANULE],
+                          (uint8_t)(((1u << t->bytes) - 1) << first));
+        return;
+    }
+    each_entry(t, touch_granule);
+}
+
+void pg_shadow_settle(const pg_touch *t)
+{
+    each_entry(t, settle_granule);
+}

@@ -1,0 +1,294 @@
+/* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every source of
+ * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent; an access is an
+ * agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. A second vector
+ * per lane says what the async proxy may rely on: a proxy fence raises it to the first. A third says which tcgen05
+ * operations come before what the lane does next; see check_tensor.h.
+ *
+ * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
+ * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
+ *
+ * Every 4 bytes of shared memory, and of global memory that was touched, hold the last write and the last few
+ * reads. When more reads come than fit, the least useful one is dropped: a defect may then be missed, but
+ * nothing sound is ever reported. */
+#ifndef PG_EMULATOR_CHECK_STATE_H
+#define PG_EMULATOR_CHECK_STATE_H
+
+#include "emulator/check/check.h"
+#include "emulator/check/reports.h"
+
+enum {
+    PG_GRANULE = 4, /* bytes that share one shadow entry */
+    PG_SHADOW_READS = 3,
+    PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
+    PG_BLOCK = 128,          /* bytes: what a warp touches when each lane touches 4 */
+    PG_BLOCK_PARTS = PG_BLOCK / PG_GRANULE,
+    PG_SHADOW_PAGE = 4096 /* bytes of global memory per page of shadow */
+};
+#define PG_IN_FLIGHT UINT32_MAX
+
+/* ---- vectors (check_clock.c) ---- */
+
+typedef struct pg_vector {
+    uint64_t id;    /* of this content: another once it has been raised */
+    uint64_t above; /* id of a content that this one is nowhere below; 0: not known */
+    uint32_t references;
+    uint32_t clock[]; /* by agent */
+} pg_vector;
+
+/* A lane's or a barrier's knowledge: what it has seen, what is visible to the async proxy. */
+typedef struct pg_knowledge {
+    pg_vector *seen, *fenced; /* NULL: nothing */
+    pg_vector *ordered;       /* tcgen05 operations */
+    bool foreign;             /* and something of other clusters, through global memory */
+} pg_knowledge;
+
+/* A register that some wgmma uses or some tcgen05.ld fills. */
+typedef struct pg_matrix_register {
+    uint32_t group;   /* + 1, of the last wgmma that used it */
+    uint32_t shape;   /* n of that wgmma, 0: it was an A register */
+    uint32_t touched; /* fences + 1 before the last other access since; 0: none */
+    uint32_t loaded;  /* waits for loads + 1 before the last tcgen05.ld that fills it; 0: none */
+    uint32_t load_op; /* index of that tcgen05.ld */
+} pg_matrix_register;
+
+typedef struct pg_warp_check {
+    pg_knowledge lane[PG_LANES];
+    pg_knowledge released[PG_LANES]; /* known at the last fence: what relaxed writes publish */
+    pg_knowledge found[PG_LANES]; /* by relaxed reads since the last fence, which will acquire it */
+    uint32_t released_at[PG_LANES];    /* the clock of that fence; 0: none */
+    uint32_t now;                      /* the clock of its lanes' accesses; from 1 */
+    uint32_t cluster_waited[PG_LANES]; /* cluster_phases at the last barrier.cluster.wait */
+    uint32_t grid_waited;              /* lanes that have executed griddepcontrol.wait */
+    uint32_t bulk_issued[PG_LANES];    /* groups + 1 that hold an operation */
+    uint32_t bulk_waited[PG_LANES];    /* groups whose reads were waited for */
+    uint16_t bulk_agent[PG_LANES];     /* agent of the reads, + 1 of the writes; 0: none yet */
+    uint16_t copy_agent[PG_LANES];
+    uint16_t mma_agent;
+    uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
+    uint32_t load_waits;             /* tcgen05.wait::ld's */
+    pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
+    const pg_op *last_fence[PG_LANES];
+    struct pg_tensor_warp *tensor; /* NULL until the warp's first tcgen05 instruction */
+} pg_warp_check;
+
+/* ---- shadow (check_shadow.c) ---- */
+
+/* DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
+ * completion.
+ * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
+enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4, PG_RECORD_STRIPED = 8 };
+
+typedef struct pg_record {
+    uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
+    uint32_t clock;
+    uint32_t cluster; /* index in the grid */
+    uint32_t op;      /* index */
+    uint16_t base;    /* first agent */
+    uint8_t bytes;    /* mask in the granule */
+    uint8_t flags;    /* PG_RECORD_... */
+} pg_record;
+
+typedef struct pg_granule {
+    pg_record write;
+    pg_record reads[PG_SHADOW_READS];
+    uint8_t written; /* bytes that something has written */
+} pg_granule;
+
+/* Copies touch whole blocks, and so do warps whose lanes are side by side: one entry stands for all granules
+ * of a block until an access is otherwise. */
+typedef struct pg_shadow_block {
+    pg_granule whole;
+    pg_granule *parts; /* PG_BLOCK_PARTS, NULL until the first other access; valid while split */
+    bool split;
+    uint8_t first_lane,
+        lane_shift; /* of striped records: granule i is of first_lane + (i >> lane_shift) */
+} pg_shadow_block;
+
+/* ---- synchronising objects ---- */
+
+typedef struct pg_mbarrier_check {
+    pg_knowledge current, done; /* arrivals of this phase; all completed phases */
+    uint16_t agent;
+    uint16_t init_thread;
+    uint32_t init_clock, fence_clock; /* 0: not fenced */
+    bool init_released;               /* by fence.mbarrier_init */
+    uint32_t published; /* the phase + 1 of barrier.cluster that shows the fenced initialisation */
+    uint32_t in_flight; /* operations that will complete on it */
+    uint64_t last_async_phase, last_waited; /* phases + 1 */
+    uint64_t observed
+        [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
+} pg_mbarrier_check;
+
+/* A word of memory through which threads synchronise. */
+typedef struct pg_sync_word {
+    uint64_t key; /* 0: free */
+    pg_knowledge knowledge;
+    uint32_t cluster;
+} pg_sync_word;
+
+typedef struct pg_cta_check {
+    pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
+    pg_knowledge barrier[PG_NAMED_BARRIERS];
+    pg_warp_check *warps;
+    const pg_op *vain_wait; /* the last bulk wait_group of threads that had issued nothing */
+    struct pg_tensor_shadow *tensor; /* NULL until the first tcgen05.alloc */
+} pg_cta_check;
+
+typedef struct pg_cluster_check {
+    pg_cta_check *ctas;
+    pg_knowledge arriving, completed; /* barrier.cluster */
+    uint32_t cluster_phases;          /* of barrier.cluster that have completed */
+    uint32_t threads, agents, next_agent;
+    uint64_t vector_ids; /* given out */
+    pg_sync_word *words;
+    uint32_t word_slots, word_count;
+    size_t bytes; /* of the block that holds all this */
+} pg_cluster_check;
+
+typedef struct pg_shadow_page {
+    uint64_t page; /* address / PG_SHADOW_PAGE + 1; 0: free */
+    pg_shadow_block *blocks;
+} pg_shadow_page;
+
+struct pg_checker {
+    pg_grid_run *launch;
+    pg_shadow_page *pages;
+    uint32_t page_slots, page_count;
+    pg_shadow_page last; /* the page of the last access */
+    bool has_dependent;  /* some buffer is written by the grid before */
+    bool has_undefined;  /* some buffer holds nothing at the start */
+    uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
+};
+
+static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)
+{
+    return w->cta->cluster->check;
+}
+static inline pg_cta_check *pg_cta_check_of(const pg_cta *cta)
+{
+    return &((pg_cluster_check *)cta->cluster->check)->ctas[cta->rank];
+}
+static inline pg_warp_check *pg_warp_check_of(const pg_warp *w)
+{
+    return &pg_cta_check_of(w->cta)->warps[w->index];
+}
+/* Agent of a lane. */
+static inline uint16_t pg_warp_agent(const pg_warp *w)
+{
+    return (uint16_t)((w->cta->rank * w->cta->warp_count + w->index) * PG_LANES);
+}
+
+/* ---- check_clock.c ---- */
+/* *to = join(*to, from), sharing where one contains the other. */
+void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_set(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k);
+/* Raises one component. */
+void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock);
+void pg_vector_join(pg_cluster *c, pg_vector **to, pg_vector *from);
+void pg_vector_drop(pg_cluster *c, pg_vector **v);
+static inline uint32_t pg_vector_at(const pg_vector *v, uint16_t agent)
+{
+    return v ? v->clock[agent] : 0;
+}
+/* The lanes publish all they know, and their own accesses up to now, into `to`. */
+void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
+void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
+uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
+
+void pg_check_matrix_free(pg_warp *w); /* check_matrix.c */
+
+/* ---- check_tensor_order.c ---- */
+/* What relaxed synchronisation hands on: the order of tcgen05 operations alone. */
+void pg_check_tensor_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
+void pg_check_tensor_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
+/* A commit: what it hands to the mbarrier when it is issued, and when it completes. */
+void pg_check_tensor_commit(pg_async *a, pg_knowledge *to, bool done);
+void pg_check_tensor_free(pg_warp *w);
+void pg_check_tensor_shadow_free(pg_cta *cta); /* check_tensor.c */
+
+/* ---- check_shadow.c ---- */
+/* One access to memory by a lane or by an asynchronous operation that a lane has issued. */
+typedef struct pg_touch {
+    pg_warp *warp;
+    const pg_op *op;
+    const pg_checked_access *access; /* of a plain access: what all lanes do; else NULL */
+    uint32_t lane;
+    pg_cta *cta;      /* shared memory of; NULL: global memory */
+    uint64_t address; /* offset, or global address */
+    uint32_t bytes;
+    bool write, async, strong;
+    bool reads;     /* what it finds matters: loads, atomics */
+    bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
+    uint16_t agent; /* of an asynchronous operation */
+    uint32_t clock;
+    pg_warp_check *check; /* of the warp; this and the rest by pg_touch_by */
+    uint16_t base;        /* agent of the warp's lane 0 */
+    uint32_t cluster, pc;
+} pg_touch;
+/* A touch by `op` of the warp, whose other fields are to be set. */
+static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
+{
+    return (pg_touch){.warp = w,
+                      .op = op,
+                      .check = pg_warp_check_of(w),
+                      .base = pg_warp_agent(w),
+                      .cluster = (uint32_t)w->cta->cluster->index,
+                      .pc = pg_pc_of(w, op)};
+}
+/* check_words.c: the access is ordered or atomic; key: its address + 1. */
+void pg_check_strong_access(const pg_touch *t, uint64_t key);
+void pg_check_words_free(pg_cluster *c);
+
+void pg_shadow_touch(const pg_touch *t);
+pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address);
+/* The shadow of an address; NULL: no memory for it, the access goes unchecked. */
+static inline pg_shadow_block *pg_shadow_block_at(const pg_touch *t, uint64_t address)
+{
+    if (t->cta)
+        return &pg_cta_check_of(t->cta)->shared[address / PG_BLOCK];
+    pg_checker *k = t->warp->launch->checker;
+    pg_shadow_block *page = k->last.page == address / PG_SHADOW_PAGE + 1
+                                ? k->last.blocks
+                                : pg_shadow_page_at(k, address);
+    return page ? &page[address % PG_SHADOW_PAGE / PG_BLOCK] : NULL;
+}
+/* Sets the clock of the records that an operation left in flight. */
+void pg_shadow_settle(const pg_touch *t);
+/* Bytes of a CTA's shared memory become written by nobody in particular (a new mbarrier). */
+void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
+void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
+void pg_shadow_free(pg_checker *checker);
+
+/* ---- check_async.c ---- */
+/* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
+ * have initialised. */
+void pg_check_init_published(pg_warp *w, uint32_t lanes);
+
+/* ---- check_row.c ---- */
+/* Some record of a block's one entry is striped. */
+bool pg_granule_is_striped(const pg_granule *g);
+/* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the first address is a
+ * multiple of PG_BLOCK). The lanes that are left to touch one by one. */
+uint32_t pg_shadow_touch_row(const pg_touch *t);
+/* After a write by a whole warp, lane by lane: one entry per block again. */
+void pg_shadow_join_row(const pg_touch *t);
+
+/* ---- check_report.c ---- */
+void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
+                     const char *text);
+/* A report of a conflict that is no access to shared or global memory; `where` may be "". */
+typedef struct pg_check_conflict {
+    pg_warp *warp;
+    const pg_op *op;
+    uint32_t lane;
+    ptxgen_emulator_report_kind kind;
+    const pg_op *other; /* NULL: none */
+    const char *where;
+} pg_check_conflict;
+void pg_check_report_conflict(const pg_check_conflict *c, const char *text);
+/* A report that names no memory. */
+void pg_check_complain(pg_warp *w, const pg_op *op, uint32_t lane, ptxgen_emulator_report_kind kind,
+                       const char *text);
+
+#endif

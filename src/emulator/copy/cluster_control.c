@@ -1,0 +1,142 @@
+/* clusterlaunchcontrol; see cluster_control.h. */
+#include "emulator/copy/cluster_control.h"
+
+#include "emulator/machine/async.h"
+#include "emulator/check/check.h"
+#include "emulator/machine/memory.h"
+#include "emulator/machine/report.h"
+
+enum { UNWILLING = 8 }; /* order=isa: one request in so many fails although clusters are left */
+
+/* The 16 bytes. The marks are arbitrary: a program can only pass them to query_cancel. */
+typedef struct response {
+    uint32_t mark;
+    uint32_t first_ctaid[3];
+} response;
+_Static_assert(sizeof(response) == PG_CANCEL_RESPONSE_BYTES, "as the ISA has it");
+static const uint32_t granted = 0x436c7347, refused = 0x436c7352;
+
+void pg_cancel_respond(pg_cluster *cluster, uint8_t *bytes)
+{
+    pg_grid_run *launch = cluster->launch;
+    response r = {.mark = refused};
+    uint64_t index;
+    const bool unwilling = launch->isa_order && pg_worker_random(cluster->worker) % UNWILLING == 0;
+    if (!unwilling && pg_cluster_claim(launch, &index)) {
+        r.mark = granted;
+        pg_cluster_first_ctaid(launch, index, r.first_ctaid);
+    }
+    memcpy(bytes, &r, sizeof r);
+}
+
+/* An operand's place in the own shared memory. */
+static bool own_place(pg_warp *w, const pg_op *op, uint64_t address, uint32_t align,
+                      uint32_t *offset)
+{
+    pg_cta *cta = NULL;
+    if (pg_shared_target(w, (pg_space)op->space, address, &cta, offset) && cta == w->cta &&
+        *offset % align == 0 && *offset + align <= cta->shared_bytes)
+        return true;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "address 0x%llx is not a multiple of %u in the shared memory of the executing CTA",
+            (unsigned long long)address, align);
+    return false;
+}
+
+static bool may_request(pg_warp *w, const pg_op *op)
+{
+    const pg_cluster *c = w->cta->cluster;
+    if (w->cta->cancel_failed)
+        pg_stop(w, op, PTXGEN_EEMULATOR,
+                "this CTA has seen a request fail: to make another one is undefined");
+    else if (op->mode && c->live_ctas < c->cta_count)
+        pg_stop(w, op, PTXGEN_EEMULATOR,
+                "%u of the cluster's %u CTAs have exited: .multicast::cluster::all writes to all",
+                c->cta_count - c->live_ctas, c->cta_count);
+    else
+        return true;
+    return false;
+}
+
+static bool issue_request(pg_warp *w, const pg_op *op, uint64_t address, uint64_t barrier,
+                          uint32_t lane)
+{
+    pg_async_cancel cancel = {.target_cta = w->cta,
+                              .cta_mask =
+                                  (uint16_t)(op->mode ? (1u << w->cta->cluster->cta_count) - 1 : 0),
+                              .signal = {.cta = w->cta, .bytes = PG_CANCEL_RESPONSE_BYTES}};
+    if (!may_request(w, op) ||
+        !own_place(w, op, address, PG_CANCEL_RESPONSE_BYTES, &cancel.offset) ||
+        !own_place(w, op, barrier, PG_MBARRIER_BYTES, &cancel.signal.offset))
+        return false;
+    if (!pg_mbarrier_find(w->cta, cancel.signal.offset)) {
+        pg_stop(w, op, PTXGEN_EEMULATOR,
+                "there is no mbarrier at shared offset %u: it must be initialised first",
+                cancel.signal.offset);
+        return false;
+    }
+    pg_async *a = pg_async_new(w, op, PG_ASYNC_CANCEL, lane);
+    if (!a)
+        return false;
+    a->u.cancel = cancel;
+    pg_async_issue(a);
+    return true;
+}
+
+pg_step pg_op_try_cancel(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    const pg_cancel_operands *o = op->extra;
+    uint64_t address[PG_LANES], barrier[PG_LANES];
+    pg_addresses(w, op, lanes, address);
+    pg_addresses(w, &o->barrier, lanes, barrier);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        if (!issue_request(w, op, address[l], barrier[l], l))
+            return PG_STOP;
+    }
+    w->cta->cluster->progress++;
+    return PG_NEXT;
+}
+
+/* The response in a lane's register; NULL: it is none, the launch has been stopped. */
+static const response *response_of(pg_warp *w, const pg_op *op, uint32_t lane)
+{
+    const response *r = (const response *)pg_row_at(w, op->a) + lane;
+    if (r->mark == granted || r->mark == refused)
+        return r;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "lane %u: these 16 bytes (0x%08x ...) are not a response of try_cancel: wait for its "
+            "mbarrier, then load them",
+            lane, r->mark);
+    return NULL;
+}
+
+pg_step pg_op_is_canceled(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t yes = 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        const response *r = response_of(w, op, l);
+        if (!r)
+            return PG_STOP;
+        if (r->mark == granted)
+            yes |= 1u << l;
+        else
+            w->cta->cancel_failed = true;
+    }
+    pg_pred_write(w, op->p, lanes, yes);
+    return PG_NEXT;
+}
+
+pg_step pg_op_first_ctaid(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        const response *r = response_of(w, op, l);
+        if (!r)
+            return PG_STOP;
+        for (uint32_t i = 0; i < 3; i++)
+            ((uint32_t *)pg_row_at(w, op->rows[i]))[l] = r->first_ctaid[i];
+    }
+    return PG_NEXT;
+}

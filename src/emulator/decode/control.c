@@ -1,0 +1,53 @@
+/* Decoding of branches and of what ends or delays a thread. */
+#include "emulator/flow/control.h"
+#include "emulator/check/check.h"
+#include "emulator/decode/families.h"
+
+void pg_decode_bra(pg_decoder *d, pg_op *op)
+{
+    op->target = pg_label_target(d, pg_operand(d, 0)->index);
+    op->run = pg_op_bra;
+}
+
+void pg_decode_brx_idx(pg_decoder *d, pg_op *op)
+{
+    const pg_ptx_table *table = &d->function->tables[pg_operand(d, 1)->index];
+    pg_branch_table *t = PG_NEW(d->arena, pg_branch_table);
+    uint32_t *targets = PG_NEW_ARRAY(d->arena, uint32_t, table->n_targets + 1);
+    op->a = pg_source(d, pg_operand(d, 0), PG_T_U32);
+    if (!t || !targets || table->is_calls)
+        return;
+    for (uint32_t i = 0; i < table->n_targets; i++)
+        targets[i] = pg_label_target(d, table->targets[i]);
+    *t = (pg_branch_table){targets, table->n_targets};
+    op->extra = t;
+    op->run = pg_op_brx;
+}
+
+#define PLAIN(name, handler)                                                                       \
+    void pg_decode_##name(pg_decoder *d, pg_op *op)                                                \
+    {                                                                                              \
+        (void)d;                                                                                   \
+        op->run = handler;                                                                         \
+    }
+PLAIN(ret, pg_op_ret)
+PLAIN(exit, pg_op_exit)
+PLAIN(nanosleep, pg_op_nanosleep)
+PLAIN(setmaxnreg, pg_op_nop)
+PLAIN(griddepcontrol_launch, pg_op_nop)
+
+void pg_decode_trap(pg_decoder *d, pg_op *op)
+{
+    op->imm = !strcmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, "brkpt");
+    op->run = pg_op_trap;
+}
+
+/* Prerequisite grids have finished before an emulated launch starts: only the checker cares. */
+static pg_step grid_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)op;
+    if (w->launch->checker)
+        pg_check_grid_wait(w, lanes);
+    return PG_NEXT;
+}
+PLAIN(griddepcontrol_wait, grid_wait)

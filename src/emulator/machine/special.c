@@ -1,0 +1,113 @@
+/* Values of the special registers; PTX ISA 9.0, section 10. Those that change while a warp runs (clocks) are
+ * not here but in move.c. */
+#include "emulator/machine/special.h"
+
+#include "ptx/ptx.h"
+
+/* An SM id for %smid: clusters go round robin over as many as an H200 has. */
+enum { SM_COUNT = 132 };
+
+static uint32_t thread_index(const pg_warp *w, uint32_t lane, unsigned axis)
+{
+    const uint32_t *b = w->launch->block;
+    const uint32_t i = w->index * PG_LANES + lane;
+    return axis == 0 ? i % b[0] : axis == 1 ? i / b[0] % b[1] : i / b[0] / b[1];
+}
+
+static uint32_t lane_mask(uint32_t special, uint32_t lane)
+{
+    const uint32_t own = 1u << lane;
+    switch (special) {
+    case PG_SPECIAL_LANEMASK_EQ:
+        return own;
+    case PG_SPECIAL_LANEMASK_LE:
+        return own | (own - 1);
+    case PG_SPECIAL_LANEMASK_LT:
+        return own - 1;
+    case PG_SPECIAL_LANEMASK_GE:
+        return ~(own - 1);
+    default:
+        return ~(own | (own - 1));
+    }
+}
+
+/* The same for all lanes of a CTA; by axis where it has one. */
+static uint32_t cta_value(const pg_cta *cta, uint32_t special, unsigned axis)
+{
+    const pg_grid_run *y = cta->cluster->launch;
+    switch (special) {
+    case PG_SPECIAL_NTID_X:
+        return y->block[axis];
+    case PG_SPECIAL_CTAID_X:
+        return cta->id[axis];
+    case PG_SPECIAL_NCTAID_X:
+        return y->grid[axis];
+    case PG_SPECIAL_CLUSTERID_X:
+        return cta->id[axis] / y->cluster[axis];
+    case PG_SPECIAL_NCLUSTERID_X:
+        return y->grid[axis] / y->cluster[axis];
+    case PG_SPECIAL_CLUSTER_CTAID_X:
+        return cta->id[axis] % y->cluster[axis];
+    case PG_SPECIAL_CLUSTER_NCTAID_X:
+        return y->cluster[axis];
+    case PG_SPECIAL_CLUSTER_CTARANK:
+        return cta->rank;
+    case PG_SPECIAL_CLUSTER_NCTARANK:
+        return y->ctas_per_cluster;
+    case PG_SPECIAL_NWARPID:
+        return y->warps_per_cta;
+    case PG_SPECIAL_SMID:
+        return (uint32_t)(cta->cluster->index * y->ctas_per_cluster + cta->rank) % SM_COUNT;
+    case PG_SPECIAL_NSMID:
+        return SM_COUNT;
+    case PG_SPECIAL_TOTAL_SMEM_SIZE:
+    case PG_SPECIAL_AGGR_SMEM_SIZE:
+        return y->shared_bytes - PG_SHARED_BASE;
+    case PG_SPECIAL_DYNAMIC_SMEM_SIZE:
+        return y->dynamic_shared;
+    case PG_SPECIAL_RESERVED_SMEM_OFFSET_END:
+    case PG_SPECIAL_RESERVED_SMEM_OFFSET_CAP:
+        return PG_SHARED_BASE;
+    default:
+        return 0;
+    }
+}
+
+static bool has_axes(uint32_t special)
+{
+    return special < PG_SPECIAL_CLUSTER_CTARANK;
+}
+
+static uint32_t lane_value(const pg_warp *w, uint32_t special, uint32_t lane)
+{
+    const unsigned axis = has_axes(special) ? special % 3 : 0;
+    const uint32_t first = special - axis;
+    if (has_axes(special))
+        return first == PG_SPECIAL_TID_X ? thread_index(w, lane, axis)
+                                         : cta_value(w->cta, first, axis);
+    if (special == PG_SPECIAL_LANEID)
+        return lane;
+    if (special == PG_SPECIAL_WARPID)
+        return w->index;
+    if (special >= PG_SPECIAL_LANEMASK_EQ && special <= PG_SPECIAL_LANEMASK_GT)
+        return lane_mask(special, lane);
+    return cta_value(w->cta, special, 0);
+}
+
+void pg_fill_specials(pg_warp *w)
+{
+    const pg_program *p = w->launch->program;
+    for (uint32_t i = 0; i < p->special_count; i++) {
+        const uint32_t special = p->specials[i].special;
+        void *row = pg_row_at(w, p->specials[i].row);
+        const bool wide = pg_ptx_type_bits(pg_ptx_special_type((pg_ptx_special)special)) == 64;
+        for (uint32_t l = 0; l < PG_LANES; l++)
+            if (wide)
+                ((uint64_t *)row)[l] = lane_value(w, special, l);
+            else
+                ((uint32_t *)row)[l] = lane_value(w, special, l);
+    }
+}
+
+_Static_assert(PG_SPECIAL_TID_X == 0 && PG_SPECIAL_CLUSTER_CTARANK == 24,
+               "axes are the enum modulo 3");

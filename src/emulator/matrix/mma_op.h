@@ -1,0 +1,28 @@
+/* mma.sync, ldmatrix, stmatrix and movmatrix on the emulated machine. */
+#ifndef PG_EMULATOR_MMA_OP_H
+#define PG_EMULATOR_MMA_OP_H
+
+#include "emulator/matrix/mma_sync.h"
+#include "emulator/machine/program.h"
+
+/* op->extra. op->rows: D, A, B, C, as many of each as the shape says. */
+typedef struct pg_mma_plan {
+    const pg_mma_sync_shape *shape;
+    pg_mma_tile tile; /* types and flags; unused for f64 */
+    uint32_t c_regs;  /* of C and of D */
+} pg_mma_plan;
+
+/* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being decoded; false: not
+ * executed. decode_matrix.c */
+struct pg_decoder;
+bool pg_mma_tile_of(const struct pg_decoder *d, pg_mma_tile *t);
+
+pg_step pg_op_mma(pg_warp *w, const pg_op *op, uint32_t lanes);
+
+/* op->rows: count registers; op->mode: 1 .trans. Address operand as for ld. */
+pg_step pg_op_ldmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_stmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);
+/* d, a */
+pg_step pg_op_movmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);
+
+#endif

@@ -1,0 +1,51 @@
+/* What the public handles of ptxgen/emulator.h are inside. */
+#ifndef PG_EMULATOR_CONTEXT_H
+#define PG_EMULATOR_CONTEXT_H
+
+#include "emulator/decode/decode.h"
+#include "emulator/machine/launch.h"
+#include "ptxgen/emulator.h"
+
+#include <pthread.h>
+
+struct ptxgen_emulator {
+    pg_alloc alloc;
+    pg_log log;
+    ptxgen_emulator_config config;
+    pthread_mutex_t lock; /* guards all that follows */
+    pg_buffer *buffers;   /* sorted by address; names are owned */
+    uint32_t buffer_count, buffer_capacity;
+    ptxgen_emulator_stats stats;
+    uint64_t op_counts[PG_PTX_OP_COUNT];
+    pg_reports *reports;
+};
+
+struct ptxgen_emulator_entry {
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *next;
+    pg_arena arena;
+    const pg_program *program;
+};
+
+struct ptxgen_emulator_module {
+    ptxgen_emulator *emu;
+    pg_arena arena; /* the parse */
+    pg_ptx_module *ptx;
+    const char *file; /* name of its text */
+    pg_module_memory memory;
+    pthread_mutex_t lock; /* guards entries */
+    ptxgen_emulator_entry *entries;
+};
+
+/* Lays out and initialises module variables and registers them as buffers. loaded_module.c */
+ptxgen_status pg_module_variables(ptxgen_emulator_module *module, ptxgen_error *err);
+/* Inserts into the sorted list; the lock is held. `name` is copied. */
+ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, ptxgen_error *err);
+bool pg_buffers_remove(ptxgen_emulator *emu, uint64_t address);
+
+/* Copies a caller's struct that begins with its size over *to: at most `bytes`, its size here; what it lacks stays as
+ * it is. EINVAL for a size that no version had; `type` is its name in the message. emulator.c */
+ptxgen_status pg_copy_sized(void *to, size_t bytes, const void *from, const char *type,
+                            ptxgen_error *err);
+
+#endif

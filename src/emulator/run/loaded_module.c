@@ -1,0 +1,237 @@
+/* Modules: parsing, the memory of module variables, entries. See ptxgen/emulator.h. */
+#include "emulator/run/context.h"
+
+#include <string.h>
+
+static void apply_reloc(const ptxgen_emulator_module *m, const pg_ptx_reloc *r, char *at)
+{
+    const pg_ptx_var *target = r->is_function ? NULL : &m->ptx->vars[r->index];
+    uint64_t address = target ? m->memory.address[r->index] : pg_function_address(r->index);
+    if (r->generic && target && target->space == PG_SPACE_SHARED)
+        address |= PG_WINDOW_SHARED;
+    address += (uint64_t)r->addend;
+    address >>= r->shift;
+    memcpy(at + r->offset, &address, r->bytes);
+}
+
+static bool in_host_memory(const pg_ptx_var *v)
+{
+    return v->space == PG_SPACE_GLOBAL || v->space == PG_SPACE_CONST;
+}
+
+/* Offsets of all variables in one block; the total. */
+static size_t place_variables(const pg_ptx_module *ptx, uint64_t *offset)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < ptx->n_vars; i++) {
+        const pg_ptx_var *v = &ptx->vars[i];
+        if (!in_host_memory(v) || !v->size)
+            continue;
+        const uint64_t align = v->align > 16 ? v->align : 16;
+        end = (end + align - 1) / align * align;
+        offset[i] = end + 1; /* 0: none */
+        end += v->size;
+        if (end > UINT64_C(1) << 36)
+            return SIZE_MAX;
+    }
+    return (size_t)end;
+}
+
+static ptxgen_status fill_variables(ptxgen_emulator_module *m, ptxgen_error *err)
+{
+    uint64_t *address = (uint64_t *)m->memory.address;
+    const uint64_t base = ((uint64_t)(uintptr_t)m->memory.block + 1023) / 1024 * 1024;
+    for (uint32_t i = 0; i < m->ptx->n_vars; i++)
+        address[i] = address[i] ? base + address[i] - 1 : 0;
+    for (uint32_t i = 0; i < m->ptx->n_vars; i++) {
+        const pg_ptx_var *v = &m->ptx->vars[i];
+        if (!address[i])
+            continue;
+        char *at = (char *)(uintptr_t)address[i];
+        if (v->n_init)
+            memcpy(at, v->init, v->n_init);
+        for (uint32_t k = 0; k < v->n_relocs; k++)
+            apply_reloc(m, &v->relocs[k], at);
+        const pg_buffer buffer = {.address = address[i],
+                                  .bytes = v->size,
+                                  .name = v->name,
+                                  .writable = v->space == PG_SPACE_GLOBAL};
+        PG_TRY(pg_buffers_insert(m->emu, &buffer, err));
+    }
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_module_variables(ptxgen_emulator_module *m, ptxgen_error *err)
+{
+    uint64_t *address = PG_NEW_ARRAY(&m->arena, uint64_t, m->ptx->n_vars + 1);
+    if (!address)
+        return pg_fail_memory(err, 0);
+    m->memory.address = address;
+    const size_t bytes = place_variables(m->ptx, address);
+    if (!bytes)
+        return PTXGEN_OK;
+    if (bytes == SIZE_MAX || bytes > m->emu->config.memory_budget)
+        return pg_fail(err, PTXGEN_EBUDGET,
+                       "the module's variables need more memory than the budget of %llu bytes",
+                       (unsigned long long)m->emu->config.memory_budget);
+    m->memory.block_bytes = bytes + 1024;
+    m->memory.block = pg_alloc_zero(&m->emu->alloc, m->memory.block_bytes);
+    if (!m->memory.block)
+        return pg_fail_memory(err, bytes);
+    pthread_mutex_lock(&m->emu->lock);
+    const ptxgen_status status = fill_variables(m, err);
+    pthread_mutex_unlock(&m->emu->lock);
+    return status;
+}
+
+static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t length,
+                           const char *file_name, ptxgen_error *err)
+{
+    m->file = pg_arena_strndup(&m->arena, file_name, strlen(file_name));
+    if (!m->file)
+        return pg_fail_memory(err, 0);
+    const pg_ptx_options options = {.file_name = m->file};
+    if (length && text[length - 1] == 0)
+        length--;
+    return pg_ptx_load(&m->arena, text, length, &options, &m->ptx, err);
+}
+
+ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
+                                   const char *file_name, ptxgen_emulator_module **out,
+                                   ptxgen_error *err)
+{
+    if (!emu || !text || !out)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "an emulator, a text and a place for the module are needed");
+    ptxgen_emulator_module *m = pg_alloc_zero(&emu->alloc, sizeof *m);
+    if (!m)
+        return pg_fail_memory(err, sizeof *m);
+    m->emu = emu;
+    pg_arena_init(&m->arena, &emu->alloc);
+    pthread_mutex_init(&m->lock, NULL);
+    ptxgen_status status = parse(m, text, length, file_name ? file_name : "<ptx>", err);
+    if (status == PTXGEN_OK)
+        status = pg_module_variables(m, err);
+    if (status != PTXGEN_OK) {
+        ptxgen_emulator_unload(m);
+        return status;
+    }
+    *out = m;
+    return PTXGEN_OK;
+}
+
+void ptxgen_emulator_unload(ptxgen_emulator_module *m)
+{
+    if (!m)
+        return;
+    ptxgen_emulator *emu = m->emu;
+    while (m->entries) {
+        ptxgen_emulator_entry *e = m->entries;
+        m->entries = e->next;
+        pg_arena_fini(&e->arena);
+        pg_free(&emu->alloc, e, sizeof *e);
+    }
+    pthread_mutex_lock(&emu->lock);
+    for (uint32_t i = 0; m->ptx && m->memory.block && i < m->ptx->n_vars; i++)
+        if (m->memory.address[i])
+            pg_buffers_remove(emu, m->memory.address[i]);
+    pthread_mutex_unlock(&emu->lock);
+    if (m->memory.block)
+        pg_free(&emu->alloc, m->memory.block, m->memory.block_bytes);
+    pg_arena_fini(&m->arena);
+    pthread_mutex_destroy(&m->lock);
+    pg_free(&emu->alloc, m, sizeof *m);
+}
+
+const char *ptxgen_emulator_entry_name(const ptxgen_emulator_module *m, size_t i)
+{
+    for (uint32_t k = 0; m && k < m->ptx->n_functions; k++)
+        if (m->ptx->functions[k].is_entry && m->ptx->functions[k].has_body && i-- == 0)
+            return m->ptx->functions[k].name;
+    return NULL;
+}
+
+/* The function index of an entry; UINT32_MAX with a message. */
+static uint32_t entry_index(const ptxgen_emulator_module *m, const char *name, ptxgen_error *err)
+{
+    uint32_t found = UINT32_MAX, count = 0;
+    for (uint32_t k = 0; k < m->ptx->n_functions; k++) {
+        const pg_ptx_function *f = &m->ptx->functions[k];
+        if (!f->is_entry || !f->has_body || (name && strcmp(name, f->name)))
+            continue;
+        found = k;
+        count++;
+    }
+    if (count == 1)
+        return found;
+    if (name)
+        pg_fail(err, PTXGEN_EINVAL, "the module has no entry named %s", name);
+    else
+        pg_fail(err, PTXGEN_EINVAL, "the module has %u entries: name one", count);
+    return UINT32_MAX;
+}
+
+static ptxgen_status decode_entry(ptxgen_emulator_module *m, uint32_t index,
+                                  ptxgen_emulator_entry **out, ptxgen_error *err)
+{
+    ptxgen_emulator_entry *e = pg_alloc_zero(&m->emu->alloc, sizeof *e);
+    if (!e)
+        return pg_fail_memory(err, sizeof *e);
+    e->module = m;
+    pg_arena_init(&e->arena, &m->emu->alloc);
+    const pg_decode_input input = {m->ptx, &m->memory, index, m->file, m->emu->config.check};
+    pg_program *program = NULL;
+    const ptxgen_status status = pg_program_decode(&e->arena, &input, &program, err);
+    if (status != PTXGEN_OK) {
+        pg_arena_fini(&e->arena);
+        pg_free(&m->emu->alloc, e, sizeof *e);
+        return status;
+    }
+    e->program = program;
+    e->next = m->entries;
+    m->entries = e;
+    *out = e;
+    return PTXGEN_OK;
+}
+
+ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *m, const char *name,
+                                   ptxgen_emulator_entry **out, ptxgen_error *err)
+{
+    if (!m || !out)
+        return pg_fail(err, PTXGEN_EINVAL, "a module and a place for the entry are needed");
+    const uint32_t index = entry_index(m, name, err);
+    if (index == UINT32_MAX)
+        return PTXGEN_EINVAL;
+    pthread_mutex_lock(&m->lock);
+    *out = NULL;
+    for (ptxgen_emulator_entry *e = m->entries; e && !*out; e = e->next)
+        if (!strcmp(e->program->entries[0].name, m->ptx->functions[index].name))
+            *out = e;
+    const ptxgen_status status = *out ? PTXGEN_OK : decode_entry(m, index, out, err);
+    pthread_mutex_unlock(&m->lock);
+    return status;
+}
+
+bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *e, size_t i,
+                                 ptxgen_emulator_param *out)
+{
+    const pg_entry *entry = e ? &e->program->entries[0] : NULL;
+    if (!entry || !out || i >= entry->param_count)
+        return false;
+    const pg_parameter *p = &entry->params[i];
+    *out = (ptxgen_emulator_param){p->name, p->offset, p->bytes, p->is_array};
+    return true;
+}
+
+bool ptxgen_emulator_variable(const ptxgen_emulator_module *m, const char *name, void **address,
+                              size_t *bytes)
+{
+    if (!m || !name || !address || !bytes)
+        return false;
+    const uint32_t i = pg_ptx_find_var(m->ptx, name);
+    if (i == UINT32_MAX || !m->memory.address[i])
+        return false;
+    *address = (void *)(uintptr_t)m->memory.address[i];
+    *bytes = m->ptx->vars[i].size;
+    return true;
+}

@@ -1,0 +1,115 @@
+/* tcgen05.commit, .wait and .fence, and the order that the ISA promises among the asynchronous tcgen05 operations of
+ * one thread. PTX ISA 9.0, sections 9.7.16.6 and 9.7.16.12. */
+#include "emulator/machine/async.h"
+#include "emulator/check/check.h"
+#include "emulator/machine/memory.h"
+#include "emulator/machine/report.h"
+#include "emulator/tensor/tensor_memory.h"
+#include "emulator/memory/warp_sync.h"
+
+/* Whether the columns of two accumulators meet; one of unknown size (0 columns) meets every other. */
+static bool share_columns(const pg_async_tcgen05_mma *x, const pg_async_tcgen05_mma *y)
+{
+    const uint32_t first_x = pg_tensor_column(x->d), first_y = pg_tensor_column(y->d);
+    return !x->d_columns || !y->d_columns ||
+           (first_x < first_y + y->d_columns && first_y < first_x + x->d_columns);
+}
+
+static bool is_copy_of_4_rows(const pg_async *a)
+{
+    return a->kind == PG_ASYNC_TCGEN05_CP &&
+           ((const pg_tcgen05_cp_plan *)a->op->extra)->shape == PG_COPY_4X256B;
+}
+
+/* All of a kernel have the same cta_group. Pairs of two threads keep their order where tcgen05 fences connect them;
+ * whether some do is known to the checker alone, so here they always do. A commit is of its own thread. */
+bool pg_tcgen05_follows(const pg_async *a, const pg_async *before)
+{
+    if (a->warp->cta != before->warp->cta)
+        return false;
+    switch (a->kind) {
+    case PG_ASYNC_TCGEN05_COMMIT:
+        return before->kind != PG_ASYNC_TCGEN05_COMMIT && a->warp == before->warp &&
+               a->lane == before->lane;
+    case PG_ASYNC_TCGEN05_MMA:
+        return before->kind == PG_ASYNC_TCGEN05_MMA
+                   ? share_columns(&a->u.tcgen05_mma, &before->u.tcgen05_mma)
+                   : before->kind != PG_ASYNC_TCGEN05_COMMIT;
+    case PG_ASYNC_TCGEN05_SHIFT:
+        return before->kind == PG_ASYNC_TCGEN05_MMA;
+    default:
+        return is_copy_of_4_rows(a) && before->kind == PG_ASYNC_TCGEN05_SHIFT;
+    }
+}
+
+/* The barrier that a lane's operands name; false: the launch has been stopped. */
+static bool find_barrier(pg_warp *w, const pg_op *op, uint64_t address, pg_mbarrier_signal *signal)
+{
+    if (pg_shared_target(w, (pg_space)op->space, address, &signal->cta, &signal->offset) &&
+        signal->offset % PG_MBARRIER_BYTES == 0)
+        return true;
+    pg_stop(
+        w, op, PTXGEN_EEMULATOR,
+        "tcgen05.commit to 0x%llx: not an 8-byte aligned address in the cluster's shared memory, "
+        "whose dynamic part has %u bytes (launch.dynamic_shared)",
+        (unsigned long long)address, w->launch->dynamic_shared);
+    return false;
+}
+
+static bool check_mask(pg_warp *w, const pg_op *op, uint32_t mask)
+{
+    const uint32_t ctas = w->cta->cluster->cta_count;
+    if (mask && !(mask >> ctas))
+        return true;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "tcgen05.commit: multicast mask 0x%04x; the cluster has %u CTAs", mask, ctas);
+    return false;
+}
+
+pg_step pg_op_tcgen05_commit(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    const pg_tcgen05_commit_plan *p = op->extra;
+    uint64_t address[PG_LANES];
+    if (!pg_tensor_group(w, op, p->cta_group))
+        return PG_STOP;
+    pg_addresses(w, op, lanes, address);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        pg_async_tcgen05_commit c = {.signal.arrivals = 1};
+        if (!find_barrier(w, op, address[l], &c.signal))
+            return PG_STOP;
+        if (p->has_multicast) {
+            c.cta_mask = ((const uint16_t *)pg_row_at(w, p->multicast))[l];
+            if (!check_mask(w, op, c.cta_mask))
+                return PG_STOP;
+        }
+        pg_async *a = pg_async_new(w, op, PG_ASYNC_TCGEN05_COMMIT, (uint32_t)l);
+        if (!a)
+            return PG_STOP;
+        a->u.tcgen05_commit = c;
+        pg_async_issue(a);
+    }
+    w->cta->cluster->progress++;
+    return PG_NEXT;
+}
+
+/* ld and st have moved their data already, so only the checker minds. */
+pg_step pg_op_tcgen05_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t all;
+    pg_step step;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (w->launch->checker)
+        pg_check_tensor_wait(w, op->mode != 0);
+    if (w->launch->checker && !op->mode)
+        pg_check_matrix_load_wait(w);
+    return PG_NEXT;
+}
+
+pg_step pg_op_tcgen05_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    if (w->launch->checker)
+        pg_check_tensor_fence(w, op, lanes, op->mode != 0);
+    return PG_NEXT;
+}

@@ -1,0 +1,174 @@
+/* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a thread's register lies. */
+#include "emulator/tensor/tcgen05.h"
+
+#include "emulator/check/check.h"
+#include "emulator/machine/lanes.h"
+#include "emulator/machine/memory.h"
+#include "emulator/machine/report.h"
+#include "emulator/tensor/tensor_memory.h"
+#include "emulator/memory/warp_sync.h"
+
+/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit of repetition, take. */
+enum { MOST_REGISTERS = 4 };
+typedef struct shape_info {
+    uint8_t lanes, registers, columns;
+} shape_info;
+static const shape_info shapes[] = {
+    [PG_TENSOR_32X32B] = {32, 1, 1},   [PG_TENSOR_16X64B] = {16, 1, 2},
+    [PG_TENSOR_16X128B] = {16, 2, 4},  [PG_TENSOR_16X256B] = {16, 4, 8},
+    [PG_TENSOR_16X32BX2] = {16, 1, 1},
+};
+
+pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint32_t reg)
+{
+    const uint32_t unit = reg / shapes[shape].registers * shapes[shape].columns;
+    const uint32_t part = reg % shapes[shape].registers;
+    switch (shape) {
+    case PG_TENSOR_16X64B:
+        return (pg_tensor_place){thread / 4 + 8 * (thread % 2), unit + thread / 2 % 2};
+    case PG_TENSOR_16X128B:
+        return (pg_tensor_place){thread / 4 + 8 * part, unit + thread % 4};
+    case PG_TENSOR_16X256B:
+        return (pg_tensor_place){thread / 4 + 8 * (part / 2), unit + 2 * (thread % 4) + part % 2};
+    case PG_TENSOR_16X32BX2:
+        return (pg_tensor_place){thread % 16, unit};
+    default:
+        return (pg_tensor_place){thread, unit};
+    }
+}
+
+/* What one execution moves: where each thread has the registers of the first repetition, and how many words further
+ * those of the next lie. */
+typedef struct move {
+    uint32_t *word[MOST_REGISTERS][PG_LANES];
+    uint32_t registers, columns;
+} move;
+
+static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *address)
+{
+    uint64_t all[PG_LANES];
+    const pg_tcgen05_move_plan *p = op->extra;
+    pg_addresses(w, op, lanes, all);
+    const int first = __builtin_ctz(lanes);
+    for (uint32_t left = lanes; left; left &= left - 1)
+        if (all[__builtin_ctz(left)] != all[first]) {
+            pg_stop(w, op, PTXGEN_EEMULATOR,
+                    "lanes %d and %d give the tensor-memory addresses 0x%08x and 0x%08x: all lanes "
+                    "must give the same",
+                    first, __builtin_ctz(left), (uint32_t)all[first],
+                    (uint32_t)all[__builtin_ctz(left)]);
+            return false;
+        }
+    *address = (uint32_t)all[first];
+    const uint32_t lane = pg_tensor_lane(*address), begin = w->index % 4 * PG_LANES;
+    if (lane == begin || (shapes[p->shape].lanes == 16 && lane == begin + 16))
+        return true;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "tensor-memory address 0x%08x begins at lane %u; warp %u reaches lanes %u to %u, and "
+            "the address must name %s%u",
+            *address, lane, w->index, begin, begin + PG_LANES - 1,
+            shapes[p->shape].lanes == 16 ? "the first lane of either half: 16 lanes from "
+                                         : "lane ",
+            begin);
+    return false;
+}
+
+static void tell_checker(pg_warp *w, const pg_op *op, const pg_tensor_extent *x, bool store)
+{
+    const uint32_t split = ((const pg_tcgen05_move_plan *)op->extra)->split;
+    pg_tensor_area areas[2] = {pg_tensor_area_at(x->address, x->lanes, x->columns),
+                               pg_tensor_area_at(x->address + split, x->lanes, x->columns)};
+    for (int i = 0; i < 2; i++) {
+        areas[i].reads = !store;
+        areas[i].writes = store;
+    }
+    pg_check_tensor_move(w, op, areas, split ? 2 : 1);
+}
+
+static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint32_t address,
+                       move *m)
+{
+    const uint32_t width = p->packed ? 2 : 1; /* words of a register */
+    m->registers = shapes[p->shape].registers;
+    m->columns = shapes[p->shape].columns * width;
+    for (uint32_t reg = 0; reg < m->registers; reg++)
+        for (uint32_t thread = 0; thread < PG_LANES; thread++) {
+            const pg_tensor_place at = pg_tensor_place_of(p->shape, thread, reg);
+            const uint32_t split = p->shape == PG_TENSOR_16X32BX2 && thread >= 16 ? p->split : 0;
+            m->word[reg][thread] = &t->word[pg_tensor_lane(address) + at.lane]
+                                           [pg_tensor_column(address) + split + at.column * width];
+        }
+}
+
+static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool store)
+{
+    const pg_tcgen05_move_plan *p = op->extra;
+    const shape_info *s = &shapes[p->shape];
+    uint32_t address;
+    if (!check_address(w, op, lanes, &address))
+        return false;
+    const uint32_t columns =
+        (uint32_t)op->row_count / s->registers * s->columns * (p->packed ? 2 : 1);
+    const pg_tensor_extent first = {address, s->lanes, columns};
+    const pg_tensor_extent second = {address + p->split, s->lanes, columns};
+    if (!pg_tensor_reachable(w, op, w->cta, &first, "access") ||
+        (p->split &&
+         !pg_tensor_reachable(w, op, w->cta, &second, "access of the upper 16 threads")))
+        return false;
+    if (w->launch->checker)
+        tell_checker(w, op, &first, store);
+    find_words(p, w->cta->tensor, address, m);
+    return true;
+}
+
+/* The low halves of two neighbouring words; the others keep what they hold. */
+static void write_halves(uint32_t *word, uint32_t value)
+{
+    word[0] = (word[0] & 0xffff0000) | (value & 0xffff);
+    word[1] = (word[1] & 0xffff0000) | value >> 16;
+}
+
+pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t all;
+    pg_step step;
+    move m;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (!start(w, op, all, &m, false))
+        return PG_STOP;
+    if (w->launch->checker)
+        pg_check_matrix_load(w, op);
+    const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
+    for (uint32_t reg = 0; reg < op->row_count; reg++) {
+        uint32_t *row = pg_row_at(w, op->rows[reg]), *const *word = m.word[reg % m.registers];
+        const uint32_t at = reg / m.registers * m.columns;
+        if (packed)
+            PG_EACH_LANE(all, row[l] = (word[l][at] & 0xffff) | word[l][at + 1] << 16);
+        else
+            PG_EACH_LANE(all, row[l] = word[l][at]);
+    }
+    return PG_NEXT;
+}
+
+pg_step pg_op_tcgen05_st(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t all;
+    pg_step step;
+    move m;
+    if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
+        return step;
+    if (!start(w, op, all, &m, true))
+        return PG_STOP;
+    const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
+    for (uint32_t reg = 0; reg < op->row_count; reg++) {
+        const uint32_t *row = pg_row_at(w, op->rows[reg]);
+        uint32_t *const *word = m.word[reg % m.registers];
+        const uint32_t at = reg / m.registers * m.columns;
+        if (packed)
+            PG_EACH_LANE(all, write_halves(&word[l][at], row[l]));
+        else
+            PG_EACH_LANE(all, word[l][at] = row[l]);
+    }
+    return PG_NEXT;
+}

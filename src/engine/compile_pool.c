@@ -1,0 +1,306 @@
+/* One list of jobs in the order of arrival, under one lock. Jobs are made and freed outside of it. */
+#include "engine/compile_pool.h"
+
+#include "api/context.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_THREADS_MAX = 4, DEFAULT_QUEUE = 1024, FAILURES_MAX = 64 };
+
+typedef enum job_state { WAITING, RUNNING, FAILED } job_state;
+
+typedef struct job {
+    struct job *next;
+    job_state state;
+    pg_kernel_id id;
+    ptxgen_error error; /* FAILED */
+} job;
+
+struct pg_compile_pool {
+    ptxgen *ctx;
+    pg_alloc alloc;
+    uint32_t max_threads, max_waiting;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t work;  /* something waits, or `stopping` */
+    bool stopping;
+    pthread_t threads[PG_POOL_THREADS_MAX];
+    uint32_t thread_count, idle;
+    uint32_t waiting, running, failures;
+    job *jobs;
+    job *inherited; /* a forked child's: the parent's jobs, freed at the next occasion */
+};
+
+/* ---- the list; under the lock ---- */
+
+static job **find(pg_compile_pool *p, const pg_kernel_id *id)
+{
+    job **link = &p->jobs;
+    while (*link && !pg_kernel_id_same(&(*link)->id, id))
+        link = &(*link)->next;
+    return link;
+}
+
+static job **first_in(pg_compile_pool *p, job_state state)
+{
+    job **link = &p->jobs;
+    while (*link && (*link)->state != state)
+        link = &(*link)->next;
+    return link;
+}
+
+/* Moves a job out of the list in front of *to. */
+static void move_out(job **link, job **to)
+{
+    job *j = *link;
+    *link = j->next;
+    j->next = *to;
+    *to = j;
+}
+
+static void append(pg_compile_pool *p, job *j)
+{
+    job **link = &p->jobs;
+    while (*link)
+        link = &(*link)->next;
+    j->next = NULL;
+    *link = j;
+}
+
+/* Without the lock. */
+static void free_jobs(pg_compile_pool *p, job *jobs)
+{
+    for (job *next; jobs; jobs = next) {
+        next = jobs->next;
+        pg_free(&p->alloc, jobs, sizeof *jobs);
+    }
+}
+
+/* ---- workers ---- */
+
+/* The result of a job, under the lock; what is no longer needed goes to *done. In a child that a worker forked
+ * (a log hook may do that) the job is not in the list any more. */
+static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxgen_error *error,
+                   job **done)
+{
+    job **link = &p->jobs;
+    while (*link && *link != j)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    p->running--;
+    if (status == PTXGEN_OK) {
+        move_out(link, done);
+        return;
+    }
+    j->error = *error;
+    j->state = FAILED;
+    if (++p->failures > FAILURES_MAX) {
+        move_out(first_in(p, FAILED), done);
+        p->failures--;
+    }
+}
+
+static job *wait_for_work(pg_compile_pool *p)
+{
+    while (!p->stopping && !p->waiting) {
+        p->idle++;
+        pthread_cond_wait(&p->work, &p->lock);
+        p->idle--;
+    }
+    if (p->stopping)
+        return NULL;
+    job *j = *first_in(p, WAITING);
+    j->state = RUNNING;
+    p->waiting--;
+    p->running++;
+    return j;
+}
+
+static void *work(void *user)
+{
+    pg_compile_pool *p = user;
+    pthread_mutex_lock(&p->lock);
+    for (job *j; (j = wait_for_work(p));) {
+        pthread_mutex_unlock(&p->lock);
+        ptxgen_kernel *k = NULL;
+        ptxgen_error error = {0};
+        const ptxgen_status status = pg_kernel_get_ahead(p->ctx, &j->id, &k, &error);
+        ptxgen_kernel_unref(k);
+        job *done = NULL;
+        pthread_mutex_lock(&p->lock);
+        finish(p, j, status, &error, &done);
+        pthread_mutex_unlock(&p->lock);
+        free_jobs(p, done);
+        pthread_mutex_lock(&p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* One more thread if all are busy, without the host's signal handlers on it. false: no thread at all. */
+static bool provide_thread(pg_compile_pool *p)
+{
+    if (p->idle >= p->waiting || p->thread_count == p->max_threads)
+        return true;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&p->threads[p->thread_count], NULL, work, p) == 0) {
+        pthread_setname_np(p->threads[p->thread_count], "ptxgen-compile");
+        p->thread_count++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return p->thread_count > 0;
+}
+
+/* ---- the interface ---- */
+
+ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *config,
+                                     pg_compile_pool **out, ptxgen_error *err)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint32_t usual = cpus < 1                     ? 1
+                           : cpus < DEFAULT_THREADS_MAX ? (uint32_t)cpus
+                                                        : DEFAULT_THREADS_MAX;
+    if (config->threads > PG_POOL_THREADS_MAX)
+        return pg_fail(err, PTXGEN_EINVAL, "prefetch_threads is %u: use 0 (automatic) to %d",
+                       config->threads, (int)PG_POOL_THREADS_MAX);
+    pg_compile_pool *p = pg_alloc_zero(&ctx->alloc, sizeof *p);
+    if (!p)
+        return pg_fail_memory(err, sizeof *p);
+    p->ctx = ctx;
+    p->alloc = ctx->alloc;
+    p->max_threads = config->threads ? config->threads : usual;
+    p->max_waiting = config->queue ? config->queue : DEFAULT_QUEUE;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    *out = p;
+    return PTXGEN_OK;
+}
+
+void pg_compile_pool_stop(pg_compile_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->work);
+    const uint32_t count = p->thread_count;
+    p->thread_count = 0;
+    pthread_mutex_unlock(&p->lock);
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(p->threads[i], NULL);
+}
+
+void pg_compile_pool_destroy(pg_compile_pool *p)
+{
+    if (!p)
+        return;
+    free_jobs(p, p->jobs);
+    free_jobs(p, p->inherited);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    const pg_alloc alloc = p->alloc;
+    pg_free(&alloc, p, sizeof *p);
+}
+
+/* Queues *fresh unless the job is there already; *fresh is then NULL. What is not needed goes to *done. */
+static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen_error *err)
+{
+    job **link = find(p, &(*fresh)->id);
+    if (*link && (*link)->state != FAILED)
+        return PTXGEN_OK;
+    if (p->waiting >= p->max_waiting)
+        return pg_fail(err, PTXGEN_EBUDGET,
+                       "%u kernels wait to be compiled in the background, the limit: call "
+                       "ptxgen_compile, or try"
+                       " again later (prefetch_queue in ptxgen_config)",
+                       p->waiting);
+    if (*link) {
+        move_out(link, done);
+        p->failures--;
+    }
+    append(p, *fresh);
+    p->waiting++;
+    if (!provide_thread(p)) {
+        link = find(p, &(*fresh)->id);
+        *link = NULL; /* it is the last */
+        p->waiting--;
+        return pg_fail(err, PTXGEN_ENOMEM,
+                       "no thread could be started for compiling in the background: the limit "
+                       "of threads or memory is reached; call ptxgen_compile");
+    }
+    *fresh = NULL;
+    pthread_cond_signal(&p->work);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_compile_pool_submit(pg_compile_pool *p, const pg_kernel_id *id, ptxgen_error *err)
+{
+    job *fresh = pg_alloc_zero(&p->alloc, sizeof *fresh), *done = NULL;
+    if (!fresh)
+        return pg_fail_memory(err, sizeof *fresh);
+    fresh->id = *id;
+    pthread_mutex_lock(&p->lock);
+    job *inherited = p->inherited;
+    p->inherited = NULL;
+    const ptxgen_status status = enqueue(p, &fresh, &done, err);
+    pthread_mutex_unlock(&p->lock);
+    free_jobs(p, inherited);
+    free_jobs(p, done);
+    free_jobs(p, fresh);
+    return status;
+}
+
+ptxgen_status pg_compile_pool_poll(pg_compile_pool *p, const pg_kernel_id *id, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    pthread_mutex_lock(&p->lock);
+    const job *j = *find(p, id);
+    if (j && j->state == FAILED) {
+        status = j->error.status;
+        if (err)
+            *err = j->error;
+    } else if (j) {
+        status = PTXGEN_EPENDING;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+void pg_compile_pool_forget(pg_compile_pool *p)
+{
+    job *done = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (job **link; *(link = first_in(p, FAILED));)
+        move_out(link, &done);
+    p->failures = 0;
+    pthread_mutex_unlock(&p->lock);
+    free_jobs(p, done);
+}
+
+uint64_t pg_compile_pool_pending(pg_compile_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    const uint64_t pending = (uint64_t)p->waiting + p->running;
+    pthread_mutex_unlock(&p->lock);
+    return pending;
+}
+
+void pg_compile_pool_before_fork(pg_compile_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+}
+
+void pg_compile_pool_after_fork(pg_compile_pool *p, bool child)
+{
+    if (child) {
+        while (p->jobs)
+            move_out(&p->jobs, &p->inherited);
+        p->thread_count = p->idle = 0;
+        p->waiting = p->running = p->failures = 0;
+        p->work =
+            (pthread_cond_t)PTHREAD_COND_INITIALIZER; /* its waiters exist in the parent only */
+    }
+    pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,42 @@
+/* templates/families.def as a table. */
+#include "generate/family.h"
+
+#include "base/str.h"
+
+#define PG_FAMILY(folder) extern const pg_family pg_family_##folder;
+#include "families.def"
+#undef PG_FAMILY
+
+static const pg_family *const families[] = {
+#define PG_FAMILY(folder) &pg_family_##folder,
+#include "families.def"
+#undef PG_FAMILY
+    NULL,
+};
+
+const pg_family *pg_family_at(size_t i)
+{
+    return i < sizeof families / sizeof *families ? families[i] : NULL;
+}
+
+static const char *family_name(const void *unused, size_t i)
+{
+    (void)unused;
+    return pg_family_at(i) ? families[i]->name : NULL;
+}
+
+ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_error *err)
+{
+    const char *nearest;
+    const size_t i = pg_str_find(pg_str_of(name ? name : ""), family_name, NULL, &nearest);
+    if (i == SIZE_MAX)
+        return pg_fail(err, PTXGEN_EINVAL, "there is no kernel family \"%.60s\": did you mean %s?",
+                       name ? name : "", nearest);
+    *out = families[i];
+    return PTXGEN_OK;
+}
+
+ptxgen_arch pg_family_arch_on(const pg_family *f, ptxgen_arch device_arch)
+{
+    return f->arch_specific ? device_arch : device_arch / 10 * 10;
+}

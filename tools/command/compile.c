@@ -1,0 +1,89 @@
+/* ptxgen compile: a kernel's cubin and what it needs. */
+#include "command/output.h"
+#include "command/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info *info,
+                                 ptxgen_error *err)
+{
+    const char *output = args->set.output;
+    if (output) {
+        ptxgen_status status = cli_output_bytes(output, true, info->cubin, info->cubin_size, err);
+        if (status != PTXGEN_OK)
+            return status;
+    }
+    FILE *to = cli_report_file(&args->set);
+    if (args->set.json)
+        cli_json_write(cli_kernel_json(info), to);
+    else
+        cli_kernel_text(info, args->set.verbose, to);
+    return PTXGEN_OK;
+}
+
+static int compile_one(const cli_args *args)
+{
+    ptxgen_error err = {0};
+    ptxgen *ctx = NULL;
+    ptxgen_kernel *kernel = NULL;
+    char *params = NULL;
+    ptxgen_status status = cli_params(args, 1, &params, &err);
+    if (status == PTXGEN_OK)
+        status = cli_context(&args->set, &ctx, &err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_compile(ctx, args->words[0], params, &kernel, &err);
+    if (status == PTXGEN_OK) {
+        ptxgen_kernel_info info = {.size = sizeof info};
+        ptxgen_kernel_describe(kernel, &info);
+        status = write_cubin(args, &info, &err);
+    }
+    ptxgen_kernel_unref(kernel);
+    ptxgen_destroy(ctx);
+    free(params);
+    return status == PTXGEN_OK ? CLI_OK : cli_report(&args->set, &err);
+}
+
+static int dry_run_one(const cli_args *args)
+{
+    ptxgen_error err = {0};
+    char *params = NULL, canonical[512];
+    ptxgen_status status = cli_params(args, 1, &params, &err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_canonical(args->words[0], params, canonical, sizeof canonical, &err);
+    free(params);
+    if (status != PTXGEN_OK)
+        return cli_report(&args->set, &err);
+    if (args->set.json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddTrueToObject(root, "dry_run");
+        cJSON_AddStringToObject(root, "family", args->words[0]);
+        cJSON_AddStringToObject(root, "params", canonical);
+        cli_json_print(root);
+    } else {
+        printf("would compile %s %s\n", args->words[0], canonical);
+    }
+    return CLI_OK;
+}
+
+static int run(const cli_args *args)
+{
+    if (args->count == 0)
+        return cli_usage_error(&args->set,
+                               "which kernel? `ptxgen compile FAMILY name=value ... -o x.cubin`");
+    return args->set.dry_run ? dry_run_one(args) : compile_one(args);
+}
+
+const cli_command cli_compile = {
+    .name = "compile",
+    .usage = "FAMILY [name=value ...] [-o FILE.cubin]",
+    .summary = "assemble a kernel and say what it needs",
+    .text = "Assembles one kernel, keeps it in the cache, and says what it needs:\n"
+            "registers, shared memory, spills. -o also writes the cubin. Needs an\n"
+            "assembler, no GPU.\n",
+    .examples = "  ptxgen compile scatter_add dtype=bf16 n=512 arch=sm_90a -o kernel.cubin\n"
+                "  ptxgen compile scatter_add n=4096 --assembler nvjitlink --json\n",
+    .options = "output dry-run verbose assembler toolkit cache-dir json log help",
+    .takes_family = true,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* The command: finds the subcommand, parses its options and runs it. */
+#include "command/options.h"
+#include "command/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {
+    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect,
+    &cli_cache, &cli_prewarm, &cli_bench, &cli_doctor, &cli_array,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *to)
+{
+    fputs(
+        "usage: ptxgen SUBCOMMAND [FAMILY] [name=value ...] [options]\n\n"
+        "Writes, assembles, caches, runs and emulates GPU kernels specialized for one problem.\n\n"
+        "subcommands (`ptxgen SUBCOMMAND --help` says more):\n",
+        to);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\noptions:\n"
+          "  --version  print the version\n"
+          "  -h, --help show this\n"
+          "\nexit codes:\n"
+          "  0  done\n"
+          "  1  the answer is no: a check failed, an index was out of range, a race was found\n"
+          "  2  the command line or an input file is wrong\n"
+          "  3  no kernel exists for this problem\n"
+          "  4  the PTX was rejected by the assembler or the parser\n"
+          "  5  the system: a file, memory, the driver, a part that is not installed\n"
+          "\nenvironment: PTXGEN_CACHE_DIR, PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE,\n"
+          "  PTXGEN_TOOLKIT, PTXGEN_LOG; an option of the command goes before them\n",
+          to);
+}
+
+static const cli_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *known[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        known[i] = commands[i]->name;
+    const char *near = cli_nearest(name, known, COMMAND_COUNT);
+    if (near)
+        cli_say("unknown subcommand '%s'; did you mean '%s'?", name, near);
+    else
+        cli_say("unknown subcommand '%s'; `ptxgen --help` lists them", name);
+    return CLI_USAGE;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    ptxgen_error err = {0};
+    cli_args args = {.words = cli_calloc((size_t)argc + 1, sizeof(char *))};
+    int code;
+    if (cli_parse(command, argc, argv, &args, &err) != PTXGEN_OK) {
+        code = cli_report(&args.set, &err);
+    } else if (args.set.help) {
+        cli_help(command, &args);
+        code = CLI_OK;
+    } else {
+        code = command->run(&args);
+    }
+    free(args.words);
+    return code;
+}
+
+static int run_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("ptxgen %s\n", ptxgen_version());
+        return CLI_OK;
+    }
+    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+                strcmp(argv[1], "help") == 0;
+    if (help && argc == 2) {
+        print_help(stdout);
+        return CLI_OK;
+    }
+    if (!help && argv[1][0] == '-') {
+        cli_say("the subcommand comes before its options; '%s' is none. `ptxgen --help` lists them",
+                argv[1]);
+        return CLI_USAGE;
+    }
+    const char *name = help ? argv[2] : argv[1];
+    const cli_command *command = find_command(name);
+    if (!command)
+        return unknown_command(name);
+    char *only_help[] = {(char *)"--help"};
+    return help ? run_command(command, 1, only_help) : run_command(command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run_main(argc, argv);
+    return cli_finish_stdout(code);
+}

@@ -1,0 +1,380 @@
+/* ptxgen run FILE.ptx: any PTX on the emulator, once or once for each of a range of seeds. */
+#include "command/file.h"
+#include "command/json.h"
+#include "command/output.h"
+#include "command/progress.h"
+#include "command/run/ptx_args.h"
+#include "command/run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    const cli_args *args;
+    const char *path;
+    const char *name;            /* of the PTX in messages */
+    FILE *to;                    /* where reports go */
+    char *text;                  /* owned */
+    uint64_t seed_from, seed_to; /* order=isa */
+    ptxgen_emulator_launch launch;
+    ptx_args arguments;
+    size_t defects, advice;
+    char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
+    cJSON *json;    /* NULL without --json */
+} job;
+
+/* An emulator with the program in it; a seed is fixed when it is created, so each run has its own. */
+typedef struct machine {
+    ptxgen_emulator *emu;
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entry;
+} machine;
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+/* "8", "8,4" or "8,4,2"; zero where nothing is said. */
+static ptxgen_status parse_extent(const char *option, const char *text, uint32_t *out,
+                                  ptxgen_error *err)
+{
+    const char *p = text;
+    for (int d = 0; text && d < 3; d++) {
+        char *end;
+        const unsigned long v = strtoul(p, &end, 10);
+        if (end == p || *p < '0' || *p > '9' || v == 0 || v > INT32_MAX)
+            break;
+        out[d] = (uint32_t)v;
+        if (*end == '\0')
+            return PTXGEN_OK;
+        if (*end != ',')
+            break;
+        p = end + 1;
+    }
+    return text ? cli_fail(err, PTXGEN_EINVAL,
+                           "--%s is '%s'; write one to three positive numbers, like 8 or 8,4,1",
+                           option, text)
+                : PTXGEN_OK;
+}
+
+/* "7" or "1..100" */
+static ptxgen_status parse_seeds(const char *text, job *j, ptxgen_error *err)
+{
+    if (!text)
+        return PTXGEN_OK;
+    char *end, *last;
+    j->seed_from = j->seed_to = strtoull(text, &end, 10);
+    bool good = end != text && *text >= '0' && *text <= '9';
+    if (good && strncmp(end, "..", 2) == 0) {
+        j->seed_to = strtoull(end + 2, &last, 10);
+        good = last != end + 2 && *last == '\0' && j->seed_to >= j->seed_from &&
+               j->seed_to - j->seed_from < 1000000;
+    } else {
+        good = good && *end == '\0';
+    }
+    return good ? PTXGEN_OK
+                : cli_fail(err, PTXGEN_EINVAL,
+                           "--seeds is '%s'; write one seed or a range, like 1..100", text);
+}
+
+/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by report_defects. */
+static void log_line(void *user, ptxgen_log_level level, const char *line)
+{
+    job *j = user;
+    if (level == PTXGEN_LOG_ERROR) {
+        free(j->deadlock);
+        j->deadlock = cli_format("%s", line);
+    } else if (level == PTXGEN_LOG_INFO) {
+        fprintf(stderr, "%s\n", line);
+    }
+}
+
+/* "scale, mirror"; cut when it is longer than text. */
+static void list_entries(const ptxgen_emulator_module *module, char *text, size_t size)
+{
+    const char *name;
+    size_t used = 0;
+    for (size_t i = 0; (name = ptxgen_emulator_entry_name(module, i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+}
+
+/* The entry that --entry names, or the only one. */
+static ptxgen_status find_entry(const job *j, machine *m, ptxgen_error *err)
+{
+    const char *wanted = j->args->set.entry, *name;
+    char list[400] = "";
+    size_t count = 0;
+    bool there = false;
+    for (; (name = ptxgen_emulator_entry_name(m->module, count)); count++)
+        there |= wanted && strcmp(name, wanted) == 0;
+    if (count == 0)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s has no entry (.entry with a body), so there is nothing to run",
+                        j->name);
+    if (wanted ? there : count == 1)
+        return ptxgen_emulator_find(m->module, wanted, &m->entry, err);
+    list_entries(m->module, list, sizeof list);
+    if (wanted)
+        return cli_fail(err, PTXGEN_EINVAL, "%s has no entry named %s; it has %s", j->name, wanted,
+                        list);
+    return cli_fail(err, PTXGEN_EINVAL, "%s has %zu entries: %s; choose one with --entry NAME",
+                    j->name, count, list);
+}
+
+/* Warp instructions of a launch: a minute or more of emulation. A program in an endless loop then ends. */
+#define DEFAULT_BUDGET UINT64_C(10000000000)
+
+static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const ptxgen_emulator_config config = {
+        .size = sizeof config,
+        .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
+        .seed = seed,
+        .check = set->check_races,
+        .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
+        .log = log_line,
+        .user = j,
+        .log_level = PTXGEN_LOG_INFO};
+    *m = (machine){0};
+    ptxgen_status status = ptxgen_emulator_create(&config, &m->emu, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_load(m->emu, j->text, strlen(j->text), j->name, &m->module, err);
+    if (status == PTXGEN_OK)
+        status = find_entry(j, m, err);
+    /* Past a limit of the parser the PTX is refused; nothing has run. */
+    if (status == PTXGEN_EBUDGET)
+        status = err->status = PTXGEN_EPARSE;
+    return status;
+}
+
+static void free_machine(machine *m)
+{
+    ptxgen_emulator_unload(m->module);
+    ptxgen_emulator_destroy(m->emu);
+}
+
+/* ---- reports ----------------------------------------------------------------------------------- */
+
+static cJSON *defect_json(const ptxgen_emulator_report *r, uint64_t seed)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
+    cli_json_integer(o, "line", r->line);
+    cli_json_integer(o, "other_line", r->other_line);
+    cJSON_AddStringToObject(o, "where", r->where);
+    cJSON_AddStringToObject(o, "text", r->text);
+    cli_json_integer(o, "count", (int64_t)r->count);
+    cli_json_integer(o, "seed", (int64_t)seed);
+    return o;
+}
+
+static void print_defect(const job *j, const char *prefix, const ptxgen_emulator_report *r,
+                         uint64_t seed)
+{
+    fprintf(j->to, "%s:%d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->name,
+            r->line, prefix, ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1],
+            r->cta[2], r->warp, r->lane, r->where[0] ? "; " : "", r->where,
+            (unsigned long long)r->count);
+    if (r->other_line > 0)
+        fprintf(j->to, "; conflicts with line %d", r->other_line);
+    if (j->seed_from != j->seed_to)
+        fprintf(j->to, "; seed %llu", (unsigned long long)seed);
+    fprintf(j->to, "]\n");
+}
+
+static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
+{
+    ptxgen_emulator_report r;
+    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
+        const bool advice = r.kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE;
+        j->defects += !advice;
+        j->advice += advice;
+        if (j->json)
+            cJSON_AddItemToArray(cJSON_GetObjectItem(j->json, advice ? "advice" : "defects"),
+                                 defect_json(&r, seed));
+        else
+            print_defect(j, advice ? "advice: " : "", &r, seed);
+    }
+}
+
+static void report_opcodes(const job *j, const ptxgen_emulator *emu, cJSON *into)
+{
+    const char *name;
+    uint64_t count;
+    for (size_t i = 0; ptxgen_emulator_opcode_count(emu, i, &name, &count); i++) {
+        if (count > 0 && into)
+            cli_json_integer(into, name, (int64_t)count);
+        else if (count > 0)
+            fprintf(j->to, "%14llu  %s\n", (unsigned long long)count, name);
+    }
+}
+
+static void report_stats(const job *j, const ptxgen_emulator *emu)
+{
+    ptxgen_emulator_stats s;
+    ptxgen_emulator_get_stats(emu, &s);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"warp_instructions", s.warp_instructions}, {"global_read_bytes", s.global_read},
+                {"global_written_bytes", s.global_written}, {"shared_read_bytes", s.shared_read},
+                {"shared_written_bytes", s.shared_written}, {"local_read_bytes", s.local_read},
+                {"local_written_bytes", s.local_written}};
+    cJSON *o = j->json ? cJSON_AddObjectToObject(j->json, "stats") : NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (o)
+            cli_json_integer(o, rows[i].name, (int64_t)rows[i].value);
+        else
+            fprintf(j->to, "%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
+    }
+    report_opcodes(j, emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL);
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+/* Replaces `from` in a message by `to`, which is no longer. */
+static void reword(char *message, const char *from, const char *to)
+{
+    char *at = strstr(message, from);
+    if (!at)
+        return;
+    const size_t n = strlen(from), m = strlen(to);
+    memcpy(at, to, m);
+    memmove(at + m, at + n, strlen(at + n) + 1);
+}
+
+/* The library's words for its caller's means become the command's for its user's. */
+static void speak_of_the_command(ptxgen_error *err)
+{
+    reword(err->message, " (config.instruction_budget)", "; --budget N allows more");
+    reword(err->message, "launch.dynamic_shared", "--shared");
+    reword(err->message, " (config.memory_budget)", "");
+}
+
+static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
+{
+    machine m;
+    const cli_settings *set = &j->args->set;
+    ptxgen_status status = build_machine(j, seed, &m, err);
+    if (status == PTXGEN_OK && seed == j->seed_from)
+        status = ptx_args_parse(m.entry, set->arg, set->arg_count, &j->arguments, err);
+    if (status == PTXGEN_OK)
+        status = ptx_args_attach(&j->arguments, m.emu, err);
+    if (status == PTXGEN_OK) {
+        j->launch.args = j->arguments.pointers;
+        j->launch.arg_count = j->arguments.count;
+        status = ptxgen_emulator_run(m.entry, &j->launch, err);
+        report_defects(j, m.emu, seed);
+        if (set->stats && seed == j->seed_to)
+            report_stats(j, m.emu);
+    }
+    free_machine(&m);
+    if (status != PTXGEN_OK)
+        speak_of_the_command(err);
+    return status;
+}
+
+static ptxgen_status run_seeds(job *j, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    cli_progress bar = cli_progress_begin("running", (size_t)(j->seed_to - j->seed_from + 1));
+    for (uint64_t seed = j->seed_from; seed <= j->seed_to && status == PTXGEN_OK; seed++) {
+        cli_progress_clear(&bar);
+        status = run_seed(j, seed, err);
+        cli_progress_step(&bar, NULL);
+    }
+    cli_progress_end(&bar);
+    return status;
+}
+
+/* -o writes the buffer of argument --result, or the first buffer. */
+static ptxgen_status write_result(const job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const ptx_args *a = &j->arguments;
+    if (!set->output)
+        return PTXGEN_OK;
+    size_t which = set->result > 0 ? (size_t)set->result - 1 : 0;
+    while (set->result == 0 && which < a->count && !a->all[which].buffer.data)
+        which++;
+    if (which >= a->count || !a->all[which].buffer.data)
+        return cli_fail(err, PTXGEN_EINVAL, "-o writes a buffer, and %s",
+                        set->result > 0 ? "the parameter of --result is none" : "no --arg is one");
+    cli_output to;
+    ptxgen_status status = cli_output_open(&to, set->output, true, err);
+    if (status != PTXGEN_OK)
+        return status;
+    npy_write(&a->all[which].buffer, to.file);
+    return cli_output_commit(&to, err);
+}
+
+static ptxgen_status prepare(job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    if (set->result > 0 && !set->output)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--result says which buffer -o writes, and -o is not given");
+    j->launch.size = sizeof j->launch;
+    j->launch.dynamic_shared = (size_t)set->shared;
+    ptxgen_status status = parse_extent("grid", set->grid, j->launch.grid, err);
+    if (status == PTXGEN_OK)
+        status = parse_extent("block", set->block, j->launch.block, err);
+    if (status == PTXGEN_OK)
+        status = parse_extent("cluster", set->cluster, j->launch.cluster, err);
+    if (status == PTXGEN_OK)
+        status = parse_seeds(set->seeds, j, err);
+    return status == PTXGEN_OK ? cli_read_text(j->path, &j->text, err) : status;
+}
+
+/* The last line, or the JSON object. */
+static void conclude(job *j, const ptxgen_error *err)
+{
+    const uint64_t runs = j->seed_to - j->seed_from + 1;
+    if (j->json) {
+        cli_json_integer(j->json, "runs", (int64_t)runs);
+        if (err)
+            cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
+        cli_json_write(j->json, j->to);
+    } else if (!err && j->args->set.check_races) {
+        fprintf(j->to, "%s: %zu defects in %llu runs", j->name, j->defects,
+                (unsigned long long)runs);
+        if (j->advice > 0)
+            fprintf(j->to, "; advice: %zu", j->advice);
+        fprintf(j->to, "\n");
+    }
+    if (err && j->deadlock && strncmp(j->deadlock, err->message, strlen(err->message)) == 0)
+        cli_say("%s:%d: %s", j->name, err->line, j->deadlock); /* longer than an error can hold */
+    else if (err)
+        cli_say_error(err);
+}
+
+int cli_run_ptx(const cli_args *args)
+{
+    ptxgen_error err = {0};
+    cli_settings *set = (cli_settings *)&args->set;
+    const char *path = args->words[0];
+    job j = {.args = args,
+             .path = path,
+             .name = strcmp(path, "-") == 0 ? "<stdin>" : path,
+             .to = cli_report_file(set)};
+    if (args->count > 1)
+        return cli_usage_error(set, "'%s': arguments of a kernel are written --arg VALUE",
+                               args->words[1]);
+    ptxgen_status status = prepare(&j, &err);
+    if (set->json) {
+        j.json = cJSON_CreateObject();
+        cJSON_AddItemToObject(j.json, "defects", cJSON_CreateArray());
+        cJSON_AddItemToObject(j.json, "advice", cJSON_CreateArray());
+    }
+    if (status == PTXGEN_OK)
+        status = run_seeds(&j, &err);
+    if (status == PTXGEN_OK)
+        status = write_result(&j, &err);
+    conclude(&j, status == PTXGEN_OK ? NULL : &err);
+    ptx_args_free(&j.arguments);
+    free(j.deadlock);
+    free(j.text);
+    if (status != PTXGEN_OK)
+        return cli_exit_for(status);
+    return j.defects > 0 ? CLI_NO : CLI_OK;
+}

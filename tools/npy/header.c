@@ -1,0 +1,306 @@
+/* The header of a .npy file: a Python dict literal after a magic string and a length. */
+#include "npy/npy.h"
+
+#include "command/fail.h"
+
+#include <string.h>
+
+static const struct {
+    const char *descr;
+    npy_type type;
+    uint8_t bytes;
+} types[] = {
+    {"<f4", NPY_F32, 4},   {"<f2", NPY_F16, 2},   {"<V2", NPY_BF16, 2}, {"bfloat16", NPY_BF16, 2},
+    {"<u2", NPY_RAW16, 2}, {"|V2", NPY_RAW16, 2}, {"<i8", NPY_I64, 8},  {"<i4", NPY_I32, 4},
+    {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},
+};
+enum { TYPE_COUNT = sizeof types / sizeof *types };
+
+typedef struct cursor {
+    const char *p, *end;
+    ptxgen_error *err;
+} cursor;
+
+static ptxgen_status damaged(cursor *c, const char *what)
+{
+    return cli_fail(c->err, PTXGEN_EINVAL, "the .npy header is damaged: %s; save the array again",
+                    what);
+}
+
+ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, ptxgen_error *err)
+{
+    static const uint8_t magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    if (n < sizeof magic || memcmp(first, magic, sizeof magic) != 0) {
+        if (n >= 4 && memcmp(first, "PK\3\4", 4) == 0)
+            return cli_fail(err, PTXGEN_EINVAL,
+                            "this is an archive (.npz); save the one array with numpy.save");
+        return cli_fail(err, PTXGEN_EINVAL, "this is no .npy file; write one with numpy.save");
+    }
+    if (n < 8)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the file ends inside its header; save the array again");
+    if (first[6] < 1 || first[6] > 3 || first[7] != 0)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "this is a .npy file of version %d.%d; 1.0, 2.0 and 3.0 are known",
+                        first[6], first[7]);
+    size_t fixed = first[6] == 1 ? 10 : 12;
+    if (n < fixed)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the file ends inside its header; save the array again");
+    size_t length = first[8] | (size_t)first[9] << 8;
+    if (fixed == 12)
+        length |= (size_t)first[10] << 16 | (size_t)first[11] << 24;
+    if (length > NPY_MAX_HEADER_BYTES)
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "the .npy header claims %zu bytes; at most %d are read. Save the array again", length,
+            NPY_MAX_HEADER_BYTES);
+    *offset = fixed + length;
+    return PTXGEN_OK;
+}
+
+static void skip_space(cursor *c)
+{
+    while (c->p < c->end && (*c->p == ' ' || *c->p == '\n' || *c->p == '\t' || *c->p == '\r'))
+        c->p++;
+}
+
+/* Takes `text` if it comes next (after spaces). */
+static bool take(cursor *c, const char *text)
+{
+    skip_space(c);
+    size_t n = strlen(text);
+    if ((size_t)(c->end - c->p) < n || memcmp(c->p, text, n) != 0)
+        return false;
+    c->p += n;
+    return true;
+}
+
+/* A quoted string without escapes; cut to size - 1. */
+static bool take_string(cursor *c, char *out, size_t size)
+{
+    skip_space(c);
+    if (c->p == c->end || (*c->p != '\'' && *c->p != '"'))
+        return false;
+    const char quote = *c->p++;
+    const char *start = c->p;
+    while (c->p < c->end && *c->p != quote && *c->p != '\\' && *c->p != '\0')
+        c->p++;
+    if (c->p == c->end || *c->p != quote)
+        return false;
+    size_t n = (size_t)(c->p - start);
+    if (n > size - 1)
+        n = size - 1;
+    memcpy(out, start, n);
+    out[n] = '\0';
+    c->p++;
+    return true;
+}
+
+/* The NumPy call for an array of elements that no kernel takes. */
+static const char *conversion_of(const char *descr)
+{
+    static const char bytes[] =
+        "an index with a.astype(numpy.int64), data with a.astype(numpy.float16) "
+        "or numpy.float32, bytes of matmul_scaled with a.view(numpy.uint8)";
+    static const char integers[] = "an index with a.astype(numpy.int64), data with "
+                                   "a.astype(numpy.float32), A and B of matmul_accumulate with "
+                                   "a.astype(numpy.float16)";
+    static const char floats[] = "with a.astype(numpy.float32), A and B of matmul_accumulate with "
+                                 "a.astype(numpy.float16)";
+    if (descr[0] == '\0')
+        return floats;
+    if (descr[1] != '\0' && strcmp(descr + 2, "1") == 0)
+        return bytes;
+    return descr[1] != '\0' && strchr("iub", descr[1]) ? integers : floats;
+}
+
+static ptxgen_status parse_descr(cursor *c, npy_header *h)
+{
+    if (take(c, "["))
+        return cli_fail(c->err, PTXGEN_EINVAL,
+                        "the array has named fields; save one field of it, as a['name'].copy()");
+    if (!take_string(c, h->descr, sizeof h->descr))
+        return damaged(c, "'descr' is no string");
+    for (size_t i = 0; i < TYPE_COUNT; i++) {
+        if (strcmp(types[i].descr, h->descr) == 0) {
+            h->type = types[i].type;
+            h->elem_bytes = types[i].bytes;
+            return PTXGEN_OK;
+        }
+    }
+    const char *little = h->descr[0] == '>' ? h->descr + 1 : "";
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        if (strcmp(types[i].descr + 1, little) == 0)
+            return cli_fail(c->err, PTXGEN_EINVAL,
+                            "the array is big-endian ('%s'); save a.astype('%s') instead", h->descr,
+                            types[i].descr);
+    return cli_fail(
+        c->err, PTXGEN_EINVAL,
+        "the elements are '%s'; data must be float32 '<f4', float16 '<f2', bfloat16 '<V2' or bytes "
+        "'|u1', an index int64 '<i8' or int32 '<i4'. Convert %s",
+        h->descr, conversion_of(h->descr));
+}
+
+static ptxgen_status parse_order(cursor *c, bool *fortran)
+{
+    *fortran = take(c, "True");
+    return *fortran || take(c, "False") ? PTXGEN_OK
+                                        : damaged(c, "'fortran_order' is neither True nor False");
+}
+
+static ptxgen_status parse_dimension(cursor *c, int64_t *out)
+{
+    skip_space(c);
+    const char *start = c->p;
+    int64_t value = 0;
+    for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *c->p - '0', &value))
+            return damaged(c, "a dimension does not fit 63 bits");
+    if (c->p == start)
+        return damaged(c, "'shape' is no tuple of sizes");
+    if (c->p < c->end && *c->p == 'L') /* Python 2 wrote 3L */
+        c->p++;
+    *out = value;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status parse_shape(cursor *c, npy_header *h)
+{
+    if (!take(c, "("))
+        return damaged(c, "'shape' is no tuple");
+    h->rank = 0;
+    while (!take(c, ")")) {
+        if (h->rank == NPY_MAX_RANK)
+            return cli_fail(c->err, PTXGEN_EINVAL,
+                            "the array has more than %d dimensions; reshape it", NPY_MAX_RANK);
+        int64_t size = 0;
+        ptxgen_status status = parse_dimension(c, &size);
+        if (status != PTXGEN_OK)
+            return status;
+        h->shape[h->rank++] = size;
+        if (!take(c, ",")) {
+            if (!take(c, ")") || h->rank < 2) /* (5) is a number, (5,) a tuple */
+                return damaged(c, "'shape' is no tuple");
+            break;
+        }
+    }
+    return PTXGEN_OK;
+}
+
+static ptxgen_status count_elements(npy_header *h, ptxgen_error *err)
+{
+    /* A zero anywhere makes the array empty, whatever the other sizes multiply to. */
+    int64_t count = 1;
+    bool empty = false, overflow = false;
+    for (int i = 0; i < h->rank; i++) {
+        empty |= h->shape[i] == 0;
+        overflow |= __builtin_mul_overflow(count, h->shape[i] ? h->shape[i] : 1, &count);
+    }
+    int64_t bytes = 0;
+    overflow |= __builtin_mul_overflow(count, (int64_t)h->elem_bytes, &bytes);
+    if (overflow && !empty) {
+        char shape[256];
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the shape %s has more elements than any memory; make it smaller",
+                        npy_shape_text(h, shape, sizeof shape));
+    }
+    h->count = empty ? 0 : (size_t)count;
+    h->data_bytes = empty ? 0 : (size_t)bytes;
+    return PTXGEN_OK;
+}
+
+enum { KEY_DESCR = 1, KEY_ORDER = 2, KEY_SHAPE = 4, KEY_ALL = 7 };
+
+/* One "key: value" of the dict. */
+static ptxgen_status parse_item(cursor *c, npy_header *h, bool *fortran, int *seen)
+{
+    char key[20];
+    if (!take_string(c, key, sizeof key) || !take(c, ":"))
+        return damaged(c, "it is no dict of descr, fortran_order and shape");
+    int which = strcmp(key, "descr") == 0           ? KEY_DESCR
+                : strcmp(key, "fortran_order") == 0 ? KEY_ORDER
+                : strcmp(key, "shape") == 0         ? KEY_SHAPE
+                                                    : 0;
+    if (which == 0 || (*seen & which))
+        return damaged(c, "a key is unknown or there twice");
+    *seen |= which;
+    return which == KEY_DESCR   ? parse_descr(c, h)
+           : which == KEY_ORDER ? parse_order(c, fortran)
+                                : parse_shape(c, h);
+}
+
+ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
+                               ptxgen_error *err)
+{
+    size_t expected;
+    ptxgen_status status = npy_data_offset(
+        bytes, offset < NPY_PREAMBLE_BYTES ? offset : NPY_PREAMBLE_BYTES, &expected, err);
+    if (status != PTXGEN_OK)
+        return status;
+    cursor c = {(const char *)bytes + (bytes[6] == 1 ? 10 : 12), (const char *)bytes + offset, err};
+    if (expected != offset)
+        return damaged(&c, "its length is wrong");
+    *out = (npy_header){0};
+    bool fortran = false;
+    int seen = 0;
+    if (!take(&c, "{"))
+        return damaged(&c, "it is no dict");
+    while (!take(&c, "}")) {
+        status = parse_item(&c, out, &fortran, &seen);
+        if (status != PTXGEN_OK)
+            return status;
+        if (!take(&c, ",")) {
+            if (!take(&c, "}"))
+                return damaged(&c, "the dict is not closed");
+            break;
+        }
+    }
+    skip_space(&c);
+    if (seen != KEY_ALL || c.p != c.end)
+        return damaged(&c, seen != KEY_ALL ? "descr, fortran_order or shape is missing"
+                                           : "something follows the dict");
+    if (fortran && out->rank > 1)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "the array is in Fortran order; save numpy.ascontiguousarray(a) instead");
+    return count_elements(out, err);
+}
+
+ptxgen_status npy_fail_bare_words(const char *path, const npy_header *h, const char *dtype,
+                                  ptxgen_error *err)
+{
+    if (dtype)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s: the elements are bare 16-bit words ('%s'), and dtype=%s cannot name "
+                        "them. Save float16 as a.view(numpy.float16); for bfloat16 say dtype=bf16",
+                        path, h->descr, dtype);
+    return cli_fail(err, PTXGEN_EINVAL,
+                    "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16, "
+                    "or save float16 as a.view(numpy.float16)",
+                    path, h->descr);
+}
+
+const char *npy_shape_text(const npy_header *h, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < h->rank && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "(",
+                                 (long long)h->shape[i]);
+    if (used < size)
+        snprintf(text + used, size - used, "%s", h->rank == 0 ? "()" : h->rank == 1 ? ",)" : ")");
+    return text;
+}
+
+ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy_header *out,
+                              ptxgen_error *err)
+{
+    *out = (npy_header){.type = type, .rank = rank};
+    size_t row = 0; /* the first row of a type is how it is written */
+    while (types[row].type != type)
+        row++;
+    snprintf(out->descr, sizeof out->descr, "%s", types[row].descr);
+    out->elem_bytes = types[row].bytes;
+    memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
+    return count_elements(out, err);
+}
