@@ -1,5 +1,5 @@
-/* The cases of scatter_add that every device must pass: tests/gpu runs them on a GPU, tests/differential on the
- * emulator. Each fails the cmocka test on the first difference from the oracle. */
+/* The cases of scatter_add that every device must pass: test_gpu_scatter_add runs them on a GPU,
+ * test_emulator_scatter_add on the emulator. Each fails the cmocka test on the first difference from the oracle. */
 #ifndef PG_SCATTER_SUITE_H
 #define PG_SCATTER_SUITE_H
 

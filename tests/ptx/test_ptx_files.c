@@ -1,4 +1,4 @@
-/* The PTX files of tests/emulator/parse: those in good/ parse, print and parse again to the same module; those in bad/
+/* The PTX files of tests/ptx: those in good/ parse, print and parse again to the same module; those in bad/
  * are refused with the message that their first line quotes. Where ptxas is installed, it agrees on every file that
  * does not say "not for ptxas". */
 #include "test.h"
@@ -101,13 +101,13 @@ static void check_all(const char *pattern, void (*check)(const char *), size_t l
 static void good_files_come_back_from_the_printer(void **state)
 {
     (void)state;
-    check_all(PTXGEN_SOURCE_DIR "/tests/emulator/parse/good/*.ptx", check_good, 5);
+    check_all(PTXGEN_SOURCE_DIR "/tests/ptx/good/*.ptx", check_good, 5);
 }
 
 static void bad_files_are_refused(void **state)
 {
     (void)state;
-    check_all(PTXGEN_SOURCE_DIR "/tests/emulator/parse/bad/*.ptx", check_bad, 80);
+    check_all(PTXGEN_SOURCE_DIR "/tests/ptx/bad/*.ptx", check_bad, 80);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* The CUDA device and the assemblers on a real GPU: what the stand-in driver of tests/unit can only claim.
+/* The CUDA device and the assemblers on a real GPU: what the stand-in driver can only claim.
  * Skipped without a device of compute capability 9.0 or newer, or without an assembler. */
 #include "gpu_kernels.h"
 #include "runtime_kernels.h"

@@ -1,4 +1,4 @@
-/* PTX that nvcc writes for our CUDA sources in tests/emulator/parse/sources: parses, and comes back from the printer
+/* PTX that nvcc writes for our CUDA sources in tests/ptx/sources: parses, and comes back from the printer
  * the same. Skipped where nvcc is not installed. */
 #include "test.h"
 
@@ -16,7 +16,7 @@ static char *compile(const char *source, const char *option, size_t *len)
     char command[4096];
     snprintf(command, sizeof command,
              "nvcc -std=c++17 %s -ptx -o - " PTXGEN_SOURCE_DIR
-             "/tests/emulator/parse/sources/%s 2>/dev/null",
+             "/tests/ptx/sources/%s 2>/dev/null",
              option, source);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);

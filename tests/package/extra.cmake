@@ -1,0 +1,2 @@
+set_kind(package/install package 300)
+set_kind(package/readme package 300)
