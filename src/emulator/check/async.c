@@ -5,7 +5,7 @@
  * wgmma groups are agents of the thread (or warp) that commits them, with the group's number + 1 as clock. */
 #include "emulator/check/state.h"
 
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/copy/tensor_map.h"
 #include "ptx/ptx.h"
 

@@ -2,7 +2,7 @@
  * check_async.c; the model is explained in check_state.h. */
 #include "emulator/check/state.h"
 
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 /* ---- life ---- */
 

@@ -1,7 +1,7 @@
 /* Reports of checking mode in words. */
 #include "emulator/check/state.h"
 
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "ptx/ptx.h"
 
 static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *report, const char *text)

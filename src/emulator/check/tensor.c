@@ -2,7 +2,7 @@
 #include "emulator/check/tensor.h"
 
 #include "emulator/machine/async.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "emulator/machine/async.h"
 #include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/matrix/wgmma_op.h"
 
 /* The checker must know before any thread can be told. */

@@ -5,7 +5,7 @@
 #define PG_EMULATOR_BULK_H
 
 #include "emulator/machine/async.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 /* What the lane's operands say. */
 typedef struct pg_bulk_lane {

@@ -4,7 +4,7 @@
 #include "emulator/machine/async.h"
 #include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 enum { UNWILLING = 8 }; /* order=isa: one request in so many fails although clusters are left */
 

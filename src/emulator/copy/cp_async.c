@@ -3,7 +3,7 @@
 #include "emulator/machine/async.h"
 
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
 {

@@ -3,7 +3,7 @@
 
 #include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/memory/warp_sync.h"
 
 enum { HALF = PG_TENSOR_MAP_BYTES / 2 };

@@ -1,7 +1,7 @@
 /* Decoding of cvt: types and modifiers become a plan (cvt_op.h). */
 #include "emulator/scalar/cvt_op.h"
 #include "emulator/decode/decode.h"
-#include "emulator/decode/engines.h"
+#include "emulator/decode/families.h"
 
 /* Float types, and how a packed type is made of them. */
 typedef struct packed_type {

@@ -1,5 +1,5 @@
 /* From parsed PTX to pg_op. decode.c lays out registers, variables and functions and walks the code; the
- * decode_*.c files hold one function per semantics column of opcodes.def, which picks a handler and resolves
+ * other files of decode/ hold one function per semantics column of opcodes.def, which picks a handler and resolves
  * operands with the calls below. A fault is sticky: the first one is kept, later calls give harmless values. */
 #ifndef PG_EMULATOR_DECODE_H
 #define PG_EMULATOR_DECODE_H

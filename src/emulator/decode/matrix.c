@@ -1,6 +1,6 @@
 /* Decoding of wgmma, mma.sync and the 8 x 8 matrix moves. */
 #include "emulator/decode/decode.h"
-#include "emulator/decode/engines.h"
+#include "emulator/decode/families.h"
 #include "emulator/matrix/mma_op.h"
 #include "emulator/matrix/wgmma_op.h"
 

@@ -1,6 +1,6 @@
 /* Decoding of the tcgen05 instructions. */
 #include "emulator/decode/decode.h"
-#include "emulator/decode/engines.h"
+#include "emulator/decode/families.h"
 #include "emulator/tensor/tcgen05.h"
 
 static uint32_t cta_group(const pg_decoder *d)

@@ -1,6 +1,5 @@
 /* Decoding of wmma. */
 #include "emulator/decode/families.h"
-#include "emulator/decode/engines.h"
 #include "emulator/matrix/wmma.h"
 
 enum { TF32_STEP = 4 };

@@ -3,7 +3,7 @@
  * parameters in memory) lie on a stack per lane; alloca makes the running function's frame longer. */
 #include "emulator/flow/control.h"
 #include "emulator/machine/lanes.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 enum { MAX_CALL_DEPTH = 4096 };
 

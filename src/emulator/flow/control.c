@@ -4,15 +4,8 @@
 #include "emulator/memory/barrier.h"
 #include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/tensor/tcgen05.h"
-
-void pg_split_group(pg_warp *w, uint32_t lanes, uint32_t pc)
-{
-    pg_group *g = pg_running_group(w);
-    g->lanes &= ~lanes;
-    w->groups[w->group_count++] = (pg_group){.lanes = lanes, .pc = pc, .turns = g->turns};
-}
 
 /* The lanes of the running group go to pc + 1, but for `lanes`, which the caller sends elsewhere. */
 static void leave_rest_behind(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -54,6 +54,9 @@ pg_step pg_op_stackrestore(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* Sends each of `lanes` to its own pc: one group per distinct target. */
 pg_step pg_scatter_lanes(pg_warp *w, const pg_op *op, uint32_t lanes, const uint32_t *pc);
 
+/* Removes exited lanes and wakes whoever waited for them. */
+void pg_exit_lanes(pg_warp *w, uint32_t lanes);
+
 /* Frees a warp's call stack. */
 void pg_call_stack_free(pg_warp *w);
 

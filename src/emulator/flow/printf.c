@@ -3,7 +3,7 @@
  * precision (no *), h l ll z. A format or string must lie in memory that the program may read. */
 #include "emulator/check/check.h"
 #include "emulator/flow/control.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 #include <locale.h>
 #include <stdio.h>

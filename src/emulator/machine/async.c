@@ -2,7 +2,7 @@
 #include "emulator/machine/async.h"
 
 #include "emulator/check/check.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 enum { ADVERSARY_WINDOW = 64 };
 

@@ -29,9 +29,10 @@
         }                                                                                          \
     } while (0)
 
-/* pg_step NAME(w, op, lanes): d = expr(x [, y [, z]]), lane by lane; D, X, Y, Z are lane types. */
+/* pg_step NAME(w, op, lanes): d = expr(x [, y [, z]]), lane by lane; D, X, Y, Z are
+ * lane types. `static` in front where no other file decodes it. */
 #define PG_UNARY(NAME, D, X, expr)                                                                 \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         D *d = pg_row_at(w, op->d);                                                                \
         const X *a = pg_row_at(w, op->a);                                                          \
@@ -39,7 +40,7 @@
         return PG_NEXT;                                                                            \
     }
 #define PG_BINARY(NAME, D, X, Y, expr)                                                             \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         D *d = pg_row_at(w, op->d);                                                                \
         const X *a = pg_row_at(w, op->a);                                                          \
@@ -48,7 +49,7 @@
         return PG_NEXT;                                                                            \
     }
 #define PG_TERNARY(NAME, D, X, Y, Z, expr)                                                         \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         D *d = pg_row_at(w, op->d);                                                                \
         const X *a = pg_row_at(w, op->a);                                                          \

@@ -61,11 +61,7 @@ typedef struct pg_worker {
     pg_buffer last;    /* the buffer of the last global access */
 } pg_worker;
 
-/* ---- schedule.c ---- */
-/* Runs clusters until none is left or the launch stops. */
-void pg_worker_run(pg_worker *worker);
-/* The next 64 random bits of the adversary. */
-uint64_t pg_worker_random(pg_worker *worker);
+/* ---- groups.c ---- */
 /* Makes a waiting group runnable. */
 void pg_wake(pg_warp *w, pg_group *g);
 /* Wakes every group of the CTA that waits for (kind, key). */
@@ -74,33 +70,24 @@ void pg_wake_all(pg_cta *cta, pg_wait_kind kind, uint64_t key);
 void pg_note_poll(pg_warp *w, const pg_op *op, uint32_t offset);
 /* Sets what the running group waits for and returns PG_AGAIN or PG_WAIT. */
 pg_step pg_block(pg_warp *w, pg_wait wait);
+/* Splits `lanes` off the running group; they stand at `pc`. 32 groups always fit. */
+void pg_split_group(pg_warp *w, uint32_t lanes, uint32_t pc);
 static inline pg_group *pg_running_group(pg_warp *w)
 {
     return &w->groups[w->chosen];
 }
-
-/* ---- control.c ---- */
-/* Splits `lanes` off the running group; they stand at `pc`. PG_STOP never: 32 groups always fit. */
-void pg_split_group(pg_warp *w, uint32_t lanes, uint32_t pc);
-/* Removes exited lanes and wakes whoever waited for them. */
-void pg_exit_lanes(pg_warp *w, uint32_t lanes);
 static inline uint32_t pg_pc_of(const pg_warp *w, const pg_op *op)
 {
     return (uint32_t)(op - w->launch->program->ops);
 }
 
-/* ---- cluster.c: the memory of clusters ---- */
-pg_cluster *pg_cluster_start(pg_worker *worker, uint64_t index);
-void pg_cluster_finish(pg_worker *worker, pg_cluster *cluster);
-void pg_cluster_free(pg_worker *worker, pg_cluster *cluster);
+/* ---- grid.c ---- */
+/* The next 64 random bits of the adversary. */
+uint64_t pg_worker_random(pg_worker *worker);
 /* The next cluster of the grid that nobody has started or taken; false: none is left. */
 bool pg_cluster_claim(pg_grid_run *launch, uint64_t *index);
 /* %ctaid of the first CTA of a cluster. */
 void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t id[3]);
-
-/* ---- barrier.c ---- */
-/* A warp of the CTA lost lanes: barriers that only waited for them complete. */
-void pg_barriers_after_exit(pg_cta *cta);
 
 /* ---- async.c ---- */
 /* Completes pending operations: all of them in order, or one chosen by the adversary. */

@@ -79,7 +79,7 @@ typedef enum pg_step {
     PG_WAIT,  /* the group waits; go on after this instruction when woken */
     PG_YIELD, /* go on with the next instruction, after others had a turn */
     PG_SPLIT, /* the groups of the warp changed: choose anew */
-    PG_STOP   /* the launch has failed: launch->status says why */
+    PG_STOP   /* the launch has failed: launch->error says why */
 } pg_step;
 
 /* What a group of lanes waits for. */

@@ -3,7 +3,7 @@
 
 #include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 void pg_addresses(const pg_warp *w, const pg_op *op, uint32_t lanes, uint64_t *address)
 {

@@ -27,7 +27,7 @@ struct pg_op {
     const void *extra;  /* what else the handler needs, owned by the program */
     uint32_t target;    /* branch, call */
     uint32_t line;      /* of the PTX text */
-    uint16_t opcode;    /* pg_ptx_opcode, for statistics and reports */
+    uint16_t opcode;    /* pg_ptx_op, for statistics and reports */
     uint16_t row_count;
     pg_pred guard; /* lanes whose predicate is false (true with guard_not) skip the instruction */
     pg_pred p, q;  /* predicate operands */

@@ -3,7 +3,7 @@
 #include "emulator/matrix/wgmma_op.h"
 
 #include "emulator/check/check.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/memory/warp_sync.h"
 
 enum {

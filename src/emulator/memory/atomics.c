@@ -7,7 +7,7 @@
 #include "emulator/number/float_ops.h"
 #include "emulator/number/half_ops.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 #define COMBINE(NAME, T, expr)                                                                     \
     static uint64_t NAME(uint64_t old, uint64_t operand, bool ftz)                                 \

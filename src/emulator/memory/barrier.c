@@ -5,7 +5,7 @@
 
 #include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 static uint32_t threads_expected(const pg_cta *cta, const pg_named_barrier *b)
 {

@@ -7,7 +7,7 @@
 #include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 enum { MAX_COUNT = (1 << 20) - 1 };
 

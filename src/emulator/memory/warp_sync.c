@@ -6,7 +6,7 @@
 #include "emulator/check/check.h"
 #include "emulator/number/float_ops.h"
 #include "emulator/machine/lanes.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 static void absorb_group(pg_warp *w, uint32_t i)
 {

@@ -1,9 +1,11 @@
 /* The memory of a running cluster: one block that holds its CTAs, warps, register files, local and shared
  * memory; a finished cluster's block serves the next one. Everything starts as zero. */
+#include "emulator/run/cluster.h"
+
 #include "emulator/machine/async.h"
 #include "emulator/check/check.h"
 #include "emulator/flow/control.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/machine/special.h"
 #include "emulator/tensor/tensor_memory.h"
 
@@ -75,24 +77,6 @@ static void start_warp(pg_cta *cta, pg_warp *w, uint32_t index)
     w->group_count = 1;
     w->runnable = true;
     pg_fill_specials(w);
-}
-
-void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t id[3])
-{
-    const uint32_t *g = launch->grid, *n = launch->cluster;
-    const uint64_t across = g[0] / n[0], down = g[1] / n[1];
-    id[0] = (uint32_t)(index % across) * n[0];
-    id[1] = (uint32_t)(index / across % down) * n[1];
-    id[2] = (uint32_t)(index / across / down) * n[2];
-}
-
-bool pg_cluster_claim(pg_grid_run *launch, uint64_t *index)
-{
-    *index = atomic_fetch_add(&launch->next_cluster, 1);
-    if (*index < launch->cluster_count)
-        return true;
-    atomic_store(&launch->next_cluster, launch->cluster_count);
-    return false;
 }
 
 static void start_cta(pg_cluster *cluster, uint32_t rank)

@@ -1,5 +1,6 @@
 /* A launch from the caller's arguments to the end of the last cluster. */
 #include "emulator/check/check.h"
+#include "emulator/run/cluster.h"
 #include "emulator/run/context.h"
 #include "emulator/number/formats.h"
 #include "emulator/matrix/wgmma.h"

@@ -3,8 +3,9 @@
  * program counter runs first, so that lanes meet again at the end of a branch or loop; a group that used
  * up its slice is overtaken by the others, so that a lane which spins never starves the lane it waits for.
  * With order=isa the warp, the group, the slice and the completions are drawn from the seed. */
-#include "emulator/machine/launch.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
+#include "emulator/run/cluster.h"
+#include "emulator/run/deadlock.h"
 
 enum {
     SLICE = 1024,          /* warp instructions before another warp has a turn */
@@ -12,36 +13,6 @@ enum {
     POLLS = 64,            /* vain polls of every warp, with nothing pending: a deadlock */
     SLOW_CLUSTER = 1 << 20 /* warp instructions after which further clusters join */
 };
-
-uint64_t pg_worker_random(pg_worker *worker)
-{
-    uint64_t x = worker->random += UINT64_C(0x9e3779b97f4a7c15); /* SplitMix64 */
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-void pg_wake(pg_warp *w, pg_group *g)
-{
-    g->wait.kind = PG_WAIT_NONE;
-    w->runnable = true;
-}
-
-void pg_wake_all(pg_cta *cta, pg_wait_kind kind, uint64_t key)
-{
-    for (uint32_t i = 0; i < cta->warp_count; i++) {
-        pg_warp *w = &cta->warps[i];
-        for (uint32_t k = 0; k < w->group_count; k++)
-            if (w->groups[k].wait.kind == kind && w->groups[k].wait.key == key)
-                pg_wake(w, &w->groups[k]);
-    }
-}
-
-pg_step pg_block(pg_warp *w, pg_wait wait)
-{
-    pg_running_group(w)->wait = wait;
-    return wait.again ? PG_AGAIN : PG_WAIT;
-}
 
 /* Joins groups that stand at the same instruction and wait for nothing. */
 static void merge_groups(pg_warp *w)
@@ -257,15 +228,6 @@ static void time_out_waits(pg_cluster *c)
         }
 }
 
-void pg_note_poll(pg_warp *w, const pg_op *op, uint32_t offset)
-{
-    w->polled = op;
-    w->polled_offset = offset;
-    const uint64_t progress = w->cta->cluster->progress;
-    w->polls = w->polls_progress == progress ? w->polls + 1 : 1;
-    w->polls_progress = progress;
-}
-
 /* Nothing is pending. Waits that the ISA bounds in time may end with "not yet"; when every warp has heard
  * that often enough since something last changed, nothing ever will. */
 static void check_idle(pg_cluster *c)
@@ -280,7 +242,7 @@ static void check_idle(pg_cluster *c)
             any_hope |= (runs || waits_for_mbarrier(w)) && polls < POLLS;
         }
     if (!any_hope)
-        pg_report_deadlock(c);
+        pg_stop_deadlock(c);
     else if (!any_can_run)
         time_out_waits(c);
 }

@@ -1,5 +1,5 @@
 /* Integer and bit instructions whose meaning the C operators nearly give. Every lane expression is written
- * once per instruction and instantiated per type; alu_decode.c picks by (instruction, type).
+ * once per instruction and instantiated per type; decode/alu.c picks by (instruction, type).
  * Division by zero, which PTX leaves open, follows the hardware: all ones, and the dividend as remainder. */
 #include "emulator/scalar/alu.h"
 
@@ -14,58 +14,58 @@
 
 /* U: unsigned type of the width, S: signed, W, V: unsigned and signed types of twice the width. */
 #define INTEGER_WIDTH(n, U, S, W, V)                                                               \
-    PG_BINARY(add_##n, U, U, U, x + y)                                                             \
-    PG_BINARY(sub_##n, U, U, U, x - y)                                                             \
-    PG_BINARY(mul_lo_##n, U, U, U, (W)x *(W)y)                                                     \
-    PG_TERNARY(mad_lo_##n, U, U, U, U, (W)x *(W)y + z)                                             \
-    PG_BINARY(mul_hi_u##n, U, U, U, ((W)x * (W)y) >> n)                                            \
-    PG_BINARY(mul_hi_s##n, U, S, S, ((V)x * (V)y) >> n)                                            \
-    PG_TERNARY(mad_hi_u##n, U, U, U, U, (((W)x * (W)y) >> n) + z)                                  \
-    PG_TERNARY(mad_hi_s##n, U, S, S, U, (U)(((V)x * (V)y) >> n) + z)                               \
-    PG_BINARY(div_u##n, U, U, U, y == 0 ? (U)-1 : (U)(x / y))                                      \
-    PG_BINARY(div_s##n, S, S, S, y == 0 ? (S)-1 : y == -1 ? (S)(0 - (U)x) : (S)(x / y))            \
-    PG_BINARY(rem_u##n, U, U, U, y == 0 ? x : (U)(x % y))                                          \
-    PG_BINARY(rem_s##n, S, S, S, y == 0 ? x : y == -1 ? 0 : (S)(x % y))                            \
-    PG_BINARY(min_u##n, U, U, U, MIN(x, y))                                                        \
-    PG_BINARY(min_s##n, S, S, S, MIN(x, y))                                                        \
-    PG_BINARY(max_u##n, U, U, U, MAX(x, y))                                                        \
-    PG_BINARY(max_s##n, S, S, S, MAX(x, y))                                                        \
-    PG_TERNARY(sad_u##n, U, U, U, U, z + (x > y ? x - y : y - x))                                  \
-    PG_TERNARY(sad_s##n, U, S, S, U, z + (x > y ? (U)x - (U)y : (U)y - (U)x))                      \
-    PG_UNARY(neg_##n, U, U, 0 - x)                                                                 \
-    PG_UNARY(abs_##n, U, S, x < 0 ? 0 - (U)x : (U)x)                                               \
-    PG_UNARY(not_##n, U, U, ~x)                                                                    \
-    PG_UNARY(cnot_##n, U, U, x == 0)                                                               \
-    PG_UNARY(mov_##n, U, U, x)                                                                     \
-    PG_BINARY(and_##n, U, U, U, x &y)                                                              \
-    PG_BINARY(or_##n, U, U, U, x | y)                                                              \
-    PG_BINARY(xor_##n, U, U, U, x ^ y)                                                             \
-    PG_BINARY(shl_##n, U, U, uint32_t, SHIFT_LEFT(x, y, n))                                        \
-    PG_BINARY(shr_u##n, U, U, uint32_t, SHIFT_OUT(x, y, n))                                        \
-    PG_BINARY(shr_s##n, S, S, uint32_t, SHIFT_RIGHT(x, y, n))
+    static PG_BINARY(add_##n, U, U, U, x + y)                                                             \
+    static PG_BINARY(sub_##n, U, U, U, x - y)                                                             \
+    static PG_BINARY(mul_lo_##n, U, U, U, (W)x *(W)y)                                                     \
+    static PG_TERNARY(mad_lo_##n, U, U, U, U, (W)x *(W)y + z)                                             \
+    static PG_BINARY(mul_hi_u##n, U, U, U, ((W)x * (W)y) >> n)                                            \
+    static PG_BINARY(mul_hi_s##n, U, S, S, ((V)x * (V)y) >> n)                                            \
+    static PG_TERNARY(mad_hi_u##n, U, U, U, U, (((W)x * (W)y) >> n) + z)                                  \
+    static PG_TERNARY(mad_hi_s##n, U, S, S, U, (U)(((V)x * (V)y) >> n) + z)                               \
+    static PG_BINARY(div_u##n, U, U, U, y == 0 ? (U)-1 : (U)(x / y))                                      \
+    static PG_BINARY(div_s##n, S, S, S, y == 0 ? (S)-1 : y == -1 ? (S)(0 - (U)x) : (S)(x / y))            \
+    static PG_BINARY(rem_u##n, U, U, U, y == 0 ? x : (U)(x % y))                                          \
+    static PG_BINARY(rem_s##n, S, S, S, y == 0 ? x : y == -1 ? 0 : (S)(x % y))                            \
+    static PG_BINARY(min_u##n, U, U, U, MIN(x, y))                                                        \
+    static PG_BINARY(min_s##n, S, S, S, MIN(x, y))                                                        \
+    static PG_BINARY(max_u##n, U, U, U, MAX(x, y))                                                        \
+    static PG_BINARY(max_s##n, S, S, S, MAX(x, y))                                                        \
+    static PG_TERNARY(sad_u##n, U, U, U, U, z + (x > y ? x - y : y - x))                                  \
+    static PG_TERNARY(sad_s##n, U, S, S, U, z + (x > y ? (U)x - (U)y : (U)y - (U)x))                      \
+    static PG_UNARY(neg_##n, U, U, 0 - x)                                                                 \
+    static PG_UNARY(abs_##n, U, S, x < 0 ? 0 - (U)x : (U)x)                                               \
+    static PG_UNARY(not_##n, U, U, ~x)                                                                    \
+    static PG_UNARY(cnot_##n, U, U, x == 0)                                                               \
+    static PG_UNARY(mov_##n, U, U, x)                                                                     \
+    static PG_BINARY(and_##n, U, U, U, x &y)                                                              \
+    static PG_BINARY(or_##n, U, U, U, x | y)                                                              \
+    static PG_BINARY(xor_##n, U, U, U, x ^ y)                                                             \
+    static PG_BINARY(shl_##n, U, U, uint32_t, SHIFT_LEFT(x, y, n))                                        \
+    static PG_BINARY(shr_u##n, U, U, uint32_t, SHIFT_OUT(x, y, n))                                        \
+    static PG_BINARY(shr_s##n, S, S, uint32_t, SHIFT_RIGHT(x, y, n))
 
 INTEGER_WIDTH(16, uint16_t, int16_t, uint32_t, int32_t)
 INTEGER_WIDTH(32, uint32_t, int32_t, uint64_t, int64_t)
 INTEGER_WIDTH(64, uint64_t, int64_t, unsigned __int128, __int128)
 
-PG_BINARY(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)x *(uint32_t)y)
-PG_BINARY(mul_wide_s16, int32_t, int16_t, int16_t, (int32_t)x *(int32_t)y)
-PG_BINARY(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)x *(uint64_t)y)
-PG_BINARY(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)x *(int64_t)y)
-PG_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y + z)
-PG_TERNARY(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t,
+static PG_BINARY(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)x *(uint32_t)y)
+static PG_BINARY(mul_wide_s16, int32_t, int16_t, int16_t, (int32_t)x *(int32_t)y)
+static PG_BINARY(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)x *(uint64_t)y)
+static PG_BINARY(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)x *(int64_t)y)
+static PG_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y + z)
+static PG_TERNARY(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t,
            (uint32_t)((int32_t)x *(int32_t)y) + z)
-PG_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *(uint64_t)y + z)
-PG_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t,
+static PG_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *(uint64_t)y + z)
+static PG_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t,
            (uint64_t)((int64_t)x *(int64_t)y) + z)
 
 static int32_t saturate_s32(int64_t x)
 {
     return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
-PG_BINARY(add_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x + y))
-PG_BINARY(sub_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x - y))
-PG_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
+static PG_BINARY(add_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x + y))
+static PG_BINARY(sub_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x - y))
+static PG_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
            saturate_s32((((int64_t)x * (int64_t)y) >> 32) + z))
 
 /* Packed halves. */
@@ -73,25 +73,25 @@ PG_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
     ((uint32_t)(uint16_t)(expr2((T)(x), (T)(y))) |                                                 \
      (uint32_t)(uint16_t)(expr2((T)((x) >> 16), (T)((y) >> 16))) << 16)
 #define SUM(x, y) ((x) + (y))
-PG_BINARY(add_16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, SUM))
-PG_BINARY(min_u16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, MIN))
-PG_BINARY(min_s16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, int16_t, MIN))
-PG_BINARY(max_u16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, MAX))
-PG_BINARY(max_s16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, int16_t, MAX))
+static PG_BINARY(add_16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, SUM))
+static PG_BINARY(min_u16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, MIN))
+static PG_BINARY(min_s16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, int16_t, MIN))
+static PG_BINARY(max_u16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, uint16_t, MAX))
+static PG_BINARY(max_s16x2, uint32_t, uint32_t, uint32_t, HALVES(x, y, int16_t, MAX))
 
 /* 24-bit products. */
 #define U24(x) ((uint64_t)((x)&0xffffffu))
 #define S24(x) ((int64_t)((int32_t)((uint32_t)(x) << 8) >> 8))
-PG_BINARY(mul24_lo_u, uint32_t, uint32_t, uint32_t, U24(x) * U24(y))
-PG_BINARY(mul24_lo_s, uint32_t, uint32_t, uint32_t, S24(x) * S24(y))
-PG_BINARY(mul24_hi_u, uint32_t, uint32_t, uint32_t, (U24(x) * U24(y)) >> 16)
-PG_BINARY(mul24_hi_s, uint32_t, uint32_t, uint32_t, (S24(x) * S24(y)) >> 16)
-PG_TERNARY(mad24_lo_u, uint32_t, uint32_t, uint32_t, uint32_t, U24(x) * U24(y) + z)
-PG_TERNARY(mad24_lo_s, uint32_t, uint32_t, uint32_t, uint32_t, (uint64_t)(S24(x) * S24(y)) + z)
-PG_TERNARY(mad24_hi_u, uint32_t, uint32_t, uint32_t, uint32_t, ((U24(x) * U24(y)) >> 16) + z)
-PG_TERNARY(mad24_hi_s, uint32_t, uint32_t, uint32_t, uint32_t,
+static PG_BINARY(mul24_lo_u, uint32_t, uint32_t, uint32_t, U24(x) * U24(y))
+static PG_BINARY(mul24_lo_s, uint32_t, uint32_t, uint32_t, S24(x) * S24(y))
+static PG_BINARY(mul24_hi_u, uint32_t, uint32_t, uint32_t, (U24(x) * U24(y)) >> 16)
+static PG_BINARY(mul24_hi_s, uint32_t, uint32_t, uint32_t, (S24(x) * S24(y)) >> 16)
+static PG_TERNARY(mad24_lo_u, uint32_t, uint32_t, uint32_t, uint32_t, U24(x) * U24(y) + z)
+static PG_TERNARY(mad24_lo_s, uint32_t, uint32_t, uint32_t, uint32_t, (uint64_t)(S24(x) * S24(y)) + z)
+static PG_TERNARY(mad24_hi_u, uint32_t, uint32_t, uint32_t, uint32_t, ((U24(x) * U24(y)) >> 16) + z)
+static PG_TERNARY(mad24_hi_s, uint32_t, uint32_t, uint32_t, uint32_t,
            (uint64_t)((S24(x) * S24(y)) >> 16) + z)
-PG_TERNARY(mad24_hi_sat_s, int32_t, uint32_t, uint32_t, int32_t,
+static PG_TERNARY(mad24_hi_sat_s, int32_t, uint32_t, uint32_t, int32_t,
            saturate_s32(((S24(x) * S24(y)) >> 16) + z))
 
 #define BY_WIDTH(name)                                                                             \

@@ -1,7 +1,8 @@
 /* Bit instructions: counts, fields, permutations, funnel shifts, dot products of bytes, extended-precision
- * chains. Handlers and their decoding. PTX ISA 9.0, sections 9.7.1 to 9.7.2 and 9.7.8. */
+ * chains. PTX ISA 9.0, sections 9.7.1 to 9.7.2 and 9.7.8. */
 #include "emulator/scalar/alu.h"
-#include "emulator/decode/families.h"
+#include "emulator/scalar/scalar.h"
+
 #include "emulator/machine/lanes.h"
 
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
@@ -9,10 +10,10 @@
 
 /* ---- counts ---- */
 
-PG_UNARY(popc_32, uint32_t, uint32_t, __builtin_popcount(x))
-PG_UNARY(popc_64, uint32_t, uint64_t, __builtin_popcountll(x))
-PG_UNARY(clz_32, uint32_t, uint32_t, x ? __builtin_clz(x) : 32)
-PG_UNARY(clz_64, uint32_t, uint64_t, x ? __builtin_clzll(x) : 64)
+PG_UNARY(pg_op_popc_32, uint32_t, uint32_t, __builtin_popcount(x))
+PG_UNARY(pg_op_popc_64, uint32_t, uint64_t, __builtin_popcountll(x))
+PG_UNARY(pg_op_clz_32, uint32_t, uint32_t, x ? __builtin_clz(x) : 32)
+PG_UNARY(pg_op_clz_64, uint32_t, uint64_t, x ? __builtin_clzll(x) : 64)
 
 static uint32_t reverse_32(uint32_t x)
 {
@@ -21,8 +22,8 @@ static uint32_t reverse_32(uint32_t x)
     x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
     return __builtin_bswap32(x);
 }
-PG_UNARY(brev_32, uint32_t, uint32_t, reverse_32(x))
-PG_UNARY(brev_64, uint64_t, uint64_t,
+PG_UNARY(pg_op_brev_32, uint32_t, uint32_t, reverse_32(x))
+PG_UNARY(pg_op_brev_64, uint64_t, uint64_t,
          (uint64_t)reverse_32((uint32_t)x) << 32 | reverse_32((uint32_t)(x >> 32)))
 
 /* Position of the highest bit that differs from the sign, or with `amount` the shift that brings it to the top. */
@@ -33,10 +34,10 @@ static uint32_t find_bit(uint64_t x, unsigned bits, bool amount)
     const uint32_t position = 63u - (uint32_t)__builtin_clzll(x);
     return amount ? bits - 1 - position : position;
 }
-PG_UNARY(bfind_u32, uint32_t, uint32_t, find_bit(x, 32, op->imm != 0))
-PG_UNARY(bfind_s32, uint32_t, int32_t, find_bit((uint32_t)(x < 0 ? ~x : x), 32, op->imm != 0))
-PG_UNARY(bfind_u64, uint32_t, uint64_t, find_bit(x, 64, op->imm != 0))
-PG_UNARY(bfind_s64, uint32_t, int64_t, find_bit((uint64_t)(x < 0 ? ~x : x), 64, op->imm != 0))
+PG_UNARY(pg_op_bfind_u32, uint32_t, uint32_t, find_bit(x, 32, op->imm != 0))
+PG_UNARY(pg_op_bfind_s32, uint32_t, int32_t, find_bit((uint32_t)(x < 0 ? ~x : x), 32, op->imm != 0))
+PG_UNARY(pg_op_bfind_u64, uint32_t, uint64_t, find_bit(x, 64, op->imm != 0))
+PG_UNARY(pg_op_bfind_s64, uint32_t, int64_t, find_bit((uint64_t)(x < 0 ? ~x : x), 64, op->imm != 0))
 
 /* The n-th set bit from `base` on, upwards (n > 0) or downwards; n = 0: base itself if set. */
 static uint32_t nth_set_bit(uint32_t mask, uint32_t base, int32_t n)
@@ -50,7 +51,7 @@ static uint32_t nth_set_bit(uint32_t mask, uint32_t base, int32_t n)
             return (uint32_t)i;
     return UINT32_MAX;
 }
-PG_TERNARY(fns_32, uint32_t, uint32_t, uint32_t, int32_t, nth_set_bit(x, y, z))
+PG_TERNARY(pg_op_fns_32, uint32_t, uint32_t, uint32_t, int32_t, nth_set_bit(x, y, z))
 
 /* ---- fields ---- */
 
@@ -70,10 +71,10 @@ static uint64_t extract(uint64_t x, uint32_t position, uint32_t length, unsigned
         field |= ~UINT64_C(0) << valid;
     return field;
 }
-PG_TERNARY(bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, extract(x, y, z, 32, false))
-PG_TERNARY(bfe_s32, uint32_t, uint32_t, uint32_t, uint32_t, extract(x, y, z, 32, true))
-PG_TERNARY(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, extract(x, y, z, 64, false))
-PG_TERNARY(bfe_s64, uint64_t, uint64_t, uint32_t, uint32_t, extract(x, y, z, 64, true))
+PG_TERNARY(pg_op_bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, extract(x, y, z, 32, false))
+PG_TERNARY(pg_op_bfe_s32, uint32_t, uint32_t, uint32_t, uint32_t, extract(x, y, z, 32, true))
+PG_TERNARY(pg_op_bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, extract(x, y, z, 64, false))
+PG_TERNARY(pg_op_bfe_s64, uint64_t, uint64_t, uint32_t, uint32_t, extract(x, y, z, 64, true))
 
 static uint64_t insert(uint64_t field, uint64_t x, uint32_t position, uint32_t length,
                        unsigned bits)
@@ -88,7 +89,7 @@ static uint64_t insert(uint64_t field, uint64_t x, uint32_t position, uint32_t l
 }
 /* rows[0]: length */
 #define BFI(NAME, T, bits)                                                                         \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         T *d = pg_row_at(w, op->d);                                                                \
         const T *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);                                \
@@ -96,8 +97,8 @@ static uint64_t insert(uint64_t field, uint64_t x, uint32_t position, uint32_t l
         PG_EACH_LANE(lanes, d[l] = (T)insert(a[l], b[l], c[l], e[l], bits));                       \
         return PG_NEXT;                                                                            \
     }
-BFI(bfi_32, uint32_t, 32)
-BFI(bfi_64, uint64_t, 64)
+BFI(pg_op_bfi_32, uint32_t, 32)
+BFI(pg_op_bfi_64, uint64_t, 64)
 
 /* mode: 1 signed, 2 wrap */
 static uint32_t sign_or_zero_extend(uint32_t x, uint32_t n, unsigned mode)
@@ -110,7 +111,7 @@ static uint32_t sign_or_zero_extend(uint32_t x, uint32_t n, unsigned mode)
     const bool negative = (mode & 1) && n && (x >> (n - 1) & 1);
     return negative ? x | ~mask : x & mask;
 }
-PG_BINARY(szext_32, uint32_t, uint32_t, uint32_t, sign_or_zero_extend(x, y, op->mode))
+PG_BINARY(pg_op_szext_32, uint32_t, uint32_t, uint32_t, sign_or_zero_extend(x, y, op->mode))
 
 static uint32_t bit_mask(uint32_t position, uint32_t length, bool wrap)
 {
@@ -123,7 +124,7 @@ static uint32_t bit_mask(uint32_t position, uint32_t length, bool wrap)
     const uint32_t ones = length >= 32 ? UINT32_MAX : (1u << length) - 1;
     return ones << position;
 }
-PG_BINARY(bmsk_32, uint32_t, uint32_t, uint32_t, bit_mask(x, y, (op->mode & 2) != 0))
+PG_BINARY(pg_op_bmsk_32, uint32_t, uint32_t, uint32_t, bit_mask(x, y, (op->mode & 2) != 0))
 
 /* ---- permutation, logic, funnel shift ---- */
 
@@ -154,7 +155,7 @@ static uint32_t permute_selector(unsigned mode, uint32_t c)
     };
     return mode ? selectors[mode][c & 3] : c;
 }
-PG_TERNARY(prmt_32, uint32_t, uint32_t, uint32_t, uint32_t,
+PG_TERNARY(pg_op_prmt_32, uint32_t, uint32_t, uint32_t, uint32_t,
            permute(x, y, permute_selector(op->mode, z)))
 
 static uint32_t lookup(uint32_t a, uint32_t b, uint32_t c, uint64_t table)
@@ -165,10 +166,10 @@ static uint32_t lookup(uint32_t a, uint32_t b, uint32_t c, uint64_t table)
             result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
     return result;
 }
-PG_TERNARY(lop3_32, uint32_t, uint32_t, uint32_t, uint32_t, lookup(x, y, z, op->imm))
+PG_TERNARY(pg_op_lop3_32, uint32_t, uint32_t, uint32_t, uint32_t, lookup(x, y, z, op->imm))
 
 /* lop3 with a predicate: p = (d != 0) and/or q. mode: 1 or */
-static pg_step lop3_pred(pg_warp *w, const pg_op *op, uint32_t lanes)
+pg_step pg_op_lop3_pred(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t *d = pg_row_at(w, op->d);
     const uint32_t *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b), *c = pg_row_at(w, op->c);
@@ -189,7 +190,7 @@ static uint32_t funnel(uint32_t a, uint32_t b, uint32_t c, unsigned mode)
     const uint32_t n = mode & 2 ? c & 31 : MIN(c, 32);
     return mode & 1 ? (uint32_t)(both >> n) : n ? (uint32_t)(both >> (32 - n)) : b;
 }
-PG_TERNARY(shf_32, uint32_t, uint32_t, uint32_t, uint32_t, funnel(x, y, z, op->mode))
+PG_TERNARY(pg_op_shf_32, uint32_t, uint32_t, uint32_t, uint32_t, funnel(x, y, z, op->mode))
 
 /* ---- dot products ---- */
 
@@ -209,67 +210,50 @@ static uint32_t dot(uint32_t a, uint32_t b, uint32_t c, unsigned mode)
                part(b, halves && (mode & 4) ? i + 2 : i, 8, (mode & 2) != 0);
     return (uint32_t)sum;
 }
-PG_TERNARY(dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op->mode))
+PG_TERNARY(pg_op_dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op->mode))
 
 /* ---- extended precision ---- */
 
-enum { CARRY_IN = 1, CARRY_OUT = 2, SUBTRACT = 4, HIGH = 8, IS_SIGNED = 16 };
-
 #define CARRY(NAME, T, S, W, V, bits)                                                              \
-    static pg_step NAME##_add(pg_warp *w, const pg_op *op, uint32_t lanes)                         \
+    pg_step NAME##_add(pg_warp *w, const pg_op *op, uint32_t lanes)                                \
     {                                                                                              \
         T *d = pg_row_at(w, op->d);                                                                \
         const T *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);                                \
         uint32_t carry = w->carry;                                                                 \
         for (uint32_t left = lanes; left; left &= left - 1) {                                      \
             const int l = __builtin_ctz(left);                                                     \
-            const W in = op->mode & CARRY_IN ? carry >> l & 1 : 0;                                 \
+            const W in = op->mode & PG_CARRY_IN ? carry >> l & 1 : 0;                              \
             /* subtraction keeps "no borrow" out of it: the flag is the borrow */                  \
-            const W sum = op->mode & SUBTRACT ? (W)a[l] - b[l] - in : (W)a[l] + b[l] + in;         \
+            const W sum =                                                                          \
+                op->mode & PG_CARRY_SUBTRACT ? (W)a[l] - b[l] - in : (W)a[l] + b[l] + in;          \
             d[l] = (T)sum;                                                                         \
             carry = (carry & ~(1u << l)) | (uint32_t)(sum >> bits & 1) << l;                       \
         }                                                                                          \
-        if (op->mode & CARRY_OUT)                                                                  \
+        if (op->mode & PG_CARRY_OUT)                                                               \
             w->carry = carry;                                                                      \
         return PG_NEXT;                                                                            \
     }                                                                                              \
-    static pg_step NAME##_mad(pg_warp *w, const pg_op *op, uint32_t lanes)                         \
+    pg_step NAME##_mad(pg_warp *w, const pg_op *op, uint32_t lanes)                                \
     {                                                                                              \
         T *d = pg_row_at(w, op->d);                                                                \
         const T *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b), *c = pg_row_at(w, op->c);      \
         uint32_t carry = w->carry;                                                                 \
         for (uint32_t left = lanes; left; left &= left - 1) {                                      \
             const int l = __builtin_ctz(left);                                                     \
-            const W in = op->mode & CARRY_IN ? carry >> l & 1 : 0;                                 \
-            const W product = op->mode & IS_SIGNED ? (W)((V)(S)a[l] * (S)b[l]) : (W)a[l] * b[l];   \
-            const W sum = (W)(T)(op->mode & HIGH ? product >> bits : product) + c[l] + in;         \
+            const W in = op->mode & PG_CARRY_IN ? carry >> l & 1 : 0;                              \
+            const W product =                                                                      \
+                op->mode & PG_CARRY_IS_SIGNED ? (W)((V)(S)a[l] * (S)b[l]) : (W)a[l] * b[l];        \
+            const W sum =                                                                          \
+                (W)(T)(op->mode & PG_CARRY_HIGH ? product >> bits : product) + c[l] + in;          \
             d[l] = (T)sum;                                                                         \
             carry = (carry & ~(1u << l)) | (uint32_t)(sum >> bits & 1) << l;                       \
         }                                                                                          \
-        if (op->mode & CARRY_OUT)                                                                  \
+        if (op->mode & PG_CARRY_OUT)                                                               \
             w->carry = carry;                                                                      \
         return PG_NEXT;                                                                            \
     }
-CARRY(carry_32, uint32_t, int32_t, uint64_t, int64_t, 32)
-CARRY(carry_64, uint64_t, int64_t, unsigned __int128, __int128, 64)
-
-void pg_decode_carry(pg_decoder *d, pg_op *op, pg_carry c)
-{
-    const pg_ptx_type type = pg_type(d, 0);
-    const bool wide = pg_ptx_type_bits(type) == 64;
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), type);
-    op->b = pg_source(d, pg_operand(d, 2), type);
-    if (c.kind == PG_CARRY_MAD)
-        op->c = pg_source(d, pg_operand(d, 3), type);
-    op->mode = (uint8_t)((c.in ? CARRY_IN : 0) | (c.out ? CARRY_OUT : 0) |
-                         (c.kind == PG_CARRY_SUB ? SUBTRACT : 0) | (c.high ? HIGH : 0) |
-                         (pg_ptx_type_class_of(type) == PG_CLASS_SIGNED ? IS_SIGNED : 0));
-    if (c.kind == PG_CARRY_MAD)
-        op->run = wide ? carry_64_mad : carry_32_mad;
-    else
-        op->run = wide ? carry_64_add : carry_32_add;
-}
+CARRY(pg_op_carry_32, uint32_t, int32_t, uint64_t, int64_t, 32)
+CARRY(pg_op_carry_64, uint64_t, int64_t, unsigned __int128, __int128, 64)
 
 /* ---- .relu ---- */
 
@@ -277,20 +261,15 @@ void pg_decode_carry(pg_decoder *d, pg_op *op, pg_carry c)
 #define RELU_X2(x, y, pick)                                                                        \
     ((uint32_t)(uint16_t)RELU(pick((int16_t)(x), (int16_t)(y))) |                                  \
      (uint32_t)RELU(pick((int16_t)((x) >> 16), (int16_t)((y) >> 16))) << 16)
-PG_BINARY(min_relu, int32_t, int32_t, int32_t, RELU(MIN(x, y)))
-PG_BINARY(max_relu, int32_t, int32_t, int32_t, RELU(MAX(x, y)))
-PG_BINARY(min_relu_x2, uint32_t, uint32_t, uint32_t, RELU_X2(x, y, MIN))
-PG_BINARY(max_relu_x2, uint32_t, uint32_t, uint32_t, RELU_X2(x, y, MAX))
-
-pg_handler pg_relu_handler(bool max, bool packed)
-{
-    return max ? (packed ? max_relu_x2 : max_relu) : (packed ? min_relu_x2 : min_relu);
-}
+PG_BINARY(pg_op_min_relu, int32_t, int32_t, int32_t, RELU(MIN(x, y)))
+PG_BINARY(pg_op_max_relu, int32_t, int32_t, int32_t, RELU(MAX(x, y)))
+PG_BINARY(pg_op_min_relu_x2, uint32_t, uint32_t, uint32_t, RELU_X2(x, y, MIN))
+PG_BINARY(pg_op_max_relu_x2, uint32_t, uint32_t, uint32_t, RELU_X2(x, y, MAX))
 
 /* ---- predicates ---- */
 
 /* mode: pg_alu; p = q op (rows: second source as predicate index in imm) */
-static pg_step pred_logic(pg_warp *w, const pg_op *op, uint32_t lanes)
+pg_step pg_op_pred_logic(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const uint32_t x = pg_pred_lanes(w, op->q, op->q_not);
     const uint32_t y = op->imm ? pg_pred_lanes(w, (pg_pred)op->imm, op->p_not) : 0;
@@ -301,154 +280,4 @@ static pg_step pred_logic(pg_warp *w, const pg_op *op, uint32_t lanes)
                                                     : x;
     pg_pred_write(w, op->p, lanes, value);
     return PG_NEXT;
-}
-
-void pg_decode_pred_logic(pg_decoder *d, pg_op *op, pg_alu alu)
-{
-    op->p = pg_dest_pred(d, pg_operand(d, 0));
-    op->q = pg_source_pred(d, pg_operand(d, 1), &op->q_not);
-    if (pg_operand_present(d, 2))
-        op->imm = pg_source_pred(d, pg_operand(d, 2), &op->p_not);
-    op->mode = (uint8_t)alu;
-    op->run = pred_logic;
-}
-
-/* ---- decoding ---- */
-
-static bool is_64(const pg_decoder *d)
-{
-    return pg_ptx_type_bits(pg_type(d, 0)) == 64;
-}
-
-static bool is_signed_type(const pg_decoder *d, unsigned i)
-{
-    return pg_ptx_type_class_of(pg_type(d, i)) == PG_CLASS_SIGNED;
-}
-
-/* d and sources: the first of the instruction's type, the others u32 when `rest_u32`. */
-static void operands(pg_decoder *d, pg_op *op, bool rest_u32)
-{
-    pg_row *const slots[3] = {&op->a, &op->b, &op->c};
-    op->d = pg_dest(d, pg_operand(d, 0));
-    for (uint32_t i = 1; i < d->insn->n_operands && i <= 3; i++)
-        *slots[i - 1] =
-            pg_source(d, pg_operand(d, i), rest_u32 && i > 1 ? PG_T_U32 : pg_type(d, 0));
-}
-
-#define BITS(name, rest_u32, handler)                                                              \
-    void pg_decode_##name(pg_decoder *d, pg_op *op)                                                \
-    {                                                                                              \
-        operands(d, op, rest_u32);                                                                 \
-        op->run = handler;                                                                         \
-    }
-BITS(popc, false, is_64(d) ? popc_64 : popc_32)
-BITS(clz, false, is_64(d) ? clz_64 : clz_32)
-BITS(brev, false, is_64(d) ? brev_64 : brev_32)
-BITS(fns, false, fns_32)
-BITS(bfe, true,
-     is_64(d) ? (is_signed_type(d, 0) ? bfe_s64 : bfe_u64)
-              : (is_signed_type(d, 0) ? bfe_s32 : bfe_u32))
-
-void pg_decode_bfind(pg_decoder *d, pg_op *op)
-{
-    operands(d, op, false);
-    op->imm = pg_mod(d, PG_F_SHIFTAMT) != 0;
-    op->run = is_64(d) ? (is_signed_type(d, 0) ? bfind_s64 : bfind_u64)
-                       : (is_signed_type(d, 0) ? bfind_s32 : bfind_u32);
-}
-
-void pg_decode_bfi(pg_decoder *d, pg_op *op)
-{
-    pg_row *rows = pg_new_rows(d, 1);
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), pg_type(d, 0));
-    op->b = pg_source(d, pg_operand(d, 2), pg_type(d, 0));
-    op->c = pg_source(d, pg_operand(d, 3), PG_T_U32);
-    if (!rows)
-        return;
-    rows[0] = pg_source(d, pg_operand(d, 4), PG_T_U32);
-    op->rows = rows;
-    op->row_count = 1;
-    op->run = is_64(d) ? bfi_64 : bfi_32;
-}
-
-void pg_decode_szext(pg_decoder *d, pg_op *op)
-{
-    operands(d, op, true);
-    op->mode = (uint8_t)((is_signed_type(d, 0) ? 1 : 0) |
-                         (pg_mod(d, PG_F_SHIFT) == PG_M_SHIFT_WRAP ? 2 : 0));
-    op->run = szext_32;
-}
-
-void pg_decode_bmsk(pg_decoder *d, pg_op *op)
-{
-    operands(d, op, true);
-    op->mode = pg_mod(d, PG_F_SHIFT) == PG_M_SHIFT_WRAP ? 2 : 0;
-    op->run = bmsk_32;
-}
-
-static void dot_product(pg_decoder *d, pg_op *op, unsigned mode)
-{
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), pg_type(d, 0));
-    op->b = pg_source(d, pg_operand(d, 2), pg_type(d, 1));
-    op->c = pg_source(d, pg_operand(d, 3), PG_T_B32);
-    op->mode = (uint8_t)(mode | (is_signed_type(d, 0) ? 1 : 0) | (is_signed_type(d, 1) ? 2 : 0));
-    op->run = dp_32;
-}
-
-void pg_decode_dp4a(pg_decoder *d, pg_op *op)
-{
-    dot_product(d, op, 0);
-}
-
-void pg_decode_dp2a(pg_decoder *d, pg_op *op)
-{
-    dot_product(d, op, 8 | (pg_mod(d, PG_F_HALF) == PG_M_HALF_HI ? 4 : 0));
-}
-
-/* d|p with a predicate to combine with: a pair; the data half may be a sink. */
-static void lop3_with_predicate(pg_decoder *d, pg_op *op)
-{
-    const pg_ptx_operand *pair = pg_operand(d, 0);
-    op->a = pg_source(d, pg_operand(d, 1), PG_T_B32);
-    op->b = pg_source(d, pg_operand(d, 2), PG_T_B32);
-    op->c = pg_source(d, pg_operand(d, 3), PG_T_B32);
-    op->imm = pg_immediate(d, pg_operand(d, 4));
-    op->q = pg_source_pred(d, pg_operand(d, 5), &op->q_not);
-    op->mode = pg_mod(d, PG_F_OP) == PG_M_OP_OR;
-    if (pair->kind == PG_OPERAND_PAIR) {
-        op->d = pg_dest(d, &pair->elems[0]);
-        op->p = pg_dest_pred(d, &pair->elems[1]);
-    } else {
-        op->d = pg_dest(d, pair);
-    }
-    op->run = lop3_pred;
-}
-
-void pg_decode_lop3(pg_decoder *d, pg_op *op)
-{
-    if (pg_mod(d, PG_F_OP)) {
-        lop3_with_predicate(d, op);
-        return;
-    }
-    operands(d, op, false);
-    op->imm = pg_immediate(d, pg_operand(d, 4));
-    op->run = lop3_32;
-}
-
-void pg_decode_shf(pg_decoder *d, pg_op *op)
-{
-    operands(d, op, false);
-    op->mode = (uint8_t)((pg_mod(d, PG_F_DIRECTION) == PG_M_DIRECTION_R ? 1 : 0) |
-                         (pg_mod(d, PG_F_SHIFT) == PG_M_SHIFT_WRAP ? 2 : 0));
-    op->run = shf_32;
-}
-
-void pg_decode_prmt(pg_decoder *d, pg_op *op)
-{
-    operands(d, op, false);
-    const unsigned mode = pg_mod(d, PG_F_PRMT);
-    op->mode = (uint8_t)(mode ? mode - PG_M_PRMT_F4E + 1 : 0);
-    op->run = prmt_32;
 }

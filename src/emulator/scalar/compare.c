@@ -1,8 +1,10 @@
 /* Comparison and selection: setp, set, selp, slct, testp. A comparison function looks at all 32 lanes of two
  * rows and returns one bit a lane; the handlers combine, negate and store. PTX ISA 9.0, 9.7.6 and 9.7.3. */
-#include "emulator/decode/families.h"
-#include "emulator/number/float_ops.h"
+#include "emulator/scalar/scalar.h"
+
 #include "emulator/machine/lanes.h"
+#include "emulator/number/float_ops.h"
+#include "ptx/ptx.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -14,20 +16,6 @@ enum {
     GREATER = PG_OUTCOME_GREATER,
     UNORDERED = PG_OUTCOME_UNORDERED
 };
-
-typedef uint32_t (*compare_fn)(const void *a, const void *b, unsigned accept);
-
-typedef struct compare_plan {
-    compare_fn compare;
-    compare_fn upper; /* setp of two halves: the upper ones, for q; NULL: q is of the complement */
-    unsigned accept;
-    bool ftz;
-    uint8_t combine; /* 0, or PG_M_OP_... - PG_M_OP_ADD + 1 */
-    pg_pred with;
-    bool with_not;
-    bool float_result; /* set: 1.0f, else all ones */
-    uint8_t result_bytes;
-} compare_plan;
 
 /* One bit per lane from 32 bytes that are 0 or 255. */
 static inline uint32_t pack_lanes(const uint8_t *lane)
@@ -107,8 +95,8 @@ COMPARE_HALVES(bf16x2, uint16_t, pg_f32_of_bf16)
     {                                                                                              \
         eq_##n, ne_##n, lt_##n, le_##n, gt_##n, ge_##n                                             \
     }
-static const compare_fn integer_compare[6][6] = {SIX(u16), SIX(s16), SIX(u32),
-                                                 SIX(s32), SIX(u64), SIX(s64)};
+static const pg_compare_fn integer_compare[6][6] = {SIX(u16), SIX(s16), SIX(u32),
+                                                    SIX(s32), SIX(u64), SIX(s64)};
 
 /* ---- the comparison that an instruction names ---- */
 
@@ -151,7 +139,7 @@ unsigned pg_accepted_outcomes(unsigned cmp)
     return i < 0 ? 0 : ordered[i];
 }
 
-static compare_fn float_compare(pg_ptx_type type, bool ftz)
+static pg_compare_fn float_compare(pg_ptx_type type, bool ftz)
 {
     switch (type) {
     case PG_T_F32:
@@ -171,7 +159,7 @@ static compare_fn float_compare(pg_ptx_type type, bool ftz)
     }
 }
 
-static compare_fn upper_compare(pg_ptx_type type, bool ftz)
+pg_compare_fn pg_compare_upper(pg_ptx_type type, bool ftz)
 {
     return type == PG_T_BF16X2  ? cmp_bf16x2_upper
            : type != PG_T_F16X2 ? NULL
@@ -179,32 +167,18 @@ static compare_fn upper_compare(pg_ptx_type type, bool ftz)
                                 : cmp_f16x2_upper;
 }
 
-static compare_plan *make_plan(pg_decoder *d, pg_ptx_type type)
+pg_compare_fn pg_compare_function(pg_ptx_type type, unsigned cmp, bool ftz)
 {
-    compare_plan *plan = PG_NEW(d->arena, compare_plan);
-    if (!plan)
-        return NULL;
-    const unsigned cmp = pg_mod(d, PG_F_CMP);
-    plan->ftz = pg_mod(d, PG_F_FTZ) != 0;
-    plan->accept = pg_accepted_outcomes(cmp);
-    plan->compare = float_compare(type, plan->ftz);
-    plan->upper = upper_compare(type, plan->ftz);
-    if (!plan->compare && integer_index(cmp) >= 0) {
-        const unsigned bits = pg_ptx_type_bits(type);
-        const int row = bits == 16 ? 0 : bits == 32 ? 2 : bits == 64 ? 4 : -1;
-        if (row >= 0)
-            plan->compare = integer_compare[row + (pg_ptx_type_class_of(type) == PG_CLASS_SIGNED)]
-                                           [integer_index(cmp)];
-    }
-    const unsigned op = pg_mod(d, PG_F_OP);
-    if (op) {
-        plan->combine = op == PG_M_OP_AND ? 1 : op == PG_M_OP_OR ? 2 : 3;
-        plan->with = pg_source_pred(d, pg_operand(d, 3), &plan->with_not);
-    }
-    return plan->compare ? plan : NULL;
+    const pg_compare_fn compare = float_compare(type, ftz);
+    if (compare || integer_index(cmp) < 0)
+        return compare;
+    const unsigned bits = pg_ptx_type_bits(type);
+    const int row = bits == 16 ? 0 : bits == 32 ? 2 : bits == 64 ? 4 : -1;
+    const bool is_signed = pg_ptx_type_class_of(type) == PG_CLASS_SIGNED;
+    return row < 0 ? NULL : integer_compare[row + is_signed][integer_index(cmp)];
 }
 
-static uint32_t combine(const pg_warp *w, const compare_plan *plan, uint32_t value)
+static uint32_t combine(const pg_warp *w, const pg_compare_plan *plan, uint32_t value)
 {
     if (!plan->combine)
         return value;
@@ -214,9 +188,9 @@ static uint32_t combine(const pg_warp *w, const compare_plan *plan, uint32_t val
 
 /* ---- setp, set ---- */
 
-static pg_step setp(pg_warp *w, const pg_op *op, uint32_t lanes)
+pg_step pg_op_setp(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    const compare_plan *plan = op->extra;
+    const pg_compare_plan *plan = op->extra;
     const void *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);
     const uint32_t value = plan->compare(a, b, plan->accept);
     const uint32_t other = plan->upper ? plan->upper(a, b, plan->accept) : ~value;
@@ -226,9 +200,9 @@ static pg_step setp(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-static pg_step set(pg_warp *w, const pg_op *op, uint32_t lanes)
+pg_step pg_op_set(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    const compare_plan *plan = op->extra;
+    const pg_compare_plan *plan = op->extra;
     const uint32_t value =
         combine(w, plan, plan->compare(pg_row_at(w, op->a), pg_row_at(w, op->b), plan->accept));
     const uint32_t yes = plan->float_result ? 0x3f800000u : UINT32_MAX;
@@ -244,42 +218,10 @@ static pg_step set(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-void pg_decode_setp(pg_decoder *d, pg_op *op)
-{
-    const pg_ptx_operand *pair = pg_operand(d, 0);
-    const pg_ptx_type type = pg_type(d, 0);
-    op->a = pg_source(d, pg_operand(d, 1), type);
-    op->b = pg_source(d, pg_operand(d, 2), type);
-    op->extra = make_plan(d, type);
-    if (pair->kind == PG_OPERAND_PAIR) {
-        op->p = pg_dest_pred(d, &pair->elems[0]);
-        op->q = pg_dest_pred(d, &pair->elems[1]);
-    } else {
-        op->p = pg_dest_pred(d, pair);
-    }
-    op->run = op->extra ? setp : NULL;
-}
-
-void pg_decode_set(pg_decoder *d, pg_op *op)
-{
-    const pg_ptx_type result = pg_type(d, 0), type = pg_type(d, 1);
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), type);
-    op->b = pg_source(d, pg_operand(d, 2), type);
-    compare_plan *plan = make_plan(d, type);
-    if (!plan)
-        return;
-    plan->float_result = result == PG_T_F32;
-    plan->result_bytes = (uint8_t)pg_lane_bytes(result);
-    op->imm = result == PG_T_F16 ? 0x3c00 : result == PG_T_BF16 ? 0x3f80 : 0xffff;
-    op->extra = plan;
-    op->run = plan->result_bytes <= 4 ? set : NULL;
-}
-
 /* ---- selp, slct ---- */
 
 #define SELECT(NAME, T)                                                                            \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         T *d = pg_row_at(w, op->d);                                                                \
         const T *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);                                \
@@ -287,20 +229,9 @@ void pg_decode_set(pg_decoder *d, pg_op *op)
         PG_EACH_LANE(lanes, d[l] = p >> l & 1 ? a[l] : b[l]);                                      \
         return PG_NEXT;                                                                            \
     }
-SELECT(selp_16, uint16_t)
-SELECT(selp_32, uint32_t)
-SELECT(selp_64, uint64_t)
-
-void pg_decode_selp(pg_decoder *d, pg_op *op)
-{
-    const pg_ptx_type type = pg_type(d, 0);
-    const unsigned bytes = pg_lane_bytes(type);
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), type);
-    op->b = pg_source(d, pg_operand(d, 2), type);
-    op->q = pg_source_pred(d, pg_operand(d, 3), &op->q_not);
-    op->run = bytes == 2 ? selp_16 : bytes == 4 ? selp_32 : selp_64;
-}
+SELECT(pg_op_selp_16, uint16_t)
+SELECT(pg_op_selp_32, uint32_t)
+SELECT(pg_op_selp_64, uint64_t)
 
 /* a if c >= 0 else b; mode: 1 c is f32, 2 ftz. NaN selects b. */
 static bool not_negative(uint32_t c, unsigned mode)
@@ -311,7 +242,7 @@ static bool not_negative(uint32_t c, unsigned mode)
 }
 
 #define SLCT(NAME, T)                                                                              \
-    static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
+    pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                                      \
     {                                                                                              \
         T *d = pg_row_at(w, op->d);                                                                \
         const T *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);                                \
@@ -319,21 +250,9 @@ static bool not_negative(uint32_t c, unsigned mode)
         PG_EACH_LANE(lanes, d[l] = not_negative(c[l], op->mode) ? a[l] : b[l]);                    \
         return PG_NEXT;                                                                            \
     }
-SLCT(slct_16, uint16_t)
-SLCT(slct_32, uint32_t)
-SLCT(slct_64, uint64_t)
-
-void pg_decode_slct(pg_decoder *d, pg_op *op)
-{
-    const pg_ptx_type type = pg_type(d, 0);
-    const unsigned bytes = pg_lane_bytes(type);
-    op->d = pg_dest(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), type);
-    op->b = pg_source(d, pg_operand(d, 2), type);
-    op->c = pg_source(d, pg_operand(d, 3), pg_type(d, 1));
-    op->mode = (uint8_t)((pg_type(d, 1) == PG_T_F32 ? 1 : 0) | (pg_mod(d, PG_F_FTZ) ? 2 : 0));
-    op->run = bytes == 2 ? slct_16 : bytes == 4 ? slct_32 : slct_64;
-}
+SLCT(pg_op_slct_16, uint16_t)
+SLCT(pg_op_slct_32, uint32_t)
+SLCT(pg_op_slct_64, uint64_t)
 
 /* ---- testp ---- */
 
@@ -358,7 +277,7 @@ static bool has_property(double x, double smallest_normal, unsigned property)
 }
 
 /* mode: 1 f64; imm: the property. */
-static pg_step testp(pg_warp *w, const pg_op *op, uint32_t lanes)
+pg_step pg_op_testp(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const void *a = pg_row_at(w, op->a);
     uint32_t value = 0;
@@ -370,13 +289,4 @@ static pg_step testp(pg_warp *w, const pg_op *op, uint32_t lanes)
     }
     pg_pred_write(w, op->p, lanes, value);
     return PG_NEXT;
-}
-
-void pg_decode_testp(pg_decoder *d, pg_op *op)
-{
-    op->p = pg_dest_pred(d, pg_operand(d, 0));
-    op->a = pg_source(d, pg_operand(d, 1), pg_type(d, 0));
-    op->mode = pg_type(d, 0) == PG_T_F64;
-    op->imm = pg_mod(d, PG_F_TESTP);
-    op->run = testp;
 }

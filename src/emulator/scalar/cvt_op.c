@@ -49,20 +49,20 @@ static int32_t s32_of_f32(float x)
     return x != x ? 0 : x >= 0x1p31f ? INT32_MAX : x < -0x1p31f ? INT32_MIN : (int32_t)x;
 }
 
-PG_UNARY(f32_of_f16, uint32_t, uint16_t,
+static PG_UNARY(f32_of_f16, uint32_t, uint16_t,
          (x & 0x7fff) > 0x7c00 ? 0x7fffffff : pg_bits_of_f32(pg_f32_of_f16(x)))
-PG_UNARY(f32_of_bf16, uint32_t, uint16_t, (uint32_t)x << 16)
-PG_UNARY(f16_of_f32, uint16_t, uint32_t, pg_f16_of_f32(pg_f32_of(x)))
-PG_UNARY(bf16_of_f32, uint16_t, uint32_t, pg_bf16_of_f32(pg_f32_of(x)))
-PG_UNARY(f32_of_s32, uint32_t, int32_t, pg_bits_of_f32((float)x))
-PG_UNARY(f32_of_u32, uint32_t, uint32_t, pg_bits_of_f32((float)x))
-PG_UNARY(s32_of_f32_rzi, uint32_t, uint32_t, s32_of_f32(pg_f32_of(x)))
-PG_UNARY(u64_of_u32, uint64_t, uint32_t, x)
-PG_UNARY(s64_of_s32, uint64_t, int32_t, (int64_t)x)
-PG_UNARY(low32_of_64, uint32_t, uint64_t, x)
-PG_UNARY(u32_of_u16, uint32_t, uint16_t, x)
-PG_UNARY(s32_of_s16, uint32_t, int16_t, (int32_t)x)
-PG_UNARY(low16_of_32, uint16_t, uint32_t, x)
+static PG_UNARY(f32_of_bf16, uint32_t, uint16_t, (uint32_t)x << 16)
+static PG_UNARY(f16_of_f32, uint16_t, uint32_t, pg_f16_of_f32(pg_f32_of(x)))
+static PG_UNARY(bf16_of_f32, uint16_t, uint32_t, pg_bf16_of_f32(pg_f32_of(x)))
+static PG_UNARY(f32_of_s32, uint32_t, int32_t, pg_bits_of_f32((float)x))
+static PG_UNARY(f32_of_u32, uint32_t, uint32_t, pg_bits_of_f32((float)x))
+static PG_UNARY(s32_of_f32_rzi, uint32_t, uint32_t, s32_of_f32(pg_f32_of(x)))
+static PG_UNARY(u64_of_u32, uint64_t, uint32_t, x)
+static PG_UNARY(s64_of_s32, uint64_t, int32_t, (int64_t)x)
+static PG_UNARY(low32_of_64, uint32_t, uint64_t, x)
+static PG_UNARY(u32_of_u16, uint32_t, uint16_t, x)
+static PG_UNARY(s32_of_s16, uint32_t, int16_t, (int32_t)x)
+static PG_UNARY(low16_of_32, uint16_t, uint32_t, x)
 
 /* A plan as a number, for the table: kinds are 0 unsigned, 1 signed, 2 + format. */
 #define KIND(is_float, is_signed, bits, format)                                                    \

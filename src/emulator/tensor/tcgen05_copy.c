@@ -4,7 +4,7 @@
 #include "emulator/check/check.h"
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 
 /* A shape: rows of `bytes` bytes; row r goes to lane r % fold + r / fold * stride, `copies` times `copy_step` lanes

@@ -4,7 +4,7 @@
 #include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/memory/warp_sync.h"
 

@@ -3,7 +3,7 @@
 #include "emulator/tensor/tcgen05_work.h"
 
 #include "emulator/matrix/mma_numerics.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 #include "emulator/matrix/wgmma_op.h"
 
 enum {

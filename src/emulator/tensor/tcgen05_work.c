@@ -2,7 +2,7 @@
 #include "emulator/tensor/tcgen05_work.h"
 
 #include "emulator/matrix/mma_numerics.h"
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 enum { HALF_LANES = 16 };
 

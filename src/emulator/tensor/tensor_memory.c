@@ -1,7 +1,7 @@
 /* The state of tensor memory and its column allocator. See tensor_memory.h. */
 #include "emulator/tensor/tensor_memory.h"
 
-#include "emulator/machine/report.h"
+#include "emulator/machine/stop.h"
 
 static uint32_t unit_mask(uint32_t first, uint32_t columns)
 {

@@ -1,7 +1,7 @@
-/* Failures that stop a launch, and what the checker has to say. A message names the PTX line, the CTA, the
+/* Failures that stop a launch. A message names the PTX line, the CTA, the
  * warp and the lane, and an address as buffer + offset. */
-#ifndef PG_EMULATOR_REPORT_H
-#define PG_EMULATOR_REPORT_H
+#ifndef PG_EMULATOR_STOP_H
+#define PG_EMULATOR_STOP_H
 
 #include "emulator/machine/launch.h"
 
@@ -20,8 +20,10 @@ typedef struct pg_fault {
 pg_step pg_stop_fault(pg_warp *w, const pg_op *op, const pg_fault *fault);
 void pg_stop_budget(pg_grid_run *launch, uint64_t instructions);
 void pg_stop_memory(pg_grid_run *launch, size_t bytes);
-/* No warp can run and nothing is pending. */
-void pg_report_deadlock(pg_cluster *cluster);
+/* Stops the launch with a finished message; line 0: none. */
+void pg_stop_launch(pg_grid_run *launch, ptxgen_status status, int line, const char *message);
+/* Appends "line 7 (bra), CTA (0,0,0) warp 1: ". */
+void pg_append_place(const pg_warp *w, const pg_op *op, pg_buf *out);
 
 /* Appends "buffer + offset" for an address. */
 void pg_describe_address(const pg_grid_run *launch, pg_space space, uint64_t address, pg_buf *out);
