@@ -1,4 +1,4 @@
-/* Checking mode: mbarriers, copies, wgmma, and what is left when threads exit. The model is in check_state.h.
+/* Checking mode: mbarriers, copies, wgmma, and what is left when threads exit. The model is in state.h.
  *
  * An operation that completes on an mbarrier has the barrier as its agent and the phase (+ 1) in which it completed
  * as its clock; until then its writes are PG_IN_FLIGHT, which nobody has seen. Bulk groups, cp.async groups and
@@ -136,7 +136,7 @@ static bool is_stale(const pg_mbarrier *b, const pg_mbarrier_check *k, const pg_
 }
 
 void pg_check_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
-                            pg_check_wait wait)
+                            pg_observed_wait wait)
 {
     pg_mbarrier_check *k = b->check;
     if (!k)

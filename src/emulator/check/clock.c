@@ -1,4 +1,4 @@
-/* Vector clocks with sharing; see check_state.h. */
+/* Vector clocks with sharing; see state.h. */
 #include "emulator/check/state.h"
 
 static size_t vector_bytes(const pg_cluster *c)

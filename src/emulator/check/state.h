@@ -2,7 +2,7 @@
  * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent; an access is an
  * agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. A second vector
  * per lane says what the async proxy may rely on: a proxy fence raises it to the first. A third says which tcgen05
- * operations come before what the lane does next; see check_tensor.h.
+ * operations come before what the lane does next; see tensor.h.
  *
  * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
  * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
@@ -13,8 +13,8 @@
 #ifndef PG_EMULATOR_CHECK_STATE_H
 #define PG_EMULATOR_CHECK_STATE_H
 
-#include "emulator/check/check.h"
-#include "emulator/check/reports.h"
+#include "emulator/check/events.h"
+#include "emulator/check/findings.h"
 
 enum {
     PG_GRANULE = 4, /* bytes that share one shadow entry */
@@ -26,7 +26,7 @@ enum {
 };
 #define PG_IN_FLIGHT UINT32_MAX
 
-/* ---- vectors (check_clock.c) ---- */
+/* ---- vectors (clock.c) ---- */
 
 typedef struct pg_vector {
     uint64_t id;    /* of this content: another once it has been raised */
@@ -71,7 +71,7 @@ typedef struct pg_warp_check {
     struct pg_tensor_warp *tensor; /* NULL until the warp's first tcgen05 instruction */
 } pg_warp_check;
 
-/* ---- shadow (check_shadow.c) ---- */
+/* ---- shadow (shadow.c) ---- */
 
 /* DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
  * completion.
@@ -178,7 +178,7 @@ static inline uint16_t pg_warp_agent(const pg_warp *w)
     return (uint16_t)((w->cta->rank * w->cta->warp_count + w->index) * PG_LANES);
 }
 
-/* ---- check_clock.c ---- */
+/* ---- clock.c ---- */
 /* *to = join(*to, from), sharing where one contains the other. */
 void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
 void pg_knowledge_set(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
@@ -196,18 +196,18 @@ void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
 void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
 uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
 
-void pg_check_matrix_free(pg_warp *w); /* check_matrix.c */
+void pg_check_matrix_free(pg_warp *w); /* matrix.c */
 
-/* ---- check_tensor_order.c ---- */
+/* ---- tensor_order.c ---- */
 /* What relaxed synchronisation hands on: the order of tcgen05 operations alone. */
 void pg_check_tensor_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
 void pg_check_tensor_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
 /* A commit: what it hands to the mbarrier when it is issued, and when it completes. */
 void pg_check_tensor_commit(pg_async *a, pg_knowledge *to, bool done);
 void pg_check_tensor_free(pg_warp *w);
-void pg_check_tensor_shadow_free(pg_cta *cta); /* check_tensor.c */
+void pg_check_tensor_shadow_free(pg_cta *cta); /* tensor.c */
 
-/* ---- check_shadow.c ---- */
+/* ---- shadow.c ---- */
 /* One access to memory by a lane or by an asynchronous operation that a lane has issued. */
 typedef struct pg_touch {
     pg_warp *warp;
@@ -236,7 +236,7 @@ static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
                       .cluster = (uint32_t)w->cta->cluster->index,
                       .pc = pg_pc_of(w, op)};
 }
-/* check_words.c: the access is ordered or atomic; key: its address + 1. */
+/* words.c: the access is ordered or atomic; key: its address + 1. */
 void pg_check_strong_access(const pg_touch *t, uint64_t key);
 void pg_check_words_free(pg_cluster *c);
 
@@ -260,12 +260,12 @@ void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
 void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
 
-/* ---- check_async.c ---- */
+/* ---- async.c ---- */
 /* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
  * have initialised. */
 void pg_check_init_published(pg_warp *w, uint32_t lanes);
 
-/* ---- check_row.c ---- */
+/* ---- row.c ---- */
 /* Some record of a block's one entry is striped. */
 bool pg_granule_is_striped(const pg_granule *g);
 /* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the first address is a
@@ -274,7 +274,7 @@ uint32_t pg_shadow_touch_row(const pg_touch *t);
 /* After a write by a whole warp, lane by lane: one entry per block again. */
 void pg_shadow_join_row(const pg_touch *t);
 
-/* ---- check_report.c ---- */
+/* ---- wording.c ---- */
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
                      const char *text);
 /* A report of a conflict that is no access to shared or global memory; `where` may be "". */

@@ -1,4 +1,4 @@
-/* Checking mode: the shadow of tensor memory and the judgement on every access to it; see check_tensor.h. */
+/* Checking mode: the shadow of tensor memory and the judgement on every access to it; see tensor.h. */
 #include "emulator/check/tensor.h"
 
 #include "emulator/machine/async.h"

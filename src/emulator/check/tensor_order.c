@@ -1,4 +1,4 @@
-/* Checking mode for tcgen05: numbering of operations, waits, fences, commits. The model is in check_tensor.h. */
+/* Checking mode for tcgen05: numbering of operations, waits, fences, commits. The model is in tensor.h. */
 #include "emulator/check/tensor.h"
 
 #include "emulator/tensor/tcgen05.h"

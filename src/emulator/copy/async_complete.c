@@ -1,16 +1,15 @@
 /* What asynchronous operations do when they complete: move bytes between shared and global memory, combine,
  * walk the box of a tensor map, and signal the mbarrier. */
 #include "emulator/machine/async.h"
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/matrix/wgmma_op.h"
+#include "emulator/machine/observer.h"
 
 /* The checker must know before any thread can be told. */
 static void note_arrival(pg_async *a)
 {
-    if (a->warp->launch->checker)
-        pg_check_async_arriving(a);
+    PG_OBSERVE(a->warp->launch, async_arriving, a);
 }
 
 static bool unsupported_reduction(pg_async *a)

@@ -2,7 +2,6 @@
  * copies share. */
 #include "emulator/copy/bulk.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 
 enum { BULK_ALIGN = 16 };

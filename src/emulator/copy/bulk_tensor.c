@@ -2,7 +2,6 @@
  * ISA 9.0, 9.7.9.25.5. */
 #include "emulator/copy/bulk.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 
 enum { TENSOR_SHARED_ALIGN = 128 };

@@ -2,7 +2,6 @@
 #include "emulator/copy/cluster_control.h"
 
 #include "emulator/machine/async.h"
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 

@@ -1,10 +1,10 @@
 /* See tensormap_op.h. A map is reached as two halves of 64 bytes, which is its alignment. */
 #include "emulator/copy/tensormap_op.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/machine/observer.h"
 
 enum { HALF = PG_TENSOR_MAP_BYTES / 2 };
 
@@ -62,7 +62,6 @@ pg_step pg_op_tensormap_copy(pg_warp *w, const pg_op *op, uint32_t lanes)
         return PG_STOP;
     memcpy(at[l], from, PG_TENSOR_MAP_BYTES);
     w->cta->cluster->progress++;
-    if (w->launch->checker)
-        pg_check_fence(w, op, all);
+    PG_OBSERVE(w->launch, fence, w, op, all);
     return PG_NEXT;
 }

@@ -1,7 +1,7 @@
 /* Decoding of branches and of what ends or delays a thread. */
 #include "emulator/flow/control.h"
-#include "emulator/check/check.h"
 #include "emulator/decode/families.h"
+#include "emulator/machine/observer.h"
 
 void pg_decode_bra(pg_decoder *d, pg_op *op)
 {
@@ -46,8 +46,7 @@ void pg_decode_trap(pg_decoder *d, pg_op *op)
 static pg_step grid_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     (void)op;
-    if (w->launch->checker)
-        pg_check_grid_wait(w, lanes);
+    PG_OBSERVE(w->launch, grid_wait, w, lanes);
     return PG_NEXT;
 }
 PLAIN(griddepcontrol_wait, grid_wait)

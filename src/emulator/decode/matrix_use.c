@@ -1,9 +1,9 @@
 /* See matrix_use.h. */
 #include "emulator/decode/matrix_use.h"
 
-#include "emulator/check/check.h"
 #include "emulator/tensor/tcgen05.h"
 #include "emulator/matrix/wgmma_op.h"
+#include "emulator/machine/observer.h"
 
 enum { ROW_UNIT = 64 }; /* bytes; the smallest row */
 
@@ -131,7 +131,6 @@ void pg_matrix_uses_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_progra
 
 pg_step pg_op_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    if (w->launch->checker)
-        pg_check_matrix_use(w, op, lanes);
+    PG_OBSERVE(w->launch, matrix_use, w, op, lanes);
     return w->launch->program->matrix_uses[pg_pc_of(w, op)].run(w, op, lanes);
 }

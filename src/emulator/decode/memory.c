@@ -1,9 +1,9 @@
 /* Decoding of ld, st, atom, red, prefetch and fences. */
 #include "emulator/memory/atomics.h"
-#include "emulator/check/check.h"
 #include "emulator/flow/control.h"
 #include "emulator/decode/families.h"
 #include "emulator/memory/load_store.h"
+#include "emulator/machine/observer.h"
 
 static bool is_strong(unsigned sem)
 {
@@ -186,22 +186,19 @@ static pg_step fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (w->launch->host_threads > 1)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (w->launch->checker)
-        pg_check_fence(w, op, lanes);
+    PG_OBSERVE(w->launch, fence, w, op, lanes);
     return PG_NEXT;
 }
 
 static pg_step proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    if (w->launch->checker)
-        pg_check_proxy_fence(w, op, lanes);
+    PG_OBSERVE(w->launch, proxy_fence, w, op, lanes);
     return PG_NEXT;
 }
 
 static pg_step init_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    if (w->launch->checker)
-        pg_check_init_fence(w, op, lanes);
+    PG_OBSERVE(w->launch, init_fence, w, op, lanes);
     return PG_NEXT;
 }
 

@@ -2,10 +2,10 @@
 #include "emulator/flow/control.h"
 
 #include "emulator/memory/barrier.h"
-#include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tcgen05.h"
+#include "emulator/machine/observer.h"
 
 /* The lanes of the running group go to pc + 1, but for `lanes`, which the caller sends elsewhere. */
 static void leave_rest_behind(pg_warp *w, const pg_op *op, uint32_t lanes)
@@ -95,8 +95,7 @@ void pg_exit_lanes(pg_warp *w, uint32_t lanes)
 pg_step pg_op_exit(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_group *g = pg_running_group(w);
-    if (w->launch->checker)
-        pg_check_exit(w, op, lanes);
+    PG_OBSERVE(w->launch, exit, w, op, lanes);
     g->lanes &= ~lanes;
     g->pc = pg_pc_of(w, op) + 1;
     pg_exit_lanes(w, lanes);

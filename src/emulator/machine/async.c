@@ -1,8 +1,8 @@
 /* The queue of asynchronous operations, their order, and the waits for groups of them. See async.h. */
 #include "emulator/machine/async.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/stop.h"
+#include "emulator/machine/observer.h"
 
 enum { ADVERSARY_WINDOW = 64 };
 
@@ -42,8 +42,7 @@ void pg_async_issue(pg_async *a)
     c->pending_count++;
     if (c->launch->isa_order)
         a->lazy = pg_worker_random(c->worker) % 4 == 0;
-    if (c->launch->checker)
-        pg_check_async_issue(a);
+    PG_OBSERVE(c->launch, async_issue, a);
 }
 
 static void unlink_async(pg_cluster *c, pg_async *a)
@@ -196,8 +195,7 @@ pg_step pg_op_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         if (a->warp == w && (lanes >> a->lane & 1) && is_bulk_group(a) &&
             !(read_only && a->read_done) && (uint64_t)a->group + op->imm < n->bulk_commits[a->lane])
             return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
-    if (w->launch->checker)
-        pg_check_bulk_wait(w, op, lanes);
+    PG_OBSERVE(w->launch, bulk_wait, w, op, lanes);
     return PG_NEXT;
 }
 
@@ -230,7 +228,6 @@ pg_step pg_op_cp_async_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     for (const pg_async *a = w->cta->cluster->pending_first; a; a = a->next)
         if (a->warp == w && a->kind == PG_ASYNC_COPY && copy_blocks(a, n, lanes, op->imm))
             return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
-    if (w->launch->checker)
-        pg_check_copy_wait(w, op, lanes);
+    PG_OBSERVE(w->launch, copy_wait, w, op, lanes);
     return PG_NEXT;
 }

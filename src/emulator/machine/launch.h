@@ -34,8 +34,9 @@ struct pg_grid_run {
     uint32_t host_threads;
     uint32_t resident_clusters; /* most clusters that one host thread interleaves */
     uint64_t instruction_budget, memory_budget;
-    pg_checker *checker; /* NULL in fast mode */
-    pg_reports *reports;
+    const pg_observer *observer; /* NULL in fast mode */
+    pg_checker *checker;         /* its state */
+    pg_findings *findings;
 
     atomic_uint_fast64_t next_cluster;
     atomic_uint_fast64_t

@@ -30,8 +30,9 @@ typedef struct pg_cluster pg_cluster;
 typedef struct pg_cta pg_cta;
 typedef struct pg_warp pg_warp;
 typedef struct pg_async pg_async;
+typedef struct pg_observer pg_observer;
 typedef struct pg_checker pg_checker;
-typedef struct pg_reports pg_reports;
+typedef struct pg_findings pg_findings;
 
 enum {
     PG_LANES = 32,

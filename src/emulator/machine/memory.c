@@ -1,9 +1,9 @@
 /* Address resolution; see memory.h. */
 #include "emulator/machine/memory.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
+#include "emulator/machine/observer.h"
 
 void pg_addresses(const pg_warp *w, const pg_op *op, uint32_t lanes, uint64_t *address)
 {
@@ -199,7 +199,7 @@ static bool consecutive_32(const uint32_t *a, uint32_t bytes)
 
 uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write)
 {
-    if (w->launch->checker || (op->flags & (PG_ACCESS_NO_BASE | PG_ACCESS_FRAME)))
+    if (w->launch->observer || (op->flags & (PG_ACCESS_NO_BASE | PG_ACCESS_FRAME)))
         return NULL;
     const void *row = pg_row_at(w, op->a);
     uint64_t first;
@@ -255,7 +255,6 @@ bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access,
 {
     if (!resolve(w, op, access, at))
         return false;
-    if (w->launch->checker)
-        pg_check_access(w, op, access);
+    PG_OBSERVE(w->launch, access, w, op, access);
     return true;
 }

@@ -2,9 +2,9 @@
  * wgmma_exact.c and wgmma_fast.c, the operand layouts in matrix_descriptor.c. */
 #include "emulator/matrix/wgmma_op.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/stop.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/machine/observer.h"
 
 enum {
     GROUP_WARPS = 4,
@@ -210,10 +210,9 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
         return PG_STOP;
     }
     pg_async_issue(a);
-    if (w->launch->checker)
-        pg_check_matrix_issue(a);
-    for (int i = 0; w->launch->checker && i < 2; i++)
-        pg_check_mma_read(a, reads[i].first, reads[i].end);
+    PG_OBSERVE(w->launch, matrix_issue, a);
+    for (int i = 0; w->launch->observer && i < 2; i++)
+        w->launch->observer->mma_read(a, reads[i].first, reads[i].end);
     w->cta->cluster->progress++;
     return PG_NEXT;
 }
@@ -225,8 +224,7 @@ pg_step pg_op_wgmma_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_step step;
     if (!pg_gather_warp(w, op, lanes, &all, &step))
         return step;
-    if (w->launch->checker)
-        pg_check_matrix_fence(w);
+    PG_OBSERVE(w->launch, matrix_fence, w);
     return PG_NEXT;
 }
 
@@ -256,7 +254,6 @@ pg_step pg_op_wgmma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         if (a->warp == w && a->kind == PG_ASYNC_MMA &&
             (uint64_t)a->group + op->imm < counters->mma_commits)
             return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
-    if (w->launch->checker)
-        pg_check_mma_wait(w, op, all);
+    PG_OBSERVE(w->launch, mma_wait, w, op, all);
     return PG_NEXT;
 }

@@ -3,9 +3,9 @@
  * a part of a warp counts its lanes. A barrier of the whole CTA expects the warps that still live. */
 #include "emulator/memory/barrier.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
+#include "emulator/machine/observer.h"
 
 static uint32_t threads_expected(const pg_cta *cta, const pg_named_barrier *b)
 {
@@ -35,14 +35,12 @@ static void complete(pg_cta *cta, uint32_t id)
             if (g->wait.kind != PG_WAIT_BARRIER || g->wait.key != id)
                 continue;
             write_result(w, &ops[g->pc], g->lanes, b);
-            if (w->launch->checker)
-                pg_check_barrier_passed(w, g->lanes, id);
+            PG_OBSERVE(w->launch, barrier_passed, w, g->lanes, id);
             g->pc++;
             pg_wake(w, g);
         }
     }
-    if (cta->cluster->launch->checker)
-        pg_check_barrier_done(cta, id);
+    PG_OBSERVE(cta->cluster->launch, barrier_done, cta, id);
     const uint64_t completed = b->completed + 1;
     memset(b, 0, sizeof *b);
     b->completed = completed;
@@ -106,12 +104,11 @@ pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes)
     }
     arrive(w, b, lanes);
     w->cta->cluster->progress++;
-    if (w->launch->checker)
-        pg_check_barrier(w, op, lanes, id);
+    PG_OBSERVE(w->launch, barrier, w, op, lanes, id);
     if (b->arrived >= threads_expected(w->cta, b)) {
         write_result(w, op, lanes, b);
-        if (w->launch->checker && op->mode != PG_BAR_ARRIVE)
-            pg_check_barrier_passed(w, lanes, id);
+        if (w->launch->observer && op->mode != PG_BAR_ARRIVE)
+            w->launch->observer->barrier_passed(w, lanes, id);
         complete(w->cta, id);
         return PG_NEXT;
     }
@@ -149,12 +146,10 @@ pg_step pg_op_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
                        __builtin_ctz(*arrived & lanes));
     *arrived |= lanes;
     w->cta->cluster->progress++;
-    if (w->launch->checker)
-        pg_check_cluster_arrive(w, op, lanes);
+    PG_OBSERVE(w->launch, cluster_arrive, w, op, lanes);
     if (cluster_complete(w->cta->cluster)) {
         finish_cluster_phase(w->cta->cluster);
-        if (w->launch->checker)
-            pg_check_cluster_done(w->cta->cluster);
+        PG_OBSERVE(w->launch, cluster_done, w->cta->cluster);
     }
     return PG_NEXT;
 }
@@ -163,8 +158,7 @@ pg_step pg_op_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (w->cta->cluster_arrived[w->index] & lanes)
         return pg_block(w, (pg_wait){.kind = PG_WAIT_CLUSTER, .again = true});
-    if (w->launch->checker)
-        pg_check_cluster_wait(w, op, lanes);
+    PG_OBSERVE(w->launch, cluster_wait, w, op, lanes);
     return PG_NEXT;
 }
 
@@ -182,7 +176,6 @@ void pg_barriers_after_exit(pg_cta *cta)
             waiting |= c->ctas[i].cluster_arrived[k] != 0;
     if (waiting && cluster_complete(c)) {
         finish_cluster_phase(c);
-        if (c->launch->checker)
-            pg_check_cluster_done(c);
+        PG_OBSERVE(c->launch, cluster_done, c);
     }
 }

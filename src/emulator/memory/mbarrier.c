@@ -4,10 +4,10 @@
  * which is how a wait for an older phase can be told from one for the right phase. */
 #include "emulator/memory/barrier.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
+#include "emulator/machine/observer.h"
 
 enum { MAX_COUNT = (1 << 20) - 1 };
 
@@ -123,8 +123,7 @@ pg_step pg_op_mbarrier_init(pg_warp *w, const pg_op *op, uint32_t lanes)
                            .init_line = op->line,
                            .check = b->check};
         mirror(cta, b);
-        if (w->launch->checker)
-            pg_check_mbarrier_init(w, op, l, b, was_valid);
+        PG_OBSERVE(w->launch, mbarrier_init, w, op, l, b, was_valid);
     }
     w->cta->cluster->progress++;
     return PG_NEXT;
@@ -140,8 +139,7 @@ pg_step pg_op_mbarrier_inval(pg_warp *w, const pg_op *op, uint32_t lanes)
         pg_mbarrier *b = operand_barrier(w, op, address[l], &cta);
         if (!b)
             return PG_STOP;
-        if (w->launch->checker)
-            pg_check_mbarrier_inval(w, op, l, b);
+        PG_OBSERVE(w->launch, mbarrier_inval, w, op, l, b);
         b->valid = false;
     }
     return PG_NEXT;
@@ -153,8 +151,7 @@ static void try_complete(pg_cta *cta, pg_mbarrier *b)
     if (b->pending == 0 && b->tx == 0) {
         b->phase++;
         b->pending = b->expected;
-        if (cta->cluster->launch->checker)
-            pg_check_mbarrier_phase(cta, b);
+        PG_OBSERVE(cta->cluster->launch, mbarrier_phase, cta, b);
         pg_wake_all(cta, PG_WAIT_MBARRIER, b->offset);
     }
     mirror(cta, b);
@@ -211,8 +208,7 @@ pg_step pg_op_mbarrier_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
             b->expected -= count < b->expected ? count : b->expected;
         if (state)
             state[l] = before;
-        if (w->launch->checker)
-            pg_check_mbarrier_arrive(w, op, l, cta, b);
+        PG_OBSERVE(w->launch, mbarrier_arrive, w, op, l, cta, b);
         try_complete(cta, b);
     }
     return PG_NEXT;
@@ -280,8 +276,8 @@ pg_step pg_op_mbarrier_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         const uint64_t wanted =
             op->mode & PG_MBAR_PARITY ? ((const uint32_t *)row)[l] : ((const uint64_t *)row)[l];
         done |= (uint32_t)phase_done(b, op, wanted) << l;
-        if (w->launch->checker)
-            pg_check_mbarrier_wait(w, op, l, b, (pg_check_wait){wanted, (done >> l & 1) != 0});
+        PG_OBSERVE(w->launch, mbarrier_wait, w, op, l, b,
+                   (pg_observed_wait){wanted, (done >> l & 1) != 0});
     }
     const bool timed_out = g->wait.timed_out;
     g->wait.timed_out = false;

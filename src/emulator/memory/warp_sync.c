@@ -3,10 +3,10 @@
  * Lanes that have exited are not waited for, as on the hardware. */
 #include "emulator/memory/warp_sync.h"
 
-#include "emulator/check/check.h"
 #include "emulator/number/float_ops.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
+#include "emulator/machine/observer.h"
 
 static void absorb_group(pg_warp *w, uint32_t i)
 {
@@ -296,8 +296,7 @@ pg_step pg_op_bar_warp_sync(pg_warp *w, const pg_op *op, uint32_t lanes)
         pg_wake(w, g);
         others = true;
     }
-    if (w->launch->checker)
-        pg_check_warp_barrier(w, op, members & arrived);
+    PG_OBSERVE(w->launch, warp_barrier, w, op, members & arrived);
     if (!others)
         return PG_NEXT;
     pg_running_group(w)->pc = pg_pc_of(w, op) + 1;

@@ -3,7 +3,7 @@
 #include "emulator/run/cluster.h"
 
 #include "emulator/machine/async.h"
-#include "emulator/check/check.h"
+#include "emulator/machine/observer.h"
 #include "emulator/flow/control.h"
 #include "emulator/machine/stop.h"
 #include "emulator/machine/special.h"
@@ -134,7 +134,7 @@ pg_cluster *pg_cluster_start(pg_worker *worker, uint64_t index)
     cluster->live_ctas = launch->ctas_per_cluster;
     for (uint32_t i = 0; i < cluster->cta_count; i++)
         start_cta(cluster, i);
-    if (launch->checker && !pg_check_cluster_start(cluster)) {
+    if (launch->observer && !launch->observer->cluster_start(cluster)) {
         pg_stop_memory(launch, 0);
         pg_cluster_free(worker, cluster);
         return NULL;
@@ -147,7 +147,7 @@ static void release(pg_cluster *cluster)
 {
     const pg_alloc *alloc = cluster->launch->alloc;
     pg_async_drop_all(cluster);
-    pg_check_cluster_free(cluster);
+    PG_OBSERVE(cluster->launch, cluster_free, cluster);
     for (uint32_t i = 0; i < cluster->cta_count; i++) {
         pg_cta *cta = &cluster->ctas[i];
         if (cta->mbarriers)
@@ -165,8 +165,7 @@ static void release(pg_cluster *cluster)
 
 void pg_cluster_finish(pg_worker *worker, pg_cluster *cluster)
 {
-    if (worker->launch->checker)
-        pg_check_cluster_end(cluster);
+    PG_OBSERVE(worker->launch, cluster_end, cluster);
     if (worker->spare) {
         pg_cluster_free(worker, cluster);
         return;

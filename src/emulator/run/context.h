@@ -17,7 +17,7 @@ struct ptxgen_emulator {
     uint32_t buffer_count, buffer_capacity;
     ptxgen_emulator_stats stats;
     uint64_t op_counts[PG_PTX_OP_COUNT];
-    pg_reports *reports;
+    pg_findings *findings;
 };
 
 struct ptxgen_emulator_entry {

@@ -1,7 +1,7 @@
 /* The emulator object: configuration, buffers, statistics; see ptxgen/emulator.h. */
-#include "emulator/check/check.h"
 #include "emulator/run/context.h"
-#include "emulator/check/reports.h"
+#include "emulator/check/findings.h"
+#include "emulator/copy/tensor_map.h"
 
 #include <string.h>
 
@@ -53,9 +53,9 @@ ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config, ptxge
     emu->alloc = alloc;
     emu->config = c;
     emu->log = (pg_log){c.log, c.user, c.log_level};
-    emu->reports = pg_reports_new(&emu->alloc);
-    if (!emu->reports || pthread_mutex_init(&emu->lock, NULL)) {
-        pg_reports_free(emu->reports);
+    emu->findings = pg_findings_new(&emu->alloc);
+    if (!emu->findings || pthread_mutex_init(&emu->lock, NULL)) {
+        pg_findings_free(emu->findings);
         pg_free(&alloc, emu, sizeof *emu);
         return pg_fail_memory(err, 0);
     }
@@ -70,7 +70,7 @@ void ptxgen_emulator_destroy(ptxgen_emulator *emu)
     while (emu->buffer_count)
         pg_buffers_remove(emu, emu->buffers[0].address);
     pg_free(&emu->alloc, emu->buffers, emu->buffer_capacity * sizeof *emu->buffers);
-    pg_reports_free(emu->reports);
+    pg_findings_free(emu->findings);
     pthread_mutex_destroy(&emu->lock);
     const pg_alloc alloc = emu->alloc;
     pg_free(&alloc, emu, sizeof *emu);
@@ -234,21 +234,11 @@ bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i, const ch
 
 bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i, ptxgen_emulator_report *out)
 {
-    return emu && out && pg_reports_get(emu->reports, i, out);
+    return emu && out && pg_findings_get(emu->findings, i, out);
 }
 
 void ptxgen_emulator_clear_reports(ptxgen_emulator *emu)
 {
     if (emu)
-        pg_reports_clear(emu->reports);
-}
-
-const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind)
-{
-    static const char *const names[] = {
-#define REPORT_NAME(name, text) text,
-        PTXGEN_EMULATOR_REPORT_MAP(REPORT_NAME)
-#undef REPORT_NAME
-    };
-    return (unsigned)kind < PTXGEN_EMULATOR_REPORT_KINDS ? names[kind] : "?";
+        pg_findings_clear(emu->findings);
 }

@@ -225,7 +225,7 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
     launch->exact = c->arithmetic == PTXGEN_EMULATOR_EXACT;
     launch->instruction_budget = c->instruction_budget;
     launch->memory_budget = c->memory_budget;
-    launch->reports = emu->reports;
+    launch->findings = emu->findings;
     launch->host_threads = host_threads(c, launch->cluster_count);
     const uint64_t share =
         (launch->cluster_count + launch->host_threads - 1) / launch->host_threads;
@@ -270,8 +270,10 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
     PG_TRY(snapshot_buffers(emu, arena, launch, err));
     configure(emu, launch);
     pthread_mutex_init(&launch->lock, NULL);
-    if (emu->config.check)
+    if (emu->config.check) {
+        launch->observer = &pg_checker_observer;
         launch->checker = pg_checker_new(launch);
+    }
     if (emu->config.check && !launch->checker)
         pg_fail_memory(&launch->error, 0);
     else

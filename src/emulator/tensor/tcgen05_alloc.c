@@ -2,11 +2,11 @@
  * with cta_group::2 a warp of each CTA of the pair, and the second to arrive carries them out for both. */
 #include "emulator/tensor/tcgen05.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/machine/observer.h"
 
 /* One execution: who, and what the operands say. */
 typedef struct request {
@@ -69,17 +69,15 @@ static bool release(const request *r, pg_cta *cta)
                 r->columns, r->address, cta->rank);
         return false;
     }
-    if (r->w->launch->checker)
-        pg_check_tensor_dealloc(cta == r->w->cta ? r->w : cta->tensor->pair.warp, r->op,
-                                pg_tensor_column(r->address), r->columns);
+    PG_OBSERVE(r->w->launch, tensor_dealloc, cta == r->w->cta ? r->w : cta->tensor->pair.warp,
+               r->op, pg_tensor_column(r->address), r->columns);
     return true;
 }
 
 static void take(const request *r, pg_cta *cta)
 {
     pg_tensor_take(&cta->tensor->allocator, r->address, r->columns);
-    if (r->w->launch->checker)
-        pg_check_tensor_alloc(cta, r->address, r->columns);
+    PG_OBSERVE(r->w->launch, tensor_alloc, cta, r->address, r->columns);
 }
 
 /* Those who wait for columns or for their partner look again. */
@@ -203,14 +201,12 @@ pg_step pg_op_tcgen05_alloc(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (step != PG_NEXT)
         return step;
     uint8_t *at[PG_LANES];
-    if (w->launch->checker)
-        pg_check_warp_barrier(w, op, PG_ALL_LANES);
+    PG_OBSERVE(w->launch, warp_barrier, w, op, PG_ALL_LANES);
     if (!pg_resolve(w, op, 1, sizeof r.address, PG_ACCESS_WRITE, at))
         return PG_STOP;
     memcpy(at[0], &r.address, sizeof r.address);
-    if (w->launch->checker)
-        pg_check_warp_barrier(w, op,
-                              PG_ALL_LANES); /* every lane has written the address, in its order */
+    PG_OBSERVE(w->launch, warp_barrier, w, op,
+               PG_ALL_LANES); /* every lane has written the address, in its order */
     return PG_NEXT;
 }
 

@@ -1,11 +1,11 @@
 /* tcgen05.commit, .wait and .fence, and the order that the ISA promises among the asynchronous tcgen05 operations of
  * one thread. PTX ISA 9.0, sections 9.7.16.6 and 9.7.16.12. */
 #include "emulator/machine/async.h"
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/machine/observer.h"
 
 /* Whether the columns of two accumulators meet; one of unknown size (0 columns) meets every other. */
 static bool share_columns(const pg_async_tcgen05_mma *x, const pg_async_tcgen05_mma *y)
@@ -100,16 +100,14 @@ pg_step pg_op_tcgen05_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_step step;
     if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
         return step;
-    if (w->launch->checker)
-        pg_check_tensor_wait(w, op->mode != 0);
-    if (w->launch->checker && !op->mode)
-        pg_check_matrix_load_wait(w);
+    PG_OBSERVE(w->launch, tensor_wait, w, op->mode != 0);
+    if (w->launch->observer && !op->mode)
+        w->launch->observer->matrix_load_wait(w);
     return PG_NEXT;
 }
 
 pg_step pg_op_tcgen05_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    if (w->launch->checker)
-        pg_check_tensor_fence(w, op, lanes, op->mode != 0);
+    PG_OBSERVE(w->launch, tensor_fence, w, op, lanes, op->mode != 0);
     return PG_NEXT;
 }

@@ -1,7 +1,6 @@
 /* tcgen05.cp and tcgen05.shift; PTX ISA 9.0, section 9.7.16.9. */
 #include "emulator/machine/async.h"
 
-#include "emulator/check/check.h"
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
@@ -80,7 +79,7 @@ static bool check_cp(pg_async *a)
            (p->cta_group == 1 || check_target(a, pg_pair_of(a->warp->cta)));
 }
 
-static void tell_checker(pg_async *a, pg_cta *cta)
+static void tell_observer(pg_async *a, pg_cta *cta)
 {
     const pg_tcgen05_cp_plan *p = a->op->extra;
     const copy_shape *s = &shapes[p->shape];
@@ -95,8 +94,8 @@ static void tell_checker(pg_async *a, pg_cta *cta)
     for (uint32_t i = 0; p->shape == PG_COPY_4X256B && i < PG_TENSOR_LANES / 16; i++)
         area.lanes[i] = (uint16_t)(i % 2 == lane / 16 ? 1u << lane % 16 : 0);
     area.writes = true;
-    pg_check_tensor_read(a, cta, e.first, e.end);
-    pg_check_tensor_use(a, cta, &area);
+    a->warp->launch->observer->tensor_read(a, cta, e.first, e.end);
+    a->warp->launch->observer->tensor_use(a, cta, &area);
 }
 
 pg_step pg_op_tcgen05_cp(pg_warp *w, const pg_op *op, uint32_t lanes)
@@ -118,10 +117,10 @@ pg_step pg_op_tcgen05_cp(pg_warp *w, const pg_op *op, uint32_t lanes)
             return PG_STOP;
         }
         pg_async_issue(a);
-        if (w->launch->checker)
-            tell_checker(a, w->cta);
-        if (w->launch->checker && p->cta_group == 2)
-            tell_checker(a, pg_pair_of(w->cta));
+        if (w->launch->observer)
+            tell_observer(a, w->cta);
+        if (w->launch->observer && p->cta_group == 2)
+            tell_observer(a, pg_pair_of(w->cta));
     }
     w->cta->cluster->progress++;
     return PG_NEXT;
@@ -196,11 +195,11 @@ static bool check_shift(pg_async *a, const pg_cta *cta)
     return false;
 }
 
-static void tell_checker_of_shift(pg_async *a, pg_cta *cta)
+static void tell_observer_of_shift(pg_async *a, pg_cta *cta)
 {
     pg_tensor_area area = pg_tensor_area_at(a->u.tcgen05_shift.address, SHIFT_LANES, SHIFT_COLUMNS);
     area.reads = area.writes = true;
-    pg_check_tensor_use(a, cta, &area);
+    a->warp->launch->observer->tensor_use(a, cta, &area);
 }
 
 pg_step pg_op_tcgen05_shift(pg_warp *w, const pg_op *op, uint32_t lanes)
@@ -220,10 +219,10 @@ pg_step pg_op_tcgen05_shift(pg_warp *w, const pg_op *op, uint32_t lanes)
             return PG_STOP;
         }
         pg_async_issue(a);
-        if (w->launch->checker)
-            tell_checker_of_shift(a, w->cta);
-        if (w->launch->checker && op->mode == 2)
-            tell_checker_of_shift(a, pg_pair_of(w->cta));
+        if (w->launch->observer)
+            tell_observer_of_shift(a, w->cta);
+        if (w->launch->observer && op->mode == 2)
+            tell_observer_of_shift(a, pg_pair_of(w->cta));
     }
     w->cta->cluster->progress++;
     return PG_NEXT;

@@ -1,12 +1,12 @@
 /* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a thread's register lies. */
 #include "emulator/tensor/tcgen05.h"
 
-#include "emulator/check/check.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/machine/observer.h"
 
 /* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit of repetition, take. */
 enum { MOST_REGISTERS = 4 };
@@ -73,7 +73,7 @@ static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t 
     return false;
 }
 
-static void tell_checker(pg_warp *w, const pg_op *op, const pg_tensor_extent *x, bool store)
+static void tell_observer(pg_warp *w, const pg_op *op, const pg_tensor_extent *x, bool store)
 {
     const uint32_t split = ((const pg_tcgen05_move_plan *)op->extra)->split;
     pg_tensor_area areas[2] = {pg_tensor_area_at(x->address, x->lanes, x->columns),
@@ -82,7 +82,7 @@ static void tell_checker(pg_warp *w, const pg_op *op, const pg_tensor_extent *x,
         areas[i].reads = !store;
         areas[i].writes = store;
     }
-    pg_check_tensor_move(w, op, areas, split ? 2 : 1);
+    w->launch->observer->tensor_move(w, op, areas, split ? 2 : 1);
 }
 
 static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint32_t address,
@@ -115,8 +115,8 @@ static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool sto
         (p->split &&
          !pg_tensor_reachable(w, op, w->cta, &second, "access of the upper 16 threads")))
         return false;
-    if (w->launch->checker)
-        tell_checker(w, op, &first, store);
+    if (w->launch->observer)
+        tell_observer(w, op, &first, store);
     find_words(p, w->cta->tensor, address, m);
     return true;
 }
@@ -137,8 +137,7 @@ pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
         return step;
     if (!start(w, op, all, &m, false))
         return PG_STOP;
-    if (w->launch->checker)
-        pg_check_matrix_load(w, op);
+    PG_OBSERVE(w->launch, matrix_load, w, op);
     const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
     for (uint32_t reg = 0; reg < op->row_count; reg++) {
         uint32_t *row = pg_row_at(w, op->rows[reg]), *const *word = m.word[reg % m.registers];

@@ -1,9 +1,9 @@
 /* Issuing tcgen05.mma: reads the operands of every active lane and queues the operation. What they mean, and the
  * arithmetic, is in tcgen05_mma.c. PTX ISA 9.0, section 9.7.16.10. */
 #include "emulator/machine/async.h"
-#include "emulator/check/check.h"
 #include "emulator/machine/memory.h"
 #include "emulator/tensor/tensor_memory.h"
+#include "emulator/machine/observer.h"
 
 static uint32_t lane_address(const pg_warp *w, const pg_op *operand, uint32_t lane)
 {
@@ -60,8 +60,7 @@ pg_step pg_op_tcgen05_mma(pg_warp *w, const pg_op *op, uint32_t lanes)
             return PG_STOP;
         }
         pg_async_issue(a);
-        if (w->launch->checker)
-            pg_check_tensor_mma(a);
+        PG_OBSERVE(w->launch, tensor_mma, a);
     }
     w->cta->cluster->progress++;
     return PG_NEXT;

@@ -1,4 +1,4 @@
-/* Reports of checking mode in words. */
+/* What checking mode reports, in words. */
 #include "emulator/check/state.h"
 
 #include "emulator/machine/stop.h"
@@ -12,7 +12,7 @@ static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *repor
     memcpy(r.cta, w->cta->id, sizeof r.cta);
     r.warp = w->index;
     r.text = text;
-    if (pg_reports_add(launch->reports, &r))
+    if (pg_findings_add(launch->findings, &r))
         pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r.line,
                     ptxgen_emulator_report_name(r.kind), text, *r.where ? ", at " : "", r.where);
 }
@@ -53,7 +53,7 @@ void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const 
     const pg_grid_run *launch = t->warp->launch;
     const int other_line = other ? (int)launch->program->ops[other->op].line : 0;
     pg_buf where, words;
-    if (pg_reports_again(launch->reports, kind, (int)t->op->line, other_line))
+    if (pg_findings_again(launch->findings, kind, (int)t->op->line, other_line))
         return;
     pg_buf_init(&where, launch->alloc);
     pg_buf_init(&words, launch->alloc);
@@ -77,7 +77,7 @@ void pg_check_report_conflict(const pg_check_conflict *c, const char *text)
     const pg_grid_run *launch = c->warp->launch;
     const int other_line = c->other ? (int)c->other->line : 0;
     pg_buf words;
-    if (pg_reports_again(launch->reports, c->kind, (int)c->op->line, other_line))
+    if (pg_findings_again(launch->findings, c->kind, (int)c->op->line, other_line))
         return;
     pg_buf_init(&words, launch->alloc);
     pg_buf_puts(&words, text);

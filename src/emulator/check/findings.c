@@ -1,21 +1,21 @@
-/* See reports.h. */
-#include "emulator/check/reports.h"
+/* See findings.h. */
+#include "emulator/check/findings.h"
 
 #include <pthread.h>
 #include <string.h>
 
 enum { MAX_REPORTS = 1000 };
 
-struct pg_reports {
+struct pg_findings {
     const pg_alloc *alloc;
     pthread_mutex_t lock;
     ptxgen_emulator_report *items;
     size_t count, capacity;
 };
 
-pg_reports *pg_reports_new(const pg_alloc *alloc)
+pg_findings *pg_findings_new(const pg_alloc *alloc)
 {
-    pg_reports *r = pg_alloc_zero(alloc, sizeof *r);
+    pg_findings *r = pg_alloc_zero(alloc, sizeof *r);
     if (!r)
         return NULL;
     r->alloc = alloc;
@@ -41,7 +41,7 @@ static void drop(const pg_alloc *alloc, const char *text)
         pg_free(alloc, (void *)text, strlen(text) + 1);
 }
 
-void pg_reports_clear(pg_reports *r)
+void pg_findings_clear(pg_findings *r)
 {
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->count; i++) {
@@ -52,17 +52,17 @@ void pg_reports_clear(pg_reports *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-void pg_reports_free(pg_reports *r)
+void pg_findings_free(pg_findings *r)
 {
     if (!r)
         return;
-    pg_reports_clear(r);
+    pg_findings_clear(r);
     pg_free(r->alloc, r->items, r->capacity * sizeof *r->items);
     pthread_mutex_destroy(&r->lock);
     pg_free(r->alloc, r, sizeof *r);
 }
 
-static bool append(pg_reports *r, const ptxgen_emulator_report *report)
+static bool append(pg_findings *r, const ptxgen_emulator_report *report)
 {
     if (r->count == MAX_REPORTS)
         return false;
@@ -88,7 +88,7 @@ static bool append(pg_reports *r, const ptxgen_emulator_report *report)
     return true;
 }
 
-static ptxgen_emulator_report *find(pg_reports *r, ptxgen_emulator_report_kind kind, int line,
+static ptxgen_emulator_report *find(pg_findings *r, ptxgen_emulator_report_kind kind, int line,
                                     int other_line)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -99,7 +99,7 @@ static ptxgen_emulator_report *find(pg_reports *r, ptxgen_emulator_report_kind k
     return NULL;
 }
 
-bool pg_reports_again(pg_reports *r, ptxgen_emulator_report_kind kind, int line, int other_line)
+bool pg_findings_again(pg_findings *r, ptxgen_emulator_report_kind kind, int line, int other_line)
 {
     pthread_mutex_lock(&r->lock);
     ptxgen_emulator_report *known = find(r, kind, line, other_line);
@@ -109,9 +109,9 @@ bool pg_reports_again(pg_reports *r, ptxgen_emulator_report_kind kind, int line,
     return known != NULL;
 }
 
-bool pg_reports_add(pg_reports *r, const ptxgen_emulator_report *report)
+bool pg_findings_add(pg_findings *r, const ptxgen_emulator_report *report)
 {
-    if (pg_reports_again(r, report->kind, report->line, report->other_line))
+    if (pg_findings_again(r, report->kind, report->line, report->other_line))
         return false;
     pthread_mutex_lock(&r->lock);
     const bool added = append(r, report);
@@ -119,7 +119,7 @@ bool pg_reports_add(pg_reports *r, const ptxgen_emulator_report *report)
     return added;
 }
 
-bool pg_reports_get(pg_reports *r, size_t i, ptxgen_emulator_report *out)
+bool pg_findings_get(pg_findings *r, size_t i, ptxgen_emulator_report *out)
 {
     pthread_mutex_lock(&r->lock);
     const bool found = i < r->count;
@@ -127,4 +127,14 @@ bool pg_reports_get(pg_reports *r, size_t i, ptxgen_emulator_report *out)
         *out = r->items[i];
     pthread_mutex_unlock(&r->lock);
     return found;
+}
+
+const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind)
+{
+    static const char *const names[] = {
+#define REPORT_NAME(name, text) text,
+        PTXGEN_EMULATOR_REPORT_MAP(REPORT_NAME)
+#undef REPORT_NAME
+    };
+    return (unsigned)kind < PTXGEN_EMULATOR_REPORT_KINDS ? names[kind] : "?";
 }
