@@ -2,7 +2,7 @@
  * pending operations. */
 #include "test.h"
 
-#include "emulator/machine/async.h"
+#include "emulator/tensor/tcgen05.h"
 #include "emulator/tensor/tensor_memory.h"
 
 /* ---- allocator ---- */
@@ -155,21 +155,24 @@ static void places_are_those_of_the_isa(void **state)
 typedef enum operation { CP, CP_4_ROWS, MMA, MMA_OTHER_D, SHIFT, COMMIT, OPERATIONS } operation;
 
 /* An operation of lane `lane`, as it lies in the queue. MMA has D in columns 0..63, MMA_OTHER_D in 64..127. */
-static pg_async pending(operation what, pg_warp *w, uint32_t lane)
+static pg_async_tcgen05_mma pending(operation what, pg_warp *w, uint32_t lane)
 {
     static const pg_tcgen05_cp_plan copies[] = {{.shape = PG_COPY_128X256B},
                                                 {.shape = PG_COPY_4X256B}};
     static const pg_op ops[] = {{.extra = &copies[0]}, {.extra = &copies[1]}};
-    static const pg_async_kind kinds[OPERATIONS] = {
-        [CP] = PG_ASYNC_TCGEN05_CP,       [CP_4_ROWS] = PG_ASYNC_TCGEN05_CP,
-        [MMA] = PG_ASYNC_TCGEN05_MMA,     [MMA_OTHER_D] = PG_ASYNC_TCGEN05_MMA,
-        [SHIFT] = PG_ASYNC_TCGEN05_SHIFT, [COMMIT] = PG_ASYNC_TCGEN05_COMMIT};
-    pg_async a = {.kind = kinds[what], .warp = w, .lane = lane, .op = &ops[what == CP_4_ROWS]};
-    if (a.kind == PG_ASYNC_TCGEN05_MMA) {
-        a.u.tcgen05_mma.d = what == MMA ? 0 : 64;
-        a.u.tcgen05_mma.d_columns = 64;
-    }
-    return a;
+    static const pg_async_kind *const kinds[OPERATIONS] = {
+        [CP] = &pg_kind_tcgen05_cp,       [CP_4_ROWS] = &pg_kind_tcgen05_cp,
+        [MMA] = &pg_kind_tcgen05_mma,     [MMA_OTHER_D] = &pg_kind_tcgen05_mma,
+        [SHIFT] = &pg_kind_tcgen05_shift, [COMMIT] = &pg_kind_tcgen05_commit};
+    return (pg_async_tcgen05_mma){
+        .head = {.kind = kinds[what], .warp = w, .lane = lane, .op = &ops[what == CP_4_ROWS]},
+        .d = what == MMA ? 0 : 64, /* of an mma */
+        .d_columns = 64};
+}
+
+static bool follows(const pg_async_tcgen05_mma *a, const pg_async_tcgen05_mma *before)
+{
+    return a->head.kind->follows(&a->head, &before->head);
 }
 
 /* PTX ISA 9.0, section 9.7.16.6: same-thread pairs that are carried out in order; commit waits for all. */
@@ -197,16 +200,15 @@ static void only_the_promised_pairs_keep_their_order(void **state)
     static pg_warp one = {.cta = &ctas[0]}, other = {.cta = &ctas[1]};
     for (int before = 0; before < OPERATIONS; before++)
         for (int after = 0; after < OPERATIONS; after++) {
-            const pg_async first = pending((operation)before, &one, 3);
-            const pg_async second = pending((operation)after, &one, 3);
-            const pg_async of_another_cta = pending((operation)after, &other, 3);
-            assert_int_equal(pg_tcgen05_follows(&second, &first),
+            const pg_async_tcgen05_mma first = pending((operation)before, &one, 3);
+            const pg_async_tcgen05_mma second = pending((operation)after, &one, 3);
+            const pg_async_tcgen05_mma of_another_cta = pending((operation)after, &other, 3);
+            assert_int_equal(follows(&second, &first),
                              is_promised((operation)before, (operation)after));
-            assert_false(pg_tcgen05_follows(&of_another_cta, &first));
+            assert_false(follows(&of_another_cta, &first));
         }
-    const pg_async copy = pending(CP, &one, 3), commit = pending(COMMIT, &one, 4);
-    assert_false(
-        pg_tcgen05_follows(&commit, &copy)); /* a commit is of its own thread's operations */
+    const pg_async_tcgen05_mma copy = pending(CP, &one, 3), commit = pending(COMMIT, &one, 4);
+    assert_false(follows(&commit, &copy)); /* a commit is of its own thread's operations */
 }
 
 int main(void)

@@ -43,6 +43,12 @@ done
 check include/ptxgen "ptxgen"
 check tools "ptxgen command npy"
 
+# The checker hears through observer.h: only what starts a launch knows it.
+for file in $(grep -rl '"emulator/check/' src/emulator --include='*.[ch]'); do
+    case $file in src/emulator/check/* | src/emulator/run/*) continue ;; esac
+    complain "$file includes a header of emulator/check; the events of machine/observer.h reach it"
+done
+
 # CUDA's headers are nowhere, and only the driver table names the driver's entry points.
 for file in $(grep -rlE '# *include *[<"](cuda|nv)[A-Za-z_]*\.h' src include templates tools); do
     complain "$file includes a CUDA header"

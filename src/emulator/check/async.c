@@ -7,6 +7,8 @@
 
 #include "emulator/machine/stop.h"
 #include "emulator/copy/tensor_map.h"
+#include "emulator/copy/copies.h"
+#include "emulator/tensor/tcgen05.h"
 #include "ptx/ptx.h"
 
 /* ---- mbarriers ---- */
@@ -181,7 +183,7 @@ static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t b
     t.bytes = bytes;
     t.write = write;
     t.reads = !write || atomic;
-    t.async = p->a->kind != PG_ASYNC_REMOTE; /* st.async and red.async: generic proxy */
+    t.async = p->a->kind != &pg_kind_remote; /* st.async and red.async: generic proxy */
     t.detached = !t.async;
     t.strong = atomic;
     t.agent = write ? p->write_agent : p->read_agent;
@@ -213,9 +215,8 @@ static void touch_targets(const touch_plan *p, uint16_t mask, pg_cta *single, ui
     for (uint32_t r = 0; r < c->cta_count; r++) {
         pg_mbarrier *b;
         const pg_mbarrier_check *k =
-            mask >> r & 1
-                ? barrier_check(pg_async_signalled_cta(p->a, p->signal, r), p->signal->offset, &b)
-                : NULL;
+            mask >> r & 1 ? barrier_check(pg_async_signalled_cta(p->a, r), p->signal->offset, &b)
+                          : NULL;
         if (!k)
             continue;
         touch_plan own = *p;
@@ -228,7 +229,7 @@ static void touch_targets(const touch_plan *p, uint16_t mask, pg_cta *single, ui
 /* The bytes of a store that .cp_mask lets through. */
 static void touch_masked(const touch_plan *p, pg_cta *cta, uint64_t address, bool write)
 {
-    const pg_async_bulk *b = &p->a->u.bulk;
+    const pg_async_bulk *b = (const pg_async_bulk *)p->a;
     if (b->byte_mask == UINT16_MAX) {
         touch(p, cta, address, b->bytes, write, false);
         return;
@@ -240,22 +241,22 @@ static void touch_masked(const touch_plan *p, pg_cta *cta, uint64_t address, boo
 
 static void touch_bulk(const touch_plan *p)
 {
-    const pg_async_bulk *b = &p->a->u.bulk;
+    const pg_async_bulk *b = (const pg_async_bulk *)p->a;
     const bool from_shared =
-        p->a->kind != PG_ASYNC_BULK_LOAD ||
+        p->a->kind != &pg_kind_bulk_load ||
         ((const pg_bulk_operands *)p->a->op->extra)->source.space == PG_MEM_SHARED;
-    if (p->a->kind == PG_ASYNC_BULK_STORE)
+    if (p->a->kind == &pg_kind_bulk_store)
         touch_masked(p, p->a->warp->cta, PG_SHARED_OFFSET(b->source_address), false);
     else if (from_shared)
         touch(p, cta_at(p->a, b->source_address), PG_SHARED_OFFSET(b->source_address), b->bytes,
               false, false);
     else
         touch(p, NULL, b->source_address, b->bytes, false, false);
-    if (p->a->kind == PG_ASYNC_BULK_LOAD)
+    if (p->a->kind == &pg_kind_bulk_load)
         touch_targets(p, b->cta_mask, b->target_cta, PG_SHARED_OFFSET(b->target_address), b->bytes);
-    else if (b->to_shared)
+    else if (p->a->kind == &pg_kind_bulk_reduce_shared)
         touch(p, b->target_cta, PG_SHARED_OFFSET(b->target_address), b->bytes, true, true);
-    else if (p->a->kind == PG_ASYNC_BULK_STORE)
+    else if (p->a->kind == &pg_kind_bulk_store)
         touch_masked(p, NULL, b->target_address, true);
     else
         touch(p, NULL, b->target_address, b->bytes, true, true);
@@ -263,15 +264,15 @@ static void touch_bulk(const touch_plan *p)
 
 static void touch_tensor(const touch_plan *p)
 {
-    const pg_async_tensor *t = &p->a->u.tensor;
-    const bool load = p->a->kind == PG_ASYNC_TENSOR_LOAD;
+    const pg_async_tensor *t = (const pg_async_tensor *)p->a;
+    const bool load = p->a->kind == &pg_kind_tensor_load;
     pg_tensor_walk walk;
     pg_tensor_row row;
     pg_async_tensor_walk(t, &walk);
     while (pg_tensor_walk_next(&walk, &row))
         if (row.valid)
             touch(p, NULL, row.global, pg_tensor_row_global_bytes(&t->map, &row), !load,
-                  p->a->kind == PG_ASYNC_TENSOR_REDUCE);
+                  p->a->kind == &pg_kind_tensor_reduce);
     const uint32_t bytes = pg_async_tensor_box_bytes(t);
     if (load)
         touch_targets(p, t->cta_mask, t->target_cta, t->box_address, bytes);
@@ -279,68 +280,49 @@ static void touch_tensor(const touch_plan *p)
         touch(p, p->a->warp->cta, t->box_address, bytes, false, false);
 }
 
-static void touch_all(const touch_plan *p)
+static void touch_cancel(const touch_plan *p)
 {
-    switch (p->a->kind) {
-    case PG_ASYNC_BULK_LOAD:
-    case PG_ASYNC_BULK_STORE:
-    case PG_ASYNC_BULK_REDUCE:
-        touch_bulk(p);
-        break;
-    case PG_ASYNC_TENSOR_LOAD:
-    case PG_ASYNC_TENSOR_STORE:
-    case PG_ASYNC_TENSOR_REDUCE:
-        touch_tensor(p);
-        break;
-    case PG_ASYNC_CANCEL:
-        touch_targets(p, p->a->u.cancel.cta_mask, p->a->u.cancel.target_cta, p->a->u.cancel.offset,
-                      PG_CANCEL_RESPONSE_BYTES);
-        break;
-    case PG_ASYNC_REMOTE:
-        touch(p, cta_at(p->a, p->a->u.remote.target_address),
-              PG_SHARED_OFFSET(p->a->u.remote.target_address), p->a->u.remote.bytes, true,
-              p->a->u.remote.is_reduction);
-        break;
-    default:
-        break;
-    }
+    const pg_async_cancel *c = (const pg_async_cancel *)p->a;
+    touch_targets(p, c->cta_mask, c->target_cta, c->offset, PG_CANCEL_RESPONSE_BYTES);
 }
 
-/* The barriers that the operation signals: calls `f` for each. */
-static const pg_mbarrier_signal *signal_of(const pg_async *a)
+static void touch_remote(const touch_plan *p)
 {
-    switch (a->kind) {
-    case PG_ASYNC_BULK_LOAD:
-        return &a->u.bulk.signal;
-    case PG_ASYNC_BULK_REDUCE:
-        return a->u.bulk.to_shared ? &a->u.bulk.signal : NULL;
-    case PG_ASYNC_TENSOR_LOAD:
-        return &a->u.tensor.signal;
-    case PG_ASYNC_REMOTE:
-        return &a->u.remote.signal;
-    case PG_ASYNC_CANCEL:
-        return &a->u.cancel.signal;
-    case PG_ASYNC_TCGEN05_COMMIT:
-        return &a->u.tcgen05_commit.signal;
-    default:
-        return NULL;
-    }
+    const pg_async_remote *r = (const pg_async_remote *)p->a;
+    touch(p, cta_at(p->a, r->target_address), PG_SHARED_OFFSET(r->target_address), r->bytes, true,
+          r->is_reduction);
+}
+
+/* What the operation reads and writes, as far as this file knows it. */
+static void touch_all(const touch_plan *p)
+{
+    static const struct {
+        const pg_async_kind *kind;
+        void (*touch)(const touch_plan *p);
+    } all[] = {{&pg_kind_bulk_load, touch_bulk},       {&pg_kind_bulk_store, touch_bulk},
+               {&pg_kind_bulk_reduce, touch_bulk},     {&pg_kind_bulk_reduce_shared, touch_bulk},
+               {&pg_kind_tensor_load, touch_tensor},   {&pg_kind_tensor_store, touch_tensor},
+               {&pg_kind_tensor_reduce, touch_tensor}, {&pg_kind_cancel, touch_cancel},
+               {&pg_kind_remote, touch_remote}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].kind == p->a->kind)
+            all[i].touch(p);
 }
 
 /* Every barrier that the operation signals knows what is in flight towards it. */
 static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 {
-    const uint16_t mask = pg_async_cta_mask(a);
+    const uint16_t mask = pg_async_targets_of(a).cta_mask;
     pg_cluster *c = a->warp->cta->cluster;
     for (uint32_t r = 0; r < c->cta_count; r++) {
-        const pg_cta *cta = pg_async_signalled_cta(a, s, r);
+        const pg_cta *cta = pg_async_signalled_cta(a, r);
         if (mask ? !(mask >> r & 1) : r != s->cta->rank)
             continue;
         pg_mbarrier *b;
         pg_mbarrier_check *k = barrier_check(cta, s->offset, &b);
         if (!k)
             continue;
-        const bool commit = a->kind == PG_ASYNC_TCGEN05_COMMIT;
+        const bool commit = a->kind == &pg_kind_tcgen05_commit;
         if (commit)
             pg_check_tensor_commit(a, &k->current, done);
         if (!done) {
@@ -355,9 +337,9 @@ static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 
 static void touch_signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
 {
-    const uint16_t mask = pg_async_cta_mask(a);
+    const uint16_t mask = pg_async_targets_of(a).cta_mask;
     pg_mbarrier *b;
-    const pg_cta *first = pg_async_signalled_cta(a, s, mask ? (uint32_t)__builtin_ctz(mask) : 0);
+    const pg_cta *first = pg_async_signalled_cta(a, mask ? (uint32_t)__builtin_ctz(mask) : 0);
     const pg_mbarrier_check *k = barrier_check(first, s->offset, &b);
     if (!k)
         return;
@@ -375,7 +357,7 @@ static void issue_copy(pg_async *a)
 {
     pg_warp *w = a->warp;
     pg_warp_check *k = pg_warp_check_of(w);
-    const pg_async_copy *c = &a->u.copy;
+    const pg_async_copy *c = (const pg_async_copy *)a;
     for (uint32_t left = c->lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         if (!k->copy_agent[l])
@@ -417,13 +399,13 @@ static void issue_grouped(pg_async *a)
 
 void pg_check_async_issue(pg_async *a)
 {
-    const pg_mbarrier_signal *s = signal_of(a);
+    const pg_mbarrier_signal *s = pg_async_targets_of(a).signal;
     if (s) {
         touch_signalled(a, s, false);
         signalled(a, s, false);
-    } else if (a->kind == PG_ASYNC_COPY) {
+    } else if (a->kind == &pg_kind_copy) {
         issue_copy(a);
-    } else if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA && !pg_async_is_tcgen05(a)) {
+    } else if (a->kind->bulk_group) {
         issue_grouped(a);
     }
 }
@@ -431,14 +413,15 @@ void pg_check_async_issue(pg_async *a)
 /* Called when the data has moved and the barrier has not yet been signalled. */
 void pg_check_async_arriving(pg_async *a)
 {
-    const pg_mbarrier_signal *s = signal_of(a);
+    const pg_mbarrier_signal *s = pg_async_targets_of(a).signal;
     if (s) {
         touch_signalled(a, s, true);
         signalled(a, s, true);
         a->check_id = 0;
-    } else if (a->kind == PG_ASYNC_ARRIVE) {
+    } else if (a->kind == &pg_kind_arrive) {
+        const pg_async_arrive *arrive = (const pg_async_arrive *)a;
         pg_mbarrier *b;
-        pg_mbarrier_check *k = barrier_check(a->u.arrive.cta, a->u.arrive.offset, &b);
+        pg_mbarrier_check *k = barrier_check(arrive->signal.cta, arrive->signal.offset, &b);
         pg_warp_check *w = pg_warp_check_of(a->warp);
         if (k && w->copy_agent[a->lane])
             pg_knowledge_raise(a->warp->cta->cluster, &k->current.seen, w->copy_agent[a->lane],

@@ -4,6 +4,7 @@
 #include "emulator/check/state.h"
 
 #include "emulator/machine/stop.h"
+#include "emulator/memory/barrier.h"
 
 /* ---- what it hears ---- */
 

@@ -110,9 +110,9 @@ static uint32_t number_of(pg_async *a, pg_tensor_warp *t)
 
 static pg_tensor_action action_of(const pg_async *a)
 {
-    if (a->kind == PG_ASYNC_TCGEN05_MMA)
+    if (a->kind == &pg_kind_tcgen05_mma)
         return PG_TENSOR_MMA;
-    if (a->kind == PG_ASYNC_TCGEN05_SHIFT)
+    if (a->kind == &pg_kind_tcgen05_shift)
         return PG_TENSOR_SHIFT;
     return ((const pg_tcgen05_cp_plan *)a->op->extra)->shape == PG_COPY_4X256B ? PG_TENSOR_CP_4X256B
                                                                                : PG_TENSOR_CP;

@@ -1,6 +1,6 @@
 /* What asynchronous operations do when they complete: move bytes between shared and global memory, combine,
  * walk the box of a tensor map, and signal the mbarrier. */
-#include "emulator/machine/async.h"
+#include "emulator/copy/copies.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/matrix/wgmma_op.h"
@@ -19,36 +19,6 @@ static bool unsupported_reduction(pg_async *a)
     return false;
 }
 
-/* The CTAs that receive a load, and what happens at each. */
-static bool each_target(pg_async *a, uint16_t mask, pg_cta *single,
-                        bool (*deliver)(pg_async *, pg_cta *))
-{
-    if (!mask)
-        return deliver(a, single);
-    pg_cluster *c = a->warp->cta->cluster;
-    for (uint32_t rank = 0; rank < c->cta_count; rank++)
-        if ((mask >> rank & 1) && !deliver(a, &c->ctas[rank]))
-            return false;
-    return true;
-}
-
-uint16_t pg_async_cta_mask(const pg_async *a)
-{
-    return a->kind == PG_ASYNC_BULK_LOAD        ? a->u.bulk.cta_mask
-           : a->kind == PG_ASYNC_TENSOR_LOAD    ? a->u.tensor.cta_mask
-           : a->kind == PG_ASYNC_CANCEL         ? a->u.cancel.cta_mask
-           : a->kind == PG_ASYNC_TCGEN05_COMMIT ? a->u.tcgen05_commit.cta_mask
-                                                : 0;
-}
-
-pg_cta *pg_async_signalled_cta(const pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank)
-{
-    if (!pg_async_cta_mask(a))
-        return signal->cta;
-    const bool pair = a->kind == PG_ASYNC_TENSOR_LOAD && a->u.tensor.pair;
-    return &a->warp->cta->cluster->ctas[pair ? (rank & ~1u) | (signal->cta->rank & 1) : rank];
-}
-
 void pg_async_tensor_walk(const pg_async_tensor *t, pg_tensor_walk *walk)
 {
     (t->four_rows ? pg_tensor_walk_start_rows : pg_tensor_walk_start)(walk, &t->map, t->coords);
@@ -59,43 +29,32 @@ uint32_t pg_async_tensor_box_bytes(const pg_async_tensor *t)
     return pg_tensor_box_bytes(&t->map) * (t->four_rows ? PG_TENSOR_ROWS : 1);
 }
 
-/* The barrier of the target CTA of rank `rank`. */
-static bool signal_for(pg_async *a, const pg_mbarrier_signal *signal, uint32_t rank)
-{
-    pg_mbarrier_signal s = *signal;
-    s.cta = pg_async_signalled_cta(a, signal, rank);
-    return pg_mbarrier_signal_completion(a->warp, a->op, &s);
-}
-
 static bool deliver_bulk(pg_async *a, pg_cta *cta)
 {
-    pg_async_bulk *b = &a->u.bulk;
+    pg_async_bulk *b = (pg_async_bulk *)a;
     uint8_t *target = b->cta_mask ? cta->shared + PG_SHARED_OFFSET(b->target_address) : b->target;
     memmove(target, b->source, b->bytes);
-    return signal_for(a, &b->signal, cta->rank);
+    return pg_async_signal_for(a, cta->rank);
 }
 
 static bool complete_bulk_load(pg_async *a)
 {
     note_arrival(a);
-    return each_target(a, a->u.bulk.cta_mask, a->u.bulk.target_cta, deliver_bulk);
+    return pg_async_each_target(a, ((pg_async_bulk *)a)->target_cta, deliver_bulk);
 }
 
-bool pg_async_read(pg_async *a)
+static bool read_bulk(pg_async *a)
 {
-    pg_async_bulk *b = &a->u.bulk;
-    a->staging = pg_alloc_zero(a->warp->launch->alloc, b->bytes);
-    if (!a->staging) {
-        pg_stop_memory(a->warp->launch, b->bytes);
+    const pg_async_bulk *b = (const pg_async_bulk *)a;
+    if (!pg_async_stage(a, b->bytes))
         return false;
-    }
     memcpy(a->staging, b->source, b->bytes);
     return true;
 }
 
 static bool complete_bulk_store(pg_async *a)
 {
-    const pg_async_bulk *b = &a->u.bulk;
+    const pg_async_bulk *b = (const pg_async_bulk *)a;
     const uint8_t *source = a->staging ? a->staging : b->source;
     if (b->byte_mask == UINT16_MAX)
         memcpy(b->target, source, b->bytes);
@@ -114,19 +73,19 @@ static bool is_contended(const pg_async *a)
 
 static bool complete_bulk_reduce(pg_async *a)
 {
-    const pg_async_bulk *b = &a->u.bulk;
+    const pg_async_bulk *b = (const pg_async_bulk *)a;
     const uint8_t *source = a->staging ? a->staging : b->source;
     if (!(is_contended(a) ? pg_reduce_bytes_atomic : pg_reduce_bytes)(b->reduce, b->type, b->target,
                                                                       source, b->bytes))
         return unsupported_reduction(a);
     note_arrival(a);
-    return !b->to_shared || pg_mbarrier_signal_completion(a->warp, a->op, &b->signal);
+    return a->kind->bulk_group || pg_mbarrier_signal_completion(a->warp, a->op, &b->signal);
 }
 
 /* The host address of a row's valid part; false: reported. */
 static bool row_memory(pg_async *a, const pg_tensor_row *row, bool write, uint8_t **global)
 {
-    const pg_async_tensor *t = &a->u.tensor;
+    const pg_async_tensor *t = (const pg_async_tensor *)a;
     *global = NULL;
     if (!row->valid)
         return true;
@@ -146,7 +105,7 @@ static bool row_memory(pg_async *a, const pg_tensor_row *row, bool write, uint8_
 
 static bool deliver_tensor(pg_async *a, pg_cta *cta)
 {
-    const pg_async_tensor *t = &a->u.tensor;
+    const pg_async_tensor *t = (const pg_async_tensor *)a;
     const pg_tensor_copy copy = {&t->map, cta->shared, t->box_address, false};
     pg_tensor_walk walk;
     pg_tensor_row row;
@@ -157,18 +116,18 @@ static bool deliver_tensor(pg_async *a, pg_cta *cta)
             return false;
         pg_tensor_load_row(&copy, &row, global);
     }
-    return signal_for(a, &t->signal, cta->rank);
+    return pg_async_signal_for(a, cta->rank);
 }
 
 static bool complete_tensor_load(pg_async *a)
 {
     note_arrival(a);
-    return each_target(a, a->u.tensor.cta_mask, a->u.tensor.target_cta, deliver_tensor);
+    return pg_async_each_target(a, ((pg_async_tensor *)a)->target_cta, deliver_tensor);
 }
 
 static bool complete_tensor_store(pg_async *a)
 {
-    const pg_async_tensor *t = &a->u.tensor;
+    const pg_async_tensor *t = (const pg_async_tensor *)a;
     const pg_tensor_copy copy = {&t->map, a->warp->cta->shared, t->box_address, is_contended(a)};
     pg_tensor_walk walk;
     pg_tensor_row row;
@@ -179,7 +138,7 @@ static bool complete_tensor_store(pg_async *a)
             continue;
         if (!row_memory(a, &row, true, &global))
             return false;
-        if (a->kind == PG_ASYNC_TENSOR_STORE)
+        if (a->kind == &pg_kind_tensor_store)
             pg_tensor_store_row(&copy, &row, global);
         else if (!pg_tensor_reduce_row(&copy, t->reduce, &row, global))
             return unsupported_reduction(a);
@@ -189,7 +148,7 @@ static bool complete_tensor_store(pg_async *a)
 
 static bool complete_copy(pg_async *a)
 {
-    const pg_async_copy *c = &a->u.copy;
+    const pg_async_copy *c = (const pg_async_copy *)a;
     for (uint32_t left = c->lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         memset(c->target[l], 0, c->bytes);
@@ -202,12 +161,12 @@ static bool complete_copy(pg_async *a)
 static bool complete_arrive(pg_async *a)
 {
     note_arrival(a);
-    return pg_mbarrier_signal_completion(a->warp, a->op, &a->u.arrive);
+    return pg_mbarrier_signal_completion(a->warp, a->op, &((pg_async_arrive *)a)->signal);
 }
 
 static bool complete_remote(pg_async *a)
 {
-    const pg_async_remote *r = &a->u.remote;
+    const pg_async_remote *r = (const pg_async_remote *)a;
     if (!r->is_reduction)
         memcpy(r->target, r->data, r->bytes);
     else if (!pg_reduce_bytes(r->reduce, r->type, r->target, r->data, r->bytes))
@@ -219,49 +178,73 @@ static bool complete_remote(pg_async *a)
 /* The response is made once, then delivered to one CTA or to all of the cluster. */
 static bool deliver_response(pg_async *a, pg_cta *cta)
 {
-    memcpy(cta->shared + a->u.cancel.offset, a->u.cancel.response, PG_CANCEL_RESPONSE_BYTES);
-    return signal_for(a, &a->u.cancel.signal, cta->rank);
+    const pg_async_cancel *c = (const pg_async_cancel *)a;
+    memcpy(cta->shared + c->offset, c->response, PG_CANCEL_RESPONSE_BYTES);
+    return pg_async_signal_for(a, cta->rank);
 }
 
 static bool complete_cancel(pg_async *a)
 {
-    pg_cancel_respond(a->warp->cta->cluster, a->u.cancel.response);
+    pg_async_cancel *c = (pg_async_cancel *)a;
+    pg_cancel_respond(a->warp->cta->cluster, c->response);
     note_arrival(a);
-    return each_target(a, a->u.cancel.cta_mask, a->u.cancel.target_cta, deliver_response);
+    return pg_async_each_target(a, c->target_cta, deliver_response);
 }
 
-/* tcgen05.commit: one arrival at each barrier. */
-static bool arrive_at(pg_async *a, pg_cta *cta)
+/* ---- the kinds ---- */
+
+/* cp.async.mbarrier.arrive comes after the thread's earlier cp.async. */
+static bool arrive_follows(const pg_async *a, const pg_async *before)
 {
-    pg_mbarrier_signal s = a->u.tcgen05_commit.signal;
-    s.cta = cta;
-    return pg_mbarrier_signal_completion(a->warp, a->op, &s);
+    return before->warp == a->warp && before->kind == &pg_kind_copy &&
+           (((const pg_async_copy *)before)->lanes >> a->lane & 1);
 }
 
-static bool complete_commit(pg_async *a)
+static pg_async_targets bulk_targets(const pg_async *a)
 {
-    note_arrival(a);
-    return each_target(a, a->u.tcgen05_commit.cta_mask, a->u.tcgen05_commit.signal.cta, arrive_at);
+    const pg_async_bulk *b = (const pg_async_bulk *)a;
+    return (pg_async_targets){&b->signal, b->cta_mask, false};
 }
 
-bool pg_async_complete(pg_async *a)
+static pg_async_targets tensor_targets(const pg_async *a)
 {
-    static bool (*const complete[])(pg_async *) = {
-        [PG_ASYNC_BULK_LOAD] = complete_bulk_load,
-        [PG_ASYNC_BULK_STORE] = complete_bulk_store,
-        [PG_ASYNC_BULK_REDUCE] = complete_bulk_reduce,
-        [PG_ASYNC_TENSOR_LOAD] = complete_tensor_load,
-        [PG_ASYNC_TENSOR_STORE] = complete_tensor_store,
-        [PG_ASYNC_TENSOR_REDUCE] = complete_tensor_store,
-        [PG_ASYNC_COPY] = complete_copy,
-        [PG_ASYNC_ARRIVE] = complete_arrive,
-        [PG_ASYNC_REMOTE] = complete_remote,
-        [PG_ASYNC_CANCEL] = complete_cancel,
-        [PG_ASYNC_MMA] = pg_wgmma_execute,
-        [PG_ASYNC_TCGEN05_CP] = pg_tcgen05_cp_execute,
-        [PG_ASYNC_TCGEN05_MMA] = pg_tcgen05_mma_execute,
-        [PG_ASYNC_TCGEN05_SHIFT] = pg_tcgen05_shift_execute,
-        [PG_ASYNC_TCGEN05_COMMIT] = complete_commit,
-    };
-    return complete[a->kind](a);
+    const pg_async_tensor *t = (const pg_async_tensor *)a;
+    return (pg_async_targets){&t->signal, t->cta_mask, t->pair};
 }
+
+static pg_async_targets remote_targets(const pg_async *a)
+{
+    return (pg_async_targets){&((const pg_async_remote *)a)->signal, 0, false};
+}
+
+static pg_async_targets cancel_targets(const pg_async *a)
+{
+    const pg_async_cancel *c = (const pg_async_cancel *)a;
+    return (pg_async_targets){&c->signal, c->cta_mask, false};
+}
+
+const pg_async_kind pg_kind_bulk_load = {
+    .bytes = sizeof(pg_async_bulk), .complete = complete_bulk_load, .targets = bulk_targets};
+const pg_async_kind pg_kind_bulk_store = {.bytes = sizeof(pg_async_bulk),
+                                          .complete = complete_bulk_store,
+                                          .read = read_bulk,
+                                          .bulk_group = true};
+const pg_async_kind pg_kind_bulk_reduce = {.bytes = sizeof(pg_async_bulk),
+                                           .complete = complete_bulk_reduce,
+                                           .read = read_bulk,
+                                           .bulk_group = true};
+const pg_async_kind pg_kind_bulk_reduce_shared = {
+    .bytes = sizeof(pg_async_bulk), .complete = complete_bulk_reduce, .targets = bulk_targets};
+const pg_async_kind pg_kind_tensor_load = {
+    .bytes = sizeof(pg_async_tensor), .complete = complete_tensor_load, .targets = tensor_targets};
+const pg_async_kind pg_kind_tensor_store = {
+    .bytes = sizeof(pg_async_tensor), .complete = complete_tensor_store, .bulk_group = true};
+const pg_async_kind pg_kind_tensor_reduce = {
+    .bytes = sizeof(pg_async_tensor), .complete = complete_tensor_store, .bulk_group = true};
+const pg_async_kind pg_kind_copy = {.bytes = sizeof(pg_async_copy), .complete = complete_copy};
+const pg_async_kind pg_kind_arrive = {
+    .bytes = sizeof(pg_async_arrive), .complete = complete_arrive, .follows = arrive_follows};
+const pg_async_kind pg_kind_remote = {
+    .bytes = sizeof(pg_async_remote), .complete = complete_remote, .targets = remote_targets};
+const pg_async_kind pg_kind_cancel = {
+    .bytes = sizeof(pg_async_cancel), .complete = complete_cancel, .targets = cancel_targets};

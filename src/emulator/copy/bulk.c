@@ -98,6 +98,27 @@ bool pg_bulk_check_mask(pg_warp *w, const pg_op *op, uint16_t mask)
     return false;
 }
 
+static pg_async_bulk *new_bulk(pg_warp *w, const pg_op *op, const pg_async_kind *kind,
+                               uint32_t lane)
+{
+    const pg_bulk_operands *o = op->extra;
+    pg_async_bulk *b = pg_async_new(w, op, kind, lane);
+    if (b) {
+        b->reduce = o->reduce;
+        b->type = o->type;
+    }
+    return b;
+}
+
+static void set_sides(pg_async_bulk *b, const pg_bulk_lane *in, uint8_t *source, uint8_t *target)
+{
+    b->source = source;
+    b->target = target;
+    b->source_address = in->source;
+    b->target_address = in->target;
+    b->bytes = in->bytes;
+}
+
 static bool issue_bulk_load(pg_warp *w, const pg_op *op, uint32_t lane)
 {
     const pg_bulk_operands *o = op->extra;
@@ -113,25 +134,19 @@ static bool issue_bulk_load(pg_warp *w, const pg_op *op, uint32_t lane)
     if (o->source.space == PG_MEM_SHARED ? !pg_bulk_shared_side(w, op, from, &source_cta, &source)
                                          : !global_side(w, op, from, &source))
         return false;
-    pg_async *a = pg_async_new(w, op, PG_ASYNC_BULK_LOAD, lane);
-    if (!a)
+    pg_async_bulk *b = new_bulk(w, op, &pg_kind_bulk_load, lane);
+    if (!b)
         return false;
-    pg_async_bulk *b = &a->u.bulk;
-    *b = (pg_async_bulk){.source = source,
-                         .target = target,
-                         .source_address = in.source,
-                         .target_address = in.target,
-                         .bytes = in.bytes,
-                         .target_cta = cta,
-                         .cta_mask = pg_bulk_multicast(w, o, lane),
-                         .to_shared = true};
+    set_sides(b, &in, source, target);
+    b->target_cta = cta;
+    b->cta_mask = pg_bulk_multicast(w, o, lane);
     if (!pg_bulk_check_mask(w, op, b->cta_mask) ||
         !pg_bulk_barrier_side(w, op, in.barrier, &b->signal)) {
-        pg_async_free(w->cta->cluster, a);
+        pg_async_free(w->cta->cluster, &b->head);
         return false;
     }
     b->signal.bytes = in.bytes;
-    pg_async_issue(a);
+    pg_async_issue(&b->head);
     return true;
 }
 
@@ -155,20 +170,14 @@ static bool issue_bulk_store(pg_warp *w, const pg_op *op, uint32_t lane)
         !global_side(w, op, (pg_fault){lane, PG_MEM_GLOBAL, in.target, in.bytes, true, NULL},
                      &target))
         return false;
-    pg_async *a =
-        pg_async_new(w, op, o->is_reduction ? PG_ASYNC_BULK_REDUCE : PG_ASYNC_BULK_STORE, lane);
-    if (!a)
+    pg_async_bulk *b =
+        new_bulk(w, op, o->is_reduction ? &pg_kind_bulk_reduce : &pg_kind_bulk_store, lane);
+    if (!b)
         return false;
-    a->u.bulk = (pg_async_bulk){.source = source,
-                                .target = target,
-                                .source_address = in.source,
-                                .target_address = in.target,
-                                .bytes = in.bytes,
-                                .byte_mask = byte_mask(w, o, lane),
-                                .reduce = o->reduce,
-                                .type = o->type};
-    a->group = counters->bulk_commits[lane];
-    pg_async_issue(a);
+    set_sides(b, &in, source, target);
+    b->byte_mask = byte_mask(w, o, lane);
+    b->head.group = counters->bulk_commits[lane];
+    pg_async_issue(&b->head);
     return true;
 }
 
@@ -186,24 +195,17 @@ static bool issue_reduce_cluster(pg_warp *w, const pg_op *op, uint32_t lane)
                              (pg_fault){lane, (pg_space)op->space, in.target, in.bytes, true, NULL},
                              &cta, &target))
         return false;
-    pg_async *a = pg_async_new(w, op, PG_ASYNC_BULK_REDUCE, lane);
-    if (!a)
+    pg_async_bulk *b = new_bulk(w, op, &pg_kind_bulk_reduce_shared, lane);
+    if (!b)
         return false;
-    a->u.bulk = (pg_async_bulk){.source = source,
-                                .target = target,
-                                .source_address = in.source,
-                                .target_address = in.target,
-                                .bytes = in.bytes,
-                                .target_cta = cta,
-                                .reduce = o->reduce,
-                                .type = o->type,
-                                .to_shared = true};
-    if (!pg_bulk_barrier_side(w, op, in.barrier, &a->u.bulk.signal)) {
-        pg_async_free(w->cta->cluster, a);
+    set_sides(b, &in, source, target);
+    b->target_cta = cta;
+    if (!pg_bulk_barrier_side(w, op, in.barrier, &b->signal)) {
+        pg_async_free(w->cta->cluster, &b->head);
         return false;
     }
-    a->u.bulk.signal.bytes = in.bytes;
-    pg_async_issue(a);
+    b->signal.bytes = in.bytes;
+    pg_async_issue(&b->head);
     return true;
 }
 

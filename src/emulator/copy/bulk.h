@@ -6,6 +6,7 @@
 
 #include "emulator/machine/async.h"
 #include "emulator/machine/stop.h"
+#include "emulator/copy/copies.h"
 
 /* What the lane's operands say. */
 typedef struct pg_bulk_lane {

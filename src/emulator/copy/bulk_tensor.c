@@ -81,19 +81,20 @@ static bool read_coordinates(pg_warp *w, const pg_op *op, uint32_t lane, pg_asyn
 }
 
 /* Map, coordinates and box of a tensor copy. */
-static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in, pg_async *a)
+static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in,
+                             pg_async_tensor *t)
 {
     const pg_bulk_operands *o = op->extra;
-    const bool load = a->kind == PG_ASYNC_TENSOR_LOAD;
-    pg_async_tensor *t = &a->u.tensor;
-    pg_fault box = {.lane = a->lane,
+    const bool load = t->head.kind == &pg_kind_tensor_load;
+    const uint32_t lane = t->head.lane;
+    pg_fault box = {.lane = lane,
                     .space = (pg_space)(load ? op->space : o->source.space),
                     .address = load ? in->target : in->source,
                     .write = load};
     uint8_t *at;
     t->four_rows = o->four_rows;
     t->pair = o->pair;
-    if (!read_map(w, op, a->lane, load ? in->source : in->target, &t->map) ||
+    if (!read_map(w, op, lane, load ? in->source : in->target, &t->map) ||
         !check_rank(w, op, &t->map))
         return false;
     box.bytes = pg_async_tensor_box_bytes(t);
@@ -103,7 +104,7 @@ static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in
     if (t->box_address % TENSOR_SHARED_ALIGN)
         return pg_bulk_fault(w, op, box,
                              "is not 128-byte aligned, as the box of a tensor copy must be");
-    return read_coordinates(w, op, a->lane, t) && (load || check_store(w, op, t));
+    return read_coordinates(w, op, lane, t) && (load || check_store(w, op, t));
 }
 
 /* Without .cta_group::2 a load completes in the CTA that it writes to; with it, in that one or its peer. */
@@ -128,18 +129,17 @@ static bool check_barrier_cta(pg_warp *w, const pg_op *op, const pg_async_tensor
 static bool issue_tensor_load(pg_warp *w, const pg_op *op, uint32_t lane)
 {
     const pg_bulk_lane in = pg_bulk_read_operands(w, op, lane);
-    pg_async *a = pg_async_new(w, op, PG_ASYNC_TENSOR_LOAD, lane);
-    if (!a)
+    pg_async_tensor *t = pg_async_new(w, op, &pg_kind_tensor_load, lane);
+    if (!t)
         return false;
-    pg_async_tensor *t = &a->u.tensor;
     t->cta_mask = pg_bulk_multicast(w, op->extra, lane);
-    if (!fill_tensor_copy(w, op, &in, a) || !pg_bulk_check_mask(w, op, t->cta_mask) ||
+    if (!fill_tensor_copy(w, op, &in, t) || !pg_bulk_check_mask(w, op, t->cta_mask) ||
         !pg_bulk_barrier_side(w, op, in.barrier, &t->signal) || !check_barrier_cta(w, op, t)) {
-        pg_async_free(w->cta->cluster, a);
+        pg_async_free(w->cta->cluster, &t->head);
         return false;
     }
     t->signal.bytes = pg_tensor_data_bytes(&t->map) * (t->four_rows ? PG_TENSOR_ROWS : 1);
-    pg_async_issue(a);
+    pg_async_issue(&t->head);
     return true;
 }
 
@@ -147,18 +147,18 @@ static bool issue_tensor_store(pg_warp *w, const pg_op *op, uint32_t lane)
 {
     const pg_bulk_operands *o = op->extra;
     const pg_bulk_lane in = pg_bulk_read_operands(w, op, lane);
-    const pg_async_kind kind = o->is_reduction ? PG_ASYNC_TENSOR_REDUCE : PG_ASYNC_TENSOR_STORE;
+    const pg_async_kind *kind = o->is_reduction ? &pg_kind_tensor_reduce : &pg_kind_tensor_store;
     const pg_warp_async *counters = pg_async_counters(w);
-    pg_async *a = counters ? pg_async_new(w, op, kind, lane) : NULL;
-    if (!a)
+    pg_async_tensor *t = counters ? pg_async_new(w, op, kind, lane) : NULL;
+    if (!t)
         return false;
-    if (!fill_tensor_copy(w, op, &in, a)) {
-        pg_async_free(w->cta->cluster, a);
+    if (!fill_tensor_copy(w, op, &in, t)) {
+        pg_async_free(w->cta->cluster, &t->head);
         return false;
     }
-    a->u.tensor.reduce = o->reduce;
-    a->group = counters->bulk_commits[lane];
-    pg_async_issue(a);
+    t->reduce = o->reduce;
+    t->head.group = counters->bulk_commits[lane];
+    pg_async_issue(&t->head);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* clusterlaunchcontrol; see cluster_control.h. */
 #include "emulator/copy/cluster_control.h"
 
-#include "emulator/machine/async.h"
+#include "emulator/copy/copies.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 
@@ -60,25 +60,25 @@ static bool may_request(pg_warp *w, const pg_op *op)
 static bool issue_request(pg_warp *w, const pg_op *op, uint64_t address, uint64_t barrier,
                           uint32_t lane)
 {
-    pg_async_cancel cancel = {.target_cta = w->cta,
-                              .cta_mask =
-                                  (uint16_t)(op->mode ? (1u << w->cta->cluster->cta_count) - 1 : 0),
-                              .signal = {.cta = w->cta, .bytes = PG_CANCEL_RESPONSE_BYTES}};
-    if (!may_request(w, op) ||
-        !own_place(w, op, address, PG_CANCEL_RESPONSE_BYTES, &cancel.offset) ||
-        !own_place(w, op, barrier, PG_MBARRIER_BYTES, &cancel.signal.offset))
+    pg_mbarrier_signal signal = {.cta = w->cta, .bytes = PG_CANCEL_RESPONSE_BYTES};
+    uint32_t offset;
+    if (!may_request(w, op) || !own_place(w, op, address, PG_CANCEL_RESPONSE_BYTES, &offset) ||
+        !own_place(w, op, barrier, PG_MBARRIER_BYTES, &signal.offset))
         return false;
-    if (!pg_mbarrier_find(w->cta, cancel.signal.offset)) {
+    if (!pg_mbarrier_find(w->cta, signal.offset)) {
         pg_stop(w, op, PTXGEN_EEMULATOR,
                 "there is no mbarrier at shared offset %u: it must be initialised first",
-                cancel.signal.offset);
+                signal.offset);
         return false;
     }
-    pg_async *a = pg_async_new(w, op, PG_ASYNC_CANCEL, lane);
-    if (!a)
+    pg_async_cancel *c = pg_async_new(w, op, &pg_kind_cancel, lane);
+    if (!c)
         return false;
-    a->u.cancel = cancel;
-    pg_async_issue(a);
+    c->offset = offset;
+    c->signal = signal;
+    c->target_cta = w->cta;
+    c->cta_mask = (uint16_t)(op->mode ? (1u << w->cta->cluster->cta_count) - 1 : 0);
+    pg_async_issue(&c->head);
     return true;
 }
 

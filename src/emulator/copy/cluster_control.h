@@ -1,5 +1,5 @@
 /* clusterlaunchcontrol: a running cluster takes the place of one that has not started. The request completes like a
- * copy (PG_ASYNC_CANCEL in async.h): 16 opaque bytes go to shared memory and are counted by an mbarrier.
+ * copy (pg_kind_cancel in copies.h): 16 opaque bytes go to shared memory and are counted by an mbarrier.
  *
  * A cluster that is taken is never started. With order=isa the seed also lets requests fail, as a GPU does when it
  * wants the SM for something else; the grid is then finished by clusters that start as usual. What the ISA leaves

@@ -1,6 +1,6 @@
 /* Issuing cp.async, cp.async.mbarrier.arrive, st.async and red.async. PTX ISA 9.0, 9.7.9.25.3, 9.7.9.12 and
  * 9.7.13.7. */
-#include "emulator/machine/async.h"
+#include "emulator/copy/copies.h"
 
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
@@ -9,10 +9,10 @@ pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_bulk_operands *o = op->extra;
     const pg_warp_async *n = pg_async_counters(w);
-    pg_async *a = n ? pg_async_new(w, op, PG_ASYNC_COPY, (uint32_t)__builtin_ctz(lanes)) : NULL;
-    if (!a)
+    pg_async_copy *c =
+        n ? pg_async_new(w, op, &pg_kind_copy, (uint32_t)__builtin_ctz(lanes)) : NULL;
+    if (!c)
         return PG_STOP;
-    pg_async_copy *c = &a->u.copy;
     const uint32_t *limit = pg_row_at(w, o->bytes);
     const uint32_t ignored = op->q ? pg_pred_lanes(w, op->q, op->q_not) : 0;
     uint32_t reading = 0;
@@ -33,7 +33,7 @@ pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
     uint8_t *from[PG_LANES] = {NULL};
     if (!pg_resolve_async(w, op, lanes, op->size, PG_ACCESS_WRITE, c->target) ||
         (reading && !pg_resolve_async(w, &source, reading, op->size, PG_ACCESS_READ, from))) {
-        pg_async_free(w->cta->cluster, a);
+        pg_async_free(w->cta->cluster, &c->head);
         return PG_STOP;
     }
     for (int l = 0; l < PG_LANES; l++)
@@ -41,7 +41,7 @@ pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_addresses(w, op, lanes, c->target_address);
     pg_addresses(w, &source, lanes, c->source_address);
     w->cta->cluster->progress++;
-    pg_async_issue(a);
+    pg_async_issue(&c->head);
     return PG_NEXT;
 }
 
@@ -60,12 +60,12 @@ pg_step pg_op_cp_async_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
                            (unsigned long long)address[l]);
         if (!op->mode) /* not .noinc: the arrival that follows is an extra one */
             b->pending++;
-        pg_async *a = pg_async_new(w, op, PG_ASYNC_ARRIVE, (uint32_t)l);
+        pg_async_arrive *a = pg_async_new(w, op, &pg_kind_arrive, (uint32_t)l);
         if (!a)
             return PG_STOP;
-        a->u.arrive = s;
-        a->group = w->async ? w->async->copy_commits[l] : 0;
-        pg_async_issue(a);
+        a->signal = s;
+        a->head.group = w->async ? w->async->copy_commits[l] : 0;
+        pg_async_issue(&a->head);
     }
     return PG_NEXT;
 }
@@ -82,16 +82,15 @@ pg_step pg_op_remote_async(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_addresses(w, op, lanes, address);
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        pg_async *a = pg_async_new(w, op, PG_ASYNC_REMOTE, (uint32_t)l);
-        if (!a)
+        pg_async_remote *r = pg_async_new(w, op, &pg_kind_remote, (uint32_t)l);
+        if (!r)
             return PG_STOP;
-        pg_async_remote *r = &a->u.remote;
-        *r = (pg_async_remote){.target = at[l],
-                               .target_address = address[l],
-                               .bytes = bytes,
-                               .reduce = o->reduce,
-                               .type = o->type,
-                               .is_reduction = o->is_reduction};
+        r->target = at[l];
+        r->target_address = address[l];
+        r->bytes = bytes;
+        r->reduce = o->reduce;
+        r->type = o->type;
+        r->is_reduction = o->is_reduction;
         for (uint32_t e = 0; e < op->count; e++)
             memcpy(r->data + e * op->size,
                    (const char *)pg_row_at(w, op->rows[e]) + (size_t)l * op->lane_bytes, op->size);
@@ -99,11 +98,11 @@ pg_step pg_op_remote_async(pg_warp *w, const pg_op *op, uint32_t lanes)
         if (!pg_shared_target(w, (pg_space)o->barrier.space, barrier[l], &r->signal.cta,
                               &r->signal.offset) ||
             !pg_mbarrier_find(r->signal.cta, r->signal.offset)) {
-            pg_async_free(w->cta->cluster, a);
+            pg_async_free(w->cta->cluster, &r->head);
             return pg_stop(w, op, PTXGEN_EEMULATOR, "there is no mbarrier at 0x%llx",
                            (unsigned long long)barrier[l]);
         }
-        pg_async_issue(a);
+        pg_async_issue(&r->head);
     }
     w->cta->cluster->progress++;
     return PG_NEXT;

@@ -1,5 +1,5 @@
 /* Decoding of cp.async, bulk and tensor copies, st.async and red.async. */
-#include "emulator/machine/async.h"
+#include "emulator/copy/copies.h"
 #include "emulator/flow/control.h"
 #include "emulator/decode/families.h"
 

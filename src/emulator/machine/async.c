@@ -1,4 +1,4 @@
-/* The queue of asynchronous operations, their order, and the waits for groups of them. See async.h. */
+/* The queue of asynchronous operations and their order. See async.h. */
 #include "emulator/machine/async.h"
 
 #include "emulator/machine/stop.h"
@@ -6,11 +6,11 @@
 
 enum { ADVERSARY_WINDOW = 64 };
 
-pg_async *pg_async_new(pg_warp *w, const pg_op *op, pg_async_kind kind, uint32_t lane)
+void *pg_async_new(pg_warp *w, const pg_op *op, const pg_async_kind *kind, uint32_t lane)
 {
-    pg_async *a = pg_alloc_zero(w->launch->alloc, sizeof *a);
+    pg_async *a = pg_alloc_zero(w->launch->alloc, kind->bytes);
     if (!a) {
-        pg_stop_memory(w->launch, sizeof *a);
+        pg_stop_memory(w->launch, kind->bytes);
         return NULL;
     }
     a->kind = kind;
@@ -62,8 +62,17 @@ void pg_async_free(pg_cluster *c, pg_async *a)
 {
     const pg_alloc *alloc = c->launch->alloc;
     if (a->staging)
-        pg_free(alloc, a->staging, a->u.bulk.bytes);
-    pg_free(alloc, a, sizeof *a);
+        pg_free(alloc, a->staging, a->staging_bytes);
+    pg_free(alloc, a, a->kind->bytes);
+}
+
+bool pg_async_stage(pg_async *a, size_t bytes)
+{
+    a->staging = pg_alloc_zero(a->warp->launch->alloc, bytes);
+    a->staging_bytes = bytes;
+    if (!a->staging)
+        pg_stop_memory(a->warp->launch, bytes);
+    return a->staging != NULL;
 }
 
 void pg_async_drop_all(pg_cluster *c)
@@ -85,7 +94,7 @@ static void wake_issuer(pg_warp *w)
 
 static bool finish(pg_cluster *c, pg_async *a)
 {
-    const bool ok = pg_async_complete(a);
+    const bool ok = a->kind->complete(a);
     unlink_async(c, a);
     c->progress++;
     wake_issuer(a->warp);
@@ -96,26 +105,12 @@ static bool finish(pg_cluster *c, pg_async *a)
 /* Whether an earlier pending operation must complete first. */
 static bool must_wait(const pg_async *a)
 {
-    if (a->kind != PG_ASYNC_ARRIVE && a->kind != PG_ASYNC_MMA && !pg_async_is_tcgen05(a))
+    if (!a->kind->follows)
         return false;
-    for (const pg_async *before = a->previous; before; before = before->previous) {
-        if (pg_async_is_tcgen05(a) && pg_async_is_tcgen05(before) && pg_tcgen05_follows(a, before))
+    for (const pg_async *before = a->previous; before; before = before->previous)
+        if (a->kind->follows(a, before))
             return true;
-        if (before->warp != a->warp)
-            continue;
-        if (a->kind == PG_ASYNC_MMA && before->kind == PG_ASYNC_MMA)
-            return true;
-        if (a->kind == PG_ASYNC_ARRIVE && before->kind == PG_ASYNC_COPY &&
-            (before->u.copy.lanes >> a->lane & 1))
-            return true;
-    }
     return false;
-}
-
-static bool reads_then_writes(const pg_async *a)
-{
-    return a->kind == PG_ASYNC_BULK_STORE ||
-           (a->kind == PG_ASYNC_BULK_REDUCE && !a->u.bulk.to_shared);
 }
 
 /* One step of one operation that the seed picks; false: none can complete. */
@@ -130,8 +125,8 @@ static bool advance_one(pg_cluster *c, bool forced)
     for (uint32_t tried = 0; tried < window; tried++, a = a->next ? a->next : c->pending_first) {
         if (must_wait(a) || (a->lazy && !forced))
             continue;
-        if (reads_then_writes(a) && !a->read_done) {
-            if (!pg_async_read(a))
+        if (a->kind->read && !a->read_done) {
+            if (!a->kind->read(a))
                 return false;
             a->read_done = true;
             c->progress++;
@@ -163,71 +158,4 @@ void pg_async_advance(pg_cluster *c)
     uint32_t steps = (uint32_t)(pg_worker_random(c->worker) % 3) + (forced ? 1 : 0);
     while (steps-- && c->pending_first && advance_one(c, forced))
         ;
-}
-
-/* ---- commit and wait ---- */
-
-pg_step pg_op_bulk_commit(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    (void)op;
-    pg_warp_async *n = pg_async_counters(w);
-    if (!n)
-        return PG_STOP;
-    for (uint32_t left = lanes; left; left &= left - 1)
-        n->bulk_commits[__builtin_ctz(left)]++;
-    return PG_NEXT;
-}
-
-static bool is_bulk_group(const pg_async *a)
-{
-    return a->kind == PG_ASYNC_BULK_STORE || a->kind == PG_ASYNC_TENSOR_STORE ||
-           a->kind == PG_ASYNC_TENSOR_REDUCE ||
-           (a->kind == PG_ASYNC_BULK_REDUCE && !a->u.bulk.to_shared);
-}
-
-pg_step pg_op_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    const pg_warp_async *n = pg_async_counters(w);
-    if (!n)
-        return PG_STOP;
-    const bool read_only = op->mode != 0;
-    for (const pg_async *a = w->cta->cluster->pending_first; a; a = a->next)
-        if (a->warp == w && (lanes >> a->lane & 1) && is_bulk_group(a) &&
-            !(read_only && a->read_done) && (uint64_t)a->group + op->imm < n->bulk_commits[a->lane])
-            return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
-    PG_OBSERVE(w->launch, bulk_wait, w, op, lanes);
-    return PG_NEXT;
-}
-
-pg_step pg_op_cp_async_commit(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    (void)op;
-    pg_warp_async *n = pg_async_counters(w);
-    if (!n)
-        return PG_STOP;
-    for (uint32_t left = lanes; left; left &= left - 1)
-        n->copy_commits[__builtin_ctz(left)]++;
-    return PG_NEXT;
-}
-
-static bool copy_blocks(const pg_async *a, const pg_warp_async *n, uint32_t lanes, uint64_t newest)
-{
-    for (uint32_t left = a->u.copy.lanes & lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        if (newest == UINT64_MAX || a->u.copy.group[l] + newest < n->copy_commits[l])
-            return true;
-    }
-    return false;
-}
-
-pg_step pg_op_cp_async_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    const pg_warp_async *n = pg_async_counters(w);
-    if (!n)
-        return PG_STOP;
-    for (const pg_async *a = w->cta->cluster->pending_first; a; a = a->next)
-        if (a->warp == w && a->kind == PG_ASYNC_COPY && copy_blocks(a, n, lanes, op->imm))
-            return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
-    PG_OBSERVE(w->launch, copy_wait, w, op, lanes);
-    return PG_NEXT;
 }

@@ -50,6 +50,11 @@ static bool operand_extent(pg_warp *w, const pg_op *op, uint64_t descriptor,
 
 /* ---- execution ---- */
 
+static pg_async_mma *payload(const pg_async *a)
+{
+    return (pg_async_mma *)a;
+}
+
 /* The parts of one instruction that run together, by warp of the warpgroup. */
 typedef struct parts {
     pg_async *part[GROUP_WARPS];
@@ -63,8 +68,8 @@ static uint32_t place_in_group(const pg_warp *w)
 
 static bool same_operands(const pg_async *a, const pg_async *b)
 {
-    return a->u.mma.a == b->u.mma.a && a->u.mma.b == b->u.mma.b &&
-           a->u.mma.zero_d == b->u.mma.zero_d;
+    return payload(a)->a == payload(b)->a && payload(a)->b == payload(b)->b &&
+           payload(a)->zero_d == payload(b)->zero_d;
 }
 
 /* Looks for the next unexecuted wgmma of each warp of the group; those at the same instruction
@@ -75,7 +80,7 @@ static bool find_parts(pg_async *a, parts *found)
     bool seen[GROUP_WARPS] = {false};
     *found = (parts){.count = 0};
     for (pg_async *b = a->warp->cta->cluster->pending_first; b; b = b->next) {
-        if (b->kind != PG_ASYNC_MMA || b->u.mma.executed || b->warp->cta != a->warp->cta ||
+        if (b->kind != &pg_kind_mma || payload(b)->executed || b->warp->cta != a->warp->cta ||
             b->warp->index / GROUP_WARPS != group || seen[place_in_group(b->warp)])
             continue;
         seen[place_in_group(b->warp)] = true;
@@ -116,7 +121,7 @@ static bool read_a(const parts *x, uint8_t *out)
     uint8_t all[GROUP_WARPS * WARP_ROWS * K_BYTES];
     pg_matrix_layout layout;
     if (!p->a_in_registers) {
-        if (!operand_layout(first->warp, first->op, first->u.mma.a, &p->a_shape, &layout))
+        if (!operand_layout(first->warp, first->op, payload(first)->a, &p->a_shape, &layout))
             return false;
         pg_matrix_gather(&layout, &p->a_shape, first->warp->cta->shared, all);
     }
@@ -153,9 +158,9 @@ void *pg_mma_scratch_of(pg_worker *worker)
     return worker->mma_scratch;
 }
 
-bool pg_wgmma_execute(pg_async *a)
+static bool execute(pg_async *a)
 {
-    if (a->u.mma.executed)
+    if (payload(a)->executed)
         return true;
     const pg_wgmma_plan *p = a->op->extra;
     uint8_t a_plain[GROUP_WARPS * WARP_ROWS * K_BYTES], b_plain[PG_MMA_MAX_N * K_BYTES];
@@ -164,22 +169,31 @@ bool pg_wgmma_execute(pg_async *a)
     pg_matrix_layout layout;
     void *scratch = pg_mma_scratch_of(a->warp->cta->cluster->worker);
     if (!scratch || !find_parts(a, &x) || !read_a(&x, a_plain) ||
-        !operand_layout(a->warp, a->op, a->u.mma.b, &p->b_shape, &layout))
+        !operand_layout(a->warp, a->op, payload(a)->b, &p->b_shape, &layout))
         return false;
     pg_matrix_gather(&layout, &p->b_shape, a->warp->cta->shared, b_plain);
     point_at_d(&x, p, rows);
     pg_mma_tile tile = p->tile;
     tile.m = x.count * WARP_ROWS;
-    tile.zero_c = a->u.mma.zero_d;
+    tile.zero_c = payload(a)->zero_d;
     tile.a = a_plain;
     tile.b = b_plain;
     tile.c = (const uint32_t *const *)rows;
     tile.d = rows;
     (a->warp->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);
     for (uint32_t i = 0; i < x.count; i++)
-        x.part[i]->u.mma.executed = true;
+        payload(x.part[i])->executed = true;
     return true;
 }
+
+/* A warp's instructions are carried out in order. */
+static bool follows(const pg_async *a, const pg_async *before)
+{
+    return before->warp == a->warp && before->kind == &pg_kind_mma;
+}
+
+const pg_async_kind pg_kind_mma = {
+    .bytes = sizeof(pg_async_mma), .complete = execute, .follows = follows};
 
 /* ---- instructions ---- */
 
@@ -195,17 +209,17 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
         return pg_stop(w, op, PTXGEN_EEMULATOR,
                        "wgmma in warp %u: the CTA has %u warps, so its warpgroup is not complete",
                        w->index, w->cta->warp_count);
-    pg_async *a = counters ? pg_async_new(w, op, PG_ASYNC_MMA, (uint32_t)__builtin_ctz(all)) : NULL;
+    pg_async *a = counters ? pg_async_new(w, op, &pg_kind_mma, (uint32_t)__builtin_ctz(all)) : NULL;
     if (!a)
         return PG_STOP;
-    a->u.mma.b = ((const uint64_t *)pg_row_at(w, p->b))[a->lane];
+    payload(a)->b = ((const uint64_t *)pg_row_at(w, p->b))[a->lane];
     if (!p->a_in_registers)
-        a->u.mma.a = ((const uint64_t *)pg_row_at(w, p->a))[a->lane];
-    a->u.mma.zero_d = !(pg_pred_lanes(w, op->p, op->p_not) >> a->lane & 1);
+        payload(a)->a = ((const uint64_t *)pg_row_at(w, p->a))[a->lane];
+    payload(a)->zero_d = !(pg_pred_lanes(w, op->p, op->p_not) >> a->lane & 1);
     a->group = counters->mma_commits;
     pg_matrix_extent reads[2] = {{0, 0}, {0, 0}}; /* A in registers reads nothing */
-    if (!operand_extent(w, op, a->u.mma.b, &p->b_shape, &reads[1]) ||
-        (!p->a_in_registers && !operand_extent(w, op, a->u.mma.a, &p->a_shape, &reads[0]))) {
+    if (!operand_extent(w, op, payload(a)->b, &p->b_shape, &reads[1]) ||
+        (!p->a_in_registers && !operand_extent(w, op, payload(a)->a, &p->a_shape, &reads[0]))) {
         pg_async_free(w->cta->cluster, a);
         return PG_STOP;
     }
@@ -251,7 +265,7 @@ pg_step pg_op_wgmma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!counters)
         return PG_STOP;
     for (const pg_async *a = w->cta->cluster->pending_first; a; a = a->next)
-        if (a->warp == w && a->kind == PG_ASYNC_MMA &&
+        if (a->warp == w && a->kind == &pg_kind_mma &&
             (uint64_t)a->group + op->imm < counters->mma_commits)
             return pg_block(w, (pg_wait){.kind = PG_WAIT_ASYNC, .again = true});
     PG_OBSERVE(w->launch, mma_wait, w, op, all);

@@ -9,6 +9,15 @@
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/matrix/wgmma.h"
 
+/* What an issued wgmma has read from registers. */
+typedef struct pg_async_mma {
+    pg_async head;
+    uint64_t a, b; /* descriptors */
+    bool zero_d;
+    bool executed; /* carried out together with another warp's part */
+} pg_async_mma;
+extern const pg_async_kind pg_kind_mma; /* wgmma.mma_async; wgmma group */
+
 /* op->extra. op->rows: d_regs rows of D, then 4 of A if it is in registers. op->p: scale-d. */
 typedef struct pg_wgmma_plan {
     pg_mma_tile tile; /* types, n, k, flags; m and the pointers are set when it runs */
@@ -27,8 +36,5 @@ pg_step pg_op_wgmma_wait(pg_warp *w, const pg_op *op,
 /* PG_MMA_SCRATCH_BYTES of room for the tile engines, kept by the host thread; NULL: out of memory, the launch is
  * stopped. */
 void *pg_mma_scratch_of(pg_worker *worker);
-
-/* Carries out an issued instruction (and its partners); false: the launch has been stopped. */
-bool pg_wgmma_execute(pg_async *a);
 
 #endif

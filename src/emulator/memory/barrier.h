@@ -2,7 +2,7 @@
 #ifndef PG_EMULATOR_BARRIER_H
 #define PG_EMULATOR_BARRIER_H
 
-#include "emulator/machine/launch.h"
+#include "emulator/machine/async.h"
 
 /* bar/barrier: a: barrier row, b: thread count row when PG_BAR_COUNTED. Reductions: q source; d or p result. */
 typedef enum pg_bar_mode {
@@ -51,5 +51,12 @@ typedef struct pg_mbarrier_signal {
     uint32_t bytes;
 } pg_mbarrier_signal;
 bool pg_mbarrier_signal_completion(pg_warp *w, const pg_op *op, const pg_mbarrier_signal *signal);
+
+/* Of an operation that signals (targets.c): the CTA whose barrier it signals for the target CTA of rank `rank`; the
+ * same signal, for that CTA. */
+pg_cta *pg_async_signalled_cta(const pg_async *a, uint32_t rank);
+bool pg_async_signal_for(pg_async *a, uint32_t rank);
+/* Calls `deliver` for every CTA of the multicast, or for `single`; false as soon as one says so. */
+bool pg_async_each_target(pg_async *a, pg_cta *single, bool (*deliver)(pg_async *, pg_cta *));
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef PG_EMULATOR_TCGEN05_H
 #define PG_EMULATOR_TCGEN05_H
 
+#include "emulator/machine/async.h"
 #include "emulator/memory/barrier.h"
 #include "emulator/tensor/tcgen05_descriptor.h"
 
@@ -34,6 +35,7 @@ typedef struct pg_tcgen05_cp_plan {
 } pg_tcgen05_cp_plan;
 
 typedef struct pg_async_tcgen05_cp {
+    pg_async head;
     uint64_t descriptor;
     uint32_t address;
 } pg_async_tcgen05_cp;
@@ -60,6 +62,7 @@ typedef struct pg_tcgen05_mma_plan {
 } pg_tcgen05_mma_plan;
 
 typedef struct pg_async_tcgen05_mma {
+    pg_async head;
     uint64_t a_descriptor, b_descriptor, zero_columns;
     uint32_t d, a, scale_a, scale_b; /* tensor-memory addresses */
     uint32_t instruction;
@@ -71,6 +74,7 @@ typedef struct pg_async_tcgen05_mma {
 /* ---- shift, commit ---- */
 
 typedef struct pg_async_tcgen05_shift {
+    pg_async head;
     uint32_t address;
 } pg_async_tcgen05_shift;
 
@@ -82,6 +86,7 @@ typedef struct pg_tcgen05_commit_plan {
 } pg_tcgen05_commit_plan;
 
 typedef struct pg_async_tcgen05_commit {
+    pg_async head;
     pg_mbarrier_signal signal;
     uint16_t cta_mask; /* CTAs whose mbarrier at signal.offset is signalled; 0: signal.cta alone */
 } pg_async_tcgen05_commit;
@@ -128,15 +133,14 @@ pg_step pg_op_tcgen05_commit(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* False with a stop: the last warp of the CTA leaves columns allocated. */
 bool pg_tensor_all_given_back(pg_warp *w, const pg_op *op);
 
-/* ---- completion (async_complete.c calls these); false: the launch has been stopped ---- */
+/* ---- completion; false: the launch has been stopped ---- */
 
-struct pg_async;
-bool pg_tcgen05_cp_execute(struct pg_async *a);
+extern const pg_async_kind pg_kind_tcgen05_cp, pg_kind_tcgen05_mma, pg_kind_tcgen05_shift,
+    pg_kind_tcgen05_commit;
+bool pg_tcgen05_cp_execute(pg_async *a);
 /* At issue: everything that can be refused then, and d_columns. */
-bool pg_tcgen05_mma_prepare(struct pg_async *a);
-bool pg_tcgen05_mma_execute(struct pg_async *a);
-bool pg_tcgen05_shift_execute(struct pg_async *a);
-/* order=isa: whether `a` has to wait for `before`, which was issued earlier and is pending. */
-bool pg_tcgen05_follows(const struct pg_async *a, const struct pg_async *before);
+bool pg_tcgen05_mma_prepare(pg_async *a);
+bool pg_tcgen05_mma_execute(pg_async *a);
+bool pg_tcgen05_shift_execute(pg_async *a);
 
 #endif

@@ -1,10 +1,11 @@
 /* tcgen05.cp and tcgen05.shift; PTX ISA 9.0, section 9.7.16.9. */
-#include "emulator/machine/async.h"
+#include "emulator/tensor/tcgen05.h"
 
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
+#include "emulator/machine/observer.h"
 
 /* A shape: rows of `bytes` bytes; row r goes to lane r % fold + r / fold * stride, `copies` times `copy_step` lanes
  * apart. */
@@ -35,8 +36,8 @@ static bool source_layout(pg_async *a, pg_matrix_layout *layout)
     const pg_matrix_shape shape = source_shape(s);
     pg_matrix_descriptor d;
     ptxgen_error err = {0};
-    ptxgen_status status =
-        pg_matrix_descriptor_decode(a->u.tcgen05_cp.descriptor, PG_DESCRIPTOR_SM100, &d, &err);
+    ptxgen_status status = pg_matrix_descriptor_decode(((const pg_async_tcgen05_cp *)a)->descriptor,
+                                                       PG_DESCRIPTOR_SM100, &d, &err);
     if (status == PTXGEN_OK)
         status = pg_matrix_layout_make(&d, &shape, layout, &err);
     if (status != PTXGEN_OK) {
@@ -49,8 +50,8 @@ static bool source_layout(pg_async *a, pg_matrix_layout *layout)
     pg_stop(
         w, a->op, PTXGEN_EEMULATOR,
         "the matrix descriptor 0x%016llx covers shared memory from %u to %u; the CTA has %u to %u",
-        (unsigned long long)a->u.tcgen05_cp.descriptor, e.first, e.end, PG_SHARED_BASE,
-        w->cta->shared_bytes);
+        (unsigned long long)((const pg_async_tcgen05_cp *)a)->descriptor, e.first, e.end,
+        PG_SHARED_BASE, w->cta->shared_bytes);
     return false;
 }
 
@@ -58,7 +59,8 @@ static bool source_layout(pg_async *a, pg_matrix_layout *layout)
 static bool check_target(pg_async *a, const pg_cta *cta)
 {
     const pg_tcgen05_cp_plan *p = a->op->extra;
-    const uint32_t address = a->u.tcgen05_cp.address, lane = pg_tensor_lane(address);
+    const uint32_t address = ((const pg_async_tcgen05_cp *)a)->address,
+                   lane = pg_tensor_lane(address);
     const uint32_t most = p->shape == PG_COPY_4X256B ? PG_LANES : 1;
     if (lane >= most) {
         pg_stop(a->warp, a->op, PTXGEN_EEMULATOR,
@@ -83,7 +85,8 @@ static void tell_observer(pg_async *a, pg_cta *cta)
 {
     const pg_tcgen05_cp_plan *p = a->op->extra;
     const copy_shape *s = &shapes[p->shape];
-    const uint32_t address = a->u.tcgen05_cp.address, lane = pg_tensor_lane(address);
+    const uint32_t address = ((const pg_async_tcgen05_cp *)a)->address,
+                   lane = pg_tensor_lane(address);
     const pg_matrix_shape shape = source_shape(s);
     pg_matrix_layout layout;
     if (!source_layout(a, &layout))
@@ -107,11 +110,11 @@ pg_step pg_op_tcgen05_cp(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_addresses(w, op, lanes, address);
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        pg_async *a = pg_async_new(w, op, PG_ASYNC_TCGEN05_CP, (uint32_t)l);
+        pg_async *a = pg_async_new(w, op, &pg_kind_tcgen05_cp, (uint32_t)l);
         if (!a)
             return PG_STOP;
-        a->u.tcgen05_cp = (pg_async_tcgen05_cp){((const uint64_t *)pg_row_at(w, p->descriptor))[l],
-                                                (uint32_t)address[l]};
+        ((pg_async_tcgen05_cp *)a)->descriptor = ((const uint64_t *)pg_row_at(w, p->descriptor))[l];
+        ((pg_async_tcgen05_cp *)a)->address = (uint32_t)address[l];
         if (!check_cp(a)) {
             pg_async_free(w->cta->cluster, a);
             return PG_STOP;
@@ -164,7 +167,7 @@ static void copy_in(const pg_async *a, const pg_matrix_layout *layout, pg_cta *c
     pg_matrix_gather(layout, &shape, cta->shared, rows);
     if (p->unpack != PG_UNPACK_NONE)
         unpack(rows, (uint32_t)s->rows * s->bytes, p->unpack == PG_UNPACK_4BIT ? 4 : 6);
-    fill_lanes(cta->tensor, s, a->u.tcgen05_cp.address, rows);
+    fill_lanes(cta->tensor, s, ((const pg_async_tcgen05_cp *)a)->address, rows);
 }
 
 bool pg_tcgen05_cp_execute(pg_async *a)
@@ -185,7 +188,7 @@ enum { SHIFT_LANES = 32, SHIFT_COLUMNS = 8 };
 
 static bool check_shift(pg_async *a, const pg_cta *cta)
 {
-    const uint32_t address = a->u.tcgen05_shift.address;
+    const uint32_t address = ((const pg_async_tcgen05_shift *)a)->address;
     const pg_tensor_extent extent = {address, SHIFT_LANES, SHIFT_COLUMNS};
     if (pg_tensor_lane(address) % SHIFT_LANES == 0)
         return pg_tensor_reachable(a->warp, a->op, cta, &extent, "matrix");
@@ -197,7 +200,8 @@ static bool check_shift(pg_async *a, const pg_cta *cta)
 
 static void tell_observer_of_shift(pg_async *a, pg_cta *cta)
 {
-    pg_tensor_area area = pg_tensor_area_at(a->u.tcgen05_shift.address, SHIFT_LANES, SHIFT_COLUMNS);
+    pg_tensor_area area =
+        pg_tensor_area_at(((const pg_async_tcgen05_shift *)a)->address, SHIFT_LANES, SHIFT_COLUMNS);
     area.reads = area.writes = true;
     a->warp->launch->observer->tensor_use(a, cta, &area);
 }
@@ -210,10 +214,10 @@ pg_step pg_op_tcgen05_shift(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_addresses(w, op, lanes, address);
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        pg_async *a = pg_async_new(w, op, PG_ASYNC_TCGEN05_SHIFT, (uint32_t)l);
+        pg_async *a = pg_async_new(w, op, &pg_kind_tcgen05_shift, (uint32_t)l);
         if (!a)
             return PG_STOP;
-        a->u.tcgen05_shift.address = (uint32_t)address[l];
+        ((pg_async_tcgen05_shift *)a)->address = (uint32_t)address[l];
         if (!check_shift(a, w->cta) || (op->mode == 2 && !check_shift(a, pg_pair_of(w->cta)))) {
             pg_async_free(w->cta->cluster, a);
             return PG_STOP;
@@ -240,8 +244,8 @@ static void shift_down(pg_tensor_memory *t, uint32_t address)
 
 bool pg_tcgen05_shift_execute(pg_async *a)
 {
-    shift_down(a->warp->cta->tensor, a->u.tcgen05_shift.address);
+    shift_down(a->warp->cta->tensor, ((const pg_async_tcgen05_shift *)a)->address);
     if (a->op->mode == 2)
-        shift_down(pg_pair_of(a->warp->cta)->tensor, a->u.tcgen05_shift.address);
+        shift_down(pg_pair_of(a->warp->cta)->tensor, ((const pg_async_tcgen05_shift *)a)->address);
     return true;
 }

@@ -209,7 +209,7 @@ bool pg_tcgen05_mma_prepare(pg_async *a)
     pg_tcgen05_work w;
     if (!pg_tcgen05_work_make(a, &w))
         return false;
-    a->u.tcgen05_mma.d_columns = w.columns;
+    ((pg_async_tcgen05_mma *)a)->d_columns = w.columns;
     return true;
 }
 

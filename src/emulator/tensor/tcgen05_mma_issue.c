@@ -1,6 +1,6 @@
 /* Issuing tcgen05.mma: reads the operands of every active lane and queues the operation. What they mean, and the
  * arithmetic, is in tcgen05_mma.c. PTX ISA 9.0, section 9.7.16.10. */
-#include "emulator/machine/async.h"
+#include "emulator/tensor/tcgen05.h"
 #include "emulator/machine/memory.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/machine/observer.h"
@@ -26,7 +26,7 @@ static void read_operands(pg_async *a)
 {
     const pg_warp *w = a->warp;
     const pg_tcgen05_mma_plan *p = a->op->extra;
-    pg_async_tcgen05_mma *m = &a->u.tcgen05_mma;
+    pg_async_tcgen05_mma *m = (pg_async_tcgen05_mma *)a;
     m->d = lane_address(w, a->op, a->lane);
     if (p->a_in_tensor)
         m->a = lane_address(w, &p->a, a->lane);
@@ -51,7 +51,7 @@ pg_step pg_op_tcgen05_mma(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!pg_tensor_group(w, op, p->form.cta_group))
         return PG_STOP;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        pg_async *a = pg_async_new(w, op, PG_ASYNC_TCGEN05_MMA, (uint32_t)__builtin_ctz(left));
+        pg_async *a = pg_async_new(w, op, &pg_kind_tcgen05_mma, (uint32_t)__builtin_ctz(left));
         if (!a)
             return PG_STOP;
         read_operands(a);

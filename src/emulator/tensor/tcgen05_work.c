@@ -151,7 +151,7 @@ static bool check_tensor_operands(pg_async *a, const pg_tcgen05_work *w)
 bool pg_tcgen05_work_make(pg_async *a, pg_tcgen05_work *w)
 {
     ptxgen_error err = {0};
-    *w = (pg_tcgen05_work){.plan = a->op->extra, .given = &a->u.tcgen05_mma};
+    *w = (pg_tcgen05_work){.plan = a->op->extra, .given = (const pg_async_tcgen05_mma *)a};
     const ptxgen_status status =
         pg_tcgen05_instruction_decode(w->given->instruction, &w->plan->form, &w->x, &err);
     if (status == PTXGEN_EUNSUPPORTED) {

@@ -14,7 +14,7 @@
 #ifndef PG_EMULATOR_TCGEN05_WORK_H
 #define PG_EMULATOR_TCGEN05_WORK_H
 
-#include "emulator/machine/async.h"
+#include "emulator/tensor/tcgen05.h"
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/tensor/tensor_memory.h"
 
