@@ -2,7 +2,7 @@
 #include "api/context.h"
 
 #include "base/error.h"
-#include "base/str.h"
+#include "base/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,42 +80,83 @@ static ptxgen_status copy_record_path(ptxgen *ctx, const char *path, ptxgen_erro
 {
     if (!path || !*path)
         return PTXGEN_OK;
-    ctx->record_path = pg_alloc_zero(&ctx->alloc, strlen(path) + 1);
+    ctx->record_path = pg_alloc_zero(&ctx->engine->alloc, strlen(path) + 1);
     if (!ctx->record_path)
         return pg_fail_memory(err, strlen(path) + 1);
     memcpy(ctx->record_path, path, strlen(path) + 1);
     return PTXGEN_OK;
 }
 
-static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, const pg_environment *e,
-                                  ptxgen_error *err)
+static void before_fork(void *user)
 {
-    const pg_toolkit_config toolkit = {.toolkit_dir = c->toolkit_dir,
-                                       .cuda_home = e->cuda_home,
-                                       .path = e->path,
-                                       .wanted = c->assembler};
-    const pg_cache_config cache = {
-        .dir = c->cache_dir,
-        .wait_ms = c->cache_wait_ms,
-        .trust =
-            c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY : PG_CACHE_TRUST_OWNER,
-        .failure_ttl = c->cache_failure_s,
-        .max_bytes = c->cache_max_bytes,
-        .max_entries = c->cache_max_entries,
-        .layers = c->cache_layers,
-        .layer_count = c->cache_layer_count,
+    ptxgen *ctx = user;
+    pg_compile_pool_before_fork(ctx->pool);
+    pg_kernel_store_before_fork(&ctx->kernels);
+}
+
+static void after_fork(void *user, bool child)
+{
+    ptxgen *ctx = user;
+    pg_kernel_store_after_fork(&ctx->kernels, child);
+    pg_compile_pool_after_fork(ctx->pool, child);
+}
+
+static pg_engine_config engine_config(const ptxgen_config *c, const pg_environment *e)
+{
+    return (pg_engine_config){
+        .alloc = c->realloc ? (pg_alloc){c->realloc, c->user} : pg_alloc_libc,
+        .log = {c->log, c->user, c->log_level},
+        .device_kind = c->device,
+        .toolkit = {.toolkit_dir = c->toolkit_dir,
+                    .cuda_home = e->cuda_home,
+                    .path = e->path,
+                    .wanted = c->assembler},
+        .cache = {.dir = c->cache_dir,
+                  .wait_ms = c->cache_wait_ms,
+                  .trust = c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY
+                                                                    : PG_CACHE_TRUST_OWNER,
+                  .failure_ttl = c->cache_failure_s,
+                  .max_bytes = c->cache_max_bytes,
+                  .max_entries = c->cache_max_entries,
+                  .layers = c->cache_layers,
+                  .layer_count = c->cache_layer_count},
+        .failure_s = c->cache_failure_s,
+        .extra_key = c->extra_key,
+        .extra_key_count = c->extra_key_count,
     };
+}
+
+/* What the context has besides the engine. */
+static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, ptxgen_error *err)
+{
     const pg_compile_pool_config pool = {c->prefetch_threads, c->prefetch_queue};
     snprintf(ctx->cache_dir, sizeof ctx->cache_dir, "%s", c->cache_dir);
-    PG_TRY(pg_kernel_table_create(&ctx->alloc, &ctx->kernels, err));
-    PG_TRY(pg_text_memo_create(&ctx->alloc, &ctx->texts, err));
-    PG_TRY(pg_refusals_create(&ctx->alloc, c->cache_failure_s, &ctx->refusals, err));
-    PG_TRY(pg_manifest_record_create(&ctx->alloc, &ctx->asked, err));
-    PG_TRY(pg_compile_pool_create(ctx, &pool, &ctx->pool, err));
-    PG_TRY(copy_record_path(ctx, c->record_manifest, err));
-    PG_TRY(pg_write_extra_key(c->extra_key, c->extra_key_count, &ctx->extra_key, err));
-    PG_TRY(pg_toolkit_create(&ctx->alloc, &ctx->log, &toolkit, &ctx->toolkit, err));
-    return pg_cache_create(&ctx->alloc, &ctx->log, &cache, &ctx->cache, err);
+    PG_TRY(pg_kernel_store_init(&ctx->kernels, ctx->engine, err));
+    PG_TRY(pg_compile_pool_create(&ctx->kernels, &pool, &ctx->pool, err));
+    return copy_record_path(ctx, c->record_manifest, err);
+}
+
+static ptxgen_status create(const ptxgen_config *c, const pg_environment *e, ptxgen **out,
+                            ptxgen_error *err)
+{
+    const pg_engine_config config = engine_config(c, e);
+    pg_engine *engine;
+    PG_TRY(pg_engine_create(&config, &engine, err));
+    ptxgen *ctx = pg_alloc_zero(&config.alloc, sizeof *ctx);
+    if (!ctx) {
+        pg_engine_unref(engine);
+        return pg_fail_memory(err, sizeof *ctx);
+    }
+    ctx->engine = engine;
+    const ptxgen_status status = create_parts(ctx, c, err);
+    if (status != PTXGEN_OK) {
+        ptxgen_destroy(ctx);
+        return status;
+    }
+    ctx->watcher = (pg_fork_watcher){.before = before_fork, .after = after_fork, .user = ctx};
+    pg_fork_watch(&ctx->watcher);
+    *out = ctx;
+    return PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_error *err)
@@ -123,118 +164,43 @@ ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out, ptxgen_er
     ptxgen_config c = {0};
     pg_environment environment;
     *out = NULL;
-    if (config) {
-        if (config->size < sizeof(size_t) || config->size > 4096)
-            return pg_fail(err, PTXGEN_EINVAL,
-                           "config.size is %zu: set it to sizeof(ptxgen_config)", config->size);
-        memcpy(&c, config, config->size < sizeof c ? config->size : sizeof c);
-    }
+    if (config)
+        PG_TRY(pg_sized_take(&c, sizeof c, config, "config", "ptxgen_config", err));
     pg_environment_read(&environment);
     PG_TRY(merge_environment(&c, &environment, err));
     if (c.cache_dir[0] && c.cache_dir[0] != '/')
         return pg_fail(
             err, PTXGEN_EINVAL, "%s \"%.200s\" is not an absolute path: write it from / on",
             c.cache_dir == environment.cache_dir ? "PTXGEN_CACHE_DIR" : "cache_dir", c.cache_dir);
-
-    const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;
-    ptxgen *ctx = pg_alloc_zero(&alloc, sizeof *ctx);
-    if (!ctx)
-        return pg_fail_memory(err, sizeof *ctx);
-    atomic_init(&ctx->refs, 1);
-    ctx->alloc = alloc;
-    ctx->log = (pg_log){c.log, c.user, c.log_level};
-    ctx->device_kind = c.device;
-    pg_buf_init(&ctx->extra_key, &ctx->alloc);
-    pthread_mutex_init(&ctx->device_lock, NULL);
-    for (int i = 0; i < PG_LOAD_LOCKS; i++)
-        pthread_mutex_init(&ctx->load_locks[i], NULL);
-    const ptxgen_status status = create_parts(ctx, &c, &environment, err);
-    if (status != PTXGEN_OK) {
-        ptxgen_destroy(ctx);
-        return status;
-    }
-    pg_context_watch_fork(ctx);
-    *out = ctx;
-    return PTXGEN_OK;
-}
-
-void pg_context_unref(ptxgen *ctx)
-{
-    if (atomic_fetch_sub(&ctx->refs, 1) != 1)
-        return;
-    pg_context_unwatch_fork(ctx);
-    if (ctx->texts)
-        pg_text_memo_destroy(ctx->texts);
-    if (ctx->kernels)
-        pg_kernel_table_destroy(ctx->kernels);
-    pg_device *device = atomic_load(&ctx->device);
-    if (device)
-        device->ops->destroy(device);
-    if (ctx->cache)
-        pg_cache_destroy(ctx->cache);
-    if (ctx->toolkit)
-        pg_toolkit_destroy(ctx->toolkit);
-    pg_compile_pool_destroy(ctx->pool);
-    pg_manifest_record_destroy(ctx->asked);
-    pg_refusals_destroy(ctx->refusals);
-    if (ctx->record_path)
-        pg_free(&ctx->alloc, ctx->record_path, strlen(ctx->record_path) + 1);
-    pg_buf_fini(&ctx->extra_key);
-    pthread_mutex_destroy(&ctx->device_lock);
-    for (int i = 0; i < PG_LOAD_LOCKS; i++)
-        pthread_mutex_destroy(&ctx->load_locks[i]);
-    const pg_alloc alloc = ctx->alloc;
-    pg_free(&alloc, ctx, sizeof *ctx);
+    return create(&c, &environment, out, err);
 }
 
 static void write_manifest(ptxgen *ctx)
 {
     ptxgen_error err;
     if (ctx->record_path &&
-        pg_manifest_record_write(ctx->asked, ctx->record_path, &err) != PTXGEN_OK)
-        pg_log_line(&ctx->log, PTXGEN_LOG_WARNING, "%s", err.message);
+        pg_manifest_record_write(ctx->kernels.asked, ctx->record_path, &err) != PTXGEN_OK)
+        pg_log_line(&ctx->engine->log, PTXGEN_LOG_WARNING, "%s", err.message);
 }
 
 void ptxgen_destroy(ptxgen *ctx)
 {
     if (!ctx)
         return;
+    pg_engine *engine = ctx->engine;
     if (ctx->pool)
         pg_compile_pool_stop(ctx->pool);
     write_manifest(ctx);
-    if (ctx->texts)
-        pg_text_memo_clear(ctx->texts);
-    if (ctx->kernels)
-        pg_kernel_table_clear(ctx->kernels);
-    pg_context_unref(ctx);
+    pg_fork_unwatch(&ctx->watcher);
+    pg_compile_pool_destroy(ctx->pool);
+    pg_kernel_store_fini(&ctx->kernels);
+    if (ctx->record_path)
+        pg_free(&engine->alloc, ctx->record_path, strlen(ctx->record_path) + 1);
+    pg_free(&engine->alloc, ctx, sizeof *ctx);
+    pg_engine_unref(engine);
 }
 
-static ptxgen_status create_device(ptxgen *ctx, pg_device **out, ptxgen_error *err)
+bool ptxgen_part_at(ptxgen *ctx, size_t i, ptxgen_part *out)
 {
-    if (ctx->device_kind == PTXGEN_DEVICE_EMULATOR)
-        return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
-    ptxgen_error missing = {0}; /* no failure of the call when the emulator takes its place */
-    const ptxgen_status status = pg_cuda_device_create(&ctx->alloc, &ctx->log, out, &missing);
-    if (status == PTXGEN_EMISSING && ctx->device_kind == PTXGEN_DEVICE_AUTO)
-        return pg_emulator_device_create(&ctx->alloc, &ctx->log, out, err);
-    if (status != PTXGEN_OK && err)
-        *err = missing;
-    return status;
-}
-
-ptxgen_status pg_context_device(ptxgen *ctx, pg_device **out, ptxgen_error *err)
-{
-    *out = atomic_load_explicit(&ctx->device, memory_order_acquire);
-    if (*out)
-        return PTXGEN_OK;
-    ptxgen_status status = PTXGEN_OK;
-    pthread_mutex_lock(&ctx->device_lock);
-    *out = atomic_load(&ctx->device);
-    if (!*out) {
-        status = create_device(ctx, out, err);
-        if (status == PTXGEN_OK)
-            atomic_store(&ctx->device, *out);
-    }
-    pthread_mutex_unlock(&ctx->device_lock);
-    return status;
+    return pg_toolkit_part(ctx->engine->toolkit, i, out);
 }

@@ -88,11 +88,10 @@ ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, in
                    (long long)value, (long long)lowest, (long long)highest);
 }
 
-ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err)
+ptxgen_status pg_call_begin(pg_engine *engine, const pg_family *family, pg_call *call, ptxgen_error *err)
 {
     memset(call, 0, sizeof *call);
-    call->ctx = ctx;
-    PG_TRY(pg_context_device(ctx, &call->device, err));
+    PG_TRY(pg_engine_device(engine, &call->device, err));
     PG_TRY(call->device->ops->info(call->device, &call->info, err));
     call->id.family = family;
     call->id.key[0] = pg_kernel_id_arch(family, call->device->ops->kind, call->info->arch);
@@ -108,11 +107,11 @@ static ptxgen_status launch(ptxgen_kernel *k, const pg_call *call, const void *a
     return call->device->ops->launch(call->device, loaded, &l, stream, err);
 }
 
-ptxgen_status pg_call_run(pg_call *call, const void *args, ptxgen_stream stream, ptxgen_error *err)
+ptxgen_status pg_call_run(ptxgen *ctx, pg_call *call, const void *args, ptxgen_stream stream, ptxgen_error *err)
 {
     ptxgen_kernel *k;
     PG_TRY(pg_kernel_id_resolve(&call->id, err));
-    PG_TRY(pg_kernel_make_ready(call->ctx, call->device, &call->id, stream, &k, err));
+    PG_TRY(pg_kernel_store_ready(&ctx->kernels, call->device, &call->id, stream, &k, err));
     const ptxgen_status status = launch(k, call, args, stream, err);
     ptxgen_kernel_unref(k);
     return status;
@@ -122,7 +121,7 @@ ptxgen_status pg_call_kernel(ptxgen_kernel *k, const void *args, ptxgen_stream s
                              ptxgen_error *err)
 {
     pg_call call;
-    PG_TRY(pg_call_begin(k->ctx, k->id.family, &call, err));
+    PG_TRY(pg_call_begin(k->engine, k->id.family, &call, err));
     PG_TRY(pg_kernel_load(k, call.device, stream, err));
     return launch(k, &call, args, stream, err);
 }

@@ -32,15 +32,14 @@ ptxgen_status pg_check_range(const char *name, int64_t value, int64_t lowest, in
 
 /* A call in progress. */
 typedef struct pg_call {
-    ptxgen *ctx;
     pg_device *device;
     const ptxgen_device_info *info;
     pg_kernel_id id; /* key: the architecture is set, all else is zero */
 } pg_call;
-ptxgen_status pg_call_begin(ptxgen *ctx, const pg_family *family, pg_call *call, ptxgen_error *err);
+ptxgen_status pg_call_begin(pg_engine *, const pg_family *family, pg_call *call, ptxgen_error *err);
 /* Resolves call->id, gets the kernel and launches it with the family's (checked) argument
  * struct. */
-ptxgen_status pg_call_run(pg_call *call, const void *args, ptxgen_stream stream, ptxgen_error *err);
+ptxgen_status pg_call_run(ptxgen *ctx, pg_call *call, const void *args, ptxgen_stream stream, ptxgen_error *err);
 /* Launches a kernel of the caller. */
 ptxgen_status pg_call_kernel(ptxgen_kernel *kernel, const void *args, ptxgen_stream stream,
                              ptxgen_error *err);

@@ -11,7 +11,7 @@ ptxgen_status ptxgen_manifest_write(ptxgen *ctx, const char *path, ptxgen_error 
 {
     if (!path || !*path)
         return pg_fail(err, PTXGEN_EINVAL, "no path for the manifest");
-    return pg_manifest_record_write(ctx->asked, path, err);
+    return pg_manifest_record_write(ctx->kernels.asked, path, err);
 }
 
 /* The line without its comment, checked for bytes that no parameter has. */

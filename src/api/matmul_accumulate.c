@@ -111,7 +111,7 @@ static ptxgen_status fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumu
 static ptxgen_status begin(ptxgen *ctx, const ptxgen_matmul_accumulate_args *a, pg_call *call,
                            ptxgen_error *err)
 {
-    PG_TRY(pg_call_begin(ctx, &pg_family_matmul_accumulate, call, err));
+    PG_TRY(pg_call_begin(ctx->engine, &pg_family_matmul_accumulate, call, err));
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)call->id.key;
     k->dtype = a->dtype == PTXGEN_BF16;
     k->b = a->b_transposed;
@@ -130,7 +130,7 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(begin(ctx, &a, &call, err));
-    return pg_call_run(&call, &a, stream, err);
+    return pg_call_run(ctx, &call, &a, stream, err);
 }
 
 ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
@@ -144,7 +144,7 @@ ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
     PG_TRY(check_numbers(&a, err));
     PG_TRY(begin(ctx, &a, &call, err));
     PG_TRY(pg_kernel_id_resolve(&call.id, err));
-    pg_buf_init(&text, &ctx->alloc);
+    pg_buf_init(&text, &ctx->engine->alloc);
     pg_params_print(&call.id.family->params, call.id.key, &text);
     const bool failed = text.failed;
     snprintf(out, size, "%s", pg_buf_text(&text));

@@ -142,13 +142,13 @@ ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args 
     PG_TRY(check(args, &a, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
-    PG_TRY(pg_call_begin(ctx, &pg_family_matmul_scaled, &call, err));
+    PG_TRY(pg_call_begin(ctx->engine, &pg_family_matmul_scaled, &call, err));
     pg_matmul_scaled_key *k = (pg_matmul_scaled_key *)call.id.key;
     k->a = a.a_format;
     k->b = a.b_format;
     k->out = (int64_t)a.out - 1;
     PG_TRY(fill_tiling(&a.tiling, k, err));
-    return pg_call_run(&call, &a, stream, err);
+    return pg_call_run(ctx, &call, &a, stream, err);
 }
 
 ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,

@@ -14,7 +14,7 @@ ptxgen_status ptxgen_prefetch(ptxgen *ctx, const char *family, const char *param
 {
     pg_kernel_id id;
     PG_TRY(parse(family, params, &id, err));
-    if (pg_kernel_table_peek(ctx->kernels, &id) == PG_KERNEL_PRESENT)
+    if (pg_kernel_table_peek(ctx->kernels.table, &id) == PG_KERNEL_PRESENT)
         return PTXGEN_OK;
     return pg_compile_pool_submit(ctx->pool, &id, err);
 }
@@ -26,7 +26,7 @@ ptxgen_status ptxgen_poll(ptxgen *ctx, const char *family, const char *params, p
     /* The pool first: a job leaves it only when its kernel is in the table. */
     ptxgen_error failure = {0};
     const ptxgen_status background = pg_compile_pool_poll(ctx->pool, &id, &failure);
-    const pg_presence presence = pg_kernel_table_peek(ctx->kernels, &id);
+    const pg_presence presence = pg_kernel_table_peek(ctx->kernels.table, &id);
     if (presence == PG_KERNEL_PRESENT)
         return PTXGEN_OK;
     if (presence == PG_KERNEL_IN_FLIGHT || background == PTXGEN_EPENDING)

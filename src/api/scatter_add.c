@@ -212,10 +212,10 @@ ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *arg
     PG_TRY(check(args, &p, false, &nothing, err));
     if (nothing)
         return PTXGEN_OK;
-    PG_TRY(pg_context_device(ctx, &device, err));
+    PG_TRY(pg_engine_device(ctx->engine, &device, err));
     PG_TRY(device->ops->info(device, &info, err));
     PG_TRY(id_of(&p, info->arch, &id, err));
-    PG_TRY(pg_kernel_make_ready(ctx, device, &id, stream, &k, err));
+    PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &id, stream, &k, err));
     const ptxgen_status status = launch(k, device, &p, info, stream, err);
     ptxgen_kernel_unref(k);
     return status;
@@ -249,7 +249,7 @@ ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *k, const ptxgen_scatter_a
     if (nothing)
         return PTXGEN_OK;
     PG_TRY(check_kernel(k, &p, err));
-    PG_TRY(pg_context_device(k->ctx, &device, err));
+    PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(device->ops->info(device, &info, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
     return launch(k, device, &p, info, stream, err);
@@ -259,7 +259,7 @@ ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_err
 {
     pg_device *device;
     pg_bad_index bad;
-    PG_TRY(pg_context_device(ctx, &device, err));
+    PG_TRY(pg_engine_device(ctx->engine, &device, err));
     PG_TRY(device->ops->take_bad_index(device, stream, &bad, err));
     if (bad.position == UINT64_MAX)
         return PTXGEN_OK;

@@ -54,14 +54,14 @@ ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *a
     ptxgen_tcgen05_copy_args a;
     pg_call call;
     PG_TRY(check(args, &a, false, err));
-    PG_TRY(pg_call_begin(ctx, &pg_family_tcgen05_copy, &call, err));
+    PG_TRY(pg_call_begin(ctx->engine, &pg_family_tcgen05_copy, &call, err));
     pg_tcgen05_copy_key *k = (pg_tcgen05_copy_key *)call.id.key;
     k->m = a.m;
     k->n = a.n;
     k->block = a.block;
     k->swizzle = a.swizzle;
     k->dtype = dtype_place(a.dtype);
-    return pg_call_run(&call, &a, stream, err);
+    return pg_call_run(ctx, &call, &a, stream, err);
 }
 
 ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,

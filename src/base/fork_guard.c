@@ -12,16 +12,30 @@ static int compiling, forking; /* under lock */
 static _Thread_local int mine; /* this thread's share of `compiling` */
 static atomic_uint generation;
 
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pg_fork_watcher *watchers; /* under list_lock, which fork() holds */
+
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
     forking++; /* holds back new compilations, so that a busy process can fork at all */
     while (compiling && !mine)
         pthread_cond_wait(&changed, &lock);
+    pthread_mutex_lock(&list_lock);
+    for (pg_fork_watcher *w = watchers; w; w = w->next)
+        w->before(w->user);
+}
+
+static void tell_watchers(bool child)
+{
+    for (pg_fork_watcher *w = watchers; w; w = w->next)
+        w->after(w->user, child);
+    pthread_mutex_unlock(&list_lock);
 }
 
 static void after_fork_in_parent(void)
 {
+    tell_watchers(false);
     forking--;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
@@ -29,6 +43,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+    tell_watchers(true);
     forking = 0;
     compiling = mine;
     /* Threads that waited here exist in the parent only. */
@@ -60,6 +75,26 @@ void pg_compile_end(void)
     if (--compiling == 0)
         pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
+}
+
+void pg_fork_watch(pg_fork_watcher *w)
+{
+    pthread_once(&once, install);
+    pthread_mutex_lock(&list_lock);
+    w->next = watchers;
+    watchers = w;
+    pthread_mutex_unlock(&list_lock);
+}
+
+void pg_fork_unwatch(pg_fork_watcher *w)
+{
+    pthread_mutex_lock(&list_lock);
+    pg_fork_watcher **link = &watchers;
+    while (*link && *link != w)
+        link = &(*link)->next;
+    if (*link)
+        *link = w->next;
+    pthread_mutex_unlock(&list_lock);
 }
 
 unsigned pg_fork_generation(void)

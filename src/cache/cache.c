@@ -1,6 +1,7 @@
 /* Create, look up, lock, clear: the contract's calls, put together from the parts. */
 #include "cache/cache.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cache/layers.h"
 #include "cache/space.h"
@@ -80,7 +81,7 @@ static bool open_folder(pg_cache *cache)
                               .in_child = forget_parents_counts,
                               .in_child_arg = cache};
     pg_locks_init(&cache->locks, cache->folder.root);
-    atomic_store(&cache->flush_after_ms, pg_cache_monotonic_ms() + PG_CACHE_FLUSH_MS);
+    atomic_store(&cache->flush_after_ms, pg_clock_ms() + PG_CACHE_FLUSH_MS);
     return true;
 }
 

@@ -10,6 +10,8 @@
  * stopped. */
 #include "cache/lock.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -156,13 +158,6 @@ static int descriptor_of(pg_locks *locks, uint64_t token)
     return fd;
 }
 
-static int64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 typedef struct polling {
     int64_t deadline_us;
     uint32_t pause_us, longest_us;
@@ -170,13 +165,13 @@ typedef struct polling {
 
 static polling start_polling(uint32_t wait_ms, uint32_t first_us, uint32_t longest_us)
 {
-    return (polling){now_us() + (int64_t)wait_ms * 1000, first_us, longest_us};
+    return (polling){pg_clock_ns() / 1000 + (int64_t)wait_ms * 1000, first_us, longest_us};
 }
 
 /* Sleeps before the next try; false when the deadline has passed. */
 static bool back_off(polling *p)
 {
-    int64_t left = p->deadline_us - now_us();
+    int64_t left = p->deadline_us - pg_clock_ns() / 1000;
     if (left <= 0)
         return false;
     uint32_t us = left < p->pause_us ? (uint32_t)left : p->pause_us, next = p->pause_us * 3 / 2;

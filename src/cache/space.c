@@ -3,6 +3,7 @@
 #include "cache/space.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "cache/prune.h"
 #include "cache/state.h"
 
@@ -119,7 +120,7 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 static int make_room(pg_cache *cache, uint64_t bytes, uint64_t shortage, pg_space_ticket *t)
 {
     const pg_cache_config *c = &cache->config;
-    if (bytes > c->max_bytes || pg_cache_monotonic_ms() < atomic_load(&cache->make_room_after_ms))
+    if (bytes > c->max_bytes || pg_clock_ms() < atomic_load(&cache->make_room_after_ms))
         return -EDQUOT;
     uint64_t room = at_most(c->max_bytes - c->max_bytes / 10, c->max_bytes - bytes);
     if (shortage)
@@ -130,7 +131,7 @@ static int make_room(pg_cache *cache, uint64_t bytes, uint64_t shortage, pg_spac
     int r = prune_locked(cache, &rule, t, &result);
     if (r < 0 || (fits(cache, &t->usage, bytes) && disk_shortage(cache, bytes) == 0))
         return r;
-    atomic_store(&cache->make_room_after_ms, pg_cache_monotonic_ms() + RETRY_MS);
+    atomic_store(&cache->make_room_after_ms, pg_clock_ms() + RETRY_MS);
     return -EDQUOT;
 }
 

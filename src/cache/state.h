@@ -44,8 +44,6 @@ struct pg_cache {
     _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
 };
 
-int64_t pg_cache_monotonic_ms(void);
-
 /* ---- cache_read.c ---- */
 
 typedef struct pg_opened {

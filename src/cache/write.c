@@ -1,20 +1,13 @@
 /* Writing one entry: a temporary file in the entry's own shard, synced, renamed into place. After
  * an error no store is tried for a while: 1 s, doubled up to 5 minutes. */
+#include "base/clock.h"
 #include "cache/space.h"
 #include "cache/state.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 enum { PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 300000 };
-
-int64_t pg_cache_monotonic_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Renames under the space lock, so that the sums of the folder change together with it. */
 static int put_in_place(pg_cache *cache, int shard, const char *temporary, const char *leaf,
@@ -61,7 +54,7 @@ static void note_error(pg_cache *cache, int error)
     uint32_t pause = atomic_load(&cache->write_pause_ms);
     pause = pause == 0 ? PAUSE_FIRST_MS : pause < PAUSE_MAX_MS / 2 ? pause * 2 : PAUSE_MAX_MS;
     atomic_store(&cache->write_pause_ms, pause);
-    atomic_store(&cache->write_after_ms, pg_cache_monotonic_ms() + pause);
+    atomic_store(&cache->write_after_ms, pg_clock_ms() + pause);
     pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_WRITE_ERRORS,
                      "cannot write to '%s': %s; kernels stay in memory only", cache->dir,
                      strerror(error));
@@ -93,7 +86,7 @@ void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_
     pg_count_add(&cache->counts, PG_COUNT_MISSES, 1);
     if (!cache->on)
         return;
-    int64_t now = pg_cache_monotonic_ms();
+    int64_t now = pg_clock_ms();
     pg_cache_entry dated = *entry;
     if (dated.created == 0)
         dated.created = cache->files->now(cache->files->user);

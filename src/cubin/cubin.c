@@ -3,6 +3,7 @@
 #include "ptxgen/inspect.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "cubin/cubin_elf.h"
 
 #include <elf.h>
@@ -128,9 +129,7 @@ ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_
     read_notes(&e, &info);
     int sm = sm_of(&e);
     info.arch = sm * 10 + (is_accelerated(&e) ? 1 : is_family(&info, sm) ? 2 : 0);
-    size_t wanted = out->size && out->size < sizeof info ? out->size : sizeof info;
-    info.size = wanted;
-    memcpy(out, &info, wanted);
+    pg_sized_give(out, &info, sizeof info);
     return PTXGEN_OK;
 }
 
@@ -230,7 +229,6 @@ bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i, ptxgen_cub
                              .required_threads = {-1, -1, -1}};
     read_common(&e, at - 1, &k);
     read_sections(&e, &k);
-    k.size = out->size && out->size < sizeof k ? out->size : sizeof k;
-    memcpy(out, &k, k.size);
+    pg_sized_give(out, &k, sizeof k);
     return true;
 }

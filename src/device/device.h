@@ -1,14 +1,14 @@
 /* A device: the CUDA driver, or the emulator, behind one table of functions.
  *
- * The CUDA one (runtime/cuda_device.c) uses the caller's current context, else retains the primary context
- * of device 0; it never creates, resets or switches a context. The emulator one lives in src/api. Every
+ * The CUDA one (cuda/) uses the caller's current context, else retains the primary context
+ * of device 0; it never creates, resets or switches a context. The emulator one is in emulated/. Every
  * function may be called from any thread. */
 #ifndef PG_DEVICE_H
 #define PG_DEVICE_H
 
 #include "base/alloc.h"
-#include "device/record.h"
 #include "device/launch.h"
+#include "device/record.h"
 #include "base/log.h"
 #include "ptxgen/ptxgen.h"
 

@@ -1,12 +1,10 @@
-/* The text under which a kernel is kept on disk: everything that decides the cubin, and nothing else (no paths, no
- * dates). */
-#include "api/context.h"
+/* Everything that decides the cubin, and nothing else: no paths, no dates. */
+#include "engine/cache_key.h"
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "generator_fingerprint.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { KEY_FORMAT = 1 };      /* part of every key: a change of meaning is a new number */
@@ -36,7 +34,7 @@ ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf 
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char *assembler,
+ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const pg_buf *extra,
                            pg_buf *out, ptxgen_error *err)
 {
     const pg_family *f = id->family;
@@ -48,23 +46,6 @@ ptxgen_status pg_write_key(const ptxgen *ctx, const pg_kernel_id *id, const char
         pg_buf_putc(out, '\n');
     }
     pg_buf_printf(out, "assembler=%s\ngenerator=%s\n", assembler, PG_GENERATOR_FINGERPRINT);
-    pg_buf_append(out, pg_buf_text(&ctx->extra_key), ctx->extra_key.len);
+    pg_buf_append(out, pg_buf_text(extra), extra->len);
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
-}
-
-ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out,
-                         size_t size, ptxgen_error *err)
-{
-    pg_kernel_id id;
-    ptxgen_assembler kind;
-    const char *identity;
-    PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
-    PG_TRY(pg_toolkit_choose(ctx->toolkit, id.family->whole_program, &kind, &identity, err));
-    pg_buf text;
-    pg_buf_init(&text, &ctx->alloc);
-    ptxgen_status status = pg_write_key(ctx, &id, identity, &text, err);
-    if (status == PTXGEN_OK && size > 0)
-        snprintf(out, size, "%s", pg_buf_text(&text));
-    pg_buf_fini(&text);
-    return status;
 }

@@ -1,8 +1,9 @@
 /* One list of jobs in the order of arrival, under one lock. Jobs are made and freed outside of it. */
 #include "engine/compile_pool.h"
 
-#include "api/context.h"
+#include "base/error.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ typedef struct job {
 } job;
 
 struct pg_compile_pool {
-    ptxgen *ctx;
+    pg_kernel_store *kernels;
     pg_alloc alloc;
     uint32_t max_threads, max_waiting;
     pthread_mutex_t lock; /* of all below */
@@ -126,7 +127,7 @@ static void *work(void *user)
         pthread_mutex_unlock(&p->lock);
         ptxgen_kernel *k = NULL;
         ptxgen_error error = {0};
-        const ptxgen_status status = pg_kernel_get_ahead(p->ctx, &j->id, &k, &error);
+        const ptxgen_status status = pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
         ptxgen_kernel_unref(k);
         job *done = NULL;
         pthread_mutex_lock(&p->lock);
@@ -157,7 +158,7 @@ static bool provide_thread(pg_compile_pool *p)
 
 /* ---- the interface ---- */
 
-ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *config,
+ptxgen_status pg_compile_pool_create(pg_kernel_store *kernels, const pg_compile_pool_config *config,
                                      pg_compile_pool **out, ptxgen_error *err)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -167,11 +168,11 @@ ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *
     if (config->threads > PG_POOL_THREADS_MAX)
         return pg_fail(err, PTXGEN_EINVAL, "prefetch_threads is %u: use 0 (automatic) to %d",
                        config->threads, (int)PG_POOL_THREADS_MAX);
-    pg_compile_pool *p = pg_alloc_zero(&ctx->alloc, sizeof *p);
+    pg_compile_pool *p = pg_alloc_zero(&kernels->engine->alloc, sizeof *p);
     if (!p)
         return pg_fail_memory(err, sizeof *p);
-    p->ctx = ctx;
-    p->alloc = ctx->alloc;
+    p->kernels = kernels;
+    p->alloc = kernels->engine->alloc;
     p->max_threads = config->threads ? config->threads : usual;
     p->max_waiting = config->queue ? config->queue : DEFAULT_QUEUE;
     pthread_mutex_init(&p->lock, NULL);

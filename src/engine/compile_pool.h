@@ -1,13 +1,13 @@
 /* Kernels compiled in the background: ptxgen_prefetch and ptxgen_poll.
  *
  * A bounded queue and a few threads, started when there is work. A worker does what a foreground request does
- * (pg_kernel_get_ahead), so the kernel table sees to it that one kernel is compiled once, whoever asks. A failure is
+ * (pg_kernel_store_get), so the kernel table sees to it that one kernel is compiled once, whoever asks. A failure is
  * remembered for ptxgen_poll only: a foreground request never takes it for an answer and compiles itself.
  * Threads do not survive fork(): a child begins with an empty pool and starts its own threads. */
 #ifndef PG_COMPILE_POOL_H
 #define PG_COMPILE_POOL_H
 
-#include "engine/kernel_id.h"
+#include "engine/kernel_store.h"
 #include "base/alloc.h"
 
 typedef struct pg_compile_pool pg_compile_pool;
@@ -19,8 +19,8 @@ typedef struct pg_compile_pool_config {
     uint32_t queue;   /* kernels that may wait; 0: 1024 */
 } pg_compile_pool_config;
 
-/* `ctx` is borrowed and outlives the pool. EINVAL: too many threads. */
-ptxgen_status pg_compile_pool_create(ptxgen *ctx, const pg_compile_pool_config *,
+/* `kernels` is borrowed and outlives the pool. EINVAL: too many threads. */
+ptxgen_status pg_compile_pool_create(pg_kernel_store *kernels, const pg_compile_pool_config *,
                                      pg_compile_pool **out, ptxgen_error *err);
 /* Nothing new is begun, what is being compiled is waited for, all threads end. */
 void pg_compile_pool_stop(pg_compile_pool *);

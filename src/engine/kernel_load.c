@@ -1,5 +1,5 @@
 /* Making a kernel ready on a device, and what happens when the driver does not like what the disk had. */
-#include "api/context.h"
+#include "engine/kernel.h"
 
 #include "base/error.h"
 
@@ -18,8 +18,13 @@ static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err
     return PTXGEN_OK;
 }
 
-static ptxgen_status refuse_capture(const pg_kernel_id *id, ptxgen_error *err)
+ptxgen_status pg_refuse_capture(const pg_kernel_id *id, pg_device *device, ptxgen_stream stream,
+                                ptxgen_error *err)
 {
+    bool capturing = false;
+    PG_TRY(device->ops->capturing(device, stream, &capturing, err));
+    if (!capturing)
+        return PTXGEN_OK;
     pg_buf text;
     pg_buf_init(&text, &pg_alloc_libc);
     pg_params_print(&id->family->params, id->key, &text);
@@ -42,78 +47,25 @@ static bool is_ready(ptxgen_kernel *k, pg_device *device)
  * first thread that meets the refusal throws anything out: the next ones find the new entry there. */
 static void reject(ptxgen_kernel *k)
 {
-    if (k->rejected)
+    if (atomic_exchange(&k->rejected, true))
         return;
-    k->rejected = true;
-    atomic_fetch_add(&k->ctx->rejected, 1);
-    pg_cache_reject(k->ctx->cache, pg_buf_text(&k->key_text), k->key_text.len);
-    pg_kernel_table_remove(k->ctx->kernels, k);
-    pg_text_memo_clear(k->ctx->texts);
-}
-
-/* *bad: the driver refused the bytes, and they came from the disk. */
-static ptxgen_status load_once(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream, bool *bad,
-                               ptxgen_error *err)
-{
-    *bad = false;
-    if (is_ready(k, device))
-        return PTXGEN_OK;
-    bool capturing = false;
-    PG_TRY(device->ops->capturing(device, stream, &capturing, err));
-    if (capturing)
-        return refuse_capture(&k->id, err);
-    pthread_mutex_lock(pg_load_lock(k));
-    const ptxgen_status status = load(k, device, err);
-    *bad = status != PTXGEN_OK && k->origin == PTXGEN_ORIGIN_DISK && pg_is_bad_image(err);
-    if (*bad)
-        reject(k);
-    pthread_mutex_unlock(pg_load_lock(k));
-    return status;
+    atomic_fetch_add(&k->engine->rejected, 1);
+    pg_cache_reject(k->engine->cache, pg_buf_text(&k->key_text), k->key_text.len);
 }
 
 ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
                              ptxgen_error *err)
 {
     ptxgen_error local;
-    bool bad;
-    return load_once(k, device, stream, &bad, err ? err : &local);
-}
-
-ptxgen_status pg_kernel_load_or_drop(ptxgen_kernel **k, pg_device *device, ptxgen_stream stream,
-                                     ptxgen_error *err)
-{
-    ptxgen_error local;
-    bool bad;
     err = err ? err : &local;
-    ptxgen_status status = load_once(*k, device, stream, &bad, err);
-    if (bad) {
-        ptxgen_kernel *const refused = *k;
-        pg_log_line(&refused->ctx->log, PTXGEN_LOG_WARNING,
-                    "%s %s from the cache is compiled again: %s", refused->id.family->name,
-                    pg_buf_text(&refused->params), err->message);
-        status = pg_kernel_get_fresh(refused->ctx, &refused->id, k, err);
-        ptxgen_kernel_unref(refused);
-        if (status == PTXGEN_OK)
-            status = load_once(*k, device, stream, &bad, err);
-    }
-    if (status != PTXGEN_OK) {
-        ptxgen_kernel_unref(*k);
-        *k = NULL;
-    }
+    if (is_ready(k, device))
+        return PTXGEN_OK;
+    PG_TRY(pg_refuse_capture(&k->id, device, stream, err));
+    pthread_mutex_t *const lock = &k->engine->load_locks[((uintptr_t)k >> 6) % PG_LOAD_LOCKS];
+    pthread_mutex_lock(lock);
+    const ptxgen_status status = load(k, device, err);
+    if (status != PTXGEN_OK && k->origin == PTXGEN_ORIGIN_DISK && pg_is_bad_image(err))
+        reject(k);
+    pthread_mutex_unlock(lock);
     return status;
-}
-
-ptxgen_status pg_kernel_make_ready(ptxgen *ctx, pg_device *device, pg_kernel_id *id,
-                                   ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err)
-{
-    id->assembled = device->ops->kind != PTXGEN_DEVICE_EMULATOR;
-    *out = pg_kernel_table_find(ctx->kernels, id);
-    if (!*out) {
-        bool capturing = false;
-        PG_TRY(device->ops->capturing(device, stream, &capturing, err));
-        if (capturing)
-            return refuse_capture(id, err);
-        PG_TRY(pg_kernel_get(ctx, id, out, err));
-    }
-    return pg_kernel_load_or_drop(out, device, stream, err);
 }

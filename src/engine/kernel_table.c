@@ -1,10 +1,12 @@
 /* The kernels in memory: a hash table in 32 independent shards, each with a lock that is held for a lookup
  * only, never while a kernel is built or memory is allocated. A kernel being built is a flight: the first thread
  * that asks builds, the others wait on the shard's condition for the flight's result. */
-#include "api/context.h"
+#include "engine/kernel_table.h"
 
 #include "base/error.h"
 #include "base/fork_guard.h"
+#include "base/hash.h"
+#include "engine/kernel.h"
 
 enum { SHARDS = 32, FIRST_BUCKETS = 16 };
 
@@ -16,6 +18,7 @@ typedef struct flight {
     bool done;
     size_t waiters;
     ptxgen_kernel *kernel; /* the result; NULL: it failed with `error` */
+    ptxgen_kernel *stale;  /* what it takes the place of: a rejected one */
     ptxgen_error error;
 } flight;
 
@@ -94,9 +97,24 @@ static ptxgen_kernel *find(const shard *s, const pg_kernel_id *id, uint64_t hash
     if (!s->bucket_count)
         return NULL;
     for (ptxgen_kernel *k = *bucket_of(s->buckets, s->bucket_count, hash); k; k = k->next)
-        if (k->hash == hash && pg_kernel_id_same(&k->id, id))
+        if (k->hash == hash && pg_kernel_id_same(&k->id, id) && !pg_kernel_is_rejected(k))
             return k;
     return NULL;
+}
+
+/* Takes a rejected kernel of this identity out of the shard; NULL when there is none. */
+static ptxgen_kernel *take_rejected(shard *s, const pg_kernel_id *id, uint64_t hash)
+{
+    if (!s->bucket_count)
+        return NULL;
+    ptxgen_kernel **link = bucket_of(s->buckets, s->bucket_count, hash), *k;
+    while ((k = *link) && !(k->hash == hash && pg_kernel_id_same(&k->id, id) && pg_kernel_is_rejected(k)))
+        link = &k->next;
+    if (k) {
+        *link = k->next;
+        s->entries--;
+    }
+    return k;
 }
 
 /* Puts `buckets` in the place of the shard's own, which are given back. */
@@ -186,15 +204,14 @@ static void remove_flight(shard *s, flight *f)
 }
 
 /* Builds, publishes, and lets the waiters go. The shard's lock is held on entry and on return. */
-static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, ptxgen *ctx,
-                         pg_kernel_builder build)
+static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, pg_kernel_source source)
 {
     f->next = s->flights;
     s->flights = f;
     pthread_mutex_unlock(&s->lock);
     const unsigned generation = pg_fork_generation();
     ptxgen_kernel *k = NULL;
-    const ptxgen_status status = build(ctx, f->id, &k, &f->error);
+    const ptxgen_status status = source.build(source.user, f->id, &k, &f->error);
     make_room(t, s);
     pthread_mutex_lock(&s->lock);
     if (pg_fork_generation() != generation)
@@ -202,6 +219,7 @@ static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, ptxgen *ctx,
     remove_flight(s, f);
     if (status == PTXGEN_OK) {
         k->hash = f->hash;
+        f->stale = take_rejected(s, f->id, f->hash);
         if (insert(s, k))
             ptxgen_kernel_ref(k);
         f->kernel = k;
@@ -213,8 +231,8 @@ static ptxgen_status fly(pg_kernel_table *t, shard *s, flight *f, ptxgen *ctx,
     return status;
 }
 
-ptxgen_status pg_kernel_table_get(pg_kernel_table *t, ptxgen *ctx, const pg_kernel_id *id,
-                                  pg_kernel_builder build, ptxgen_kernel **out, ptxgen_error *err)
+ptxgen_status pg_kernel_table_get(pg_kernel_table *t, const pg_kernel_id *id,
+                                  pg_kernel_source source, ptxgen_kernel **out, ptxgen_error *err)
 {
     const uint64_t hash = hash_id(id);
     shard *s = &t->shards[hash % SHARDS];
@@ -227,17 +245,17 @@ ptxgen_status pg_kernel_table_get(pg_kernel_table *t, ptxgen *ctx, const pg_kern
         pthread_mutex_unlock(&s->lock);
         return PTXGEN_OK;
     }
-    flight *f = find_flight(s, id, hash);
+    flight mine = {.id = id, .hash = hash}, *f = find_flight(s, id, hash);
     if (f) {
         status = join(s, f, out, err);
     } else {
-        flight mine = {.id = id, .hash = hash};
-        status = fly(t, s, &mine, ctx, build);
+        status = fly(t, s, &mine, source);
         *out = mine.kernel;
         if (status != PTXGEN_OK && err)
             *err = mine.error;
     }
     pthread_mutex_unlock(&s->lock);
+    ptxgen_kernel_unref(mine.stale);
     return status;
 }
 

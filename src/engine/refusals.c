@@ -1,12 +1,12 @@
 /* Each refusal is one block: error record and key. Blocks are made and freed outside the lock. */
 #include "engine/refusals.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 enum { PLACES = 64, DEFAULT_SECONDS = 600 };
 
@@ -24,13 +24,6 @@ struct pg_refusals {
     refusal *places[PLACES];
     uint64_t hits;
 };
-
-static int64_t now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
 
 static refusal **place_of(pg_refusals *r, const char *key, size_t size)
 {
@@ -83,7 +76,7 @@ bool pg_refusals_recall(pg_refusals *r, const char *key, size_t size, ptxgen_err
     pthread_mutex_lock(&r->lock);
     const refusal *known = *place_of(r, key, size);
     if (known && known->key_size == size && memcmp(known->key, key, size) == 0 &&
-        now_s() < known->until_s) {
+        pg_clock_s() < known->until_s) {
         *err = known->error;
         r->hits++;
         found = true;
@@ -97,7 +90,7 @@ void pg_refusals_remember(pg_refusals *r, const char *key, size_t size, const pt
     refusal *fresh = pg_alloc_zero(&r->alloc, sizeof *fresh + size);
     if (!fresh)
         return;
-    fresh->until_s = now_s() + r->seconds;
+    fresh->until_s = pg_clock_s() + r->seconds;
     fresh->error = *err;
     fresh->key_size = size;
     memcpy(fresh->key, key, size);

@@ -2,7 +2,10 @@
  *
  * A direct-mapped table: a text has one place, and the newest text of a place stays. A place is locked for one
  * comparison and one reference count, by spinning: nothing slow happens under it. */
-#include "api/context.h"
+#include "engine/text_memo.h"
+
+#include "base/hash.h"
+#include "engine/kernel.h"
 
 #include <sched.h>
 #include <string.h>
@@ -93,7 +96,8 @@ ptxgen_kernel *pg_text_memo_recall(pg_text_memo *m, int64_t scope, const char *f
     ptxgen_kernel *k = NULL;
     place *p = place_of(m, scope, text, size);
     lock(p);
-    if (p->size == size && p->scope == scope && memcmp(p->text, text, size) == 0) {
+    if (p->size == size && p->scope == scope && memcmp(p->text, text, size) == 0 &&
+        !pg_kernel_is_rejected(p->kernel)) {
         k = ptxgen_kernel_ref(p->kernel);
         p->hits++;
     }

@@ -74,7 +74,7 @@ static void get_by_key(void *state)
 {
     const request *r = state;
     ptxgen_kernel *k;
-    pg_kernel_get(r->ctx, &r->id, &k, NULL);
+    pg_kernel_store_get(&r->ctx->kernels, &r->id, PG_BUILD_ON_DEMAND, &k, NULL);
     ptxgen_kernel_unref(k);
 }
 

@@ -31,7 +31,7 @@ static ptxgen *create(const char *cache_dir, const char *layer)
                                   .cache_layers = &layer,
                                   .cache_layer_count = layer ? 1 : 0};
     ptxgen *ctx = engine_create(&toolkit, cache_dir, &config);
-    atomic_store(&ctx->device, stub_device(&pg_alloc_libc));
+    atomic_store(&ctx->engine->device, stub_device(&pg_alloc_libc));
     return ctx;
 }
 
@@ -215,6 +215,39 @@ static void a_captured_stream_is_left_alone(void **state)
     ptxgen_destroy(ctx);
 }
 
+/* The caller's own kernel is the caller's; whoever asks next gets another one. */
+static void a_kernel_that_a_launch_found_bad_is_not_got_again(void **state)
+{
+    (void)state;
+    static _Alignas(16) float rows[2][64];
+    static int64_t index[1];
+    const ptxgen_scatter_add_args args = {.size = sizeof args,
+                                          .dtype = PTXGEN_F32,
+                                          .rows = 1,
+                                          .out_rows = 1,
+                                          .n = 64,
+                                          .out = rows[0],
+                                          .src = rows[1],
+                                          .index = index};
+    ptxgen_kernel *bad, *good;
+    ptxgen_error err = {0};
+    ptxgen *ctx = create(folder.path, NULL);
+    assert_int_equal(ptxgen_compile(ctx, "scatter_add", problem, &bad, &err), PTXGEN_OK);
+    stub_state()->fail_name = "cuLibraryLoadData";
+    stub_state()->fail_code = 200;
+    assert_int_equal(ptxgen_scatter_add_launch(bad, &args, NULL, &err), PTXGEN_EDRIVER);
+    assert_int_equal(engine_info(ctx).rejected, 1);
+    stub_state()->fail_name = NULL;
+    assert_int_equal(ptxgen_compile(ctx, "scatter_add", problem, &good, &err), PTXGEN_OK);
+    assert_ptr_not_equal(good, bad);
+    assert_int_equal(fake_toolkit_runs(&toolkit), 2);
+    assert_int_equal(engine_info(ctx).entries, 1);
+    assert_int_equal(engine_info(ctx).pending, 0);
+    ptxgen_destroy(ctx); /* kernels outlive it */
+    ptxgen_kernel_unref(bad);
+    ptxgen_kernel_unref(good);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +258,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_bad_entry_of_a_layer_is_shadowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_heal_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_kernel_that_a_launch_found_bad_is_not_got_again, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_captured_stream_is_left_alone, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("engine_heal", tests, NULL, NULL);

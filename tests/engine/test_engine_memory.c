@@ -40,13 +40,13 @@ static void build_and_find(ptxgen *ctx)
     static ptxgen_kernel *built[KERNELS];
     for (int i = 0; i < KERNELS; i++) {
         const pg_kernel_id id = id_of(i);
-        assert_int_equal(pg_kernel_get(ctx, &id, &built[i], NULL), PTXGEN_OK);
+        assert_int_equal(pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &built[i], NULL), PTXGEN_OK);
     }
     assert_int_equal(engine_info(ctx).entries, KERNELS);
     for (int i = 0; i < KERNELS; i++) {
         ptxgen_kernel *found;
         const pg_kernel_id id = id_of(i);
-        assert_int_equal(pg_kernel_get(ctx, &id, &found, NULL), PTXGEN_OK);
+        assert_int_equal(pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &found, NULL), PTXGEN_OK);
         assert_ptr_equal(found, built[i]);
         ptxgen_kernel_unref(found);
         ptxgen_kernel_unref(built[i]);

@@ -6,10 +6,11 @@ complain() {
     echo "$*" >&2
     bad=1
 }
-# Ours: what git would track, or everything but build trees in a copy without git.
+# Ours: what git would track and is still there, or everything but build trees in a copy without git.
+build=${PTXGEN_BUILD#"$PTXGEN_SOURCE"/}
 files=$(git ls-files --cached --others --exclude-standard 2>/dev/null ||
-    find . -type f ! -path './build/*' ! -path './.git/*' | sed 's|^\./||')
-files=$(echo "$files" | xargs ls -d 2>/dev/null)
+    find . -type f ! -path './build/*' ! -path "./$build/*" ! -path './.git/*' | sed 's|^\./||')
+files=$(echo "$files" | xargs ls -d 2>/dev/null || true)
 sources=$(echo "$files" | grep -E '\.(c|h|def|ptxc|sh|cmake)$|CMakeLists.txt$')
 [ "$(echo "$sources" | wc -l)" -gt 50 ] || complain "found only these sources: $sources"
 

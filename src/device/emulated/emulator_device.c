@@ -1,11 +1,12 @@
-/* The emulator as a device (runtime/device.h): host memory is device memory, a launch runs the PTX on the CPU
+/* The emulator as a device (device/device.h): host memory is device memory, a launch runs the PTX on the CPU
  * and returns when the grid has ended, streams mean nothing. It calls the public emulator API only, so it is
  * also an example of it. */
-#include "api/context.h"
+#include "device/emulated/emulator_device.h"
 
 #include "base/error.h"
 #include "ptxgen/emulator.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 

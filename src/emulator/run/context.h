@@ -43,9 +43,4 @@ ptxgen_status pg_module_variables(ptxgen_emulator_module *module, ptxgen_error *
 ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, ptxgen_error *err);
 bool pg_buffers_remove(ptxgen_emulator *emu, uint64_t address);
 
-/* Copies a caller's struct that begins with its size over *to: at most `bytes`, its size here; what it lacks stays as
- * it is. EINVAL for a size that no version had; `type` is its name in the message. emulator.c */
-ptxgen_status pg_copy_sized(void *to, size_t bytes, const void *from, const char *type,
-                            ptxgen_error *err);
-
 #endif

@@ -1,4 +1,5 @@
 /* The emulator object: configuration, buffers, statistics; see ptxgen/emulator.h. */
+#include "base/sized.h"
 #include "emulator/run/context.h"
 #include "emulator/check/findings.h"
 #include "emulator/copy/tensor_map.h"
@@ -7,20 +8,6 @@
 
 #define DEFAULT_MEMORY (UINT64_C(8) << 30)
 enum { DEFAULT_RESIDENT = 132 };
-
-enum { LARGEST_STRUCT = 4096 }; /* bytes; no version of one gets there */
-
-ptxgen_status pg_copy_sized(void *to, size_t bytes, const void *from, const char *type,
-                            ptxgen_error *err)
-{
-    size_t size;
-    memcpy(&size, from, sizeof size);
-    if (size < sizeof size || size > LARGEST_STRUCT)
-        return pg_fail(err, PTXGEN_EINVAL, "the size of a %s is %zu: set it to sizeof(%s)", type,
-                       size, type);
-    memcpy(to, from, size < bytes ? size : bytes);
-    return PTXGEN_OK;
-}
 
 static ptxgen_status check_config(const ptxgen_emulator_config *c, ptxgen_error *err)
 {
@@ -42,7 +29,7 @@ ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config, ptxge
         return pg_fail(err, PTXGEN_EINVAL, "a place for the emulator is needed");
     *out = NULL;
     if (config)
-        PG_TRY(pg_copy_sized(&c, sizeof c, config, "ptxgen_emulator_config", err));
+        PG_TRY(pg_sized_take(&c, sizeof c, config, "config", "ptxgen_emulator_config", err));
     PG_TRY(check_config(&c, err));
     const pg_alloc alloc = c.realloc ? (pg_alloc){c.realloc, c.user} : pg_alloc_libc;
     ptxgen_emulator *emu = pg_alloc_zero(&alloc, sizeof *emu);
@@ -195,7 +182,7 @@ ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map
     ptxgen_emulator_tensor_map whole = {.size = sizeof whole};
     if (!map || !out)
         return pg_fail(err, PTXGEN_EINVAL, "a tensor map and 128 bytes for its form are needed");
-    PG_TRY(pg_copy_sized(&whole, sizeof whole, map, "ptxgen_emulator_tensor_map", err));
+    PG_TRY(pg_sized_take(&whole, sizeof whole, map, "map", "ptxgen_emulator_tensor_map", err));
     return encode_map(&whole, out, err);
 }
 

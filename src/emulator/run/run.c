@@ -1,4 +1,5 @@
 /* A launch from the caller's arguments to the end of the last cluster. */
+#include "base/sized.h"
 #include "emulator/check/check.h"
 #include "emulator/run/cluster.h"
 #include "emulator/run/context.h"
@@ -291,7 +292,7 @@ ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
     ptxgen_emulator_launch whole = {.size = sizeof whole};
     if (!entry || !launch)
         return pg_fail(err, PTXGEN_EINVAL, "an entry and a launch are needed");
-    PG_TRY(pg_copy_sized(&whole, sizeof whole, launch, "ptxgen_emulator_launch", err));
+    PG_TRY(pg_sized_take(&whole, sizeof whole, launch, "launch", "ptxgen_emulator_launch", err));
     if (whole.arg_count && !whole.args)
         return pg_fail(err, PTXGEN_EINVAL, "launch.args is NULL, launch.arg_count is %zu",
                        whole.arg_count);

@@ -1,0 +1,28 @@
+/* The context's cache, in memory and on disk: its numbers, and emptying it. */
+#include "api/context.h"
+
+#include "base/error.h"
+#include "base/sized.h"
+
+void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
+{
+    ptxgen_cache_info i = {.size = sizeof i};
+    pg_cache_fill_info(ctx->engine->cache, &i);
+    i.on_disk = i.dir[0] != 0;
+    i.dir = ctx->cache_dir;
+    pg_kernel_table_counts(ctx->kernels.table, &i.memory_hits, &i.entries);
+    i.memory_hits += pg_text_memo_hits(ctx->kernels.texts);
+    i.failure_hits += pg_refusals_hits(ctx->engine->refusals);
+    i.misses = atomic_load(&ctx->engine->misses);
+    i.rejected = atomic_load(&ctx->engine->rejected);
+    i.pending = pg_compile_pool_pending(ctx->pool);
+    pg_sized_give(info, &i, sizeof i);
+}
+
+ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
+{
+    pg_compile_pool_forget(ctx->pool);
+    pg_refusals_clear(ctx->engine->refusals);
+    pg_kernel_store_clear(&ctx->kernels);
+    return disk ? pg_cache_clear(ctx->engine->cache, err) : PTXGEN_OK;
+}

@@ -1,0 +1,183 @@
+/* Disk first; else, under the key's lock across processes, disk again and then the assembler. */
+#include "engine/build.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/cache_key.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static ptxgen_status emit_into(ptxgen_kernel *k, ptxgen_error *err)
+{
+    const double start = pg_clock_us();
+    pg_emit_init(&k->emitted, &k->engine->alloc);
+    k->id.family->emit(&k->emitted, k->plan);
+    k->emit_us = pg_clock_us() - start;
+    return pg_emit_failed(&k->emitted) ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+/* ---- assembling ---- */
+
+/* An assembler speaks of PTX lines; the reader wants the template's. */
+static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
+{
+    if (err->status != PTXGEN_EASSEMBLE || err->line <= 0)
+        return;
+    const pg_line_origin o = pg_emit_origin(&k->emitted, err->line);
+    if (o.line)
+        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s",
+                   o.file, o.line, err->line, k->id.family->name, pg_buf_text(&k->params),
+                   err->message);
+}
+
+static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err)
+{
+    PG_TRY(emit_into(k, err));
+    const pg_assembly_request request = {
+        .ptx = pg_buf_text(&k->emitted.text),
+        .ptx_size = k->emitted.text.len,
+        .arch = k->id.key[0],
+        .whole_program = k->id.family->whole_program,
+    };
+    const double start = pg_clock_us();
+    const ptxgen_status status =
+        pg_toolkit_assemble(k->engine->toolkit, kind, &request, &k->assembly, err);
+    k->assemble_us = pg_clock_us() - start;
+    k->origin = PTXGEN_ORIGIN_ASSEMBLED;
+    if (status != PTXGEN_OK)
+        locate_in_template(k, err);
+    return status;
+}
+
+/* What the disk keeps of a kernel, refused or not. */
+static pg_cache_entry entry_of(const ptxgen_kernel *k)
+{
+    return (pg_cache_entry){
+        .family = k->id.family->name,
+        .params = pg_buf_text(&k->params),
+        .entry_name = ((const pg_plan_head *)k->plan)->entry,
+        .assembler = k->assembler,
+        .log = pg_buf_text(&k->assembly.log),
+        .arch = k->id.key[0],
+        .registers = k->assembly.registers,
+        .shared_bytes = k->assembly.shared_bytes,
+        .local_bytes = k->assembly.local_bytes,
+        .spill_bytes = k->assembly.spill_bytes,
+        .emit_us = k->emit_us,
+        .assemble_us = k->assemble_us,
+        .ptx = pg_buf_text(&k->emitted.text),
+        .ptx_size = k->emitted.text.len,
+    };
+}
+
+static void store(const ptxgen_kernel *k)
+{
+    pg_cache_entry entry = entry_of(k);
+    entry.created = (int64_t)time(NULL);
+    entry.cubin = k->assembly.cubin.data;
+    entry.cubin_size = k->assembly.cubin.len;
+    pg_cache_store(k->engine->cache, pg_buf_text(&k->key_text), k->key_text.len, &entry);
+}
+
+static void store_failure(const ptxgen_kernel *k, const ptxgen_error *err)
+{
+    pg_cache_entry entry = entry_of(k);
+    entry.status = err->status;
+    entry.message = err->message;
+    entry.error_file = err->file;
+    entry.error_line = err->line;
+    entry.registers = entry.shared_bytes = entry.local_bytes = entry.spill_bytes = -1;
+    pg_cache_store(k->engine->cache, pg_buf_text(&k->key_text), k->key_text.len, &entry);
+    pg_refusals_remember(k->engine->refusals, pg_buf_text(&k->key_text), k->key_text.len, err);
+}
+
+static void take_entry(ptxgen_kernel *k)
+{
+    k->origin = PTXGEN_ORIGIN_DISK;
+    k->emit_us = k->disk.emit_us;
+    k->assemble_us = k->disk.assemble_us;
+    k->assembly.registers = k->disk.registers;
+    k->assembly.shared_bytes = k->disk.shared_bytes;
+    k->assembly.local_bytes = k->disk.local_bytes;
+    k->assembly.spill_bytes = k->disk.spill_bytes;
+}
+
+/* true when the disk has the answer: *status OK, or a failure, which the context may remember itself. */
+static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
+{
+    const char *const key = pg_buf_text(&k->key_text);
+    if (pg_refusals_recall(k->engine->refusals, key, k->key_text.len, err)) {
+        *status = err->status;
+        return true;
+    }
+    const pg_cache_found found = pg_cache_lookup(k->engine->cache, key, k->key_text.len, &k->disk);
+    *status = PTXGEN_OK;
+    if (found == PG_CACHE_HIT)
+        take_entry(k);
+    else if (found == PG_CACHE_FAILED)
+        *status = pg_fail_at(err, k->disk.status, k->disk.error_file, k->disk.error_line, "%s",
+                             k->disk.message);
+    return found != PG_CACHE_MISS;
+}
+
+static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind, pg_build_mode mode,
+                                        ptxgen_error *err)
+{
+    atomic_fetch_add(&k->engine->misses, 1);
+    const ptxgen_status status = assemble_into(k, kind, err);
+    if (status == PTXGEN_OK)
+        store(k);
+    else if (k->assembly.text_at_fault && mode != PG_BUILD_AHEAD)
+        store_failure(k, err);
+    return status;
+}
+
+/* Disk; else, under the key's lock across processes, disk again and then the assembler. */
+static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *err)
+{
+    ptxgen_assembler kind;
+    const char *identity;
+    ptxgen_status status;
+    pg_cache *cache = k->engine->cache;
+    PG_TRY(pg_toolkit_choose(k->engine->toolkit, k->id.family->whole_program, &kind, &identity, err));
+    snprintf(k->assembler, sizeof k->assembler, "%s", identity);
+    PG_TRY(pg_write_key(&k->id, k->assembler, &k->engine->extra_key, &k->key_text, err));
+    if (mode != PG_BUILD_FRESH && look_up(k, &status, err))
+        return status;
+    uint64_t token;
+    pg_cache_acquire(cache, pg_buf_text(&k->key_text), k->key_text.len, &token);
+    if (mode == PG_BUILD_FRESH || !look_up(k, &status, err)) {
+        pg_cache_take_slot(cache, token);
+        status = assemble_and_store(k, kind, mode, err);
+    }
+    pg_cache_release(cache, token);
+    return status;
+}
+
+/* Without the kernel when it could not be filled. */
+static ptxgen_status keep_or_drop(ptxgen_status status, ptxgen_kernel **k)
+{
+    if (status != PTXGEN_OK) {
+        ptxgen_kernel_unref(*k);
+        *k = NULL;
+    }
+    return status;
+}
+
+ptxgen_status pg_build_text(pg_engine *engine, const pg_kernel_id *id, ptxgen_kernel **out,
+                            ptxgen_error *err)
+{
+    PG_TRY(pg_kernel_create(engine, id, out, err));
+    (*out)->origin = PTXGEN_ORIGIN_EMITTED;
+    return keep_or_drop(emit_into(*out, err), out);
+}
+
+ptxgen_status pg_build(pg_engine *engine, const pg_kernel_id *id, pg_build_mode mode,
+                       ptxgen_kernel **out, ptxgen_error *err)
+{
+    if (!id->assembled)
+        return pg_build_text(engine, id, out, err);
+    PG_TRY(pg_kernel_create(engine, id, out, err));
+    return keep_or_drop(fill(*out, mode, err), out);
+}

@@ -1,0 +1,15 @@
+/* The text under which a kernel is kept on disk: everything that decides the cubin, a line "name=value" each. */
+#ifndef PG_CACHE_KEY_H
+#define PG_CACHE_KEY_H
+
+#include "base/buf.h"
+#include "engine/kernel_id.h"
+
+/* The lines of the caller's own texts, `extra` of pg_write_key. EINVAL when one is NULL. */
+ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf *out,
+                                 ptxgen_error *err);
+/* `assembler` is the identity of the one that makes the cubin. */
+ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const pg_buf *extra,
+                           pg_buf *out, ptxgen_error *err);
+
+#endif
