@@ -1,7 +1,8 @@
-/* The context: the engine that its kernels share, the kernels in memory, and the threads that compile ahead. What a
- * public function does with it, it does through the engine's headers.
+/* The context: the engine that its kernels share, the kernels in memory, and the threads that
+ * compile ahead. What a public function does with it, it does through the engine's headers.
  *
- * fork(): the locks of the store and of the compile pool are held for moments, and fork() waits for them. */
+ * fork(): the locks of the store and of the compile pool are held for moments, and fork() waits
+ * for them. */
 #ifndef PG_CONTEXT_H
 #define PG_CONTEXT_H
 

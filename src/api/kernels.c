@@ -82,7 +82,8 @@ ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, ch
     ptxgen_assembler kind;
     const char *identity;
     PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
-    PG_TRY(pg_toolkit_choose(ctx->engine->toolkit, id.family->whole_program, &kind, &identity, err));
+    PG_TRY(
+        pg_toolkit_choose(ctx->engine->toolkit, id.family->whole_program, &kind, &identity, err));
     pg_buf text;
     pg_buf_init(&text, &ctx->engine->alloc);
     ptxgen_status status = pg_write_key(&id, identity, &ctx->engine->extra_key, &text, err);

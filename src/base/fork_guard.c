@@ -1,5 +1,5 @@
-/* A counter of running compilations under a mutex that fork() holds. A read-write lock would be shorter, but
- * its owner is a thread id, and the child's thread has another one. */
+/* A counter of running compilations under a mutex that fork() holds. A read-write lock would be
+ * shorter, but its owner is a thread id, and the child's thread has another one. */
 #include "base/fork_guard.h"
 
 #include <pthread.h>

@@ -103,7 +103,8 @@ static void take_entry(ptxgen_kernel *k)
     k->assembly.spill_bytes = k->disk.spill_bytes;
 }
 
-/* true when the disk has the answer: *status OK, or a failure, which the context may remember itself. */
+/* true when the disk has the answer: *status OK, or a failure, which the context may remember
+ * itself. */
 static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
 {
     const char *const key = pg_buf_text(&k->key_text);
@@ -140,7 +141,8 @@ static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *er
     const char *identity;
     ptxgen_status status;
     pg_cache *cache = k->engine->cache;
-    PG_TRY(pg_toolkit_choose(k->engine->toolkit, k->id.family->whole_program, &kind, &identity, err));
+    PG_TRY(
+        pg_toolkit_choose(k->engine->toolkit, k->id.family->whole_program, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
     PG_TRY(pg_write_key(&k->id, k->assembler, &k->engine->extra_key, &k->key_text, err));
     if (mode != PG_BUILD_FRESH && look_up(k, &status, err))

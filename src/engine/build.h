@@ -7,14 +7,14 @@
 typedef enum pg_build_mode {
     PG_BUILD_ON_DEMAND,
     PG_BUILD_FRESH, /* what the disk has is not good enough */
-    PG_BUILD_AHEAD  /* in the background: a failure is told, and tried again by who needs the kernel */
+    PG_BUILD_AHEAD  /* in the background: a failure is told, and not kept */
 } pg_build_mode;
 
 /* A new kernel with its PTX only. */
 ptxgen_status pg_build_text(pg_engine *, const pg_kernel_id *id, ptxgen_kernel **out,
                             ptxgen_error *err);
-/* A new kernel: with a cubin from the disk or an assembler if id->assembled, else its PTX. `err` is not NULL: the kernel
- * table keeps it for the threads that wait for the result. */
+/* A new kernel: with a cubin from the disk or an assembler if id->assembled, else its PTX. `err`
+ * is not NULL: the kernel table keeps it for the threads that wait for the result. */
 ptxgen_status pg_build(pg_engine *, const pg_kernel_id *id, pg_build_mode mode, ptxgen_kernel **out,
                        ptxgen_error *err);
 

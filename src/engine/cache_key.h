@@ -1,4 +1,5 @@
-/* The text under which a kernel is kept on disk: everything that decides the cubin, a line "name=value" each. */
+/* The text under which a kernel is kept on disk: everything that decides the cubin, a line
+ * "name=value" each. */
 #ifndef PG_CACHE_KEY_H
 #define PG_CACHE_KEY_H
 

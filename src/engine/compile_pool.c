@@ -1,4 +1,5 @@
-/* One list of jobs in the order of arrival, under one lock. Jobs are made and freed outside of it. */
+/* One list of jobs in the order of arrival, under one lock. Jobs are made and freed outside of
+ * it. */
 #include "engine/compile_pool.h"
 
 #include "base/error.h"
@@ -80,8 +81,8 @@ static void free_jobs(pg_compile_pool *p, job *jobs)
 
 /* ---- workers ---- */
 
-/* The result of a job, under the lock; what is no longer needed goes to *done. In a child that a worker forked
- * (a log hook may do that) the job is not in the list any more. */
+/* The result of a job, under the lock; what is no longer needed goes to *done. In a child that a
+ * worker forked (a log hook may do that) the job is not in the list any more. */
 static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxgen_error *error,
                    job **done)
 {
@@ -127,7 +128,8 @@ static void *work(void *user)
         pthread_mutex_unlock(&p->lock);
         ptxgen_kernel *k = NULL;
         ptxgen_error error = {0};
-        const ptxgen_status status = pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
+        const ptxgen_status status =
+            pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
         ptxgen_kernel_unref(k);
         job *done = NULL;
         pthread_mutex_lock(&p->lock);
@@ -140,7 +142,8 @@ static void *work(void *user)
     return NULL;
 }
 
-/* One more thread if all are busy, without the host's signal handlers on it. false: no thread at all. */
+/* One more thread if all are busy, without the host's signal handlers on it. false: no thread at
+ * all. */
 static bool provide_thread(pg_compile_pool *p)
 {
     if (p->idle >= p->waiting || p->thread_count == p->max_threads)
@@ -205,7 +208,8 @@ void pg_compile_pool_destroy(pg_compile_pool *p)
     pg_free(&alloc, p, sizeof *p);
 }
 
-/* Queues *fresh unless the job is there already; *fresh is then NULL. What is not needed goes to *done. */
+/* Queues *fresh unless the job is there already; *fresh is then NULL. What is not needed goes to
+ * *done. */
 static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen_error *err)
 {
     job **link = find(p, &(*fresh)->id);

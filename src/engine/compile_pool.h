@@ -1,9 +1,10 @@
 /* Kernels compiled in the background: ptxgen_prefetch and ptxgen_poll.
  *
- * A bounded queue and a few threads, started when there is work. A worker does what a foreground request does
- * (pg_kernel_store_get), so the kernel table sees to it that one kernel is compiled once, whoever asks. A failure is
- * remembered for ptxgen_poll only: a foreground request never takes it for an answer and compiles itself.
- * Threads do not survive fork(): a child begins with an empty pool and starts its own threads. */
+ * A bounded queue and a few threads, started when there is work. A worker does what a foreground
+ * request does (pg_kernel_store_get), so the kernel table sees to it that one kernel is compiled
+ * once, whoever asks. A failure is remembered for ptxgen_poll only: a foreground request never
+ * takes it for an answer and compiles itself. Threads do not survive fork(): a child begins with
+ * an empty pool and starts its own threads. */
 #ifndef PG_COMPILE_POOL_H
 #define PG_COMPILE_POOL_H
 
@@ -28,7 +29,8 @@ void pg_compile_pool_stop(pg_compile_pool *);
 void pg_compile_pool_destroy(pg_compile_pool *);
 /* Returns at once. OK: it waits, is being compiled, or is there. EBUDGET: the queue is full. */
 ptxgen_status pg_compile_pool_submit(pg_compile_pool *, const pg_kernel_id *id, ptxgen_error *err);
-/* EPENDING, the failure of the last attempt in the background, or OK when the pool knows nothing of it. */
+/* EPENDING, the failure of the last attempt in the background, or OK when the pool knows nothing
+ * of it. */
 ptxgen_status pg_compile_pool_poll(pg_compile_pool *, const pg_kernel_id *id, ptxgen_error *err);
 /* Forgets the failures. */
 void pg_compile_pool_forget(pg_compile_pool *);

@@ -1,9 +1,11 @@
-/* The engine: what a kernel needs to be built, loaded and launched, and what therefore outlives its context: allocator,
- * log, assemblers, disk cache, device. Reference-counted: the context has one, every kernel has one.
+/* The engine: what a kernel needs to be built, loaded and launched, and what therefore outlives its
+ * context: allocator, log, assemblers, disk cache, device. Reference-counted: the context has one,
+ * every kernel has one.
  *
- * fork(): the locks for creating the device and for loading may be held for seconds, by a thread that forks itself
- * (the driver runs helper programs), but what they guard changes by one atomic store: a child simply gets new ones. The
- * lock of the refusals is held for moments, and fork() waits for it. */
+ * fork(): the locks for creating the device and for loading may be held for seconds, by a thread
+ * that forks itself (the driver runs helper programs), but what they guard changes by one atomic
+ * store: a child simply gets new ones. The lock of the refusals is held for moments, and fork()
+ * waits for it. */
 #ifndef PG_ENGINE_H
 #define PG_ENGINE_H
 

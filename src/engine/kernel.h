@@ -1,5 +1,5 @@
-/* The kernel object: what was asked for, the text and the cubin, where they came from, and what the device made of
- * them. Immutable once built, but for `loaded` and `rejected`. */
+/* The kernel object: what was asked for, the text and the cubin, where they came from, and what
+ * the device made of them. Immutable once built, but for `loaded` and `rejected`. */
 #ifndef PG_KERNEL_H
 #define PG_KERNEL_H
 
@@ -41,8 +41,9 @@ static inline bool pg_kernel_is_rejected(const ptxgen_kernel *k)
 
 /* ---- loading (kernel_load.c) ---- */
 
-/* Makes the kernel ready on the device; ECAPTURE when that is needed and `stream` is being captured. When the driver
- * refuses bytes that came from the disk, the kernel becomes rejected and the disk's entry is thrown out. */
+/* Makes the kernel ready on the device; ECAPTURE when that is needed and `stream` is being
+ * captured. When the driver refuses bytes that came from the disk, the kernel becomes rejected
+ * and the disk's entry is thrown out. */
 ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);
 /* ECAPTURE when `stream` is being captured: nothing can be built or loaded then. */
 ptxgen_status pg_refuse_capture(const pg_kernel_id *, pg_device *, ptxgen_stream stream,

@@ -16,8 +16,9 @@ typedef struct pg_kernel_id {
 /* Parses, defaults and resolves. `arch` 0: the family's default. */
 ptxgen_status pg_kernel_id_parse(const char *family, const char *params, ptxgen_arch arch,
                                  pg_kernel_id *out, ptxgen_error *err);
-/* The architecture that a family's kernels are built for on a device of `device_arch`. The emulator runs PTX of every
- * target, so there a family that is not made for that one is built for its own default. */
+/* The architecture that a family's kernels are built for on a device of `device_arch`. The
+ * emulator runs PTX of every target, so there a family that is not made for that one is built
+ * for its own default. */
 ptxgen_arch pg_kernel_id_arch(const pg_family *family, ptxgen_device_kind device,
                               ptxgen_arch device_arch);
 /* Resolves the key of `id` in place. */

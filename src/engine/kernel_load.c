@@ -1,4 +1,5 @@
-/* Making a kernel ready on a device, and what happens when the driver does not like what the disk had. */
+/* Making a kernel ready on a device, and what happens when the driver does not like what the
+ * disk had. */
 #include "engine/kernel.h"
 
 #include "base/error.h"
@@ -43,8 +44,9 @@ static bool is_ready(ptxgen_kernel *k, pg_device *device)
     return loaded && device->ops->ready(device, loaded);
 }
 
-/* Nobody shall get this kernel again: not from memory, not from the disk. Under its load lock, so that only the
- * first thread that meets the refusal throws anything out: the next ones find the new entry there. */
+/* Nobody shall get this kernel again: not from memory, not from the disk. Under its load lock,
+ * so that only the first thread that meets the refusal throws anything out: the next ones find
+ * the new entry there. */
 static void reject(ptxgen_kernel *k)
 {
     if (atomic_exchange(&k->rejected, true))

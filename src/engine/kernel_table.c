@@ -1,6 +1,7 @@
-/* The kernels in memory: a hash table in 32 independent shards, each with a lock that is held for a lookup
- * only, never while a kernel is built or memory is allocated. A kernel being built is a flight: the first thread
- * that asks builds, the others wait on the shard's condition for the flight's result. */
+/* The kernels in memory: a hash table in 32 independent shards, each with a lock that is held
+ * for a lookup only, never while a kernel is built or memory is allocated. A kernel being built
+ * is a flight: the first thread that asks builds, the others wait on the shard's condition for
+ * the flight's result. */
 #include "engine/kernel_table.h"
 
 #include "base/error.h"
@@ -10,7 +11,8 @@
 
 enum { SHARDS = 32, FIRST_BUCKETS = 16 };
 
-/* One build in progress. Lives on the builder's stack: it leaves only when no waiter looks at it any more. */
+/* One build in progress. Lives on the builder's stack: it leaves only when no waiter looks at it
+ * any more. */
 typedef struct flight {
     struct flight *next;
     const pg_kernel_id *id;
@@ -108,7 +110,8 @@ static ptxgen_kernel *take_rejected(shard *s, const pg_kernel_id *id, uint64_t h
     if (!s->bucket_count)
         return NULL;
     ptxgen_kernel **link = bucket_of(s->buckets, s->bucket_count, hash), *k;
-    while ((k = *link) && !(k->hash == hash && pg_kernel_id_same(&k->id, id) && pg_kernel_is_rejected(k)))
+    while ((k = *link) &&
+           !(k->hash == hash && pg_kernel_id_same(&k->id, id) && pg_kernel_is_rejected(k)))
         link = &k->next;
     if (k) {
         *link = k->next;
@@ -134,7 +137,8 @@ static ptxgen_kernel **exchange_buckets(shard *s, ptxgen_kernel **buckets, size_
     return old;
 }
 
-/* Doubles the buckets of a full shard. Called without its lock. Failing is no fault: chains grow longer. */
+/* Doubles the buckets of a full shard. Called without its lock. Failing is no fault: chains grow
+ * longer. */
 static void make_room(pg_kernel_table *t, shard *s)
 {
     pthread_mutex_lock(&s->lock);

@@ -1,6 +1,6 @@
-/* The kernels in memory by identity. A missing kernel is built by exactly one of the threads that ask for it, outside of
- * all locks; the others wait for its result. A kernel that the driver refused (pg_kernel_is_rejected) counts as
- * missing. */
+/* The kernels in memory by identity. A missing kernel is built by exactly one of the threads
+ * that ask for it, outside of all locks; the others wait for its result. A kernel that the
+ * driver refused (pg_kernel_is_rejected) counts as missing. */
 #ifndef PG_KERNEL_TABLE_H
 #define PG_KERNEL_TABLE_H
 
@@ -32,7 +32,8 @@ pg_presence pg_kernel_table_peek(pg_kernel_table *, const pg_kernel_id *id);
 /* Gives up the table's reference to exactly this kernel, if it has one. */
 void pg_kernel_table_remove(pg_kernel_table *, ptxgen_kernel *k);
 void pg_kernel_table_counts(pg_kernel_table *, uint64_t *hits, uint64_t *entries);
-/* Around fork(): takes every lock; gives them back, in a child without the flights of its parent. */
+/* Around fork(): takes every lock; gives them back, in a child without the flights of its
+ * parent. */
 void pg_kernel_table_before_fork(pg_kernel_table *);
 void pg_kernel_table_after_fork(pg_kernel_table *, bool child);
 

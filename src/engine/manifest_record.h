@@ -1,5 +1,6 @@
-/* What a context was asked for: a set of lines "FAMILY name=value ...", in canonical text, written as a manifest
- * that `ptxgen prewarm` replays. It only grows, up to a limit; clearing the cache does not empty it. */
+/* What a context was asked for: a set of lines "FAMILY name=value ...", in canonical text,
+ * written as a manifest that `ptxgen prewarm` replays. It only grows, up to a limit; clearing
+ * the cache does not empty it. */
 #ifndef PG_MANIFEST_RECORD_H
 #define PG_MANIFEST_RECORD_H
 
@@ -13,8 +14,8 @@ ptxgen_status pg_manifest_record_create(const pg_alloc *, pg_manifest_record **o
 void pg_manifest_record_destroy(pg_manifest_record *); /* NULL is allowed */
 /* Adds a line that is not there yet. Out of memory: it is not added, and writing says so. */
 void pg_manifest_record_add(pg_manifest_record *, const char *family, const char *params);
-/* Sorted lines into the file `path`, in one step: another process sees the old file or the new one. Mode 0600.
- * EIO when it cannot be written, ENOMEM also when lines had to be left out. */
+/* Sorted lines into the file `path`, in one step: another process sees the old file or the new
+ * one. Mode 0600. EIO when it cannot be written, ENOMEM also when lines had to be left out. */
 ptxgen_status pg_manifest_record_write(pg_manifest_record *, const char *path, ptxgen_error *err);
 
 /* Around fork(): takes the lock; gives it back. */

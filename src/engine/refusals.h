@@ -1,7 +1,9 @@
-/* What the assembler refused, for the context's lifetime: a context without a cache folder, or with one that it may
- * not write to, does not assemble the same text again and again. Believed as long as a stored failure is.
+/* What the assembler refused, for the context's lifetime: a context without a cache folder, or with
+ * one that it may not write to, does not assemble the same text again and again. Believed as long
+ * as a stored failure is.
  *
- * A small direct-mapped table by cache key; the newest of a place stays. Any thread; the lock is held for a copy. */
+ * A small direct-mapped table by cache key; the newest of a place stays. Any thread; the lock is
+ * held for a copy. */
 #ifndef PG_REFUSALS_H
 #define PG_REFUSALS_H
 

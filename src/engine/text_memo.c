@@ -1,7 +1,8 @@
-/* Recently used parameter texts and their kernels, so that a request by text does not parse it again.
+/* Recently used parameter texts and their kernels, so that a request by text does not parse it
+ * again.
  *
- * A direct-mapped table: a text has one place, and the newest text of a place stays. A place is locked for one
- * comparison and one reference count, by spinning: nothing slow happens under it. */
+ * A direct-mapped table: a text has one place, and the newest text of a place stays. A place is
+ * locked for one comparison and one reference count, by spinning: nothing slow happens under it. */
 #include "engine/text_memo.h"
 
 #include "base/hash.h"

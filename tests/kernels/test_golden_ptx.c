@@ -1,6 +1,6 @@
-/* Golden PTX: a few kernels of every family, byte for byte, so that a change of the emitted text shows up in
- * review. tests/kernels/FAMILY/golden/kernels.txt lists them, "NAME: PARAMETERS" a line; NAME.ptx beside it is the
- * text. PTXGEN_UPDATE_GOLDEN=1 rewrites the files. */
+/* Golden PTX: a few kernels of every family, byte for byte, so that a change of the emitted text
+ * shows up in review. tests/kernels/FAMILY/golden/kernels.txt lists them, "NAME: PARAMETERS" a
+ * line; NAME.ptx beside it is the text. PTXGEN_UPDATE_GOLDEN=1 rewrites the files. */
 #include "test.h"
 
 #include "base/arena.h"
@@ -34,7 +34,8 @@ static void each_golden(void (*check)(ptxgen *, const golden *), ptxgen *context
         golden g = {.family = ptxgen_family_name(i)};
         char list[512], line[256];
         int count = 0;
-        snprintf(list, sizeof list, PTXGEN_SOURCE_DIR "/tests/kernels/%s/golden/kernels.txt", g.family);
+        snprintf(list, sizeof list, PTXGEN_SOURCE_DIR "/tests/kernels/%s/golden/kernels.txt",
+                 g.family);
         FILE *f = fopen(list, "r");
         if (!f)
             fail_msg("%s is missing: it names the kernels whose text is kept", list);
@@ -45,7 +46,8 @@ static void each_golden(void (*check)(ptxgen *, const golden *), ptxgen *context
                 fail_msg("%s: '%s' is not 'NAME: PARAMETERS'", list, line);
             *colon = 0;
             g.params = colon + 2;
-            snprintf(g.path, sizeof g.path, PTXGEN_SOURCE_DIR "/tests/kernels/%s/golden/%s.ptx", g.family, line);
+            snprintf(g.path, sizeof g.path, PTXGEN_SOURCE_DIR "/tests/kernels/%s/golden/%s.ptx",
+                     g.family, line);
             check(context, &g);
             count++;
         }
