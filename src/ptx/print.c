@@ -1,7 +1,8 @@
 /* A parsed module as canonical text. Registers, variables, target lists and prototypes of a function come first in
  * its body, in the order of their numbers; then the code with its labels. */
+#include "ptx/print.h"
+
 #include "ptx/table/form.h"
-#include "ptx/ptx.h"
 #include "ptx/table/vocabulary.h"
 
 #include <string.h>
@@ -361,11 +362,11 @@ static void put_signature(printer *p)
     put_directives(p->out, &f->directives);
 }
 
-static void put_registers(const printer *p)
+static void put_registers(const printer *p, bool parameters)
 {
     for (uint32_t i = 0; i < p->f->n_reg_decls; i++) {
         const pg_ptx_reg_decl *d = &p->f->reg_decls[i];
-        if (d->is_parameter)
+        if (d->is_parameter && !parameters)
             continue;
         pg_buf_puts(p->out, "    .reg ");
         put_type(p->out, d->vector, d->type);
@@ -455,7 +456,7 @@ static void put_function(printer *p, const pg_ptx_function *f, bool is_declarati
         return;
     }
     pg_buf_puts(p->out, "\n{\n");
-    put_registers(p);
+    put_registers(p, false);
     for (uint32_t i = 0; i < f->n_locals; i++) {
         pg_buf_puts(p->out, "    ");
         put_variable(p, &p->m->vars[f->locals[i]], false);
@@ -509,4 +510,44 @@ void pg_ptx_print(const pg_ptx_module *m, pg_buf *out)
                           m->functions[m->aliases[item->index].target].name);
     }
     put_module_pragmas(&p);
+}
+
+/* ---- parts ---- */
+
+void pg_ptx_print_operand(const pg_ptx_module *module, const pg_ptx_function *function,
+                          const pg_ptx_operand *operand, pg_buf *out)
+{
+    const printer p = {.m = module, .f = function, .out = out};
+    put_operand(&p, operand);
+}
+
+void pg_ptx_print_var(const pg_ptx_module *module, const pg_ptx_var *var, bool is_declaration,
+                      pg_buf *out)
+{
+    const printer p = {.m = module, .out = out};
+    put_variable(&p, var, is_declaration);
+}
+
+void pg_ptx_print_registers(const pg_ptx_module *module, const pg_ptx_function *function,
+                            bool parameters, pg_buf *out)
+{
+    const printer p = {.m = module, .f = function, .out = out};
+    put_registers(&p, parameters);
+}
+
+void pg_ptx_print_tables(const pg_ptx_module *module, const pg_ptx_function *function, pg_buf *out)
+{
+    const printer p = {.m = module, .f = function, .out = out};
+    put_tables(&p);
+    put_protos(&p);
+}
+
+void pg_ptx_print_function(const pg_ptx_module *module, const pg_ptx_function *function,
+                           bool is_declaration, pg_buf *out)
+{
+    printer p = {.m = module, .out = out};
+    const uint32_t index = (uint32_t)(function - module->functions);
+    while (p.next_pragma < module->n_pragmas && module->pragmas[p.next_pragma].function != index)
+        p.next_pragma++;
+    put_function(&p, function, is_declaration);
 }

@@ -8,8 +8,8 @@
  * that list; an optional operand that is absent has kind PG_OPERAND_NONE.
  *
  * The text is untrusted: faults become diagnostics, and time and memory are linear in the text's length and
- * bounded by pg_ptx_options. Nothing here keeps a pointer into the text. A module is immutable once parsed, so
- * any number of threads may read it. Language: PTX ISA 9.0. */
+ * bounded by pg_ptx_options. Nothing here keeps a pointer into the text; spans are numbers. A module
+ * is immutable once parsed, so any number of threads may read it. Language: PTX ISA 9.0. */
 #ifndef PG_PTX_H
 #define PG_PTX_H
 
@@ -91,6 +91,11 @@ typedef struct pg_ptx_op_info {
 } pg_ptx_op_info;
 const pg_ptx_op_info *pg_ptx_op_describe(pg_ptx_op op);
 
+/* Bytes [begin, end) of the text that was parsed. */
+typedef struct pg_ptx_span {
+    uint32_t begin, end;
+} pg_ptx_span;
+
 /* ---- instructions ------------------------------------------------------------------------------------------ */
 
 typedef enum pg_ptx_space {
@@ -160,6 +165,7 @@ typedef struct pg_ptx_insn {
     int32_t guard;         /* predicate register of @p, or PG_PTX_NO_REG */
     bool guard_negated;    /* @!p */
     uint32_t line, column; /* in the PTX text, from 1 */
+    pg_ptx_span span;      /* from its guard to behind its ';' */
     uint32_t loc;          /* index into module->locs of the .loc in force; 0: none */
 } pg_ptx_insn;
 
@@ -221,6 +227,7 @@ typedef struct pg_ptx_var {
     const pg_ptx_reloc *relocs;
     uint32_t n_relocs;
     uint32_t line, column;
+    pg_ptx_span span; /* of the whole statement, not of a parameter: variables of one share it */
 } pg_ptx_var;
 
 /* A register declaration. `name<count>` declares name0 .. name(count-1); a plain name has is_range false. */
@@ -302,6 +309,8 @@ typedef struct pg_ptx_function {
     uint32_t n_protos;
     uint32_t line, column;
     uint32_t end_line; /* of the closing brace */
+    pg_ptx_span span;  /* from its linkage to behind its '}', or its ';' */
+    uint32_t body;     /* offset behind its '{' */
 } pg_ptx_function;
 
 typedef struct pg_ptx_file {
@@ -332,7 +341,9 @@ typedef struct pg_ptx_item {
 } pg_ptx_item;
 
 typedef struct pg_ptx_module {
-    uint32_t version;   /* 10 * major + minor: 88 */
+    uint32_t version;         /* 10 * major + minor: 88 */
+    pg_ptx_span version_span; /* of the number */
+    uint32_t header_end;      /* offset behind the last of .version, .target, .address_size */
     const char *target; /* "sm_90a" */
     const char *
         target_options; /* what follows it, comma-separated: "texmode_independent, debug"; "" if nothing */

@@ -36,6 +36,7 @@ typedef struct cli_settings {
     int64_t jobs;
     bool check;
     int64_t repeat;
+    int64_t limit; /* of inline: instructions; 0: inline nothing; -1: not given */
     int64_t seed;
     /* run FILE.ptx */
     const char *entry, *grid, *block, *cluster, *seeds; /* NULL: not given */
@@ -66,7 +67,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit,
-    cli_inspect, cli_list, cli_prewarm, cli_run;
+    cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 

@@ -52,6 +52,8 @@ static const option options[] = {
     {"jobs", 'j', OPTION_INTEGER, FIELD(jobs), "N", "compile N at a time (default: one per core)",
      1, 1024, NULL},
     {"check", 0, OPTION_FLAG, FIELD(check), NULL, "compare with the plain C answer", 0, 0, NULL},
+    {"limit", 0, OPTION_INTEGER, FIELD(limit), "N",
+     "most instructions of all copies (default 25600)", 0, INT64_MAX, NULL},
     {"repeat", 0, OPTION_INTEGER, FIELD(repeat), "N", "measure over N launches or rounds", 1,
      1000000, NULL},
     {"seed", 0, OPTION_INTEGER, FIELD(seed), "N", "seed of the random numbers (default 0)", 0,
@@ -214,6 +216,7 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
                         ptxgen_error *err)
 {
     bool only_words = false;
+    out->set.limit = -1;
     for (int i = 0; i < argc; i++) {
         char *word = argv[i];
         if (only_words || word[0] != '-' || word[1] == '\0') {

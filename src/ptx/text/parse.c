@@ -22,6 +22,8 @@ static bool parse_version(pg_parser *p)
               t.p[1] == '.' && t.p[2] >= '0' && t.p[2] <= '9';
     if (!ok)
         return pg_parser_unexpected(p, "a version such as 8.8");
+    p->module->version_span.begin = pg_parser_offset(p);
+    p->module->version_span.end = p->module->version_span.begin + 3;
     p->module->version = (uint32_t)(t.p[0] - '0') * 10 + (uint32_t)(t.p[2] - '0');
     pg_parser_advance(p);
     return true;
@@ -132,6 +134,21 @@ static bool parse_alias(pg_parser *p)
     pg_add_item(p, PG_ITEM_ALIAS, p->aliases.count);
     *(pg_ptx_alias *)pg_list_add(p, &p->aliases) = (pg_ptx_alias){index[0], index[1]};
     return pg_parser_expect(p, ';');
+}
+
+/* ".version 9.0", ".target sm_90a", ".address_size 64" */
+static bool parse_header(pg_parser *p, bool *ok)
+{
+    if (pg_parser_accept_suffix(p, "version"))
+        *ok = parse_version(p);
+    else if (pg_parser_accept_suffix(p, "target"))
+        *ok = parse_target(p);
+    else if (pg_parser_accept_suffix(p, "address_size"))
+        *ok = parse_address_size(p);
+    else
+        return false;
+    p->module->header_end = p->end;
+    return true;
 }
 
 /* ---- functions ---- */
@@ -296,6 +313,8 @@ static bool parse_function_in_scope(pg_parser *p, pg_ptx_function *f, uint32_t f
     if (!parse_signature(p, f))
         return false;
     f->has_body = pg_parser_at(p, '{');
+    f->span = pg_parser_span(p);
+    f->body = f->span.end;
     if (!f->has_body && !pg_parser_expect(p, ';'))
         return false;
     finish_function(p, f); /* so that the body can call itself */
@@ -303,10 +322,14 @@ static bool parse_function_in_scope(pg_parser *p, pg_ptx_function *f, uint32_t f
         return false;
     if (!f->has_body)
         return true;
+    const uint32_t begin = p->begin;
     pg_parser_advance(p);
     pg_parse_body(p);
     f = PG_LIST_AT(&p->functions, pg_ptx_function, p->fn.index);
+    f->span = (pg_ptx_span){begin, pg_parser_span(p).end};
+    f->end_line = p->token.line;
     finish_function(p, f);
+    pg_parser_accept(p, '}');
     return true;
 }
 
@@ -370,12 +393,10 @@ static bool parse_declaration(pg_parser *p)
 
 static bool parse_item(pg_parser *p)
 {
-    if (pg_parser_accept_suffix(p, "version"))
-        return parse_version(p);
-    if (pg_parser_accept_suffix(p, "target"))
-        return parse_target(p);
-    if (pg_parser_accept_suffix(p, "address_size"))
-        return parse_address_size(p);
+    p->begin = pg_parser_offset(p);
+    bool ok;
+    if (parse_header(p, &ok))
+        return ok;
     if (pg_parser_accept_suffix(p, "file"))
         return parse_file(p);
     if (pg_parser_accept_suffix(p, "section"))
@@ -510,6 +531,7 @@ static ptxgen_status run(pg_parser *p, const char *text, size_t len)
     }
     if (p->fatal != PTXGEN_OK)
         return p->fatal;
+    p->text = text;
     pg_lexer_init(&p->lexer, text, len);
     parse_module(p);
     finish_module(p);

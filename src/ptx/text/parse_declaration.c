@@ -291,12 +291,15 @@ static bool parse_variable(pg_parser *p, const pg_var_head *head)
 bool pg_parse_variables(pg_parser *p, pg_ptx_space space, pg_ptx_linkage linkage)
 {
     pg_var_head head = {.space = space, .linkage = linkage};
+    const uint32_t first = p->vars.count;
     if (!parse_head(p, &head))
         return false;
     do {
         if (!parse_variable(p, &head))
             return false;
     } while (pg_parser_accept(p, ','));
+    for (uint32_t i = first; i < p->vars.count; i++)
+        PG_LIST_AT(&p->vars, pg_ptx_var, i)->span = pg_parser_span(p);
     return pg_parser_expect(p, ';');
 }
 

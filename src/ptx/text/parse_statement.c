@@ -203,6 +203,7 @@ static bool parse_instruction(pg_parser *p, pg_token *opcode, int32_t guard, boo
     if (n == 1 && operands[0].kind == PG_OPERAND_LABEL)
         pg_use_label(p, label.text, &label, (uint32_t *)&insn.operands[0].index);
     set_loc(p, &insn);
+    insn.span = pg_parser_span(p);
     *(pg_ptx_insn *)pg_list_add(p, &p->fn.code) = insn;
     return pg_parser_expect(p, ';');
 }
@@ -328,6 +329,7 @@ static void recover(pg_parser *p)
 static void parse_statement(pg_parser *p)
 {
     bool ok;
+    p->begin = pg_parser_offset(p);
     if (p->token.kind == PG_TOKEN_IDENT)
         ok = parse_named_statement(p);
     else if (p->token.kind == PG_TOKEN_SUFFIX)
@@ -376,5 +378,4 @@ void pg_parse_body(pg_parser *p)
         pg_names_close_scope(&p->names);
     resolve_labels(p, 0);
     report_missing_labels(p);
-    pg_parser_accept(p, '}');
 }

@@ -10,8 +10,24 @@ enum { LONGEST_QUOTE = 60 };
 
 void pg_parser_advance(pg_parser *p)
 {
-    if (p->fatal == PTXGEN_OK)
-        pg_lexer_next(&p->lexer, &p->token);
+    if (p->fatal != PTXGEN_OK)
+        return;
+    p->end = (uint32_t)(p->lexer.p - p->text);
+    pg_lexer_next(&p->lexer, &p->token);
+}
+
+uint32_t pg_parser_offset(const pg_parser *p)
+{
+    if (p->token.kind == PG_TOKEN_END)
+        return (uint32_t)(p->lexer.end - p->text);
+    /* The text of a suffix is without its dot. */
+    return (uint32_t)(p->token.text.p - p->text) - (p->token.kind == PG_TOKEN_SUFFIX);
+}
+
+pg_ptx_span pg_parser_span(const pg_parser *p)
+{
+    const uint32_t at = pg_parser_offset(p);
+    return (pg_ptx_span){p->begin, p->token.kind == PG_TOKEN_END ? at : at + 1};
 }
 
 void pg_parser_stop(pg_parser *p, ptxgen_status status)

@@ -59,6 +59,9 @@ typedef struct pg_function_state {
 typedef struct pg_parser {
     pg_lexer lexer;
     pg_token token; /* the current one */
+    const char *text;
+    uint32_t end;   /* offset behind the last token that was taken */
+    uint32_t begin; /* offset of the statement, or of the item of the module, under parse */
     pg_arena *arena;
     pg_arena scratch;
     pg_ptx_options options; /* defaults filled in */
@@ -77,6 +80,10 @@ typedef struct pg_parser {
 
 /* ---- parser.c ---- */
 void pg_parser_advance(pg_parser *p);
+/* Offset of the current token in the text. */
+uint32_t pg_parser_offset(const pg_parser *p);
+/* From p->begin to behind the current token, which is one character. */
+pg_ptx_span pg_parser_span(const pg_parser *p);
 /* Ends the parse with a status that is not EPARSE. */
 void pg_parser_stop(pg_parser *p, ptxgen_status status);
 /* Reports an error at a position; always returns false. */
@@ -167,7 +174,7 @@ bool pg_parse_guard(pg_parser *p, int32_t *reg, bool *negated);
 void pg_use_label(pg_parser *p, pg_str name, const pg_token *at, uint32_t *where);
 
 /* ---- parse_statement.c ---- */
-/* From behind the '{' to behind the '}' of a function's body; the scope is open. */
+/* From behind the '{' to the '}' of a function's body; the scope is open. */
 void pg_parse_body(pg_parser *p);
 /* `.loc` and `.pragma`, from behind the word. */
 bool pg_parse_loc(pg_parser *p);
