@@ -219,7 +219,8 @@ PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t 
     X(MISSING_TENSOR_FENCE, "missing tcgen05 fence")                                               \
     X(TENSOR_NOT_WAITED, "tcgen05 operation used before it was waited for")                        \
     X(TENSOR_ORDER, "order of tcgen05 operations that the ISA does not promise")                   \
-    X(TENSOR_FREED, "tensor memory given back while in use")
+    X(TENSOR_FREED, "tensor memory given back while in use")                                       \
+    X(NARROW_SCOPE, "synchronised at too narrow a scope")
 
 typedef enum ptxgen_emulator_report_kind {
 #define PTXGEN_EMULATOR_REPORT_ENUM(name, text) PTXGEN_EMULATOR_REPORT_##name,

@@ -32,8 +32,8 @@ void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
             return;
         k->agent = pg_new_agent(c, 1);
     } else {
-        pg_knowledge_drop(c, &k->current);
-        pg_knowledge_drop(c, &k->done);
+        pg_knowledge_drop(c->launch->checker, &k->current);
+        pg_knowledge_drop(c->launch->checker, &k->done);
         const uint16_t agent = pg_new_agent(c, 1);
         memset(k, 0, sizeof *k);
         k->agent = agent;
@@ -117,9 +117,9 @@ void pg_check_mbarrier_phase(pg_cta *cta, pg_mbarrier *b)
     pg_cluster *c = cta->cluster;
     if (!k)
         return;
-    pg_knowledge_join(c, &k->done, &k->current);
-    pg_knowledge_drop(c, &k->current);
-    pg_knowledge_raise(c, &k->done.seen, k->agent, (uint32_t)b->phase);
+    pg_knowledge_join(c->launch->checker, &k->done, &k->current);
+    pg_knowledge_drop(c->launch->checker, &k->current);
+    pg_vector_raise(c->launch->checker, &k->done.seen, k->agent, (uint32_t)b->phase);
     if (!k->in_flight)
         return;
     for (const pg_async *a = c->pending_first; a; a = a->next)
@@ -186,6 +186,7 @@ static void touch(const touch_plan *p, pg_cta *cta, uint64_t address, uint32_t b
     t.async = p->a->kind != &pg_kind_remote; /* st.async and red.async: generic proxy */
     t.detached = !t.async;
     t.strong = atomic;
+    t.scope = atomic ? PG_SCOPE_GPU : PG_SCOPE_NONE; /* reductions are relaxed and of .gpu */
     t.agent = write ? p->write_agent : p->read_agent;
     t.clock = write ? p->clock : p->read_clock;
     if (p->settle)
@@ -424,7 +425,7 @@ void pg_check_async_arriving(pg_async *a)
         pg_mbarrier_check *k = barrier_check(arrive->signal.cta, arrive->signal.offset, &b);
         pg_warp_check *w = pg_warp_check_of(a->warp);
         if (k && w->copy_agent[a->lane])
-            pg_knowledge_raise(a->warp->cta->cluster, &k->current.seen, w->copy_agent[a->lane],
+            pg_vector_raise(a->warp->launch->checker, &k->current.seen, w->copy_agent[a->lane],
                                a->group + 1);
     }
 }
@@ -443,9 +444,9 @@ void pg_check_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
         const uint32_t done = commits > op->imm ? commits - (uint32_t)op->imm : 0;
         if (!k->bulk_agent[l] || !done)
             continue;
-        pg_knowledge_raise(c, &k->lane[l].seen, k->bulk_agent[l], done);
+        pg_vector_raise(c->launch->checker, &k->lane[l].seen, k->bulk_agent[l], done);
         if (!op->mode)
-            pg_knowledge_raise(c, &k->lane[l].seen, (uint16_t)(k->bulk_agent[l] + 1), done);
+            pg_vector_raise(c->launch->checker, &k->lane[l].seen, (uint16_t)(k->bulk_agent[l] + 1), done);
         if (k->bulk_waited[l] < done)
             k->bulk_waited[l] = done;
     }
@@ -463,7 +464,7 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
                               : commits > op->imm   ? commits - (uint32_t)op->imm
                                                     : 0;
         if (k->copy_agent[l] && done)
-            pg_knowledge_raise(w->cta->cluster, &k->lane[l].seen, k->copy_agent[l], done);
+            pg_vector_raise(w->launch->checker, &k->lane[l].seen, k->copy_agent[l], done);
     }
 }
 
@@ -489,7 +490,7 @@ void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!k->mma_agent || !done)
         return;
     for (uint32_t left = lanes; left; left &= left - 1)
-        pg_knowledge_raise(w->cta->cluster, &k->lane[__builtin_ctz(left)].seen, k->mma_agent, done);
+        pg_vector_raise(w->launch->checker, &k->lane[__builtin_ctz(left)].seen, k->mma_agent, done);
 }
 
 /* ---- the end ---- */

@@ -85,6 +85,7 @@ void pg_checker_free(pg_checker *k)
             .text = "no asynchronous access of this run relied on this fence"};
         pg_findings_add(launch->findings, &r);
     }
+    pg_word_table_free(k, &k->words);
     pg_shadow_free(k);
     pg_free(launch->alloc, k->fence_use, launch->program->op_count + 1);
     pg_free(launch->alloc, k, sizeof *k);
@@ -134,27 +135,26 @@ static void drop_all(pg_cluster *c)
         for (uint32_t w = 0; w < c->ctas[i].warp_count; w++) {
             pg_check_matrix_free(&c->ctas[i].warps[w]);
             pg_check_tensor_free(&c->ctas[i].warps[w]);
+            pg_check_fences_free(&c->ctas[i].warps[w]);
             for (int l = 0; l < PG_LANES; l++) {
-                pg_knowledge_drop(c, &k->ctas[i].warps[w].lane[l]);
-                pg_knowledge_drop(c, &k->ctas[i].warps[w].released[l]);
-                pg_knowledge_drop(c, &k->ctas[i].warps[w].found[l]);
+                pg_knowledge_drop(c->launch->checker, &k->ctas[i].warps[w].lane[l]);
             }
         }
         for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
-            pg_knowledge_drop(c, &k->ctas[i].barrier[b]);
+            pg_knowledge_drop(c->launch->checker, &k->ctas[i].barrier[b]);
         for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++) {
             pg_mbarrier_check *m = c->ctas[i].mbarriers[b].check;
             if (!m)
                 continue;
-            pg_knowledge_drop(c, &m->current);
-            pg_knowledge_drop(c, &m->done);
+            pg_knowledge_drop(c->launch->checker, &m->current);
+            pg_knowledge_drop(c->launch->checker, &m->done);
             pg_free(c->launch->alloc, m, sizeof *m);
             c->ctas[i].mbarriers[b].check = NULL;
         }
     }
-    pg_check_words_free(c);
-    pg_knowledge_drop(c, &k->arriving);
-    pg_knowledge_drop(c, &k->completed);
+    pg_word_table_free(c->launch->checker, &k->words);
+    pg_knowledge_drop(c->launch->checker, &k->arriving);
+    pg_knowledge_drop(c->launch->checker, &k->completed);
 }
 
 void pg_check_cluster_free(pg_cluster *c)
@@ -247,8 +247,8 @@ static void check_lane(pg_touch *t, uint64_t address)
     } else {
         check_dependent(t);
     }
-    if (t->strong)
-        pg_check_strong_access(t, address + 1);
+    for (uint32_t e = 0; t->strong && e < t->op->count; e++)
+        pg_check_strong_access(t, address + e * t->op->size + 1);
     pg_shadow_touch(t);
 }
 
@@ -260,6 +260,7 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
     t.write = (access->kind & PG_ACCESS_WRITE) != 0;
     t.reads = (access->kind & PG_ACCESS_READ) != 0;
     t.strong = (op->flags & PG_ACCESS_STRONG) != 0;
+    t.scope = !t.strong ? PG_SCOPE_NONE : op->scope ? (pg_scope)op->scope : PG_SCOPE_GPU;
     pg_touch row = t;
     const bool whole = is_row(&row, access);
     const uint32_t lanes = whole ? pg_shadow_touch_row(&row) : access->lanes;
@@ -275,15 +276,24 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
 
 void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    pg_cluster *c = w->cta->cluster;
+    pg_checker *checker = w->launch->checker;
+    /* Shared and global memory, unless it names one. */
+    const bool orders[2] = {op->space != PG_MEM_GLOBAL,
+                            op->space == PG_MEM_GENERIC || op->space == PG_MEM_GLOBAL};
     pg_warp_check *k = pg_warp_check_of(w);
     w->launch->checker->fence_use[pg_pc_of(w, op)] |= 1;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         pg_knowledge *mine = &k->lane[l];
-        const pg_knowledge seen_as_fenced = {.fenced = mine->seen};
-        pg_knowledge_join(c, mine, &seen_as_fenced);
-        pg_knowledge_raise(c, &mine->fenced, (uint16_t)(pg_warp_agent(w) + l), k->now);
+        for (int space = 0; space < 2; space++) {
+            if (!orders[space])
+                continue;
+            pg_vector_join(checker, &mine->fenced[space], mine->seen);
+            pg_vector_raise(checker, &mine->fenced[space], (uint16_t)(pg_warp_agent(w) + l),
+                            k->now);
+        }
+        if (orders[1])
+            pg_foreign_fence(checker, &mine->foreign);
         k->last_fence[l] = op;
     }
     k->now++;
@@ -303,7 +313,7 @@ void pg_check_warp_barrier(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_knowledge all = {0};
     pg_check_release(w, lanes, &all);
     pg_check_acquire(w, lanes, &all);
-    pg_knowledge_drop(w->cta->cluster, &all);
+    pg_knowledge_drop(w->launch->checker, &all);
 }
 
 void pg_check_barrier(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id)
@@ -319,15 +329,19 @@ void pg_check_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id)
 
 void pg_check_barrier_done(pg_cta *cta, uint32_t id)
 {
-    pg_knowledge_drop(cta->cluster, &pg_cta_check_of(cta)->barrier[id]);
+    pg_knowledge_drop(cta->cluster->launch->checker, &pg_cta_check_of(cta)->barrier[id]);
 }
 
+/* .relaxed publishes what a fence has released before. */
 void pg_check_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
+    pg_knowledge *arriving = &pg_cluster_check_of(w)->arriving;
+    for (uint32_t left = op->mode ? lanes : 0; left; left &= left - 1)
+        pg_check_release_fenced(w, (uint32_t)__builtin_ctz(left), PG_SCOPE_CLUSTER, arriving);
     if (op->mode)
-        pg_check_tensor_release(w, lanes, &pg_cluster_check_of(w)->arriving);
+        pg_check_tensor_release(w, lanes, arriving);
     else
-        pg_check_release(w, lanes, &pg_cluster_check_of(w)->arriving);
+        pg_check_release(w, lanes, arriving);
     pg_check_init_published(w, lanes);
 }
 
@@ -335,7 +349,7 @@ void pg_check_cluster_done(pg_cluster *c)
 {
     pg_cluster_check *k = c->check;
     k->cluster_phases++;
-    pg_knowledge_drop(c, &k->completed);
+    pg_knowledge_drop(c->launch->checker, &k->completed);
     k->completed = k->arriving;
     k->arriving = (pg_knowledge){0};
 }

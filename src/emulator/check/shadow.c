@@ -137,23 +137,51 @@ static bool has_seen(const pg_touch *t, const pg_record *r, const pg_vector *v, 
     const uint16_t own = (uint16_t)(t->base + t->lane);
     for (uint32_t left = r->lanes; left; left &= left - 1) {
         const uint16_t agent = (uint16_t)(r->base + __builtin_ctz(left));
-        if (!(own_too && agent == own) && pg_vector_at(v, agent) < r->clock)
+        if (!(own_too && agent == own && r->cluster == t->cluster) &&
+            pg_vector_at(v, agent) < r->clock)
             return false;
     }
     return true;
 }
 
+/* What the lane knows about the agents of the record. */
+static inline const pg_vector *known_of(const pg_touch *t, const pg_record *r, int part)
+{
+    const pg_knowledge *mine = &t->check->lane[t->lane];
+    if (r->cluster == t->cluster)
+        return mine->part[part];
+    const pg_foreign_entry *e = pg_foreign_find(mine->foreign, r->cluster);
+    return e ? e->part[part] : NULL;
+}
+
 /* A plain access of the lane may follow what is recorded, without a word. */
 static inline bool may_follow(const pg_touch *t, const pg_record *r)
 {
-    return !r->lanes ||
-           (r->cluster == t->cluster && has_seen(t, r, t->check->lane[t->lane].seen, true));
+    return !r->lanes || has_seen(t, r, known_of(t, r, PG_KNOWN_SEEN), true);
 }
 
-/* Orders that the checker does not follow: between clusters that synchronise through global memory. */
-static bool other_cluster_in_order(const pg_touch *t)
+/* The proxy fence that an asynchronous access needs. */
+static inline int fenced_part(const pg_touch *t)
 {
-    return t->check->lane[t->lane].foreign;
+    return t->cta ? PG_KNOWN_SHARED : PG_KNOWN_GLOBAL;
+}
+
+static pg_scope scope_of(const pg_record *r)
+{
+    return (pg_scope)(r->flags >> PG_RECORD_SCOPE_SHIFT);
+}
+
+/* Two strong accesses whose scopes include each other's thread race with nobody. */
+static bool are_morally_strong(const pg_touch *t, const pg_record *r)
+{
+    const pg_scope other = scope_of(r), scope = t->scope < other ? t->scope : other;
+    const uint32_t warps = t->warp->cta->warp_count;
+    if (!t->strong || !(r->flags & PG_RECORD_STRONG))
+        return false;
+    if (scope == PG_SCOPE_GPU)
+        return true;
+    return r->cluster == t->cluster &&
+           (scope == PG_SCOPE_CLUSTER || r->base / PG_LANES / warps == t->warp->cta->rank);
 }
 
 static ptxgen_emulator_report_kind race_kind(const pg_touch *t, const pg_record *r)
@@ -173,7 +201,7 @@ static void mark_fence_needed(const pg_touch *t, const pg_record *r)
         k->fence_use[mine - ops] |= 2;
     const pg_cluster *c = t->warp->cta->cluster;
     const uint32_t warp = r->base / PG_LANES, per_cta = c->ctas[0].warp_count;
-    if (warp / per_cta >= c->cta_count)
+    if (warp / per_cta >= c->cta_count || r->cluster != t->cluster)
         return;
     const pg_warp_check *w = pg_warp_check_of(&c->ctas[warp / per_cta].warps[warp % per_cta]);
     for (uint32_t left = r->lanes; left; left &= left - 1)
@@ -204,34 +232,35 @@ static bool same_store(const pg_touch *t, const pg_record *r)
     return true;
 }
 
-/* Whether the access may follow the recorded one; reports when not. */
-static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
+static void report_race(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
+    const bool reuse = !record_is_write && (t->async || (r->flags & PG_RECORD_ASYNC));
     const bool both_strong = t->strong && (r->flags & PG_RECORD_STRONG);
-    if (!r->lanes || both_strong || (record_is_write && same_store(t, r)))
-        return;
-    if (r->cluster != t->cluster) {
-        if (!other_cluster_in_order(t) && !(t->async && (r->flags & PG_RECORD_ASYNC) && t->strong))
-            pg_check_report(t, PTXGEN_EMULATOR_REPORT_RACE_GLOBAL, r,
-                            "another cluster accesses the same memory and nothing orders the two");
-        return;
-    }
-    const pg_knowledge *mine = &t->check->lane[t->lane];
-    if (!has_seen(t, r, mine->seen, true)) {
-        const bool reuse = !record_is_write && (r->flags & PG_RECORD_ASYNC);
-        pg_check_report(t,
-                        reuse                          ? PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE
-                        : t->async && !record_is_write ? PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE
-                                                       : race_kind(t, r),
-                        r,
+    if (both_strong || has_seen(t, r, known_of(t, r, PG_KNOWN_HOPED), true))
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_NARROW_SCOPE, r,
+                        both_strong ? "the scope of one of these accesses does not include the "
+                                      "thread of the other, so they race"
+                                    : "the two threads synchronise, but at a scope that does not "
+                                      "include both");
+    else
+        pg_check_report(t, reuse ? PTXGEN_EMULATOR_REPORT_REUSE_BEFORE_RELEASE : race_kind(t, r), r,
                         record_is_write
                             ? "nothing orders this access after the write of the same memory"
                             : "nothing orders this write after a read of the same memory");
+}
+
+/* Whether the access may follow the recorded one; reports when not. */
+static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
+{
+    if (!r->lanes || are_morally_strong(t, r) || (record_is_write && same_store(t, r)))
+        return;
+    if (!may_follow(t, r)) {
+        report_race(t, r, record_is_write);
         return;
     }
     if (!t->async || (r->flags & PG_RECORD_ASYNC))
         return;
-    if (!has_seen(t, r, mine->fenced, false))
+    if (!has_seen(t, r, known_of(t, r, fenced_part(t)), false))
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE, r,
                         record_is_write
                             ? "the asynchronous access needs fence.proxy.async after the write"
@@ -251,7 +280,8 @@ static inline pg_record new_record(const pg_touch *t, uint8_t bytes)
                        .bytes = bytes,
                        .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) |
                                           (t->strong ? PG_RECORD_STRONG : 0) |
-                                          (t->detached ? PG_RECORD_DETACHED : 0))};
+                                          (t->detached ? PG_RECORD_DETACHED : 0) |
+                                          t->scope << PG_RECORD_SCOPE_SHIFT)};
 }
 
 static inline bool is_same_access(const pg_record *a, const pg_record *b)
@@ -345,7 +375,7 @@ static void keep_changed(pg_record *to, const pg_record *before, const pg_record
 static bool in_order(const pg_touch *t, const pg_record *r)
 {
     return may_follow(t, r) && (!t->async || (r->flags & PG_RECORD_ASYNC) ||
-                                has_seen(t, r, t->check->lane[t->lane].fenced, false));
+                                has_seen(t, r, known_of(t, r, fenced_part(t)), false));
 }
 
 /* An access in order to all of a block whose entry has striped records, which stay so. */

@@ -1,11 +1,15 @@
 /* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every source of
- * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent; an access is an
- * agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. A second vector
- * per lane says what the async proxy may rely on: a proxy fence raises it to the first. A third says which tcgen05
- * operations come before what the lane does next; see tensor.h.
+ * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent of its cluster; an access is
+ * an agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. What a lane
+ * knows of other clusters is a list with vectors of theirs (foreign.c). Further vectors beside `seen` say what else
+ * holds for the same agents; see pg_knowledge.
  *
  * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
  * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
+ *
+ * Knowledge passes between threads by barriers and mbarriers, and through words of memory (words.c) as the ISA's memory
+ * model has it: from a release pattern to the acquire pattern that observes its write, if the scopes of both include
+ * the other thread.
  *
  * Every 4 bytes of shared memory, and of global memory that was touched, hold the last write and the last few
  * reads. When more reads come than fit, the least useful one is dropped: a defect may then be missed, but
@@ -31,16 +35,58 @@ enum {
 typedef struct pg_vector {
     uint64_t id;    /* of this content: another once it has been raised */
     uint64_t above; /* id of a content that this one is nowhere below; 0: not known */
-    uint32_t references;
-    uint32_t clock[]; /* by agent */
+    uint32_t references, length;
+    uint32_t clock[]; /* by agent; 0 past the end */
 } pg_vector;
 
-/* A lane's or a barrier's knowledge: what it has seen, what is visible to the async proxy. */
+/* What else is known, each a vector of the same agents:
+ * SHARED, GLOBAL  accesses that a proxy fence has made visible to the async proxy, in that space
+ * ORDERED         tcgen05 operations that come before what the lane does next; see tensor.h
+ * HOPED           what would have been seen, had the scopes of some synchronisation been wide enough */
+enum {
+    PG_KNOWN_SEEN,
+    PG_KNOWN_SHARED,
+    PG_KNOWN_GLOBAL,
+    PG_KNOWN_ORDERED,
+    PG_KNOWN_HOPED,
+    PG_KNOWN_PARTS
+};
+
+/* What is known of another cluster. */
+typedef struct pg_foreign_entry {
+    uint32_t cluster;
+    pg_vector *part[PG_KNOWN_PARTS];
+} pg_foreign_entry;
+typedef struct pg_foreign {
+    uint32_t references, count, capacity;
+    pg_foreign_entry entry[]; /* by cluster */
+} pg_foreign;
+
+/* A lane's or a barrier's knowledge. */
 typedef struct pg_knowledge {
-    pg_vector *seen, *fenced; /* NULL: nothing */
-    pg_vector *ordered;       /* tcgen05 operations */
-    bool foreign;             /* and something of other clusters, through global memory */
+    union {
+        struct {
+            pg_vector *seen, *fenced[2], *ordered, *hoped; /* NULL: nothing */
+        };
+        pg_vector *part[PG_KNOWN_PARTS];
+    };
+    pg_foreign *foreign;
 } pg_knowledge;
+
+/* Knowledge that threads of any cluster may take: its vectors are of `cluster`. */
+typedef struct pg_published {
+    uint32_t cluster;
+    pg_knowledge knowledge;
+} pg_published;
+
+enum { PG_SCOPES = 3 }; /* of pg_scope, without NONE */
+
+/* Fences and relaxed accesses of a warp's lanes; by scope - 1, the last column whatever the scope. */
+typedef struct pg_fences {
+    pg_knowledge released[PG_LANES][PG_SCOPES]; /* at the last fence of this scope or a wider one */
+    uint32_t released_at[PG_LANES][PG_SCOPES];  /* the clock of that fence; 0: none */
+    pg_knowledge found[PG_LANES][PG_SCOPES + 1]; /* by relaxed reads: the next fence acquires it */
+} pg_fences;
 
 /* A register that some wgmma uses or some tcgen05.ld fills. */
 typedef struct pg_matrix_register {
@@ -53,9 +99,7 @@ typedef struct pg_matrix_register {
 
 typedef struct pg_warp_check {
     pg_knowledge lane[PG_LANES];
-    pg_knowledge released[PG_LANES]; /* known at the last fence: what relaxed writes publish */
-    pg_knowledge found[PG_LANES]; /* by relaxed reads since the last fence, which will acquire it */
-    uint32_t released_at[PG_LANES];    /* the clock of that fence; 0: none */
+    pg_fences *fences;                 /* NULL until the first */
     uint32_t now;                      /* the clock of its lanes' accesses; from 1 */
     uint32_t cluster_waited[PG_LANES]; /* cluster_phases at the last barrier.cluster.wait */
     uint32_t grid_waited;              /* lanes that have executed griddepcontrol.wait */
@@ -73,10 +117,17 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (shadow.c) ---- */
 
-/* DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
+/* Above the flags: the scope of a strong access.
+ * DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
  * completion.
  * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
-enum { PG_RECORD_ASYNC = 1, PG_RECORD_STRONG = 2, PG_RECORD_DETACHED = 4, PG_RECORD_STRIPED = 8 };
+enum {
+    PG_RECORD_ASYNC = 1,
+    PG_RECORD_STRONG = 2,
+    PG_RECORD_DETACHED = 4,
+    PG_RECORD_STRIPED = 8,
+    PG_RECORD_SCOPE_SHIFT = 6
+};
 
 typedef struct pg_record {
     uint32_t lanes; /* of the warp `base / 32`, or 1 for a dynamic agent; 0: empty */
@@ -119,12 +170,20 @@ typedef struct pg_mbarrier_check {
         [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
 } pg_mbarrier_check;
 
-/* A word of memory through which threads synchronise. */
+/* A word of memory through which threads synchronise: what its present value publishes. Scope s of a write reaches the
+ * writer's CTA, its cluster, or all; later atomics add to it, a store begins anew. */
 typedef struct pg_sync_word {
-    uint64_t key; /* 0: free */
-    pg_knowledge knowledge;
-    uint32_t cluster;
+    uint64_t key;                     /* 0: free */
+    pg_published reach[PG_SCOPES];    /* by scope - 1 */
+    uint32_t cta;                     /* that reach[0] is of: rank in reach[0].cluster */
+    pg_published narrow;              /* of writes with a scope below .gpu */
+    uint32_t owner_cluster;
+    uint16_t owner;                   /* thread of the last release, + 1 */
 } pg_sync_word;
+typedef struct pg_word_table {
+    pg_sync_word *words;
+    uint32_t slots, count;
+} pg_word_table;
 
 typedef struct pg_cta_check {
     pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
@@ -139,9 +198,7 @@ typedef struct pg_cluster_check {
     pg_knowledge arriving, completed; /* barrier.cluster */
     uint32_t cluster_phases;          /* of barrier.cluster that have completed */
     uint32_t threads, agents, next_agent;
-    uint64_t vector_ids; /* given out */
-    pg_sync_word *words;
-    uint32_t word_slots, word_count;
+    pg_word_table words; /* of shared memory */
     size_t bytes; /* of the block that holds all this */
 } pg_cluster_check;
 
@@ -155,6 +212,8 @@ struct pg_checker {
     pg_shadow_page *pages;
     uint32_t page_slots, page_count;
     pg_shadow_page last; /* the page of the last access */
+    uint64_t vector_ids;  /* given out */
+    pg_word_table words;  /* of global memory */
     bool has_dependent;  /* some buffer is written by the grid before */
     bool has_undefined;  /* some buffer holds nothing at the start */
     uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
@@ -180,21 +239,47 @@ static inline uint16_t pg_warp_agent(const pg_warp *w)
 
 /* ---- clock.c ---- */
 /* *to = join(*to, from), sharing where one contains the other. */
-void pg_knowledge_join(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
-void pg_knowledge_set(pg_cluster *c, pg_knowledge *to, const pg_knowledge *from);
-void pg_knowledge_drop(pg_cluster *c, pg_knowledge *k);
+void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from);
 /* Raises one component. */
-void pg_knowledge_raise(pg_cluster *c, pg_vector **v, uint16_t agent, uint32_t clock);
-void pg_vector_join(pg_cluster *c, pg_vector **to, pg_vector *from);
-void pg_vector_drop(pg_cluster *c, pg_vector **v);
-static inline uint32_t pg_vector_at(const pg_vector *v, uint16_t agent)
+void pg_vector_raise(pg_checker *k, pg_vector **v, uint16_t agent, uint32_t clock);
+pg_vector *pg_vector_share(pg_vector *v);
+void pg_vector_drop(pg_checker *k, pg_vector **v);
+static inline uint32_t pg_vector_at(const pg_vector *v, uint32_t agent)
 {
-    return v ? v->clock[agent] : 0;
+    return v && agent < v->length ? v->clock[agent] : 0;
 }
+/* Knowledge of one cluster. */
+void pg_knowledge_join(pg_checker *k, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_set(pg_checker *k, pg_knowledge *to, const pg_knowledge *from);
+void pg_knowledge_drop(pg_checker *k, pg_knowledge *what);
+bool pg_knowledge_is_empty(const pg_knowledge *k);
 /* The lanes publish all they know, and their own accesses up to now, into `to`. */
 void pg_check_release(pg_warp *w, uint32_t lanes, pg_knowledge *to);
 void pg_check_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from);
 uint16_t pg_new_agent(pg_cluster *c, uint16_t count);
+
+/* ---- foreign.c ---- */
+pg_foreign *pg_foreign_share(pg_foreign *f);
+void pg_foreign_drop(pg_checker *k, pg_foreign *f);
+/* NULL: nothing is known of the cluster. */
+const pg_foreign_entry *pg_foreign_find(const pg_foreign *f, uint32_t cluster);
+void pg_foreign_add(pg_checker *k, pg_foreign **f, uint32_t cluster, pg_vector *const *part);
+void pg_foreign_join(pg_checker *k, pg_foreign **to, pg_foreign *from);
+/* A proxy fence: all that is seen of other clusters' global memory is fenced. */
+void pg_foreign_fence(pg_checker *k, pg_foreign **f);
+/* Knowledge of `cluster` joined with what is published; the same as hope alone. */
+void pg_knowledge_take(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from);
+void pg_knowledge_hope(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from);
+/* Publishes knowledge of `cluster` with the rest. */
+void pg_published_add(pg_checker *k, pg_published *to, uint32_t cluster, const pg_knowledge *from);
+
+/* ---- words.c ---- */
+/* What a relaxed write at this scope publishes: all that was known at the last fence that is as wide. */
+void pg_check_release_fenced(pg_warp *w, uint32_t lane, pg_scope scope, pg_knowledge *to);
+/* What a relaxed read at this scope found: acquired by the next fence that is as wide. */
+void pg_check_find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_knowledge *what);
+void pg_check_fences_free(pg_warp *w);
+void pg_word_table_free(pg_checker *k, pg_word_table *t);
 
 void pg_check_matrix_free(pg_warp *w); /* matrix.c */
 
@@ -218,6 +303,7 @@ typedef struct pg_touch {
     uint64_t address; /* offset, or global address */
     uint32_t bytes;
     bool write, async, strong;
+    pg_scope scope; /* of a strong access */
     bool reads;     /* what it finds matters: loads, atomics */
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
     uint16_t agent; /* of an asynchronous operation */
@@ -238,7 +324,6 @@ static inline pg_touch pg_touch_by(pg_warp *w, const pg_op *op)
 }
 /* words.c: the access is ordered or atomic; key: its address + 1. */
 void pg_check_strong_access(const pg_touch *t, uint64_t key);
-void pg_check_words_free(pg_cluster *c);
 
 void pg_shadow_touch(const pg_touch *t);
 pg_shadow_block *pg_shadow_page_at(pg_checker *k, uint64_t address);

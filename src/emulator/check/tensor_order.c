@@ -19,7 +19,7 @@ void pg_check_tensor_free(pg_warp *w)
     if (!k->tensor)
         return;
     for (int l = 0; l < PG_LANES; l++)
-        pg_vector_drop(w->cta->cluster, &k->tensor->relied[l]);
+        pg_vector_drop(w->launch->checker, &k->tensor->relied[l]);
     pg_free(w->launch->alloc, k->tensor, sizeof *k->tensor);
     k->tensor = NULL;
 }
@@ -28,7 +28,7 @@ void pg_check_tensor_free(pg_warp *w)
 
 /* A change to one vector of every lane. Lanes that shared one before share one after: `change` runs once for them. */
 typedef struct lane_change {
-    pg_cluster *cluster;
+    pg_checker *checker;
     pg_vector *before, *result; /* of the last lane that was changed */
     pg_vector *with;            /* what that lane was joined with */
 } lane_change;
@@ -38,28 +38,28 @@ static bool reuse_change(lane_change *x, pg_vector **v, const pg_vector *with)
 {
     if (!x->result || *v != x->before || with != x->with)
         return false;
-    pg_vector_drop(x->cluster, v);
-    pg_vector_join(x->cluster, v, x->result);
+    pg_vector_drop(x->checker, v);
+    pg_vector_join(x->checker, v, x->result);
     return true;
 }
 
 static void note_before(lane_change *x, pg_vector *v, pg_vector *with)
 {
-    pg_vector_drop(x->cluster, &x->before);
-    pg_vector_drop(x->cluster, &x->result);
-    pg_vector_join(x->cluster, &x->before, v);
+    pg_vector_drop(x->checker, &x->before);
+    pg_vector_drop(x->checker, &x->result);
+    pg_vector_join(x->checker, &x->before, v);
     x->with = with;
 }
 
 static void note_result(lane_change *x, pg_vector *v)
 {
-    pg_vector_join(x->cluster, &x->result, v);
+    pg_vector_join(x->checker, &x->result, v);
 }
 
 static void end_change(lane_change *x)
 {
-    pg_vector_drop(x->cluster, &x->before);
-    pg_vector_drop(x->cluster, &x->result);
+    pg_vector_drop(x->checker, &x->before);
+    pg_vector_drop(x->checker, &x->result);
 }
 
 static void join_lane(lane_change *x, pg_vector **v, pg_vector *with)
@@ -67,7 +67,7 @@ static void join_lane(lane_change *x, pg_vector **v, pg_vector *with)
     if (reuse_change(x, v, with))
         return;
     note_before(x, *v, with);
-    pg_vector_join(x->cluster, v, with);
+    pg_vector_join(x->checker, v, with);
     note_result(x, *v);
 }
 
@@ -76,7 +76,7 @@ static void raise_lane(lane_change *x, pg_vector **v, uint16_t agent, uint32_t c
     if (reuse_change(x, v, NULL))
         return;
     note_before(x, *v, NULL);
-    pg_knowledge_raise(x->cluster, v, agent, clock);
+    pg_vector_raise(x->checker, v, agent, clock);
     note_result(x, *v);
 }
 
@@ -84,13 +84,13 @@ void pg_check_tensor_release(pg_warp *w, uint32_t lanes, pg_knowledge *to)
 {
     const pg_warp_check *k = pg_warp_check_of(w);
     for (uint32_t left = lanes; left; left &= left - 1)
-        pg_vector_join(w->cta->cluster, &to->ordered, k->lane[__builtin_ctz(left)].ordered);
+        pg_vector_join(w->launch->checker, &to->ordered, k->lane[__builtin_ctz(left)].ordered);
 }
 
 void pg_check_tensor_acquire(pg_warp *w, uint32_t lanes, const pg_knowledge *from)
 {
     pg_warp_check *k = pg_warp_check_of(w);
-    lane_change x = {.cluster = w->cta->cluster};
+    lane_change x = {.checker = w->launch->checker};
     for (uint32_t left = lanes; left; left &= left - 1)
         join_lane(&x, &k->lane[__builtin_ctz(left)].ordered, from->ordered);
     end_change(&x);
@@ -182,7 +182,7 @@ void pg_check_tensor_wait(pg_warp *w, bool store)
     pg_tensor_warp *t = pg_tensor_warp_of(w);
     if (!t || !t->move_agent[store])
         return;
-    lane_change relied = {.cluster = w->cta->cluster}, ordered = {.cluster = w->cta->cluster};
+    lane_change relied = {.checker = w->launch->checker}, ordered = {.checker = w->launch->checker};
     for (uint32_t l = 0; l < PG_LANES; l++) {
         raise_lane(&relied, &t->relied[l], t->move_agent[store], t->moves[store]);
         raise_lane(&ordered, &k->lane[l].ordered, (uint16_t)(t->move_agent[store] + 1),
@@ -208,7 +208,7 @@ static void fence_before(lane_change *x, pg_warp_check *k, uint32_t lane)
     const pg_tensor_warp *t = k->tensor;
     join_lane(x, &k->lane[lane].ordered, t->relied[lane]);
     if (t->agent[lane])
-        pg_knowledge_raise(x->cluster, &k->lane[lane].ordered, (uint16_t)(t->agent[lane] + 1),
+        pg_vector_raise(x->checker, &k->lane[lane].ordered, (uint16_t)(t->agent[lane] + 1),
                            t->issued[lane]);
 }
 
@@ -224,7 +224,7 @@ static void fence_after(lane_change *x, pg_warp_check *k, const pg_op *op, uint3
 void pg_check_tensor_fence(pg_warp *w, const pg_op *op, uint32_t lanes, bool after)
 {
     pg_warp_check *k = pg_warp_check_of(w);
-    lane_change x = {.cluster = w->cta->cluster};
+    lane_change x = {.checker = w->launch->checker};
     if (!pg_tensor_warp_of(w))
         return;
     w->launch->checker->fence_use[pg_pc_of(w, op)] |= 1;
@@ -250,13 +250,13 @@ void pg_check_tensor_commit(pg_async *a, pg_knowledge *to, bool done)
     if (!t)
         return;
     if (!done) {
-        lane_change x = {.cluster = c};
+        lane_change x = {.checker = c->launch->checker};
         fence_before(&x, k, a->lane);
         end_change(&x);
         a->group = t->issued[a->lane];
-        pg_knowledge_join(c, to, &k->lane[a->lane]);
+        pg_knowledge_join(c->launch->checker, to, &k->lane[a->lane]);
     } else if (t->agent[a->lane]) {
-        pg_knowledge_raise(c, &to->seen, t->agent[a->lane], a->group);
-        pg_knowledge_raise(c, &to->ordered, t->agent[a->lane], a->group);
+        pg_vector_raise(c->launch->checker, &to->seen, t->agent[a->lane], a->group);
+        pg_vector_raise(c->launch->checker, &to->ordered, t->agent[a->lane], a->group);
     }
 }

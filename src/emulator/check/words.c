@@ -1,107 +1,275 @@
-/* Checking mode: words of memory through which threads synchronise, and fences. An acquire takes over what the word
- * holds, a release adds all that the thread knows. A relaxed access does neither by itself (PTX ISA 9.0, section
- * 8.8): a write publishes what the thread knew at its last fence, and what a read finds is acquired by the
- * next fence. Only the order of tcgen05 operations, whose fences compose with relaxed accesses, passes at once. Scopes
- * are not looked at. */
+/* Checking mode: words of memory through which threads synchronise, and fences. PTX ISA 9.0, chapter 8.
+ *
+ * A release pattern (a release, or a fence and then a strong write) publishes through the value that it writes; an
+ * acquire pattern (an acquire, or a strong read and then a fence) takes what the value that it reads publishes. A value
+ * is that of the last store and of all atomics since. Both patterns count as their narrowest scope, and each scope must
+ * include the other's thread. red reads nothing that a pattern could use (section 8.7). What passes at too narrow a
+ * scope is kept as hope, for the wording of the race that follows. Only the order of tcgen05 operations, whose fences
+ * compose with relaxed accesses, passes at once. Accesses of different sizes at one address count as one word. */
 #include "emulator/check/state.h"
 
-static uint32_t word_slot(const pg_cluster_check *k, uint64_t key)
+#include "ptx/ptx.h"
+
+/* ---- the table ---- */
+
+static uint32_t word_slot(const pg_word_table *t, uint64_t key)
 {
-    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (k->word_slots - 1);
-    while (k->words[at].key && k->words[at].key != key)
-        at = (at + 1) & (k->word_slots - 1);
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (t->slots - 1);
+    while (t->words[at].key && t->words[at].key != key)
+        at = (at + 1) & (t->slots - 1);
     return at;
 }
 
-static pg_sync_word *sync_word(pg_cluster *c, uint64_t key)
+static bool grow(pg_checker *k, pg_word_table *t)
 {
-    pg_cluster_check *k = c->check;
-    if (2 * (k->word_count + 1) > k->word_slots) {
-        const uint32_t old_slots = k->word_slots, slots = old_slots ? 2 * old_slots : 64;
-        pg_sync_word *old = k->words,
-                     *words = pg_alloc_zero(c->launch->alloc, slots * sizeof *words);
-        if (!words)
-            return NULL;
-        k->words = words;
-        k->word_slots = slots;
-        for (uint32_t i = 0; i < old_slots; i++)
-            if (old[i].key)
-                k->words[word_slot(k, old[i].key)] = old[i];
-        if (old)
-            pg_free(c->launch->alloc, old, old_slots * sizeof *old);
-    }
-    pg_sync_word *w = &k->words[word_slot(k, key)];
+    const pg_alloc *alloc = k->launch->alloc;
+    const pg_word_table old = *t;
+    const uint32_t slots = old.slots ? 2 * old.slots : 64;
+    pg_sync_word *words = pg_alloc_zero(alloc, slots * sizeof *words);
+    if (!words)
+        return false;
+    t->words = words;
+    t->slots = slots;
+    for (uint32_t i = 0; i < old.slots; i++)
+        if (old.words[i].key)
+            t->words[word_slot(t, old.words[i].key)] = old.words[i];
+    if (old.words)
+        pg_free(alloc, old.words, old.slots * sizeof *old.words);
+    return true;
+}
+
+static pg_sync_word *word_at(pg_checker *k, pg_word_table *t, uint64_t key)
+{
+    if (2 * (t->count + 1) > t->slots && !grow(k, t))
+        return NULL;
+    pg_sync_word *w = &t->words[word_slot(t, key)];
     if (!w->key) {
         w->key = key;
-        k->word_count++;
+        t->count++;
     }
     return w;
 }
 
-void pg_check_words_free(pg_cluster *c)
+static void forget(pg_checker *k, pg_sync_word *w)
 {
-    pg_cluster_check *k = c->check;
-    for (uint32_t i = 0; i < k->word_slots; i++)
-        if (k->words[i].key)
-            pg_knowledge_drop(c, &k->words[i].knowledge);
-    if (k->words)
-        pg_free(c->launch->alloc, k->words, k->word_slots * sizeof *k->words);
+    for (int s = 0; s < PG_SCOPES; s++)
+        pg_knowledge_drop(k, &w->reach[s].knowledge);
+    pg_knowledge_drop(k, &w->narrow.knowledge);
+    w->owner = 0;
 }
 
-static void read_word(const pg_touch *t, const pg_sync_word *word)
+void pg_word_table_free(pg_checker *k, pg_word_table *t)
 {
-    pg_cluster *c = t->warp->cta->cluster;
-    const bool foreign = !t->cta; /* global memory: the writer may be of another cluster */
-    if (t->op->flags & PG_ACCESS_ACQUIRE) {
-        pg_check_acquire(t->warp, 1u << t->lane, &word->knowledge);
-        t->check->lane[t->lane].foreign |= foreign;
-    } else {
-        pg_check_tensor_acquire(t->warp, 1u << t->lane, &word->knowledge);
-        pg_knowledge_join(c, &t->check->found[t->lane], &word->knowledge);
-        t->check->found[t->lane].foreign |= foreign;
-    }
+    for (uint32_t i = 0; i < t->slots; i++)
+        if (t->words[i].key)
+            forget(k, &t->words[i]);
+    if (t->words)
+        pg_free(k->launch->alloc, t->words, t->slots * sizeof *t->words);
+    *t = (pg_word_table){NULL, 0, 0};
 }
 
-static void write_word(const pg_touch *t, pg_sync_word *word)
+/* ---- fences of a lane ---- */
+
+static pg_fences *fences_of(pg_warp *w)
 {
-    pg_cluster *c = t->warp->cta->cluster;
-    const uint32_t fenced_at = t->check->released_at[t->lane];
-    if (t->op->flags & PG_ACCESS_RELEASE) {
-        pg_check_release(t->warp, 1u << t->lane, &word->knowledge);
+    pg_warp_check *k = pg_warp_check_of(w);
+    if (!k->fences)
+        k->fences = pg_alloc_zero(w->launch->alloc, sizeof *k->fences);
+    return k->fences;
+}
+
+void pg_check_fences_free(pg_warp *w)
+{
+    pg_checker *checker = w->launch->checker;
+    pg_fences *f = pg_warp_check_of(w)->fences;
+    if (!f)
         return;
-    }
-    pg_check_tensor_release(t->warp, 1u << t->lane, &word->knowledge);
-    if (fenced_at) {
-        pg_knowledge_join(c, &word->knowledge, &t->check->released[t->lane]);
-        pg_knowledge_raise(c, &word->knowledge.seen, (uint16_t)(t->base + t->lane), fenced_at);
-    }
+    for (int l = 0; l < PG_LANES; l++)
+        for (int s = 0; s <= PG_SCOPES; s++) {
+            pg_knowledge_drop(checker, &f->found[l][s]);
+            if (s < PG_SCOPES)
+                pg_knowledge_drop(checker, &f->released[l][s]);
+        }
+    pg_free(w->launch->alloc, f, sizeof *f);
+    pg_warp_check_of(w)->fences = NULL;
 }
 
-void pg_check_strong_access(const pg_touch *t, uint64_t key)
+void pg_check_release_fenced(pg_warp *w, uint32_t lane, pg_scope scope, pg_knowledge *to)
 {
-    pg_sync_word *word = sync_word(t->warp->cta->cluster, key);
-    if (!word)
+    pg_checker *checker = w->launch->checker;
+    const pg_fences *f = pg_warp_check_of(w)->fences;
+    if (!f || !f->released_at[lane][scope - 1])
         return;
-    if (t->reads)
-        read_word(t, word);
-    if (t->write)
-        write_word(t, word);
+    pg_knowledge_join(checker, to, &f->released[lane][scope - 1]);
+    pg_vector_raise(checker, &to->seen, (uint16_t)(pg_warp_agent(w) + lane),
+                    f->released_at[lane][scope - 1]);
+}
+
+static void find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_published *what)
+{
+    pg_fences *f = fences_of(w);
+    const uint32_t cluster = (uint32_t)w->cta->cluster->index;
+    for (int s = scope - 1; f && s < PG_SCOPES; s++)
+        pg_knowledge_take(w->launch->checker, &f->found[lane][s], cluster, what);
+}
+
+void pg_check_find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_knowledge *what)
+{
+    const pg_published p = {(uint32_t)w->cta->cluster->index, *what};
+    if (!pg_knowledge_is_empty(what))
+        find(w, lane, scope, &p);
+}
+
+/* The fence acquires what relaxed reads have found within its scope; the rest is hope. */
+static void acquire_found(pg_warp *w, uint32_t lane, pg_scope scope)
+{
+    pg_checker *checker = w->launch->checker;
+    pg_knowledge *mine = &pg_warp_check_of(w)->lane[lane];
+    pg_knowledge *found = pg_warp_check_of(w)->fences->found[lane];
+    const uint32_t cluster = (uint32_t)w->cta->cluster->index;
+    pg_knowledge_join(checker, mine, &found[scope - 1]);
+    pg_knowledge_join(checker, mine, &found[PG_SCOPES]);
+    for (int s = 0; s < (int)scope; s++)
+        pg_knowledge_drop(checker, &found[s]);
+    const pg_published wider = {cluster, found[PG_SCOPES - 1]};
+    if (scope < PG_SCOPE_GPU && !pg_knowledge_is_empty(&wider.knowledge))
+        pg_knowledge_hope(checker, mine, cluster, &wider);
 }
 
 void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    pg_cluster *c = w->cta->cluster;
+    pg_checker *checker = w->launch->checker;
     pg_warp_check *k = pg_warp_check_of(w);
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        if (op->flags & PG_ACCESS_ACQUIRE) {
-            pg_knowledge_join(c, &k->lane[l], &k->found[l]);
-            pg_knowledge_drop(c, &k->found[l]);
-        }
-        if (op->flags & PG_ACCESS_RELEASE) {
-            pg_knowledge_set(c, &k->released[l], &k->lane[l]);
-            k->released_at[l] = k->now;
+    const pg_scope scope = op->scope ? (pg_scope)op->scope : PG_SCOPE_GPU;
+    pg_fences *f = fences_of(w);
+    for (uint32_t left = f ? lanes : 0; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        if (op->flags & PG_ACCESS_ACQUIRE)
+            acquire_found(w, l, scope);
+        for (int s = 0; (op->flags & PG_ACCESS_RELEASE) && s < (int)scope; s++) {
+            pg_knowledge_set(checker, &f->released[l][s], &k->lane[l]);
+            f->released_at[l][s] = k->now;
         }
     }
     k->now++;
+}
+
+/* ---- reads and writes of a word ---- */
+
+/* Scope s of the word's value includes the thread. */
+static bool reaches(const pg_sync_word *word, int s, const pg_touch *t)
+{
+    return s == PG_SCOPES - 1 ||
+           (word->reach[s].cluster == t->cluster && (s > 0 || word->cta == t->warp->cta->rank));
+}
+
+static void read_word(const pg_touch *t, const pg_sync_word *word)
+{
+    pg_checker *checker = t->warp->launch->checker;
+    pg_knowledge *mine = &t->check->lane[t->lane];
+    const bool acquires = (t->op->flags & PG_ACCESS_ACQUIRE) != 0;
+    for (int s = 0; s < PG_SCOPES; s++) {
+        const pg_published *p = &word->reach[s];
+        if (pg_knowledge_is_empty(&p->knowledge))
+            continue;
+        if (s >= (int)t->scope || !reaches(word, s, t)) {
+            if (acquires && s == PG_SCOPES - 1)
+                pg_knowledge_hope(checker, mine, t->cluster, p);
+            continue;
+        }
+        if (acquires)
+            pg_knowledge_take(checker, mine, t->cluster, p);
+        else
+            find(t->warp, t->lane, (pg_scope)(s + 1), p);
+        if (p->cluster == t->cluster)
+            pg_vector_join(checker, &mine->ordered, p->knowledge.ordered);
+    }
+    if (pg_knowledge_is_empty(&word->narrow.knowledge))
+        return;
+    pg_fences *f = acquires ? NULL : fences_of(t->warp);
+    if (acquires || f)
+        pg_knowledge_hope(checker, acquires ? mine : &f->found[t->lane][PG_SCOPES], t->cluster,
+                          &word->narrow);
+}
+
+/* An atomic continues what the value publishes, as far as its own scope reaches the writers before. */
+static void narrow_down(const pg_touch *t, pg_sync_word *word)
+{
+    pg_checker *checker = t->warp->launch->checker;
+    for (int s = 0; s < PG_SCOPES; s++) {
+        pg_published *p = &word->reach[s];
+        if (s < (int)t->scope && reaches(word, s, t))
+            continue;
+        if (s >= (int)t->scope && !pg_knowledge_is_empty(&p->knowledge))
+            pg_published_add(checker, &word->narrow, p->cluster, &p->knowledge);
+        pg_knowledge_drop(checker, &p->knowledge);
+    }
+}
+
+static void publish(const pg_touch *t, pg_sync_word *word, int s, const pg_knowledge *what)
+{
+    if (s == 0)
+        word->cta = t->warp->cta->rank;
+    pg_published_add(t->warp->launch->checker, s == PG_SCOPES ? &word->narrow : &word->reach[s],
+                     t->cluster, what);
+}
+
+static void write_released(const pg_touch *t, pg_sync_word *word)
+{
+    pg_knowledge all = {.foreign = NULL};
+    pg_check_release(t->warp, 1u << t->lane, &all);
+    for (int s = 0; s < (int)t->scope; s++)
+        publish(t, word, s, &all);
+    if (t->scope < PG_SCOPE_GPU)
+        publish(t, word, PG_SCOPES, &all);
+    pg_knowledge_drop(t->warp->launch->checker, &all);
+    word->owner_cluster = t->cluster;
+    word->owner = (uint16_t)(t->base + t->lane + 1);
+}
+
+static void write_relaxed(const pg_touch *t, pg_sync_word *word)
+{
+    pg_checker *checker = t->warp->launch->checker;
+    const pg_fences *f = t->check->fences;
+    const uint32_t *at = f ? f->released_at[t->lane] : NULL;
+    for (int s = 0; s <= PG_SCOPES; s++) {
+        pg_knowledge some = {.foreign = NULL};
+        const bool narrow = s == PG_SCOPES;
+        if (narrow ? at && at[0] > (t->scope == PG_SCOPE_GPU ? at[PG_SCOPES - 1] : 0)
+                   : s < (int)t->scope)
+            pg_check_release_fenced(t->warp, t->lane, narrow ? PG_SCOPE_CTA : (pg_scope)(s + 1),
+                                    &some);
+        if (!narrow)
+            pg_vector_join(checker, &some.ordered, t->check->lane[t->lane].ordered);
+        if (!pg_knowledge_is_empty(&some))
+            publish(t, word, s, &some);
+        pg_knowledge_drop(checker, &some);
+    }
+}
+
+static bool is_reduction(const pg_op *op)
+{
+    return !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "red");
+}
+
+void pg_check_strong_access(const pg_touch *t, uint64_t key)
+{
+    pg_checker *checker = t->warp->launch->checker;
+    pg_word_table *table = t->cta ? &pg_cluster_check_of(t->warp)->words : &checker->words;
+    pg_sync_word *word = word_at(checker, table, key);
+    if (!word)
+        return;
+    if (t->reads && !is_reduction(t->op))
+        read_word(t, word);
+    if (!t->write)
+        return;
+    const bool owned = word->owner == t->base + t->lane + 1 && word->owner_cluster == t->cluster;
+    if (t->reads)
+        narrow_down(t, word);
+    else if (!owned)
+        forget(checker, word);
+    if (t->op->flags & PG_ACCESS_RELEASE)
+        write_released(t, word);
+    else
+        write_relaxed(t, word);
 }

@@ -252,12 +252,21 @@ static uint32_t stack_bytes(pg_decoder *d)
 
 /* ---- code ---- */
 
+static pg_scope scope_of(unsigned modifier)
+{
+    return modifier == PG_M_SCOPE_CTA       ? PG_SCOPE_CTA
+           : modifier == PG_M_SCOPE_CLUSTER ? PG_SCOPE_CLUSTER
+           : modifier                       ? PG_SCOPE_GPU
+                                            : PG_SCOPE_NONE;
+}
+
 static void decode_insn(pg_decoder *d, const pg_ptx_insn *insn, pg_op *op)
 {
     d->insn = insn;
     d->opcode = insn->opcode;
     op->line = insn->line;
     op->opcode = (uint16_t)insn->opcode->op;
+    op->scope = (uint8_t)scope_of(pg_mod(d, PG_F_SCOPE));
     if (insn->guard != PG_PTX_NO_REG) {
         const uint32_t f = (uint32_t)(d->function - d->module->functions);
         op->guard = (pg_pred)d->layout->functions[f].reg_rows[insn->guard];

@@ -19,6 +19,9 @@ typedef uint16_t pg_pred;
 
 enum { PG_MAX_OPERAND_ROWS = 136 }; /* wgmma m64n256: 128 of D and 4 of A */
 
+/* Scopes of the memory model: each includes the ones before; .sys counts as .gpu. */
+typedef enum pg_scope { PG_SCOPE_NONE, PG_SCOPE_CTA, PG_SCOPE_CLUSTER, PG_SCOPE_GPU } pg_scope;
+
 struct pg_op {
     pg_handler run;
     pg_row d, a, b, c;  /* destination and sources; 0 and unused where an instruction has fewer */
@@ -38,6 +41,7 @@ struct pg_op {
     uint8_t lane_bytes; /* width of the register rows of a memory access */
     uint8_t mode;       /* rounding and the like: see the handler */
     uint8_t flags;      /* PG_ACCESS_... */
+    uint8_t scope;      /* pg_scope, as written; PG_SCOPE_NONE: the instruction's default */
 };
 
 enum {

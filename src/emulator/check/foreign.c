@@ -1,0 +1,191 @@
+/* Checking mode: what is known about other clusters. An entry per cluster, sorted by its index; a list is shared like
+ * a vector (reference counted, changed only while it has one holder). */
+#include "emulator/check/state.h"
+
+static size_t foreign_bytes(uint32_t capacity)
+{
+    return sizeof(pg_foreign) + capacity * sizeof(pg_foreign_entry);
+}
+
+static pg_foreign *new_list(pg_checker *k, uint32_t capacity)
+{
+    pg_foreign *f = pg_alloc_zero(k->launch->alloc, foreign_bytes(capacity));
+    if (f) {
+        f->references = 1;
+        f->capacity = capacity;
+    }
+    return f;
+}
+
+pg_foreign *pg_foreign_share(pg_foreign *f)
+{
+    if (f)
+        f->references++;
+    return f;
+}
+
+void pg_foreign_drop(pg_checker *k, pg_foreign *f)
+{
+    if (!f || --f->references)
+        return;
+    for (uint32_t i = 0; i < f->count; i++)
+        for (int p = 0; p < PG_KNOWN_PARTS; p++)
+            pg_vector_drop(k, &f->entry[i].part[p]);
+    pg_free(k->launch->alloc, f, foreign_bytes(f->capacity));
+}
+
+/* Index of the cluster's entry, or of the first one after it. */
+static uint32_t place_of(const pg_foreign *f, uint32_t cluster)
+{
+    uint32_t low = 0, high = f->count;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (f->entry[middle].cluster < cluster)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const pg_foreign_entry *pg_foreign_find(const pg_foreign *f, uint32_t cluster)
+{
+    const uint32_t at = f ? place_of(f, cluster) : 0;
+    return f && at < f->count && f->entry[at].cluster == cluster ? &f->entry[at] : NULL;
+}
+
+static void append_shared(pg_foreign *to, const pg_foreign_entry *e)
+{
+    pg_foreign_entry *copy = &to->entry[to->count++];
+    copy->cluster = e->cluster;
+    for (int p = 0; p < PG_KNOWN_PARTS; p++)
+        copy->part[p] = pg_vector_share(e->part[p]);
+}
+
+/* The list with one holder and room for another entry; NULL: out of memory. */
+static pg_foreign *own_list(pg_checker *k, pg_foreign **f)
+{
+    pg_foreign *old = *f;
+    if (old && old->references == 1 && old->count < old->capacity)
+        return old;
+    const uint32_t count = old ? old->count : 0;
+    pg_foreign *own = new_list(k, count + count / 2 + 4);
+    if (!own)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        append_shared(own, &old->entry[i]);
+    pg_foreign_drop(k, old);
+    return *f = own;
+}
+
+static bool has_all(const pg_foreign_entry *e, pg_vector *const *part)
+{
+    for (int p = 0; p < PG_KNOWN_PARTS; p++)
+        if (part[p] && e->part[p] != part[p])
+            return false;
+    return true;
+}
+
+void pg_foreign_add(pg_checker *k, pg_foreign **f, uint32_t cluster, pg_vector *const *part)
+{
+    const pg_foreign_entry *known = pg_foreign_find(*f, cluster);
+    pg_foreign *own = known && has_all(known, part) ? NULL : own_list(k, f);
+    if (!own)
+        return;
+    const uint32_t at = place_of(own, cluster);
+    if (!known) {
+        memmove(&own->entry[at + 1], &own->entry[at], (own->count - at) * sizeof *own->entry);
+        own->entry[at] = (pg_foreign_entry){.cluster = cluster};
+        own->count++;
+    }
+    for (int p = 0; p < PG_KNOWN_PARTS; p++)
+        pg_vector_join(k, &own->entry[at].part[p], part[p]);
+}
+
+void pg_foreign_join(pg_checker *k, pg_foreign **to, pg_foreign *from)
+{
+    if (!from || *to == from)
+        return;
+    if (!*to) {
+        *to = pg_foreign_share(from);
+        return;
+    }
+    for (uint32_t i = 0; i < from->count; i++)
+        pg_foreign_add(k, to, from->entry[i].cluster, from->entry[i].part);
+}
+
+void pg_foreign_fence(pg_checker *k, pg_foreign **f)
+{
+    const pg_foreign *old = *f;
+    bool fenced = true;
+    for (uint32_t i = 0; old && i < old->count && fenced; i++)
+        fenced = old->entry[i].part[PG_KNOWN_GLOBAL] == old->entry[i].part[PG_KNOWN_SEEN];
+    for (uint32_t i = 0; !fenced && *f && i < (*f)->count; i++) {
+        pg_vector *only[PG_KNOWN_PARTS] = {NULL};
+        only[PG_KNOWN_GLOBAL] = (*f)->entry[i].part[PG_KNOWN_SEEN];
+        pg_foreign_add(k, f, (*f)->entry[i].cluster, only);
+    }
+}
+
+/* ---- between clusters ---- */
+
+/* What one cluster's knowledge is to another: tensor memory and shared memory are the cluster's own. */
+static void export_parts(const pg_knowledge *from, pg_vector **part)
+{
+    for (int p = 0; p < PG_KNOWN_PARTS; p++)
+        part[p] = p == PG_KNOWN_ORDERED || p == PG_KNOWN_SHARED ? NULL : from->part[p];
+}
+
+void pg_knowledge_take(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from)
+{
+    if (from->cluster == cluster) {
+        pg_knowledge_join(k, to, &from->knowledge);
+        return;
+    }
+    pg_vector *part[PG_KNOWN_PARTS];
+    bool any = false;
+    export_parts(&from->knowledge, part);
+    for (int p = 0; p < PG_KNOWN_PARTS; p++)
+        any |= part[p] != NULL;
+    const pg_foreign *others = from->knowledge.foreign;
+    const pg_foreign_entry *own = pg_foreign_find(others, cluster);
+    for (int p = 0; own && p < PG_KNOWN_PARTS; p++)
+        pg_vector_join(k, &to->part[p], own->part[p]);
+    if (!own)
+        pg_foreign_join(k, &to->foreign, from->knowledge.foreign);
+    for (uint32_t i = 0; own && i < others->count; i++)
+        if (others->entry[i].cluster != cluster)
+            pg_foreign_add(k, &to->foreign, others->entry[i].cluster, others->entry[i].part);
+    if (any)
+        pg_foreign_add(k, &to->foreign, from->cluster, part);
+}
+
+void pg_published_add(pg_checker *k, pg_published *to, uint32_t cluster, const pg_knowledge *from)
+{
+    if (pg_knowledge_is_empty(&to->knowledge))
+        to->cluster = cluster;
+    if (to->cluster == cluster) {
+        pg_knowledge_join(k, &to->knowledge, from);
+        return;
+    }
+    pg_published moved = {.cluster = cluster};
+    pg_knowledge_take(k, &moved.knowledge, cluster, to);
+    pg_knowledge_join(k, &moved.knowledge, from);
+    pg_knowledge_drop(k, &to->knowledge);
+    *to = moved;
+}
+
+void pg_knowledge_hope(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from)
+{
+    pg_knowledge all = {.foreign = NULL};
+    pg_vector *only[PG_KNOWN_PARTS] = {NULL};
+    pg_knowledge_take(k, &all, cluster, from);
+    pg_vector_join(k, &to->hoped, all.seen);
+    pg_vector_join(k, &to->hoped, all.hoped);
+    for (uint32_t i = 0; all.foreign && i < all.foreign->count; i++) {
+        const pg_foreign_entry *e = &all.foreign->entry[i];
+        only[PG_KNOWN_HOPED] = e->part[PG_KNOWN_SEEN];
+        pg_foreign_add(k, &to->foreign, e->cluster, only);
+    }
+    pg_knowledge_drop(k, &all);
+}
