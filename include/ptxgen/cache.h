@@ -104,6 +104,7 @@ typedef struct ptxgen_cache_check {
 typedef struct ptxgen_cache_check_result {
     size_t size; /* set by the caller, as in every result below */
     uint64_t checked, damaged, different, bytes;
+    uint64_t unreadable; /* no memory, no descriptors, a failing disk: nothing is known about these */
 } ptxgen_cache_check_result;
 
 /* `text` as in ptxgen_cache_find, or NULL for all. OK also when something was found: see the
@@ -162,7 +163,7 @@ typedef struct ptxgen_cache_transfer {
     const char *pack_fault; /* import: as ptxgen_cache_pack_fault */
 } ptxgen_cache_transfer;
 /* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed compiles
- * stay out. */
+ * stay out. An entry that cannot be read is EIO (ENOMEM without memory), and a pack that is there already stays. */
 PTXGEN_API ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack,
                                              ptxgen_cache_visit filter, void *user,
                                              ptxgen_cache_transfer *result, ptxgen_error *err);

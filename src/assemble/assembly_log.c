@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_digit(char c)
@@ -74,24 +75,77 @@ static pg_log_verdict fail_changed(pg_str line, const char *assembler, ptxgen_er
     return PG_LOG_CHANGED;
 }
 
+/* "Ptx assembly aborted due to errors" and the like say nothing that another error line has not said. */
+static bool says_nothing(pg_str line)
+{
+    return find(line, "aborted due to errors") != NULL;
+}
+
+enum { ERRORS_SHOWN = 3, LAST_LINES = 4, LINE_SHOWN = 160 };
+
+static void append_line(char *to, size_t size, const char *before, pg_str text)
+{
+    const size_t used = strlen(to);
+    const int n = text.n < LINE_SHOWN ? (int)text.n : LINE_SHOWN;
+    snprintf(to + used, size - used, "%s%.*s%s", used ? before : "", n, text.p,
+             text.n > LINE_SHOWN ? "..." : "");
+}
+
+/* The first errors, the lines of all but the first with them: the second often names what the first is about. */
+static int list_errors(const char *log, char *out, size_t size)
+{
+    pg_str line;
+    int first = 0, count = 0;
+    while (next_line(&log, &line)) {
+        const pg_str text = error_text(line);
+        const int number = line_number(line);
+        char before[24] = "; ";
+        if (text.n == 0 || says_nothing(line))
+            continue;
+        if (++count == 1)
+            first = number;
+        else if (number && number != first)
+            snprintf(before, sizeof before, "; line %d: ", number);
+        if (count <= ERRORS_SHOWN)
+            append_line(out, size, before, text);
+    }
+    if (count > ERRORS_SHOWN)
+        snprintf(out + strlen(out), size - strlen(out), "; and %d more", count - ERRORS_SHOWN);
+    return first;
+}
+
+/* The last lines that are not empty, of a log that names no error. */
+static void list_last_lines(const char *log, char *out, size_t size)
+{
+    pg_str last[LAST_LINES], line;
+    size_t count = 0;
+    while (next_line(&log, &line))
+        if (strspn(line.p, " \t\r") < line.n)
+            last[count++ % LAST_LINES] = line;
+    for (size_t i = count > LAST_LINES ? count - LAST_LINES : 0; i < count; i++)
+        append_line(out, size, " | ", last[i % LAST_LINES]);
+}
+
 pg_log_verdict pg_judge_log(const char *log, bool refused, const char *assembler, ptxgen_error *err)
 {
-    pg_str line, first = {"", 0}, text;
-    for (const char *rest = log; next_line(&rest, &line);) {
-        if (has_changed_kernel(line) && !refused)
+    pg_str line;
+    char text[640] = "";
+    for (const char *rest = log; !refused && next_line(&rest, &line);)
+        if (has_changed_kernel(line))
             return fail_changed(line, assembler, err);
-        if (refused && first.n == 0 && error_text(line).n)
-            first = line;
-    }
     if (!refused)
         return PG_LOG_GOOD;
-    text = first.n ? error_text(first) : (pg_str){"it gave no reason", 17};
-    int number = line_number(first);
-    if (number)
-        pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %.*s", assembler,
-                   number, (int)text.n, text.p);
-    else
-        pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %.*s", assembler, (int)text.n, text.p);
+    const int number = list_errors(log, text, sizeof text);
+    if (number) {
+        pg_fail_at(err, PTXGEN_EASSEMBLE, "", number, "%s refused PTX line %d: %s", assembler,
+                   number, text);
+    } else if (text[0]) {
+        pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX: %s", assembler, text);
+    } else {
+        list_last_lines(log, text, sizeof text);
+        pg_fail(err, PTXGEN_EASSEMBLE, "%s refused the PTX and named no error; %s%s", assembler,
+                text[0] ? "its last words: " : "it wrote nothing", text);
+    }
     return number ? PG_LOG_REFUSED : PG_LOG_FAILED;
 }
 

@@ -1,15 +1,17 @@
-/* posix_spawn (which runs no fork handlers and copies no address space) with everything about the child decided
- * here: descriptors, signals, environment. The end is watched through a pidfd where the kernel has them. */
+/* Waiting for a child and reading what it says, in bounded memory. The end is watched through a pidfd where the
+ * kernel has them. */
 #include "assemble/child_process.h"
 
+#include "assemble/child_start.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -56,75 +58,12 @@ ptxgen_status pg_read_file(int fd, pg_buf *b, ptxgen_error *err)
 
 ptxgen_status pg_write_file(int fd, const void *bytes, size_t n, ptxgen_error *err)
 {
-    size_t done = 0;
-    while (done < n) {
-        ssize_t w = pwrite(fd, (const char *)bytes + done, n - done, (off_t)done);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return pg_fail(
-                err, PTXGEN_EIO,
-                "cannot write %zu bytes to a temporary file: error %d, %s; free memory or "
-                "space in /tmp",
-                n, errno, strerrordesc_np(errno));
-        done += (size_t)w;
-    }
-    return PTXGEN_OK;
-}
-
-static int add_descriptors(posix_spawn_file_actions_t *actions, const pg_child *child, int output)
-{
-    const int wanted[] = {-1, output, output, child->fd3, child->fd4};
-    int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    for (int i = 1; i < 5 && !error; i++)
-        if (wanted[i] >= 0)
-            error = posix_spawn_file_actions_adddup2(actions, wanted[i], i);
-#if defined(__GLIBC_PREREQ)
-#if __GLIBC_PREREQ(2, 34)
-    /* The host program's own descriptors without close-on-exec. */
-    if (!error)
-        error = posix_spawn_file_actions_addclosefrom_np(actions, child->fd4 >= 0 ? 5 : 3);
-#endif
-#endif
-    return error;
-}
-
-/* The host program may block or ignore signals; the child starts with none of that. */
-static int add_signals(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int error = posix_spawnattr_setsigmask(attributes, &none);
-    if (!error)
-        error = posix_spawnattr_setsigdefault(attributes, &all);
-    if (!error)
-        error =
-            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    return error;
-}
-
-static int start(const pg_child *child, int output, pid_t *pid)
-{
-    static char lc_all[] = "LC_ALL=C", path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    char *environment[] = {lc_all, path, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error)
-        return error;
-    error = posix_spawnattr_init(&attributes);
-    if (!error) {
-        error = add_descriptors(&actions, child, output);
-        if (!error)
-            error = add_signals(&attributes);
-        if (!error)
-            error = posix_spawn(pid, child->argv[0], &actions, &attributes,
-                                (char *const *)child->argv, environment);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    const int r = pg_file_write_all(&pg_files_libc, fd, bytes, n, 0);
+    return r == 0 ? PTXGEN_OK
+                  : pg_fail(err, PTXGEN_EIO,
+                            "cannot write %zu bytes to a temporary file: error %d, %s; free memory "
+                            "or space in /tmp",
+                            n, -r, strerrordesc_np(-r));
 }
 
 static int64_t now_ms(void)
@@ -154,21 +93,138 @@ static bool reap(pid_t pid, int flags, pg_child_result *out)
     return true;
 }
 
-static void wait_for(pid_t pid, uint32_t timeout_ms, pg_child_result *out)
+/* ---- output ---- */
+
+/* Keeps the first and the last bytes of what comes; `left_out` lie between them. */
+typedef struct capture {
+    pg_buf *to;
+    size_t start; /* where the child's output begins in it */
+    uint64_t left_out;
+} capture;
+
+static void drop_middle(capture *c)
 {
-    int64_t deadline = now_ms() + timeout_ms, left;
+    const size_t have = c->to->len - c->start;
+    const size_t most = PG_CHILD_OUTPUT_HEAD + PG_CHILD_OUTPUT_TAIL;
+    if (have <= most)
+        return;
+    char *cut = c->to->data + c->start + PG_CHILD_OUTPUT_HEAD;
+    memmove(cut, cut + (have - most), PG_CHILD_OUTPUT_TAIL);
+    c->left_out += have - most;
+    pg_buf_truncate(c->to, c->start + most);
+}
+
+/* Takes what there is, or a part of it (a child that never stops writing has its deadline too); false at the end
+ * of the output. Without memory the rest is read and dropped. */
+static bool take_output(capture *c, int fd)
+{
+    char bytes[4096];
+    for (int i = 0; i < 64; i++) {
+        const ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 && errno == EAGAIN;
+        pg_buf_append(c->to, bytes, (size_t)n);
+        drop_middle(c);
+    }
+    return true;
+}
+
+static void mark_left_out(const capture *c)
+{
+    char mark[64];
+    const size_t at = c->start + PG_CHILD_OUTPUT_HEAD;
+    const int n = snprintf(mark, sizeof mark, "\n... %llu bytes left out ...\n",
+                           (unsigned long long)c->left_out);
+    if (c->left_out == 0 || !pg_buf_reserve(c->to, (size_t)n))
+        return;
+    char *cut = c->to->data + at;
+    memmove(cut + n, cut, c->to->len - at + 1);
+    memcpy(cut, mark, (size_t)n);
+    c->to->len += (size_t)n;
+}
+
+/* ---- waiting ---- */
+
+/* The two pipes of a child; -1: closed. Each end is numbered 10 or higher. */
+typedef struct pipes {
+    int output[2]; /* [1] is the child's */
+    int alive[2];  /* [0] is the child's */
+} pipes;
+
+static int raise_number(int fd)
+{
+    const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    const int number = errno;
+    close(fd);
+    errno = number;
+    return high;
+}
+
+static bool open_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        ends[0] = ends[1] = -1;
+        return false;
+    }
+    ends[0] = raise_number(ends[0]);
+    ends[1] = raise_number(ends[1]);
+    return ends[0] >= 0 && ends[1] >= 0;
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void say_who_is_awaited(const pg_child *child, pid_t pid)
+{
+    if (child->log)
+        pg_log_line(child->log, PTXGEN_LOG_WARNING,
+                    "waiting for %s (process %d), which has run for over a second; it is stopped "
+                    "after %u s",
+                    child->argv[0], (int)pid, child->timeout_ms / 1000);
+}
+
+static void kill_group(pid_t pid)
+{
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+}
+
+/* Until the child has ended; what it left running may hold the pipe open, so that is not waited for. */
+static void wait_for(const pg_child *child, pid_t pid, int output, capture *c, pg_child_result *out)
+{
+    enum { SAY_AFTER_MS = 1000 };
+    const int64_t start = now_ms();
+    bool said = false;
     int watch = (int)syscall(SYS_pidfd_open, pid, 0); /* -1 before Linux 5.3 */
     while (!reap(pid, WNOHANG, out)) {
-        left = deadline - now_ms();
+        const int64_t passed = now_ms() - start, left = (int64_t)child->timeout_ms - passed;
         if (left <= 0) {
-            kill(pid, SIGKILL);
+            kill_group(pid);
             reap(pid, 0, out);
             out->end = PG_CHILD_TIMEOUT;
             break;
         }
-        struct pollfd end = {.fd = watch, .events = POLLIN};
-        poll(&end, 1, watch < 0 ? 1 : (int)left); /* without a watch: look again in 1 ms */
+        if (!said && passed >= SAY_AFTER_MS) {
+            said = true;
+            say_who_is_awaited(child, pid);
+        }
+        int64_t pause = said || left < SAY_AFTER_MS - passed ? left : SAY_AFTER_MS - passed;
+        if (watch < 0) /* without a watch: look again in 1 ms */
+            pause = 1;
+        struct pollfd events[] = {{.fd = watch, .events = POLLIN},
+                                  {.fd = output, .events = POLLIN}};
+        poll(events, 2, (int)pause);
+        if (events[1].revents && !take_output(c, output))
+            output = -1;
     }
+    if (output >= 0)
+        take_output(c, output);
     if (watch >= 0)
         close(watch);
 }
@@ -177,19 +233,25 @@ ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_resul
                            ptxgen_error *err)
 {
     pid_t pid;
-    int fd = pg_anonymous_file();
-    if (fd < 0)
-        return pg_fail(err, PTXGEN_EIO, "cannot make a temporary file: error %d, %s", errno,
-                       strerrordesc_np(errno));
-    int error = start(child, fd, &pid);
-    ptxgen_status status;
+    pipes p = {{-1, -1}, {-1, -1}};
+    ptxgen_status status = PTXGEN_OK;
+    if (!open_pipe(p.output) || !open_pipe(p.alive))
+        status = pg_fail(err, PTXGEN_EIO, "cannot make a pipe for %s: error %d, %s", child->argv[0],
+                         errno, strerrordesc_np(errno));
+    const int error =
+        status == PTXGEN_OK ? pg_child_start(child, p.output[1], p.alive[0], &pid) : 0;
+    close_end(&p.output[1]);
+    close_end(&p.alive[0]);
     if (error) {
         status = pg_fail(err, PTXGEN_EIO, "cannot start %s: error %d, %s", child->argv[0], error,
                          strerrordesc_np(error));
-    } else {
-        wait_for(pid, child->timeout_ms, out);
-        status = pg_read_file(fd, output, err);
+    } else if (status == PTXGEN_OK) {
+        capture c = {.to = output, .start = output->len};
+        fcntl(p.output[0], F_SETFL, O_NONBLOCK);
+        wait_for(child, pid, p.output[0], &c, out);
+        mark_left_out(&c);
     }
-    close(fd);
+    close_end(&p.output[0]);
+    close_end(&p.alive[1]); /* ends what the child left running */
     return status;
 }

@@ -5,6 +5,7 @@
 #include "device/cuda/context.h"
 #include "assemble/toolkit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static void find(pg_toolkit *t, pg_tool *tool)
     ptxgen_error err = {0};
     linker *l = pg_alloc_zero(&t->alloc, sizeof *l);
     if (!l || pg_driver_open(&t->alloc, t->driver_library, &l->driver, &err) != PTXGEN_OK) {
+        if (!l || err.status == PTXGEN_ENOMEM || err.status == PTXGEN_EIO)
+            pg_note_search_error(tool, !l || err.status == PTXGEN_ENOMEM ? ENOMEM : EAGAIN);
         snprintf(tool->note, sizeof tool->note, "%.300s", l ? err.message : "out of memory");
         pg_free(&t->alloc, l, sizeof *l);
         return;

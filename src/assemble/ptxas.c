@@ -8,6 +8,7 @@
 #include "assemble/toolkit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,31 @@ static void find(pg_toolkit *t, pg_tool *tool)
                  t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
 }
 
+/* A signal of its own doing tells of the PTX; one from outside does not. */
+static ptxgen_status fail_killed(const char *path, int number, ptxgen_error *err)
+{
+    static const struct {
+        int number;
+        const char *why;
+    } known[] = {
+        {SIGKILL, "by the system for lack of memory, or by another process; the PTX need not be the "
+                  "reason, try again"},
+        {SIGSEGV, "the PTX crashes it: report that to NVIDIA, or use another version"},
+        {SIGBUS, "the PTX crashes it, or its file was replaced while it ran: try again"},
+        {SIGABRT, "it gave up: out of memory, or the PTX crashes it"},
+        {SIGFPE, "the PTX crashes it: report that to NVIDIA, or use another version"},
+        {SIGILL, "it was built for another processor, or the PTX crashes it"},
+        {SIGXFSZ, "it wrote more than the limit on file sizes allows (ulimit -f, at most 256 MiB)"},
+        {SIGXCPU, "the limit on processor time was reached (ulimit -t)"},
+    };
+    const char *why = "another process sent it; the PTX is not the reason, try again";
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].number == number)
+            why = known[i].why;
+    return pg_fail(err, PTXGEN_EASSEMBLE, "%s was killed by signal %d (%s): %s", path, number,
+                   sigdescr_np(number) ? sigdescr_np(number) : "unknown", why);
+}
+
 static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_assembly_job *job,
                            ptxgen_error *err)
 {
@@ -28,13 +54,10 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_ass
     ptxgen_cubin_info info = {.size = sizeof info};
     switch (r->end) {
     case PG_CHILD_TIMEOUT:
-        return pg_fail(err, PTXGEN_EASSEMBLE, "%s ran longer than %u s and was stopped", path,
-                       t->timeout_ms / 1000);
+        return pg_fail(err, PTXGEN_EASSEMBLE, "%s ran longer than %u.%03u s and was stopped", path,
+                       t->timeout_ms / 1000, t->timeout_ms % 1000);
     case PG_CHILD_KILLED:
-        return pg_fail(
-            err, PTXGEN_EASSEMBLE,
-            "%s was killed by signal %d (%s): it ran out of memory, or the PTX crashes it", path,
-            r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
+        return fail_killed(path, r->code, err);
     case PG_CHILD_UNKNOWN: /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
         job->refused =
             ptxgen_cubin_inspect(job->cubin->data, job->cubin->len, &info, NULL) != PTXGEN_OK;
@@ -44,7 +67,8 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_ass
     }
     job->refused = r->code != 0;
     if (r->code == 126 || r->code == 127)
-        return pg_fail(err, PTXGEN_EMISSING, "%s could not be run: exit status %d", path, r->code);
+        return pg_fail(err, PTXGEN_EMISSING, "%s could not be run: exit status %d: %.300s", path,
+                       r->code, pg_buf_text(job->log));
     return PTXGEN_OK;
 }
 
@@ -72,7 +96,8 @@ static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *
 static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
     pg_child child = {
-        .fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms};
+        .fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms,
+        .log = &t->log};
     int number = errno;
     ptxgen_status status;
     if (child.fd3 < 0 || child.fd4 < 0)

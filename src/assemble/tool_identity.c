@@ -130,7 +130,7 @@ static void hash_content(file_view *f, pg_tool_identity *out)
     snprintf(out->build, sizeof out->build, "%s", hex);
 }
 
-ptxgen_status pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err)
+int pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err)
 {
     struct stat st;
     memset(out, 0, sizeof *out);
@@ -140,15 +140,16 @@ ptxgen_status pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_e
         int number = errno;
         if (f.fd >= 0)
             close(f.fd);
-        return pg_fail(err, PTXGEN_EIO, "cannot read %s: error %d, %s", path, number,
-                       strerrordesc_np(number));
+        pg_fail(err, PTXGEN_EIO, "cannot read %s: error %d, %s", path, number,
+                strerrordesc_np(number));
+        return number;
     }
     f.size = (uint64_t)st.st_size;
     read_sections(&f, out);
     if (!out->build[0])
         hash_content(&f, out);
     close(f.fd);
-    return PTXGEN_OK;
+    return 0;
 }
 
 void pg_identify_text(const char *answer, pg_tool_identity *id)

@@ -18,8 +18,8 @@ typedef struct pg_tool_identity {
     bool is_elf;      /* false: a wrapper script, say */
 } pg_tool_identity;
 
-/* EIO when the file cannot be read. */
-ptxgen_status pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err);
+/* 0, or an errno and *err says why the file cannot be read. */
+int pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err);
 
 /* Adds what a tool answered to --version: the version, and the text to the build. */
 void pg_identify_text(const char *answer, pg_tool_identity *id);

@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "ptxgen/inspect.h"
 #include "assemble/assembly_log.h"
+#include "base/file.h"
 #include "base/fork_guard.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +86,11 @@ void pg_toolkit_destroy(pg_toolkit *t)
     pg_free(&alloc, t, sizeof *t);
 }
 
+static const char *where(const pg_toolkit *t)
+{
+    return t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH";
+}
+
 static void find_nvrtc(pg_toolkit *t, pg_tool *tool)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
@@ -104,7 +111,7 @@ static void find_disassembler(pg_toolkit *t, pg_tool *tool)
         snprintf(tool->note, sizeof tool->note,
                  "no nvdisasm or cuobjdump in %.160s: only needed to see SASS; pip package "
                  "nvidia-cuda-nvdisasm or a CUDA toolkit",
-                 t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH");
+                 where(t));
 }
 
 /* The parts that are no assemblers. */
@@ -127,21 +134,31 @@ static void search(pg_toolkit *t, int kind, pg_tool *tool)
         backends[kind]->find(t, tool);
     if (tool->found && kind < PG_TOOL_NVRTC)
         snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
-    atomic_store_explicit(&tool->searched, true, memory_order_release);
 }
 
-static pg_tool *find_tool(pg_toolkit *t, int kind)
+/* Only what was found, or is not there, is remembered in t->tools. After a failure that may pass, the answer is
+ * *passing, and the next question searches again. */
+static const pg_tool *find_tool(pg_toolkit *t, int kind, pg_tool *passing)
 {
-    pg_tool *tool = &t->tools[kind];
-    if (atomic_load_explicit(&tool->searched, memory_order_acquire))
-        return tool;
+    if (atomic_load_explicit(&t->searched[kind], memory_order_acquire))
+        return &t->tools[kind];
+    *passing = (pg_tool){0};
     pg_compile_begin(); /* a child forked now would find the lock held for ever */
     pthread_mutex_lock(&t->lock);
-    bool first = !atomic_load(&tool->searched);
+    const bool first = !atomic_load(&t->searched[kind]);
     if (first)
-        search(t, kind, tool);
+        search(t, kind, passing);
+    const bool known = !first || passing->found || !passing->error;
+    if (first && known) {
+        t->tools[kind] = *passing;
+        atomic_store_explicit(&t->searched[kind], true, memory_order_release);
+    }
     pthread_mutex_unlock(&t->lock);
     pg_compile_end();
+    if (!known)
+        snprintf(passing->note, sizeof passing->note, "cannot be looked for in %.150s: error %d, %s",
+                 where(t), passing->error, strerrordesc_np(passing->error));
+    const pg_tool *tool = known ? &t->tools[kind] : passing;
     if (first)
         pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s", part_name(kind),
                     tool->found ? tool->path : tool->note);
@@ -160,14 +177,42 @@ static ptxgen_status check_keeps(const pg_assembler_backend *b, bool whole_progr
         b->name);
 }
 
+static ptxgen_status fail_to_look(const pg_assembler_backend *b, const pg_tool *tool,
+                                  ptxgen_error *err)
+{
+    return pg_fail(err, tool->error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO,
+                   "the assembler %s %s; it is looked for again at the next call", b->name,
+                   tool->note);
+}
+
 static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
 {
     const pg_assembler_backend *b = backends[t->wanted];
     PG_TRY(check_keeps(b, whole_program, err));
-    const pg_tool *tool = find_tool(t, t->wanted);
+    pg_tool passing;
+    const pg_tool *tool = find_tool(t, t->wanted, &passing);
+    if (!tool->found && tool->error)
+        return fail_to_look(b, tool, err);
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s",
                        b->name, tool->note);
+    return PTXGEN_OK;
+}
+
+/* The first in the order of the enum that is there and keeps what the kernel needs; 0: none. While the process is
+ * short of something none is passed over: a worse one would take its place. */
+static ptxgen_status choose_first(pg_toolkit *t, bool whole_program, int *found, ptxgen_error *err)
+{
+    pg_tool passing;
+    *found = 0;
+    for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !*found; i++) {
+        if (whole_program && !backends[i]->keeps_setmaxnreg)
+            continue;
+        const pg_tool *tool = find_tool(t, i, &passing);
+        if (!tool->found && pg_errno_is_shortage(tool->error))
+            return fail_to_look(backends[i], tool, err);
+        *found = tool->found ? i : 0;
+    }
     return PTXGEN_OK;
 }
 
@@ -179,17 +224,15 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assemb
         PG_TRY(choose_wanted(t, whole_program, err));
         found = t->wanted;
     }
-    for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !found; i++)
-        if ((backends[i]->keeps_setmaxnreg || !whole_program) && find_tool(t, i)->found)
-            found = i;
+    if (!found)
+        PG_TRY(choose_first(t, whole_program, &found, err));
     if (!found)
         return pg_fail(
             err, PTXGEN_EMISSING,
             "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
             "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
             whole_program ? "that keeps setmaxnreg " : "",
-            t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or PATH",
-            whole_program ? "" : " or nvidia-nvjitlink");
+            where(t), whole_program ? "" : " or nvidia-nvjitlink");
     *kind = (ptxgen_assembler)found;
     *identity = t->tools[found].identity;
     return PTXGEN_OK;
@@ -245,7 +288,8 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
         return pg_fail(err, PTXGEN_EINVAL, "assembler %d; take it from pg_toolkit_choose",
                        (int)kind);
     const pg_assembler_backend *b = backends[kind];
-    const pg_tool *tool = find_tool(t, kind);
+    pg_tool passing;
+    const pg_tool *tool = find_tool(t, kind, &passing);
     pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
@@ -270,12 +314,19 @@ bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)
 {
     if (i + 1 >= PG_TOOL_END)
         return false;
-    int kind = (int)i + 1;
-    const pg_tool *tool = find_tool(t, kind);
+    const int kind = (int)i + 1;
+    pg_tool passing;
+    const pg_tool *tool = find_tool(t, kind, &passing);
     *out = (ptxgen_part){.name = part_name(kind),
                          .found = tool->found,
                          .path = tool->path,
                          .version = tool->version,
                          .note = tool->note};
+    if (tool == &passing) { /* what is returned outlives it */
+        out->path = out->version = "";
+        out->note = pg_errno_is_shortage(passing.error)
+                        ? "cannot be looked for: no more descriptors or memory; try again"
+                        : "cannot be looked for: a place where it may be cannot be read; try again";
+    }
     return true;
 }

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 typedef struct pg_tool {
-    atomic_bool searched; /* then the rest does not change any more */
     bool found;
+    int error; /* errno of a failed call that may succeed the next time; 0: none */
     char path[1024];
     char version[40];
     char identity[128]; /* "ptxas 13.0.88 1f2e..." */
@@ -29,6 +29,7 @@ struct pg_toolkit {
     uint32_t timeout_ms;
     pthread_mutex_t lock; /* of searching and opening */
     pg_tool tools[PG_TOOL_END];
+    atomic_bool searched[PG_TOOL_END]; /* then that tool does not change any more */
     void *opened[PG_TOOL_END]; /* what an assembler keeps open, made at its first use */
 };
 
@@ -66,6 +67,8 @@ typedef struct pg_library_query {
     const char *wheel;
 } pg_library_query;
 void pg_search_library(pg_toolkit *, pg_tool *, const pg_library_query *);
+/* Notes a failed system call of a search; what only says that nothing is there is no failure. */
+void pg_note_search_error(pg_tool *, int error);
 /* Takes build and, unless it is set already, version from the file at tool->path. */
 void pg_identify_tool(pg_toolkit *, pg_tool *, const char *name);
 

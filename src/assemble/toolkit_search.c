@@ -3,12 +3,15 @@
  * linker for libraries. Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
 #include "assemble/toolkit.h"
 
-#include "base/error.h"
 #include "assemble/child_process.h"
 #include "assemble/tool_identity.h"
+#include "base/dynamic.h"
+#include "base/error.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,10 +32,12 @@ static void add_root(roots *r, const char *path)
 }
 
 /* The newest of the versions side by side; "13.0" is newer than "12.9" and "9.2". */
-static void add_newest_versioned(roots *r)
+static void add_newest_versioned(pg_tool *tool, roots *r)
 {
     char best[256] = "", path[ROOT_SIZE];
     DIR *d = opendir("/usr/local");
+    if (!d)
+        pg_note_search_error(tool, errno);
     for (const struct dirent *e; d && (e = readdir(d));)
         if (strncmp(e->d_name, "cuda-", 5) == 0 && strverscmp(e->d_name, best) > 0)
             snprintf(best, sizeof best, "%s", e->d_name);
@@ -44,7 +49,7 @@ static void add_newest_versioned(roots *r)
     }
 }
 
-static void fill_roots(const pg_toolkit *t, roots *r)
+static void fill_roots(const pg_toolkit *t, pg_tool *tool, roots *r)
 {
     r->count = 0;
     if (t->dir) {
@@ -53,13 +58,22 @@ static void fill_roots(const pg_toolkit *t, roots *r)
     }
     add_root(r, t->cuda_home);
     add_root(r, "/usr/local/cuda");
-    add_newest_versioned(r);
+    add_newest_versioned(tool, r);
 }
 
-static bool is_file(const char *path, int access_mode)
+void pg_note_search_error(pg_tool *tool, int error)
+{
+    if (!pg_errno_is_lasting(error))
+        tool->error = error;
+}
+
+static bool is_file(pg_tool *tool, int access_mode)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, access_mode) == 0;
+    if (stat(tool->path, &st) == 0 && S_ISREG(st.st_mode) && access(tool->path, access_mode) == 0)
+        return true;
+    pg_note_search_error(tool, errno);
+    return false;
 }
 
 /* true when root/folder/name is such a file; the path is then in tool->path. */
@@ -68,7 +82,7 @@ static bool try_path(pg_tool *tool, const char *root, const char *folder, const 
 {
     int n = snprintf(tool->path, sizeof tool->path, "%s%s%s/%s", root, folder[0] ? "/" : "", folder,
                      name);
-    return n > 0 && (size_t)n < sizeof tool->path && is_file(tool->path, mode);
+    return n > 0 && (size_t)n < sizeof tool->path && is_file(tool, mode);
 }
 
 static bool search_path_variable(const pg_toolkit *t, pg_tool *tool, const char *name)
@@ -88,15 +102,18 @@ static bool search_path_variable(const pg_toolkit *t, pg_tool *tool, const char 
 }
 
 /* A wrapper script may run any program, today this one and tomorrow that: its answer to --version counts. */
-static void add_answer(pg_toolkit *t, const char *path, pg_tool_identity *id)
+static void add_answer(pg_toolkit *t, pg_tool *tool, pg_tool_identity *id)
 {
-    const char *const argv[] = {path, "--version", NULL};
-    const pg_child child = {.argv = argv, .fd3 = -1, .fd4 = -1, .timeout_ms = 10000};
+    const char *const argv[] = {tool->path, "--version", NULL};
+    const pg_child child = {
+        .argv = argv, .fd3 = -1, .fd4 = -1, .timeout_ms = 10000, .log = &t->log};
     pg_child_result result;
     pg_buf answer;
     pg_buf_init(&answer, &t->alloc);
     if (pg_child_run(&child, &answer, &result, NULL) == PTXGEN_OK)
         pg_identify_text(pg_buf_text(&answer), id);
+    else /* without its answer it is not known */
+        pg_note_search_error(tool, EAGAIN);
     pg_buf_fini(&answer);
 }
 
@@ -105,7 +122,7 @@ void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
     static const char *const folders[] = {
         "bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin", "cuda_nvcc/bin", ""};
     roots r;
-    fill_roots(t, &r);
+    fill_roots(t, tool, &r);
     for (int i = 0; i < r.count && !tool->found; i++)
         for (size_t f = 0; f < sizeof folders / sizeof folders[0] && !tool->found; f++)
             tool->found = try_path(tool, r.paths[i], folders[f], name, X_OK);
@@ -138,8 +155,11 @@ static bool try_library_in(pg_tool *tool, const char *root, const pg_library_que
 static bool ask_dynamic_linker(pg_tool *tool, const pg_library_query *q)
 {
     struct link_map *map = NULL;
-    for (size_t n = 0; q->names[n] && !tool->handle; n++)
+    for (size_t n = 0; q->names[n] && !tool->handle; n++) {
         tool->handle = dlopen(q->names[n], RTLD_LAZY | RTLD_LOCAL);
+        if (!tool->handle)
+            pg_note_search_error(tool, pg_dlopen_errno(dlerror()));
+    }
     if (!tool->handle || dlinfo(tool->handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
         return false;
     return snprintf(tool->path, sizeof tool->path, "%s", map->l_name) < (int)sizeof tool->path;
@@ -148,7 +168,7 @@ static bool ask_dynamic_linker(pg_tool *tool, const pg_library_query *q)
 void pg_search_library(pg_toolkit *t, pg_tool *tool, const pg_library_query *q)
 {
     roots r;
-    fill_roots(t, &r);
+    fill_roots(t, tool, &r);
     for (int i = 0; i < r.count && !tool->found; i++)
         tool->found = try_library_in(tool, r.paths[i], q);
     if (!tool->found && !t->dir)
@@ -160,12 +180,14 @@ void pg_identify_tool(pg_toolkit *t, pg_tool *tool, const char *name)
 {
     pg_tool_identity id;
     ptxgen_error err;
-    if (tool->found && pg_identify_file(tool->path, &id, &err) != PTXGEN_OK) {
+    const int error = tool->found ? pg_identify_file(tool->path, &id, &err) : 0;
+    if (error) {
+        pg_note_search_error(tool, error);
         snprintf(tool->note, sizeof tool->note, "%.300s", err.message);
         tool->found = false;
     }
     if (tool->found && !id.is_elf)
-        add_answer(t, tool->path, &id);
+        add_answer(t, tool, &id);
     if (!tool->found) {
         tool->path[0] = 0;
         return;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -83,9 +84,17 @@ static int64_t file_read_at(void *user, int fd, void *to, size_t n, uint64_t off
     return got < 0 ? -errno : got;
 }
 
+/* Beyond the process's limit on file sizes (ulimit -f) the kernel would raise SIGXFSZ, which ends the host. */
 static int64_t file_write_at(void *user, int fd, const void *from, size_t n, uint64_t offset)
 {
     (void)user;
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
+        if (offset >= most.rlim_cur)
+            return -EFBIG;
+        if (n > most.rlim_cur - offset)
+            n = (size_t)(most.rlim_cur - offset);
+    }
     ssize_t put;
     do
         put = pwrite(fd, from, n, (off_t)offset);
@@ -113,7 +122,13 @@ static int file_set_modified(void *user, int fd, int64_t seconds)
 static int file_set_mode(void *user, int folder, const char *name, unsigned mode)
 {
     (void)user;
-    return result(fchmodat(folder, name, (mode_t)mode, 0));
+    if (fchmodat(folder, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    struct stat s;
+    if (errno != EOPNOTSUPP || fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) < 0 ||
+        S_ISLNK(s.st_mode))
+        return -errno;
+    return result(fchmodat(folder, name, (mode_t)mode, 0)); /* a C library or system without it */
 }
 
 static int file_rename(void *user, int from_folder, const char *from, int to_folder, const char *to)
@@ -126,6 +141,23 @@ static int file_unlink(void *user, int folder, const char *name)
 {
     (void)user;
     return result(unlinkat(folder, name, 0));
+}
+
+/* Both are asked of one open link, so the owner is that of this target. */
+static int file_read_link(void *user, int folder, const char *name, char *out, size_t size,
+                          uint32_t *owner)
+{
+    (void)user;
+    struct stat s;
+    const int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = fstat(fd, &s) < 0 ? -errno : S_ISLNK(s.st_mode) ? 0 : -EINVAL;
+    if (n == 0 && (n = readlinkat(fd, "", out, size)) < 0)
+        n = -errno;
+    close(fd);
+    *owner = s.st_uid;
+    return (int)n;
 }
 
 static int file_make_folder(void *user, int folder, const char *name, unsigned mode)
@@ -231,6 +263,7 @@ const pg_files pg_files_libc = {
     .set_mode = file_set_mode,
     .rename = file_rename,
     .unlink = file_unlink,
+    .read_link = file_read_link,
     .make_folder = file_make_folder,
     .list = file_list,
     .space = file_space,
@@ -239,6 +272,21 @@ const pg_files pg_files_libc = {
     .replace = file_replace,
     .now = file_now,
 };
+
+bool pg_errno_is_lasting(int error)
+{
+    static const int lasting[] = {ENOENT, ENOTDIR, EACCES,       EPERM,  EROFS, ELOOP,
+                                  EISDIR, EINVAL,  ENAMETOOLONG, EEXIST, ENODEV};
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+        if (lasting[i] == error)
+            return true;
+    return false;
+}
+
+bool pg_errno_is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+}
 
 int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset)
 {
@@ -279,10 +327,11 @@ int pg_file_open_or_create(const pg_files *files, int folder, const char *name)
 static int write_new(const pg_files *files, int folder, const pg_file_temporary *what,
                      const char *name)
 {
+    const unsigned mode = what->mode ? what->mode : 0600;
     int fd = files->open(files->user, folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
         return fd;
-    int r = files->set_mode(files->user, folder, name, 0600);
+    int r = files->set_mode(files->user, folder, name, mode);
     if (r == 0)
         r = pg_file_write_all(files, fd, what->bytes, what->n, 0);
     if (r == 0 && what->sync)
@@ -300,28 +349,6 @@ int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_tem
 {
     pg_file_unique_name(".tmp-", name, size);
     return write_new(files, folder, what, name);
-}
-
-int pg_file_make_path(const pg_files *files, const char *path)
-{
-    char part[4096];
-    size_t n = strlen(path);
-    if (n == 0 || n >= sizeof part || path[0] != '/')
-        return -EINVAL;
-    int r = 0, first = 0;
-    for (size_t i = 1; i <= n; i++) {
-        if (i < n && path[i] != '/')
-            continue;
-        memcpy(part, path, i);
-        part[i] = 0;
-        r = files->make_folder(files->user, AT_FDCWD, part, 0700);
-        /* A umask of 0777 would leave a folder that even its owner cannot enter. */
-        if (r == 0)
-            r = files->set_mode(files->user, AT_FDCWD, part, 0700);
-        if (first == 0 && r != -EEXIST)
-            first = r; /* the true reason: what follows fails because of it */
-    }
-    return r == -EEXIST || r == 0 ? 0 : first;
 }
 
 void pg_file_unique_name(const char *prefix, char *out, size_t size)

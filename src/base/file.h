@@ -42,9 +42,14 @@ typedef struct pg_files {
     int64_t (*write_at)(void *user, int fd, const void *from, size_t n, uint64_t offset);
     int (*sync)(void *user, int fd); /* data only */
     int (*set_modified)(void *user, int fd, int64_t seconds);
-    int (*set_mode)(void *user, int folder, const char *name, unsigned mode);
+    int (*set_mode)(void *user, int folder, const char *name,
+                    unsigned mode); /* follows no link: -EOPNOTSUPP or -ELOOP */
     int (*rename)(void *user, int from_folder, const char *from, int to_folder, const char *to);
     int (*unlink)(void *user, int folder, const char *name);
+    /* The target of a symbolic link (not NUL-terminated) and the link's owner: its length, or -EINVAL when it is no
+     * link. */
+    int (*read_link)(void *user, int folder, const char *name, char *out, size_t size,
+                     uint32_t *owner);
     int (*make_folder)(void *user, int folder, const char *name, unsigned mode);
     /* Calls visit with each name but "." and ".." until it returns false. */
     int (*list)(void *user, int folder, bool (*visit)(void *arg, const char *name), void *arg);
@@ -62,23 +67,26 @@ typedef struct pg_file_temporary {
     const void *bytes;
     size_t n;
     bool sync;
+    unsigned mode; /* whatever the umask; 0: 0600 */
 } pg_file_temporary;
 
 /* The real ones. */
 extern const pg_files pg_files_libc;
 
+/* Whether an error (an errno) tells what is there: it does not exist, may not be used, is of another kind. The others
+ * (no descriptor, no memory, a failing disk) pass, and nothing may be concluded from them. */
+bool pg_errno_is_lasting(int error);
+/* Of those that pass: the process or machine has no more of something. */
+bool pg_errno_is_shortage(int error);
 /* All n bytes, or a negative errno; -ENODATA when the file ends early. */
 int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset);
 int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset);
 /* Opens a file for reading and writing, without following a link; creates it with mode 0600
  * whatever the umask. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
-/* Writes a new file ".tmp-<16 hex>" in the folder, mode 0600 whatever the umask, synced if wanted;
- * its name goes into name[size]. Nothing is left behind on failure. */
+/* Writes a new file ".tmp-<16 hex>" in the folder, synced if wanted; its name goes into name[size]. Nothing is left behind on failure. */
 int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what,
                             char *name, size_t size);
-/* Creates an absolute folder path and what is missing above it, mode 0700 whatever the umask. */
-int pg_file_make_path(const pg_files *files, const char *path);
 /* A name that no other process or thread will choose: prefix and 16 hex digits, into out[size]. */
 void pg_file_unique_name(const char *prefix, char *out, size_t size);
 

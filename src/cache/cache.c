@@ -19,7 +19,9 @@ enum {
     DEFAULT_WAIT_MS = 30000,
     DEFAULT_FAILURE_TTL = 600,
     DEFAULT_MIN_AGE = 3600,
-    DEFAULT_ENTRIES = 100000
+    DEFAULT_ENTRIES = 100000,
+    OPEN_PAUSE_FIRST_MS = 100, /* after a passing failure, doubled each time */
+    OPEN_PAUSE_MAX_MS = 60000
 };
 static const uint64_t default_bytes = (uint64_t)2 << 30;
 
@@ -54,8 +56,9 @@ static void forget_parents_counts(void *arg)
     pg_counts_take_unflushed(&((pg_cache *)arg)->counts, added);
 }
 
-static bool stay_off(pg_cache *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool stay_off(pg_cache *cache, const char *format, ...)
+static pg_opening stay_off(pg_cache *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static pg_opening stay_off(pg_cache *cache, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -63,10 +66,10 @@ static bool stay_off(pg_cache *cache, const char *format, ...)
     va_end(args);
     pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: not used: %s; kernels stay in memory only",
                 cache->off_reason);
-    return false;
+    return PG_OPENING_NEVER;
 }
 
-static bool open_folder(pg_cache *cache)
+static pg_opening open_folder(pg_cache *cache)
 {
     if (cache->dir[0] != '/')
         return stay_off(cache, "the folder '%s' is not an absolute path", cache->dir);
@@ -74,7 +77,12 @@ static bool open_folder(pg_cache *cache)
     if (pg_folder_open(&cache->folder, !cache->config.must_exist, &problem) != PG_FOLDER_OK) {
         char why[sizeof cache->off_reason];
         pg_folder_describe(&cache->folder, &problem, why, sizeof why);
-        return stay_off(cache, "%s", why);
+        if (problem.fault != PG_FOLDER_IO || pg_errno_is_lasting(problem.error))
+            return stay_off(cache, "%s", why);
+        snprintf(cache->off_reason, sizeof cache->off_reason, "%s", why);
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_READ_ERRORS,
+                         "not used for now: %s; it is tried again", why);
+        return PG_OPENING_LATER;
     }
     cache->locks = (pg_locks){.files = cache->files,
                               .log = &cache->log,
@@ -82,7 +90,41 @@ static bool open_folder(pg_cache *cache)
                               .in_child_arg = cache};
     pg_locks_init(&cache->locks, cache->folder.root);
     atomic_store(&cache->flush_after_ms, pg_clock_ms() + PG_CACHE_FLUSH_MS);
+    return PG_OPENING_DONE;
+}
+
+bool pg_cache_begin_opening(pg_cache *cache)
+{
+    int other = atomic_load(&cache->opener);
+    const int self = (int)getpid();
+    const int64_t now = pg_clock_ms();
+    if (now < atomic_load(&cache->open_after_ms) || other == self ||
+        !atomic_compare_exchange_strong(&cache->opener, &other, self))
+        return false;
+    uint32_t pause = atomic_load(&cache->open_pause_ms);
+    pause = pause == 0 ? OPEN_PAUSE_FIRST_MS : pause < OPEN_PAUSE_MAX_MS / 2 ? pause * 2 : OPEN_PAUSE_MAX_MS;
+    atomic_store(&cache->open_pause_ms, pause);
+    atomic_store(&cache->open_after_ms, now + pause);
     return true;
+}
+
+void pg_cache_end_opening(pg_cache *cache)
+{
+    atomic_store(&cache->opener, 0);
+}
+
+bool pg_cache_is_on(pg_cache *cache)
+{
+    pg_opening opening = atomic_load_explicit(&cache->opening, memory_order_acquire);
+    if (opening == PG_OPENING_LATER && pg_cache_begin_opening(cache)) {
+        opening = atomic_load(&cache->opening);
+        if (opening == PG_OPENING_LATER) {
+            opening = open_folder(cache);
+            atomic_store(&cache->opening, opening);
+        }
+        pg_cache_end_opening(cache);
+    }
+    return opening == PG_OPENING_DONE;
 }
 
 ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
@@ -100,7 +142,8 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
     const char *dir = config->dir ? config->dir : "";
     cache->dir_size = strlen(dir) + 1;
     cache->dir = pg_alloc_zero(alloc, cache->dir_size);
-    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, -1, -1};
+    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, config->readable, -1, -1};
+    atomic_init(&cache->opening, PG_OPENING_NEVER);
     bool raised = runs_with_raised_rights();
     size_t layers = raised ? 0 : config->layer_count;
     ptxgen_status status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
@@ -113,7 +156,7 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
     if (raised && (*dir || config->layer_count))
         stay_off(cache, "this process runs with raised rights (setuid or setgid)");
     else if (*dir)
-        cache->on = open_folder(cache);
+        atomic_store(&cache->opening, open_folder(cache));
     *out = cache;
     return PTXGEN_OK;
 }
@@ -123,9 +166,10 @@ void pg_cache_destroy(pg_cache *cache)
     if (!cache)
         return;
     pg_alloc alloc = cache->alloc;
-    if (cache->on && !cache->config.observer)
+    const bool on = atomic_load(&cache->opening) == PG_OPENING_DONE;
+    if (on && !cache->config.observer)
         pg_cache_flush_counts(cache);
-    if (cache->on)
+    if (on)
         pg_locks_fini(&cache->locks);
     pg_layers_close(cache);
     pg_folder_close(&cache->folder);
@@ -139,7 +183,7 @@ pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size
     *out = (pg_cache_entry){0};
     const pg_str k = {key, key_size};
     pg_cache_found found =
-        cache->on ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
+        pg_cache_is_on(cache) ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
     if (found != PG_CACHE_MISS) {
         pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
                      1);
@@ -158,7 +202,7 @@ void pg_cache_entry_release(pg_cache *cache, pg_cache_entry *entry)
 
 void pg_cache_reject(pg_cache *cache, const char *key, size_t key_size)
 {
-    if (!cache->on)
+    if (!pg_cache_is_on(cache))
         return;
     pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_REJECTED,
                      "the driver refused an entry in '%s'; it is compiled again", cache->dir);
@@ -173,7 +217,7 @@ void pg_cache_reject(pg_cache *cache, const char *key, size_t key_size)
 void pg_cache_acquire(pg_cache *cache, const char *key, size_t key_size, uint64_t *token)
 {
     *token = 0;
-    if (!cache->on)
+    if (!pg_cache_is_on(cache))
         return;
     bool waited = false;
     uint64_t offset = pg_locks_key_offset(pg_hash(key, key_size));
@@ -218,12 +262,12 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->quarantined = pg_count_get(c, PG_COUNT_QUARANTINED);
     info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
-    info->dir = cache->on ? cache->dir : "";
+    info->dir = pg_cache_is_on(cache) ? cache->dir : "";
 }
 
 ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)
 {
-    if (!cache->on)
+    if (!pg_cache_is_on(cache))
         return PTXGEN_OK;
     const pg_prune_rule everything = {0, 0, -1, -1, false};
     pg_prune_result result;

@@ -42,6 +42,7 @@ typedef struct pg_cache_config {
     int64_t min_age_s; /* entries used so recently are not evicted; 0: 3600, negative: no limit */
     const char *const *layers; /* folders and packs to look in after `dir`; read only */
     size_t layer_count;
+    bool readable;         /* by every user: folders 0755, files 0644, whatever the umask */
     bool must_exist;       /* do not make the folder */
     bool observer;         /* for tools: looking dates, moves and counts nothing */
     const pg_files *files; /* NULL: the real ones */

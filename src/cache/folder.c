@@ -1,6 +1,8 @@
-/* Opening with checks. The path above the folder is not judged: whoever could exchange the folder
- * through it would have to put one there that this user owns and nobody else can write to. */
+/* Opening with checks. Of the path above the folder only the links are judged: whoever could exchange the folder
+ * otherwise would have to put one there that this user owns and nobody else can write to. */
 #include "cache/folder.h"
+
+#include "base/file_path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +23,8 @@ const char *pg_folder_fault_text(pg_folder_fault fault)
         [PG_FOLDER_FOREIGN] = "belongs to another user",
         [PG_FOLDER_WRITABLE] = "can be written by other users (chmod go-w)",
         [PG_FOLDER_LINK] = "is a symbolic link, and links are not followed: name what it points to",
+        [PG_FOLDER_ON_LINK] = "is reached through a symbolic link of another user, which could lead "
+                              "elsewhere at any time: name the folder without it",
         [PG_FOLDER_TYPE] = "is not of the expected type",
     };
     return texts[fault];
@@ -46,13 +50,18 @@ pg_folder_fault pg_folder_judge(const pg_file_stat *stat, pg_file_type wanted, p
     return stat->mode & 022 ? PG_FOLDER_WRITABLE : PG_FOLDER_OK;
 }
 
-/* Makes a folder that can be entered whatever the umask; 0 also when it exists. */
-static int make_folder(const pg_files *files, int folder, const char *name)
+int pg_folder_make(const pg_folder *folder, int at, const char *name)
 {
-    int r = files->make_folder(files->user, folder, name, 0700);
+    const pg_files *files = folder->files;
+    int r = files->make_folder(files->user, at, name, 0700);
     if (r == 0)
-        r = files->set_mode(files->user, folder, name, 0700);
+        r = files->set_mode(files->user, at, name, folder->readable ? 0755 : 0700);
     return r == -EEXIST ? 0 : r;
+}
+
+unsigned pg_folder_file_mode(const pg_folder *folder)
+{
+    return folder->readable ? 0644 : 0600;
 }
 
 /* Tells backup programs to leave the folder alone. Its absence harms nothing. */
@@ -112,16 +121,46 @@ static bool open_judged(const pg_folder *folder, int at, const char *name, int *
     return fails(p, fault, r < 0 ? -r : 0, "opened");
 }
 
+/* The folder that holds the cache folder; what is missing above it is made if `create`. */
+static int open_parent(const pg_folder *folder, bool create, char leaf[256], pg_folder_problem *p)
+{
+    const pg_file_walk walk = {folder->files, folder->path, create,
+                               folder->trust == PG_CACHE_TRUST_ANY};
+    const int parent = pg_file_open_parent(&walk, leaf);
+    if (parent == -EXDEV)
+        fails(p, PG_FOLDER_ON_LINK, EXDEV, "opened");
+    else if (parent < 0)
+        fails(p, parent == -ENOTDIR ? PG_FOLDER_TYPE : PG_FOLDER_IO, -parent,
+              create ? "made" : "opened");
+    return parent;
+}
+
+static bool make_root(const pg_folder *folder, int *root, pg_folder_problem *p)
+{
+    char leaf[256];
+    const int parent = open_parent(folder, true, leaf, p);
+    if (parent < 0)
+        return false;
+    const int r = pg_folder_make(folder, parent, leaf);
+    const bool made = r < 0 ? fails(p, PG_FOLDER_IO, -r, "made")
+                            : open_judged(folder, parent, leaf, root, p);
+    folder->files->close(folder->files->user, parent);
+    return made;
+}
+
 static bool open_root(const pg_folder *folder, bool create, int *root, pg_folder_problem *p)
 {
+    char leaf[256];
     p->below = "";
-    if (open_judged(folder, AT_FDCWD, folder->path, root, p))
-        return true;
-    if (p->fault != PG_FOLDER_IO || p->error != ENOENT || !create)
-        return false;
-    int r = pg_file_make_path(folder->files, folder->path);
-    return r < 0 ? fails(p, PG_FOLDER_IO, -r, "made")
-                 : open_judged(folder, AT_FDCWD, folder->path, root, p);
+    const int parent = open_parent(folder, false, leaf, p);
+    bool opened = false;
+    if (parent >= 0) {
+        opened = open_judged(folder, parent, leaf, root, p);
+        folder->files->close(folder->files->user, parent);
+    }
+    if (opened || p->fault != PG_FOLDER_IO || p->error != ENOENT || !create)
+        return opened;
+    return make_root(folder, root, p);
 }
 
 static bool open_entries(const pg_folder *folder, bool create, int root, int *entries,
@@ -135,7 +174,7 @@ static bool open_entries(const pg_folder *folder, bool create, int root, int *en
     if (!create)
         return true;
     write_tag(folder->files, root);
-    int r = make_folder(folder->files, root, "v1");
+    int r = pg_folder_make(folder, root, "v1");
     return r < 0 ? fails(p, PG_FOLDER_IO, -r, "made") : open_judged(folder, root, "v1", entries, p);
 }
 
@@ -221,6 +260,6 @@ int pg_folder_make_shard(const pg_folder *folder, const char *shard)
     int fd = pg_folder_open_shard(folder, shard);
     if (fd != -ENOENT)
         return fd;
-    int r = make_folder(folder->files, folder->entries, shard);
+    int r = pg_folder_make(folder, folder->entries, shard);
     return r < 0 ? r : pg_folder_open_shard(folder, shard);
 }

@@ -16,6 +16,7 @@ typedef struct pg_folder {
     const pg_files *files;
     const char *path; /* borrowed */
     pg_cache_trust trust;
+    bool readable; /* what is made can be read by everybody */
     /* Descriptors of the folder and of its v1/; -1: not open. Opened without `create`, a folder that
      * has no v1/ yet is an empty cache: entries stays -1. */
     int root, entries;
@@ -28,6 +29,7 @@ typedef enum pg_folder_fault {
     PG_FOLDER_FOREIGN,  /* of another user */
     PG_FOLDER_WRITABLE, /* by group or others */
     PG_FOLDER_LINK,     /* a symbolic link */
+    PG_FOLDER_ON_LINK,  /* its path goes through a link of another user */
     PG_FOLDER_TYPE      /* not a folder, not a regular file */
 } pg_folder_fault;
 
@@ -51,6 +53,11 @@ void pg_folder_describe(const pg_folder *folder, const pg_folder_problem *proble
 /* The same into the numbers that are open already: threads that use them see old or new. */
 pg_folder_fault pg_folder_reopen(pg_folder *folder, int *fault_errno);
 void pg_folder_close(pg_folder *folder);
+
+/* Makes a folder in `at` that can be entered whatever the umask; 0 also when it exists. */
+int pg_folder_make(const pg_folder *folder, int at, const char *name);
+/* The mode of a new file in it. */
+unsigned pg_folder_file_mode(const pg_folder *folder);
 
 /* Whether a file or folder with this stat is believed. */
 pg_folder_fault pg_folder_judge(const pg_file_stat *stat, pg_file_type wanted,

@@ -5,38 +5,48 @@
 #include "base/error.h"
 #include "cache/state.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-static void open_layer(pg_cache *cache, const char *path)
+static pg_opening leave_out(pg_cache *cache, const char *why, bool lasting)
 {
-    if (path[0] != '/') {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
-                    "cache: layer not used: '%s' is not an absolute path", path);
-        return;
-    }
-    pg_layer *layer = &cache->layers[cache->layer_count];
-    pg_folder_problem problem;
-    *layer = (pg_layer){.folder = {cache->files, path, cache->config.trust, -1, -1}};
-    pg_folder_fault fault = pg_folder_open(&layer->folder, false, &problem);
+    pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used%s: %s",
+                lasting ? "" : " for now", why);
+    return lasting ? PG_OPENING_NEVER : PG_OPENING_LATER;
+}
+
+static pg_opening open_pack(pg_cache *cache, pg_layer *layer)
+{
     ptxgen_error err = {.message = ""};
-    layer->is_pack = fault == PG_FOLDER_TYPE;
-    if (layer->is_pack && pg_pack_open(&layer->pack, &cache->alloc, cache->files, path,
-                                       cache->config.trust, &err) != PTXGEN_OK) {
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: %s", err.message);
-        return;
-    }
-    if (!layer->is_pack && fault != PG_FOLDER_OK) {
-        char why[512];
-        pg_folder_describe(&layer->folder, &problem, why, sizeof why);
-        pg_log_line(&cache->log, PTXGEN_LOG_WARNING, "cache: layer not used: %s", why);
-        return;
-    }
-    if (layer->is_pack && layer->pack.index_lost)
+    layer->is_pack = true;
+    if (pg_pack_open(&layer->pack, &cache->alloc, cache->files, layer->path, cache->config.trust,
+                     &err) != PTXGEN_OK)
+        return leave_out(cache, err.message,
+                         layer->pack.error == 0 || pg_errno_is_lasting(layer->pack.error));
+    if (layer->pack.index_lost)
         pg_log_line(&cache->log, PTXGEN_LOG_WARNING,
-                    "cache: the pack '%s' %s; %zu entries of it are used", path,
+                    "cache: the pack '%s' %s; %zu entries of it are used", layer->path,
                     pg_pack_fault_text(&layer->pack), layer->pack.count);
-    cache->layer_count++;
+    return PG_OPENING_DONE;
+}
+
+static pg_opening open_layer(pg_cache *cache, pg_layer *layer)
+{
+    char why[512];
+    pg_folder_problem problem;
+    if (layer->path[0] != '/') {
+        snprintf(why, sizeof why, "'%s' is not an absolute path", layer->path);
+        return leave_out(cache, why, true);
+    }
+    layer->folder =
+        (pg_folder){cache->files, layer->path, cache->config.trust, false, -1, -1};
+    const pg_folder_fault fault = pg_folder_open(&layer->folder, false, &problem);
+    if (fault == PG_FOLDER_TYPE)
+        return open_pack(cache, layer);
+    if (fault == PG_FOLDER_OK)
+        return PG_OPENING_DONE;
+    pg_folder_describe(&layer->folder, &problem, why, sizeof why);
+    return leave_out(cache, why, fault != PG_FOLDER_IO || pg_errno_is_lasting(problem.error));
 }
 
 ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t count,
@@ -64,7 +74,9 @@ ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t c
     for (size_t i = 0; i < count; i++) {
         size_t n = strlen(paths[i]) + 1;
         memcpy(p, paths[i], n);
-        open_layer(cache, p);
+        cache->layers[i].path = p;
+        atomic_store(&cache->layers[i].opening, open_layer(cache, &cache->layers[i]));
+        cache->layer_count++;
         p += n;
     }
     return PTXGEN_OK;
@@ -73,13 +85,31 @@ ptxgen_status pg_layers_open(pg_cache *cache, const char *const *paths, size_t c
 void pg_layers_close(pg_cache *cache)
 {
     for (size_t i = 0; i < cache->layer_count; i++) {
-        if (cache->layers[i].is_pack)
-            pg_pack_close(&cache->layers[i].pack);
+        pg_layer *layer = &cache->layers[i];
+        if (atomic_load(&layer->opening) != PG_OPENING_DONE)
+            continue;
+        if (layer->is_pack)
+            pg_pack_close(&layer->pack);
         else
-            pg_folder_close(&cache->layers[i].folder);
+            pg_folder_close(&layer->folder);
     }
     pg_free(&cache->alloc, cache->layers, cache->layers_size);
     pg_free(&cache->alloc, cache->layer_paths, cache->layer_paths_size);
+}
+
+/* As pg_cache_is_on for the folder. */
+static bool is_open(pg_cache *cache, pg_layer *layer)
+{
+    pg_opening opening = atomic_load_explicit(&layer->opening, memory_order_acquire);
+    if (opening == PG_OPENING_LATER && pg_cache_begin_opening(cache)) {
+        opening = atomic_load(&layer->opening);
+        if (opening == PG_OPENING_LATER) {
+            opening = open_layer(cache, layer);
+            atomic_store(&layer->opening, opening);
+        }
+        pg_cache_end_opening(cache);
+    }
+    return opening == PG_OPENING_DONE;
 }
 
 static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_cache_entry *out)
@@ -89,12 +119,16 @@ static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_ca
         return false;
     pg_block block;
     pg_str found;
-    pg_entry_fault fault = pg_pack_read(pack, item, &block, out, &found);
-    if (fault != PG_ENTRY_OK) {
+    const int r = pg_pack_read(pack, item, &block, out, &found);
+    if (r < 0)
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_READ_ERRORS,
+                         "cannot read an entry of a pack: %s", strerror(-r));
+    else if (r > 0)
         pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_CORRUPT,
-                         "an entry of a pack is damaged: %s", pg_entry_fault_text(fault));
+                         "an entry of a pack is damaged: %s",
+                         pg_entry_fault_text((pg_entry_fault)r));
+    if (r != 0)
         return false;
-    }
     if (out->status == PTXGEN_OK && pg_str_eq(found, key)) {
         pg_block_give(&block, out);
         return true;
@@ -106,7 +140,9 @@ static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_ca
 bool pg_layers_find(pg_cache *cache, pg_str key, pg_cache_entry *out)
 {
     for (size_t i = 0; i < cache->layer_count; i++) {
-        const pg_layer *layer = &cache->layers[i];
+        pg_layer *layer = &cache->layers[i];
+        if (!is_open(cache, layer))
+            continue;
         if (layer->is_pack) {
             if (find_in_pack(cache, &layer->pack, key, out))
                 return true;

@@ -37,11 +37,12 @@ typedef struct pg_pack {
     bool index_lost;  /* the index was damaged: the items were found by scanning */
     bool end_lost;    /* of these: there is no footer, so the file was cut short */
     uint64_t damaged; /* entries that the scan met and left out */
+    int error;        /* errno of the call that kept it from being opened; 0: none did */
     int64_t created;
     char version[24]; /* of the ptxgen that wrote it */
 } pg_pack;
 
-/* EIO when it cannot be opened or is not trusted, EPARSE when it is not a pack. `pack` may be used
+/* EIO when it cannot be opened or read or is not trusted, EPARSE when it is not a pack. `pack` may be used
  * by any number of threads afterwards. */
 ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files,
                            const char *path, pg_cache_trust trust, ptxgen_error *err);
@@ -50,10 +51,10 @@ void pg_pack_close(pg_pack *pack);
 const char *pg_pack_fault_text(const pg_pack *pack);
 /* NULL when it has none. */
 const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash);
-/* Reads and checks one entry; its key hashes to item->hash. When it is sound, the block holds its
- * bytes and is the caller's. */
-pg_entry_fault pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
-                            pg_cache_entry *entry, pg_str *key);
+/* Reads and checks one entry; its key hashes to item->hash. 0: it is sound, the block holds its bytes and is the
+ * caller's. Above: it is damaged, a pg_entry_fault. Below: a negative errno, and nothing is known of it. */
+int pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
+                 pg_cache_entry *entry, pg_str *key);
 
 typedef struct pg_pack_writer {
     const pg_files *files;

@@ -35,11 +35,8 @@ static int open_quarantine(pg_cache *cache)
     const pg_files *files = cache->files;
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
     int fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
-    if (fd == -ENOENT &&
-        files->make_folder(files->user, cache->folder.root, "quarantine", 0700) == 0) {
-        files->set_mode(files->user, cache->folder.root, "quarantine", 0700);
+    if (fd == -ENOENT && pg_folder_make(&cache->folder, cache->folder.root, "quarantine") == 0)
         fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
-    }
     if (fd < 0)
         return fd;
     oldest o = {.files = files, .folder = fd};

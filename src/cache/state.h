@@ -14,8 +14,17 @@ enum {
     PG_CACHE_FLUSH_MS = 60000
 }; /* the counters are written at most this often, and at the end */
 
+/* What became of opening a folder or layer. Only a lasting reason keeps it out for good. */
+typedef enum pg_opening {
+    PG_OPENING_LATER, /* a passing failure (no descriptors, no memory): tried again */
+    PG_OPENING_DONE,
+    PG_OPENING_NEVER
+} pg_opening;
+
 /* A read-only source below the folder: another folder, or a pack. */
 typedef struct pg_layer {
+    const char *path; /* in pg_cache.layer_paths */
+    _Atomic(pg_opening) opening; /* DONE: the rest may be used */
     bool is_pack;
     pg_folder folder;
     pg_pack pack;
@@ -28,8 +37,12 @@ struct pg_cache {
     const pg_files *files;
     char *dir;
     size_t dir_size;
-    bool on;              /* the folder is open, `locks` is initialised */
+    /* DONE: the folder is open, `locks` is initialised. */
+    _Atomic(pg_opening) opening;
     char off_reason[512]; /* why not, "" when no folder was named */
+    _Atomic int64_t open_after_ms; /* no further attempt before, of the folder or a layer */
+    _Atomic uint32_t open_pause_ms;
+    _Atomic int opener; /* process id of the thread that makes one; another's: it has forked */
     pg_folder folder;
     pg_locks locks;
     pg_layer *layers;
@@ -43,6 +56,14 @@ struct pg_cache {
     _Atomic int64_t flush_after_ms;     /* next time for writing the counters */
     _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
 };
+
+/* ---- cache.c ---- */
+
+/* Whether the folder is in use; opens it when an earlier attempt failed for a reason that may have passed. */
+bool pg_cache_is_on(pg_cache *cache);
+/* Between these two no other thread opens anything; false: another does, or it is too early to try again. */
+bool pg_cache_begin_opening(pg_cache *cache);
+void pg_cache_end_opening(pg_cache *cache);
 
 /* ---- cache_read.c ---- */
 

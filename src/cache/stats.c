@@ -39,7 +39,7 @@ void pg_cache_read_counts(pg_cache *cache, uint64_t values[PG_COUNT_TOTAL])
     const pg_files *files = cache->files;
     unsigned char bytes[FILE_MAX] = {0};
     int64_t n = 0;
-    int fd = cache->on
+    int fd = pg_cache_is_on(cache)
                  ? files->open(files->user, cache->folder.root, "stats", O_RDONLY | O_NOFOLLOW, 0)
                  : -1;
     if (fd >= 0) {
@@ -54,7 +54,8 @@ static void write_counts(pg_cache *cache, const uint64_t values[PG_COUNT_TOTAL])
     const pg_files *files = cache->files;
     unsigned char bytes[FILE_MAX];
     char temporary[64];
-    const pg_file_temporary what = {bytes, encode(values, bytes), false};
+    const pg_file_temporary what = {bytes, encode(values, bytes), false,
+                                    pg_folder_file_mode(&cache->folder)};
     if (pg_file_write_temporary(files, cache->folder.root, &what, temporary, sizeof temporary) < 0)
         return;
     if (files->rename(files->user, cache->folder.root, temporary, cache->folder.root, "stats") < 0)

@@ -38,7 +38,8 @@ int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t
     if (shard < 0)
         return shard;
     char temporary[64];
-    const pg_file_temporary what = {bytes, n, !cache->config.no_sync};
+    const pg_file_temporary what = {bytes, n, !cache->config.no_sync,
+                                    pg_folder_file_mode(&cache->folder)};
     int r = pg_file_write_temporary(files, shard, &what, temporary, sizeof temporary);
     if (r == 0) {
         r = put_in_place(cache, shard, temporary, name.leaf, n);
@@ -84,7 +85,7 @@ static void publish_or_note(pg_cache *cache, pg_str key, const pg_buf *bytes)
 void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_cache_entry *entry)
 {
     pg_count_add(&cache->counts, PG_COUNT_MISSES, 1);
-    if (!cache->on)
+    if (!pg_cache_is_on(cache))
         return;
     int64_t now = pg_clock_ms();
     pg_cache_entry dated = *entry;

@@ -148,7 +148,7 @@ static const char *split_path(const char *path, char folder[4096])
 static int replace_file(const char *path, const pg_buf *text)
 {
     const pg_files *f = &pg_files_libc;
-    const pg_file_temporary content = {text->data, text->len, true};
+    const pg_file_temporary content = {text->data, text->len, true, 0};
     char folder_path[4096], temporary[64];
     const char *name = split_path(path, folder_path);
     if (!name)

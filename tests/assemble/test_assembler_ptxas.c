@@ -59,7 +59,7 @@ static void misbehaving_children_are_described(void **state)
         {"exit 0", PTXGEN_EASSEMBLE,
          "reported success but what it wrote is not a cubin: it is empty"},
         {"echo hello > $6", PTXGEN_EASSEMBLE, "not an ELF"},
-        {"exit 3", PTXGEN_EASSEMBLE, "gave no reason"},
+        {"exit 3", PTXGEN_EASSEMBLE, "named no error; it wrote nothing"},
         {"exit 127", PTXGEN_EMISSING, "could not be run"},
         {"echo 'ptxas fatal   : Memory allocation failure'; exit 255", PTXGEN_EASSEMBLE,
          "Memory allocation failure"},

@@ -153,7 +153,7 @@ static void a_folder_that_cannot_be_written_is_still_read(void **state)
         snprintf(below, sizeof below, "%s/deeper", dir);
         cache = test_cache_open(&(pg_cache_config){.dir = below}, NULL);
         test_store(cache, 1);
-        ok = ok && !cache->on && test_lookup(cache, 1) == PG_CACHE_MISS;
+        ok = ok && cache->opening != PG_OPENING_DONE && test_lookup(cache, 1) == PG_CACHE_MISS;
         pg_cache_destroy(cache);
         chmod(dir, 0700);
         chmod(v1, 0700);
@@ -394,7 +394,7 @@ static bool is_used(const char *dir, pg_cache_trust trust, uint32_t owner)
     test_log_init(&log);
     pg_cache *cache = test_cache_open(
         &(pg_cache_config){.dir = dir, .trust = trust, .files = &f.files}, &log.log);
-    bool on = cache->on;
+    bool on = cache->opening == PG_OPENING_DONE;
     assert_int_equal(log.warnings, on ? 0 : 1);
     assert_int_equal(test_lookup(cache, 1), on ? PG_CACHE_HIT : PG_CACHE_MISS);
     pg_cache_destroy(cache);
@@ -452,7 +452,7 @@ static void raised_rights_mean_no_cache(void **state)
         const char *layers[] = {folder.path};
         pg_cache *cache = test_cache_open(
             &(pg_cache_config){.dir = folder.path, .layers = layers, .layer_count = 1}, NULL);
-        bool off = !cache->on && cache->layer_count == 0;
+        bool off = cache->opening != PG_OPENING_DONE && cache->layer_count == 0;
         pg_cache_destroy(cache);
         _exit(off ? 0 : 1);
     }

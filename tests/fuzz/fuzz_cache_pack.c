@@ -65,7 +65,7 @@ static void read_all(const unsigned char *bytes, size_t size)
         pg_str key;
         if (pg_pack_find(&pack, pack.items[i].hash) != &pack.items[i])
             abort();
-        if (pg_pack_read(&pack, &pack.items[i], &block, &entry, &key) == PG_ENTRY_OK)
+        if (pg_pack_read(&pack, &pack.items[i], &block, &entry, &key) == 0)
             pg_block_free(&block, &pg_alloc_libc);
         else if (pack.index_lost)
             abort(); /* what a scan found, it had read */

@@ -36,6 +36,9 @@ WRAP(int, set_mode, (void *user, int folder, const char *name, unsigned mode),
 WRAP(int, rename, (void *user, int a, const char *from, int b, const char *to),
      (NULL, a, from, b, to))
 WRAP(int, unlink, (void *user, int folder, const char *name), (NULL, folder, name))
+WRAP(int, read_link,
+     (void *user, int folder, const char *name, char *out, size_t size, uint32_t *owner),
+     (NULL, folder, name, out, size, owner))
 WRAP(int, make_folder, (void *user, int folder, const char *name, unsigned mode),
      (NULL, folder, name, mode))
 WRAP(int, list, (void *user, int folder, bool (*visit)(void *, const char *), void *arg),
@@ -137,6 +140,7 @@ void faulty_files_init(faulty_files *f)
                           .set_mode = faulty_set_mode,
                           .rename = faulty_rename,
                           .unlink = faulty_unlink,
+                          .read_link = faulty_read_link,
                           .make_folder = faulty_make_folder,
                           .list = faulty_list,
                           .space = faulty_space,

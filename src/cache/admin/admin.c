@@ -2,6 +2,7 @@
 #include "cache/admin/admin.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log,
@@ -24,7 +25,7 @@ static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log,
                                     .must_exist = !o->create,
                                     .observer = true};
     PG_TRY(pg_cache_create(&c->alloc, log, &config, &c->cache, err));
-    if (c->cache->on)
+    if (pg_cache_is_on(c->cache))
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EIO, "the cache cannot be used: %s", c->cache->off_reason);
 }
@@ -218,6 +219,13 @@ static void describe(ptxgen_cache_record *r, const pg_cache_entry *e, pg_str key
     r->cubin_size = e->cubin_size;
 }
 
+static const char *unreadable(pg_admin_entry *out, const char *verb, int error)
+{
+    out->error = error;
+    snprintf(out->error_text, sizeof out->error_text, "cannot be %s: %s", verb, strerror(error));
+    return out->error_text;
+}
+
 /* The text of a fault; "" when the entry is sound and is described. */
 static const char *read_file(ptxgen_cache *cache, const pg_opened *file, pg_admin_entry *out)
 {
@@ -230,9 +238,10 @@ static const char *read_file(ptxgen_cache *cache, const pg_opened *file, pg_admi
         return pg_folder_fault_text(trust);
     int r = pg_block_read(&out->block, &cache->alloc, cache->cache->files, file->fd, 0,
                           file->stat.size);
-    out->unreadable = r < 0 && r != -ENODATA && r != -EFBIG;
+    if (r == -ENODATA || r == -EFBIG)
+        return pg_entry_fault_text(PG_ENTRY_SHORT);
     if (r < 0)
-        return out->unreadable ? "cannot be read" : pg_entry_fault_text(PG_ENTRY_SHORT);
+        return unreadable(out, "read", -r);
     pg_entry_fault fault = pg_entry_decode(out->block.bytes, out->block.size, &entry, &key);
     if (fault != PG_ENTRY_OK)
         return pg_entry_fault_text(fault);
@@ -251,8 +260,8 @@ static bool load_file(ptxgen_cache *cache, pg_admin_entry *out)
     if (r == -ENOENT || r == -ESTALE)
         return false;
     if (r < 0) {
-        out->unreadable = r != -ELOOP;
-        out->record.fault = r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_LINK) : "cannot be opened";
+        out->record.fault = r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_LINK)
+                                        : unreadable(out, "opened", -r);
         return true;
     }
     out->record.file_bytes = file.stat.size;
@@ -285,11 +294,12 @@ static bool load_item(ptxgen_cache *cache, pg_hash128 hash, pg_admin_entry *out)
     pg_buf_puts(&out->path, cache->path);
     out->record.file_bytes = item->size;
     out->record.used = cache->pack.created;
-    pg_entry_fault fault = pg_pack_read(&cache->pack, item, &out->block, &entry, &key);
-    if (fault == PG_ENTRY_OK)
+    const int r = pg_pack_read(&cache->pack, item, &out->block, &entry, &key);
+    if (r == 0)
         describe(&out->record, &entry, key);
     else
-        out->record.fault = pg_entry_fault_text(fault);
+        out->record.fault = r < 0 ? unreadable(out, "read", -r)
+                                  : pg_entry_fault_text((pg_entry_fault)r);
     return true;
 }
 

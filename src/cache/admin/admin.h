@@ -23,7 +23,8 @@ typedef struct pg_admin_entry {
     pg_buf path;
     pg_entry_name name;
     uint64_t inode;
-    bool unreadable; /* an I/O error or no memory: nothing is known about its bytes */
+    int error; /* an errno: it could not be read, and nothing is known about its bytes; 0: it could */
+    char error_text[96]; /* what record.fault then is */
 } pg_admin_entry;
 
 /* Copies a public struct that begins with its size, as far as the caller's version of it goes; the

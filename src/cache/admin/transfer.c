@@ -10,7 +10,16 @@ typedef struct exporting {
     void *user;
     pg_pack_writer writer;
     ptxgen_cache_transfer *result;
+    ptxgen_error *err;
+    ptxgen_status status; /* of reading: a pack is made of all that is sound, or not at all */
 } exporting;
+
+/* EIO, or ENOMEM when that was the reason. */
+static ptxgen_status fail_to_read(const char *what, int error, ptxgen_error *err)
+{
+    return error == ENOMEM ? pg_fail_memory(err, 0)
+                           : pg_fail(err, PTXGEN_EIO, "%s cannot be read: %s", what, strerror(error));
+}
 
 static bool export_entry(void *user, const char *hex)
 {
@@ -18,7 +27,9 @@ static bool export_entry(void *user, const char *hex)
     pg_admin_entry entry;
     if (!pg_admin_load(e->cache, hex, &entry))
         return true;
-    if (*entry.record.fault) {
+    if (entry.error) {
+        e->status = fail_to_read(entry.record.path, entry.error, e->err);
+    } else if (*entry.record.fault) {
         e->result->damaged++;
     } else if (entry.record.status != PTXGEN_OK ||
                (e->filter && !e->filter(e->user, &entry.record))) {
@@ -30,7 +41,7 @@ static bool export_entry(void *user, const char *hex)
         e->result->bytes += entry.block.size;
     }
     pg_admin_unload(e->cache, &entry);
-    return e->writer.error == 0;
+    return e->writer.error == 0 && e->status == PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
@@ -39,10 +50,12 @@ ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_
     ptxgen_cache_transfer mine = {.pack_fault = ""};
     if (!pack || !*pack || !result)
         return pg_fail(err, PTXGEN_EINVAL, "export needs the path of a pack and a result");
-    exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine};
+    exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine, .err = err};
     pg_admin_give(result, &mine, sizeof mine);
     PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
     ptxgen_status status = pg_admin_names(cache, "", export_entry, &e, err);
+    if (status == PTXGEN_OK)
+        status = e.status;
     pg_admin_give(result, &mine, sizeof mine);
     if (status != PTXGEN_OK && e.writer.error == 0)
         e.writer.error = EIO; /* an incomplete listing makes no pack; err says why already */
@@ -50,14 +63,16 @@ ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_
     return status != PTXGEN_OK ? status : finished;
 }
 
-static bool is_present(pg_cache *cache, pg_hash128 hash)
+/* 1 when it is there, 0 when it is not, else a negative errno. */
+static int is_present(pg_cache *cache, pg_hash128 hash)
 {
     pg_opened file;
     pg_entry_name name = pg_entry_name_of(hash);
-    if (pg_cache_open_entry(&cache->folder, &name, &file) < 0)
-        return false;
+    const int r = pg_cache_open_entry(&cache->folder, &name, &file);
+    if (r < 0)
+        return pg_errno_is_lasting(-r) ? 0 : r;
     cache->files->close(cache->files->user, file.fd);
-    return true;
+    return 1;
 }
 
 /* 0, or the errno that ends the import. */
@@ -67,14 +82,15 @@ static int import_item(pg_cache *cache, const pg_pack *pack, const pg_pack_item 
     pg_block block;
     pg_cache_entry entry;
     pg_str key;
-    if (pg_pack_read(pack, item, &block, &entry, &key) != PG_ENTRY_OK) {
-        result->damaged++;
-        return 0;
-    }
-    if (is_present(cache, item->hash)) {
+    const int read = pg_pack_read(pack, item, &block, &entry, &key);
+    result->damaged += read > 0;
+    if (read != 0)
+        return read < 0 ? read : 0;
+    const int present = is_present(cache, item->hash);
+    if (present != 0) {
         pg_block_free(&block, &pack->alloc);
-        result->present++;
-        return 0;
+        result->present += present > 0;
+        return present < 0 ? present : 0;
     }
     int r = entry.status == PTXGEN_OK ? pg_cache_publish(cache, item->hash, block.bytes, block.size)
                                       : -EDQUOT;
@@ -103,8 +119,10 @@ static ptxgen_status import(ptxgen_cache *cache, const char *path, ptxgen_cache_
         r = import_item(cache->cache, &pack, &pack.items[i], result);
     pg_pack_close(&pack);
     return r == 0 ? PTXGEN_OK
-                  : pg_fail(err, PTXGEN_EIO, "cannot write to the cache '%s': %s", cache->path,
-                            strerror(-r));
+                  : pg_fail(err, PTXGEN_EIO,
+                            "the pack '%s' cannot be taken into the cache '%s': %s; %llu of its "
+                            "entries were",
+                            path, cache->path, strerror(-r), (unsigned long long)result->copied);
 }
 
 ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *path,

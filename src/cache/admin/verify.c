@@ -23,9 +23,9 @@ static void check_entry(const checking *c, pg_admin_entry *entry)
     c->result->checked++;
     c->result->bytes += entry->record.file_bytes;
     if (*entry->record.fault) {
-        c->result->damaged++;
+        *(entry->error ? &c->result->unreadable : &c->result->damaged) += 1;
         report(c, entry, entry->record.fault);
-        if (c->check->quarantine && !entry->unreadable)
+        if (c->check->quarantine && !entry->error)
             pg_cache_quarantine_entry(c->cache->cache, &entry->name, entry->inode);
     } else if (c->check->compare && entry->record.status == PTXGEN_OK &&
                !c->check->compare(c->check->user, &entry->record, why, sizeof why)) {

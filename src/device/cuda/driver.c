@@ -2,9 +2,12 @@
  * link-time stub, which answers every call with error 34. */
 #include "device/cuda/driver.h"
 
+#include "base/dynamic.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 
@@ -70,6 +73,12 @@ ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driv
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *why = dlerror();
+        const int error = pg_dlopen_errno(why);
+        if (!pg_errno_is_lasting(error))
+            return pg_fail(err, error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO,
+                           "the CUDA driver cannot be looked for: %s; it is looked for again at the "
+                           "next call",
+                           why ? why : name);
         return pg_fail(err, PTXGEN_EMISSING,
                        "no CUDA driver: %s; install the NVIDIA driver, or use the emulator "
                        "(PTXGEN_DEVICE=emulator)",
