@@ -49,9 +49,9 @@ PLAIN static bool tie_to_parent(const start *s)
 {
     const pid_t self = getpid(), parent = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 ? getppid() : -1;
     /* Another one: it died before the call. 0: in another namespace of processes. */
-    return (parent == s->parent || parent == 0) && setpgid(0, 0) == 0 && dup2(s->alive, ALIVE) == ALIVE &&
-           fcntl(ALIVE, F_SETOWN, -self) == 0 && fcntl(ALIVE, F_SETSIG, SIGKILL) == 0 &&
-           fcntl(ALIVE, F_SETFL, O_ASYNC) == 0;
+    return (parent == s->parent || parent == 0) && setpgid(0, 0) == 0 &&
+           dup2(s->alive, ALIVE) == ALIVE && fcntl(ALIVE, F_SETOWN, -self) == 0 &&
+           fcntl(ALIVE, F_SETSIG, SIGKILL) == 0 && fcntl(ALIVE, F_SETFL, O_ASYNC) == 0;
 }
 
 PLAIN static void limit_files(void)

@@ -29,8 +29,9 @@ static ptxgen_status fail_killed(const char *path, int number, ptxgen_error *err
         int number;
         const char *why;
     } known[] = {
-        {SIGKILL, "by the system for lack of memory, or by another process; the PTX need not be the "
-                  "reason, try again"},
+        {SIGKILL,
+         "by the system for lack of memory, or by another process; the PTX need not be the "
+         "reason, try again"},
         {SIGSEGV, "the PTX crashes it: report that to NVIDIA, or use another version"},
         {SIGBUS, "the PTX crashes it, or its file was replaced while it ran: try again"},
         {SIGABRT, "it gave up: out of memory, or the PTX crashes it"},
@@ -95,9 +96,10 @@ static ptxgen_status run(const pg_toolkit *t, pg_child *child, pg_assembly_job *
 
 static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error *err)
 {
-    pg_child child = {
-        .fd3 = pg_anonymous_file(), .fd4 = pg_anonymous_file(), .timeout_ms = t->timeout_ms,
-        .log = &t->log};
+    pg_child child = {.fd3 = pg_anonymous_file(),
+                      .fd4 = pg_anonymous_file(),
+                      .timeout_ms = t->timeout_ms,
+                      .log = &t->log};
     int number = errno;
     ptxgen_status status;
     if (child.fd3 < 0 || child.fd4 < 0)

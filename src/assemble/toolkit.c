@@ -156,8 +156,9 @@ static const pg_tool *find_tool(pg_toolkit *t, int kind, pg_tool *passing)
     pthread_mutex_unlock(&t->lock);
     pg_compile_end();
     if (!known)
-        snprintf(passing->note, sizeof passing->note, "cannot be looked for in %.150s: error %d, %s",
-                 where(t), passing->error, strerrordesc_np(passing->error));
+        snprintf(passing->note, sizeof passing->note,
+                 "cannot be looked for in %.150s: error %d, %s", where(t), passing->error,
+                 strerrordesc_np(passing->error));
     const pg_tool *tool = known ? &t->tools[kind] : passing;
     if (first)
         pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s", part_name(kind),
@@ -231,8 +232,8 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assemb
             err, PTXGEN_EMISSING,
             "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
             "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
-            whole_program ? "that keeps setmaxnreg " : "",
-            where(t), whole_program ? "" : " or nvidia-nvjitlink");
+            whole_program ? "that keeps setmaxnreg " : "", where(t),
+            whole_program ? "" : " or nvidia-nvjitlink");
     *kind = (ptxgen_assembler)found;
     *identity = t->tools[found].identity;
     return PTXGEN_OK;

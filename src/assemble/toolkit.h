@@ -30,7 +30,7 @@ struct pg_toolkit {
     pthread_mutex_t lock; /* of searching and opening */
     pg_tool tools[PG_TOOL_END];
     atomic_bool searched[PG_TOOL_END]; /* then that tool does not change any more */
-    void *opened[PG_TOOL_END]; /* what an assembler keeps open, made at its first use */
+    void *opened[PG_TOOL_END];         /* what an assembler keeps open, made at its first use */
 };
 
 typedef struct pg_assembly_job {

@@ -7,7 +7,8 @@
 
 int pg_dlopen_errno(const char *text)
 {
-    static const int numbers[] = {ENOENT, EMFILE, ENFILE, ENOMEM, EACCES, EIO, ELOOP, ENOTDIR, EPERM, ESTALE};
+    static const int numbers[] = {ENOENT, EMFILE, ENFILE,  ENOMEM, EACCES,
+                                  EIO,    ELOOP,  ENOTDIR, EPERM,  ESTALE};
     char translated[128];
     if (!text)
         return EAGAIN;

@@ -73,8 +73,9 @@ typedef struct pg_file_temporary {
 /* The real ones. */
 extern const pg_files pg_files_libc;
 
-/* Whether an error (an errno) tells what is there: it does not exist, may not be used, is of another kind. The others
- * (no descriptor, no memory, a failing disk) pass, and nothing may be concluded from them. */
+/* Whether an error (an errno) tells what is there: it does not exist, may not be used, is of another
+ * kind. The others (no descriptor, no memory, a failing disk) pass, and nothing may be concluded
+ * from them. */
 bool pg_errno_is_lasting(int error);
 /* Of those that pass: the process or machine has no more of something. */
 bool pg_errno_is_shortage(int error);

@@ -103,7 +103,8 @@ int pg_file_open_parent(const pg_file_walk *walk, char leaf[256])
     if (more)
         r = take_name(&s, &more);
     while (r == 0 && more) {
-        if (s.rest[strspn(s.rest, "/")] == 0) { /* the last; a link there is the caller's to judge */
+        if (s.rest[strspn(s.rest, "/")] ==
+            0) { /* the last; a link there is the caller's to judge */
             strcpy(leaf, s.name);
             break;
         }

@@ -102,7 +102,9 @@ bool pg_cache_begin_opening(pg_cache *cache)
         !atomic_compare_exchange_strong(&cache->opener, &other, self))
         return false;
     uint32_t pause = atomic_load(&cache->open_pause_ms);
-    pause = pause == 0 ? OPEN_PAUSE_FIRST_MS : pause < OPEN_PAUSE_MAX_MS / 2 ? pause * 2 : OPEN_PAUSE_MAX_MS;
+    pause = pause == 0                      ? OPEN_PAUSE_FIRST_MS
+            : pause < OPEN_PAUSE_MAX_MS / 2 ? pause * 2
+                                            : OPEN_PAUSE_MAX_MS;
     atomic_store(&cache->open_pause_ms, pause);
     atomic_store(&cache->open_after_ms, now + pause);
     return true;

@@ -23,8 +23,9 @@ const char *pg_folder_fault_text(pg_folder_fault fault)
         [PG_FOLDER_FOREIGN] = "belongs to another user",
         [PG_FOLDER_WRITABLE] = "can be written by other users (chmod go-w)",
         [PG_FOLDER_LINK] = "is a symbolic link, and links are not followed: name what it points to",
-        [PG_FOLDER_ON_LINK] = "is reached through a symbolic link of another user, which could lead "
-                              "elsewhere at any time: name the folder without it",
+        [PG_FOLDER_ON_LINK] =
+            "is reached through a symbolic link of another user, which could lead "
+            "elsewhere at any time: name the folder without it",
         [PG_FOLDER_TYPE] = "is not of the expected type",
     };
     return texts[fault];
@@ -142,8 +143,8 @@ static bool make_root(const pg_folder *folder, int *root, pg_folder_problem *p)
     if (parent < 0)
         return false;
     const int r = pg_folder_make(folder, parent, leaf);
-    const bool made = r < 0 ? fails(p, PG_FOLDER_IO, -r, "made")
-                            : open_judged(folder, parent, leaf, root, p);
+    const bool made =
+        r < 0 ? fails(p, PG_FOLDER_IO, -r, "made") : open_judged(folder, parent, leaf, root, p);
     folder->files->close(folder->files->user, parent);
     return made;
 }

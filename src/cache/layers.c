@@ -38,8 +38,7 @@ static pg_opening open_layer(pg_cache *cache, pg_layer *layer)
         snprintf(why, sizeof why, "'%s' is not an absolute path", layer->path);
         return leave_out(cache, why, true);
     }
-    layer->folder =
-        (pg_folder){cache->files, layer->path, cache->config.trust, false, -1, -1};
+    layer->folder = (pg_folder){cache->files, layer->path, cache->config.trust, false, -1, -1};
     const pg_folder_fault fault = pg_folder_open(&layer->folder, false, &problem);
     if (fault == PG_FOLDER_TYPE)
         return open_pack(cache, layer);

@@ -101,9 +101,10 @@ static reading read_items(pg_pack *pack, uint64_t start, uint64_t count,
 static reading read_index(pg_pack *pack)
 {
     unsigned char frame[PG_PACK_FRAME];
-    const reading end = pack->size < 2 * PG_PACK_FRAME
-                            ? DAMAGED
-                            : read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame);
+    const reading end =
+        pack->size < 2 * PG_PACK_FRAME
+            ? DAMAGED
+            : read_frame(pack, pack->size - PG_PACK_FRAME, PG_PACK_FOOTER_MAGIC, frame);
     pack->end_lost = end == DAMAGED;
     if (end != SOUND)
         return end;

@@ -23,7 +23,7 @@ typedef enum pg_opening {
 
 /* A read-only source below the folder: another folder, or a pack. */
 typedef struct pg_layer {
-    const char *path; /* in pg_cache.layer_paths */
+    const char *path;            /* in pg_cache.layer_paths */
     _Atomic(pg_opening) opening; /* DONE: the rest may be used */
     bool is_pack;
     pg_folder folder;
@@ -39,7 +39,7 @@ struct pg_cache {
     size_t dir_size;
     /* DONE: the folder is open, `locks` is initialised. */
     _Atomic(pg_opening) opening;
-    char off_reason[512]; /* why not, "" when no folder was named */
+    char off_reason[512];          /* why not, "" when no folder was named */
     _Atomic int64_t open_after_ms; /* no further attempt before, of the folder or a layer */
     _Atomic uint32_t open_pause_ms;
     _Atomic int opener; /* process id of the thread that makes one; another's: it has forked */

@@ -188,9 +188,9 @@ static void a_long_log_is_kept_in_part(void **state)
     assert_in_range(log, 100000, 200000);
     assert_true(after.ru_maxrss - before.ru_maxrss < 16 << 10); /* KiB */
 
-    assert_int_equal(run_script("echo 'ptxas x, line 8; error   : at the start'; exec yes", 500, &err,
-                                &log),
-                     PTXGEN_EASSEMBLE);
+    assert_int_equal(
+        run_script("echo 'ptxas x, line 8; error   : at the start'; exec yes", 500, &err, &log),
+        PTXGEN_EASSEMBLE);
     assert_non_null(strstr(err.message, "was stopped"));
     assert_in_range(log, 1, 200000);
 }

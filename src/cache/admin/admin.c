@@ -260,8 +260,8 @@ static bool load_file(ptxgen_cache *cache, pg_admin_entry *out)
     if (r == -ENOENT || r == -ESTALE)
         return false;
     if (r < 0) {
-        out->record.fault = r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_LINK)
-                                        : unreadable(out, "opened", -r);
+        out->record.fault =
+            r == -ELOOP ? pg_folder_fault_text(PG_FOLDER_LINK) : unreadable(out, "opened", -r);
         return true;
     }
     out->record.file_bytes = file.stat.size;
@@ -298,8 +298,8 @@ static bool load_item(ptxgen_cache *cache, pg_hash128 hash, pg_admin_entry *out)
     if (r == 0)
         describe(&out->record, &entry, key);
     else
-        out->record.fault = r < 0 ? unreadable(out, "read", -r)
-                                  : pg_entry_fault_text((pg_entry_fault)r);
+        out->record.fault =
+            r < 0 ? unreadable(out, "read", -r) : pg_entry_fault_text((pg_entry_fault)r);
     return true;
 }
 

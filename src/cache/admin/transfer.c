@@ -17,8 +17,9 @@ typedef struct exporting {
 /* EIO, or ENOMEM when that was the reason. */
 static ptxgen_status fail_to_read(const char *what, int error, ptxgen_error *err)
 {
-    return error == ENOMEM ? pg_fail_memory(err, 0)
-                           : pg_fail(err, PTXGEN_EIO, "%s cannot be read: %s", what, strerror(error));
+    return error == ENOMEM
+               ? pg_fail_memory(err, 0)
+               : pg_fail(err, PTXGEN_EIO, "%s cannot be read: %s", what, strerror(error));
 }
 
 static bool export_entry(void *user, const char *hex)

@@ -75,10 +75,11 @@ ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driv
         const char *why = dlerror();
         const int error = pg_dlopen_errno(why);
         if (!pg_errno_is_lasting(error))
-            return pg_fail(err, error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO,
-                           "the CUDA driver cannot be looked for: %s; it is looked for again at the "
-                           "next call",
-                           why ? why : name);
+            return pg_fail(
+                err, error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO,
+                "the CUDA driver cannot be looked for: %s; it is looked for again at the "
+                "next call",
+                why ? why : name);
         return pg_fail(err, PTXGEN_EMISSING,
                        "no CUDA driver: %s; install the NVIDIA driver, or use the emulator "
                        "(PTXGEN_DEVICE=emulator)",
