@@ -3,6 +3,7 @@
 #include "assemble/child_process.h"
 
 #include "assemble/child_start.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -17,7 +18,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 int pg_anonymous_file(void)
@@ -64,13 +64,6 @@ ptxgen_status pg_write_file(int fd, const void *bytes, size_t n, ptxgen_error *e
                             "cannot write %zu bytes to a temporary file: error %d, %s; free memory "
                             "or space in /tmp",
                             n, -r, strerrordesc_np(-r));
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* true when the child has ended and *out says how. */
@@ -199,11 +192,11 @@ static void kill_group(pid_t pid)
 static void wait_for(const pg_child *child, pid_t pid, int output, capture *c, pg_child_result *out)
 {
     enum { SAY_AFTER_MS = 1000 };
-    const int64_t start = now_ms();
+    const int64_t start = pg_clock_ms();
     bool said = false;
     int watch = (int)syscall(SYS_pidfd_open, pid, 0); /* -1 before Linux 5.3 */
     while (!reap(pid, WNOHANG, out)) {
-        const int64_t passed = now_ms() - start, left = (int64_t)child->timeout_ms - passed;
+        const int64_t passed = pg_clock_ms() - start, left = (int64_t)child->timeout_ms - passed;
         if (left <= 0) {
             kill_group(pid);
             reap(pid, 0, out);
