@@ -85,7 +85,8 @@ int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n,
 /* Opens a file for reading and writing, without following a link; creates it with mode 0600
  * whatever the umask. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
-/* Writes a new file ".tmp-<16 hex>" in the folder, synced if wanted; its name goes into name[size]. Nothing is left behind on failure. */
+/* Writes a new file ".tmp-<16 hex>" in the folder, synced if wanted; its name goes into name[size].
+ * Nothing is left behind on failure. */
 int pg_file_write_temporary(const pg_files *files, int folder, const pg_file_temporary *what,
                             char *name, size_t size);
 /* A name that no other process or thread will choose: prefix and 16 hex digits, into out[size]. */
