@@ -89,7 +89,7 @@ void pg_exit_lanes(pg_warp *w, uint32_t lanes)
             pg_wake(w, &w->groups[i]);
     if (!w->live && --cta->live_warps == 0)
         cta->cluster->live_ctas--;
-    pg_barriers_after_exit(cta);
+    pg_barriers_after_exit(w);
 }
 
 pg_step pg_op_exit(pg_warp *w, const pg_op *op, uint32_t lanes)

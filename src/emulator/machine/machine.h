@@ -109,6 +109,7 @@ typedef struct pg_group {
     uint32_t lanes;
     uint32_t pc;
     uint32_t turns; /* consecutive turns as the chosen group, for fairness */
+    uint8_t stored; /* order=isa: elements of the vector store at pc that are done */
     pg_wait wait;
 } pg_group;
 
@@ -158,10 +159,11 @@ typedef struct pg_named_barrier {
     uint32_t arrived;  /* threads */
     uint32_t expected; /* threads, set by the first arrival; 0: idle */
     uint64_t completed;
-    uint32_t arrived_lanes[PG_MAX_WARPS_IN_CTA];
+    uint32_t arrived_lanes[PG_MAX_WARPS_IN_CTA]; /* of warps of which others have not arrived yet */
+    uint32_t arrived_warps;                      /* those that have been counted, one bit each */
     uint32_t count; /* bar.red popc */
     bool all, any;
-    bool whole; /* expects every thread of the CTA */
+    bool whole; /* no count was given: expects every warp of the CTA that has not exited without arriving */
 } pg_named_barrier;
 
 struct pg_cta {

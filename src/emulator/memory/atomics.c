@@ -8,6 +8,7 @@
 #include "emulator/number/half_ops.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
+#include "emulator/memory/wide.h"
 
 #define COMBINE(NAME, T, expr)                                                                     \
     static uint64_t NAME(uint64_t old, uint64_t operand, bool ftz)                                 \
@@ -127,21 +128,22 @@ static void write_row(pg_warp *w, pg_row row, unsigned bytes, int lane, uint64_t
         ((uint64_t *)at)[lane] = value;
 }
 
-/* 16-byte exch and cas: rare, so one lock for all of them when several host threads run. */
+/* 16-byte exch and cas. */
 static void update_128(pg_warp *w, const pg_op *op, int lane, void *at)
 {
     const pg_atomic_plan *plan = op->extra;
-    typedef unsigned __int128 u128;
-    u128 old, operand = ((const u128 *)pg_row_at(w, op->rows[0]))[lane];
-    pthread_mutex_lock(&w->launch->lock);
-    memcpy(&old, at, sizeof old);
-    if (plan->op == PG_ATOMIC_EXCH)
-        memcpy(at, &operand, sizeof old);
-    else if (old == operand)
-        memcpy(at, (const u128 *)pg_row_at(w, op->c) + lane, sizeof old);
-    pthread_mutex_unlock(&w->launch->lock);
+    const pg_wide operand = ((const pg_wide *)pg_row_at(w, op->rows[0]))[lane];
+    pg_wide old = pg_wide_load(at);
+    if (plan->op == PG_ATOMIC_EXCH) {
+        while (!pg_wide_exchange(at, &old, operand))
+            ;
+    } else {
+        const pg_wide swap = ((const pg_wide *)pg_row_at(w, op->c))[lane];
+        while (old == operand && !pg_wide_exchange(at, &old, swap))
+            ;
+    }
     if (plan->result)
-        ((u128 *)pg_row_at(w, op->rows[1]))[lane] = old;
+        ((pg_wide *)pg_row_at(w, op->rows[1]))[lane] = old;
 }
 
 static bool is_shared(const pg_warp *w, const pg_op *op, uint64_t address)

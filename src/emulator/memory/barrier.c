@@ -1,15 +1,22 @@
 /* bar and barrier, barrier.cluster. PTX ISA 9.0, section 9.7.13.1-4.
- * A warp whose live lanes have all arrived counts as 32 threads, however many of them exist or have exited;
- * a part of a warp counts its lanes. A barrier of the whole CTA expects the warps that still live. */
+ * A warp whose live lanes have all arrived counts as 32 threads, however many of them exist or have exited; a part of
+ * a warp counts its lanes. With a count the barrier waits for that many, whoever exits; without one for every warp of
+ * the CTA, but not for those that exit without having arrived. A warp that arrived (bar.arrive) and exited stays
+ * counted, and one that arrives twice counts twice. All as on an H200, where programs that get it wrong hang. */
 #include "emulator/memory/barrier.h"
 
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
 #include "emulator/machine/observer.h"
 
-static uint32_t threads_expected(const pg_cta *cta, const pg_named_barrier *b)
+uint32_t pg_barrier_expects(const pg_cta *cta, const pg_named_barrier *b)
 {
-    return b->whole ? cta->live_warps * PG_LANES : b->expected;
+    if (!b->whole)
+        return b->expected;
+    uint32_t warps = b->arrived_warps;
+    for (uint32_t i = 0; i < cta->warp_count; i++)
+        warps |= (uint32_t)(cta->warps[i].live != 0) << i;
+    return (uint32_t)__builtin_popcount(warps) * PG_LANES;
 }
 
 /* What a bar.red gives one group. */
@@ -58,9 +65,11 @@ static void arrive(pg_warp *w, pg_named_barrier *b, uint32_t lanes)
         return;
     }
     b->arrived += PG_LANES - counted;
+    b->arrived_warps |= 1u << w->index;
     *arrived = 0;
 }
 
+/* Checks an arrival's operands; the first one sets up the barrier. */
 static pg_step start_barrier(pg_warp *w, const pg_op *op, int lane, uint32_t id)
 {
     if (id >= PG_NAMED_BARRIERS)
@@ -68,23 +77,19 @@ static pg_step start_barrier(pg_warp *w, const pg_op *op, int lane, uint32_t id)
                        "barrier %u does not exist: a CTA has barriers 0 to 15", id);
     pg_named_barrier *b = &w->cta->barriers[id];
     const bool counted = (op->imm & PG_BAR_COUNTED) != 0;
-    const uint32_t count = counted ? ((const uint32_t *)pg_row_at(w, op->b))[lane] : 0;
-    if (counted && (count == 0 || count % PG_LANES))
+    const uint32_t count = counted ? ((const uint32_t *)pg_row_at(w, op->b))[lane]
+                                   : w->launch->warps_per_cta * PG_LANES;
+    if (count == 0 || count % PG_LANES)
         return pg_stop(w, op, PTXGEN_EEMULATOR,
                        "barrier %u: thread count %u is not a positive multiple of 32", id, count);
-    const bool idle = !b->whole && !b->expected;
-    if (!idle &&
-        (b->whole ? counted && count != w->launch->warps_per_cta * PG_LANES
-                  : b->expected != (counted ? count : w->launch->warps_per_cta * PG_LANES)))
+    if (b->expected && b->expected != count)
         return pg_stop(w, op, PTXGEN_EEMULATOR,
                        "barrier %u: this thread expects %u threads, an earlier one expects %u", id,
-                       counted ? count : w->launch->warps_per_cta * PG_LANES,
-                       threads_expected(w->cta, b));
-    if (!idle)
-        return PG_NEXT;
-    b->whole = !counted || count == w->launch->warps_per_cta * PG_LANES;
+                       count, b->expected);
+    if (!b->expected)
+        b->all = true;
     b->expected = count;
-    b->all = true;
+    b->whole |= !counted;
     return PG_NEXT;
 }
 
@@ -105,7 +110,7 @@ pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes)
     arrive(w, b, lanes);
     w->cta->cluster->progress++;
     PG_OBSERVE(w->launch, barrier, w, op, lanes, id);
-    if (b->arrived >= threads_expected(w->cta, b)) {
+    if (b->arrived >= pg_barrier_expects(w->cta, b)) {
         write_result(w, op, lanes, b);
         if (w->launch->observer && op->mode != PG_BAR_ARRIVE)
             w->launch->observer->barrier_passed(w, lanes, id);
@@ -162,11 +167,23 @@ pg_step pg_op_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-void pg_barriers_after_exit(pg_cta *cta)
+/* The lanes that exited were all that a warp, which has arrived in part, lacked. */
+static void count_rest_of_warp(pg_warp *w, pg_named_barrier *b)
 {
+    const uint32_t arrived = b->arrived_lanes[w->index];
+    if (arrived && !(w->live & ~arrived))
+        arrive(w, b, arrived);
+}
+
+void pg_barriers_after_exit(pg_warp *w)
+{
+    pg_cta *cta = w->cta;
     for (uint32_t id = 0; id < PG_NAMED_BARRIERS; id++) {
-        const pg_named_barrier *b = &cta->barriers[id];
-        if (b->whole && b->arrived && b->arrived >= threads_expected(cta, b) && cta->live_warps)
+        pg_named_barrier *b = &cta->barriers[id];
+        if (!b->expected)
+            continue;
+        count_rest_of_warp(w, b);
+        if (b->arrived && b->arrived >= pg_barrier_expects(cta, b))
             complete(cta, id);
     }
     pg_cluster *c = cta->cluster;

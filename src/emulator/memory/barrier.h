@@ -17,8 +17,10 @@ pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-/* A warp of the CTA lost lanes: barriers that only waited for them complete. */
-void pg_barriers_after_exit(pg_cta *cta);
+/* A warp lost lanes: barriers that only waited for them complete. */
+void pg_barriers_after_exit(pg_warp *w);
+/* The threads that a barrier in use waits for in all. */
+uint32_t pg_barrier_expects(const pg_cta *cta, const pg_named_barrier *b);
 
 /* mbarrier: address operand as for memory, rows[0] and rows[1] as commented in mbarrier.c. */
 typedef enum pg_mbarrier_flags {

@@ -1,17 +1,100 @@
-/* ld and st: element widths 8 to 128 bits, vectors, into register rows of 16 to 128 bits. Ordered and
- * volatile accesses use the processor's atomic loads and stores, because other host threads may be at the
- * same address by design; plain ones do not, as a program without races needs none. */
+/* ld and st: element widths 8 to 128 bits, vectors, into register rows of 16 to 128 bits. Ordered and volatile
+ * accesses of every size use the processor's atomic loads and stores, because other host threads may be at the same
+ * address by design; vectors move in pieces that do not tear. Plain ones need nothing, in a program without races. */
 #include "emulator/memory/load_store.h"
 
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
+#include "emulator/memory/wide.h"
 
-typedef unsigned __int128 u128;
+enum { PG_MAX_VECTOR_BYTES = 32 };
 
 /* The traffic counters of --stats. */
 static void count_bytes(uint64_t *counter, const pg_op *op, uint32_t lanes)
 {
     counter[op->space] += (uint64_t)__builtin_popcount(lanes) * op->size * op->count;
+}
+
+/* The elements of one lane in memory, `bytes` (a power of two) in all, in pieces of up to 16 bytes, each moved at
+ * once: aligned vectors do not tear, as on the hardware. `strong`: other host threads may be there by design. */
+static void read_lane(uint8_t *to, const uint8_t *at, uint32_t bytes, bool strong)
+{
+    for (uint32_t i = 0; i + 16 <= bytes; i += 16) {
+        const pg_wide piece = pg_wide_load((const pg_wide *)(const void *)(at + i));
+        memcpy(to + i, &piece, sizeof piece);
+    }
+#define PIECE(T)                                                                                   \
+    {                                                                                              \
+        const T *p = (const T *)(const void *)at;                                                  \
+        const T piece = strong ? __atomic_load_n(p, __ATOMIC_ACQUIRE) : *p;                        \
+        memcpy(to, &piece, sizeof piece);                                                          \
+    }
+    if (bytes == 8)
+        PIECE(uint64_t)
+    else if (bytes == 4)
+        PIECE(uint32_t)
+    else if (bytes == 2)
+        PIECE(uint16_t)
+    else if (bytes == 1)
+        PIECE(uint8_t)
+#undef PIECE
+}
+
+static void write_lane(uint8_t *at, const uint8_t *from, uint32_t bytes, bool strong)
+{
+    for (uint32_t i = 0; i + 16 <= bytes; i += 16) {
+        pg_wide piece;
+        memcpy(&piece, from + i, sizeof piece);
+        pg_wide_store((pg_wide *)(void *)(at + i), piece);
+    }
+#define PIECE(T)                                                                                   \
+    {                                                                                              \
+        T *p = (T *)(void *)at, piece;                                                             \
+        memcpy(&piece, from, sizeof piece);                                                        \
+        if (strong)                                                                                \
+            __atomic_store_n(p, piece, __ATOMIC_RELEASE);                                          \
+        else                                                                                       \
+            *p = piece;                                                                            \
+    }
+    if (bytes == 8)
+        PIECE(uint64_t)
+    else if (bytes == 4)
+        PIECE(uint32_t)
+    else if (bytes == 2)
+        PIECE(uint16_t)
+    else if (bytes == 1)
+        PIECE(uint8_t)
+#undef PIECE
+}
+
+/* Pieces of memory for all lanes: what lies between registers and memory in vector and strong accesses. */
+typedef struct pieces {
+    _Alignas(16) uint8_t lane[PG_LANES][PG_MAX_VECTOR_BYTES];
+} pieces;
+
+static void read_lanes(pieces *p, const pg_op *op, uint32_t lanes, uint8_t *const *at)
+{
+    const uint32_t bytes = (uint32_t)op->size * op->count;
+    const bool strong = (op->flags & PG_ACCESS_STRONG) != 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        read_lane(p->lane[l], at[l], bytes, strong);
+    }
+}
+
+static void write_lanes(const pieces *p, const pg_op *op, uint32_t lanes, uint8_t *const *at)
+{
+    const uint32_t bytes = (uint32_t)op->size * op->count;
+    const bool strong = (op->flags & PG_ACCESS_STRONG) != 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        write_lane(at[l], p->lane[l], bytes, strong);
+    }
+}
+
+static bool in_pieces(const pg_op *op)
+{
+    return op->count > 1 || op->size == 16 || (op->flags & PG_ACCESS_STRONG);
 }
 
 #define LOAD(NAME, T, D)                                                                           \
@@ -21,13 +104,16 @@ static void count_bytes(uint64_t *counter, const pg_op *op, uint32_t lanes)
         if (!pg_resolve(w, op, lanes, (uint32_t)sizeof(T) * op->count, PG_ACCESS_READ, at))        \
             return PG_STOP;                                                                        \
         count_bytes(w->cta->cluster->worker->space_read, op, lanes);                               \
-        const bool strong = (op->flags & PG_ACCESS_STRONG) != 0;                                   \
+        D *d = pg_row_at(w, op->rows[0]);                                                          \
+        if (!in_pieces(op)) {                                                                      \
+            PG_EACH_LANE(lanes, d[l] = (D)(*(const T *)(const void *)at[l]));                      \
+            return PG_NEXT;                                                                        \
+        }                                                                                          \
+        pieces p;                                                                                  \
+        read_lanes(&p, op, lanes, at);                                                             \
         for (uint32_t e = 0; e < op->count; e++) {                                                 \
-            D *d = pg_row_at(w, op->rows[e]);                                                      \
-            if (strong && sizeof(T) <= 8)                                                          \
-                PG_EACH_LANE(lanes, d[l] = (D)LOAD_STRONG(T, (const T *)at[l] + e));               \
-            else                                                                                   \
-                PG_EACH_LANE(lanes, d[l] = (D)(((const T *)at[l])[e]));                            \
+            d = pg_row_at(w, op->rows[e]);                                                         \
+            PG_EACH_LANE(lanes, d[l] = (D)((const T *)(const void *)p.lane[l])[e]);                \
         }                                                                                          \
         return PG_NEXT;                                                                            \
     }                                                                                              \
@@ -41,27 +127,62 @@ static void count_bytes(uint64_t *counter, const pg_op *op, uint32_t lanes)
         }                                                                                          \
         return PG_NEXT;                                                                            \
     }
-#define LOAD_STRONG(T, p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+
+/* order=isa: a strong vector store is one store an element, in order, with others in between: the ISA's memory
+ * model makes nothing of a vector but its elements. `group->stored` of them are done; more when this returns. */
+static pg_step store_torn(pg_warp *w, const pg_op *op, uint32_t lanes, const pieces *p)
+{
+    pg_group *g = pg_running_group(w);
+    uint64_t address[PG_LANES];
+    uint8_t *at[PG_LANES];
+    pg_addresses(w, op, lanes, address);
+    /* bounds and alignment are the vector's, like those of a store in one piece */
+    if (!pg_resolve_async(w, op, lanes, (uint32_t)op->size * op->count, PG_ACCESS_WRITE, at))
+        return PG_STOP;
+    PG_EACH_LANE(lanes, address[l] += (uint64_t)g->stored * op->size);
+    const pg_checked_access access = {lanes, op->size, PG_ACCESS_WRITE, address};
+    if (!pg_resolve_at(w, op, &access, at))
+        return PG_STOP;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        write_lane(at[l], p->lane[l] + g->stored * op->size, op->size, true);
+    }
+    if (++g->stored < op->count)
+        return pg_block(w, (pg_wait){.kind = PG_WAIT_TURN, .again = true});
+    g->stored = 0;
+    return PG_NEXT;
+}
+
+static bool tears(pg_warp *w, const pg_op *op)
+{
+    if (!w->launch->isa_order || !(op->flags & PG_ACCESS_STRONG) || op->count < 2)
+        return false;
+    return pg_running_group(w)->stored || pg_worker_random(w->cta->cluster->worker) % 2;
+}
 
 #define STORE(NAME, T, S)                                                                          \
     static pg_step NAME(pg_warp *w, const pg_op *op, uint32_t lanes)                               \
     {                                                                                              \
         uint8_t *at[PG_LANES];                                                                     \
-        if (!pg_resolve(w, op, lanes, (uint32_t)sizeof(T) * op->count, PG_ACCESS_WRITE, at))       \
-            return PG_STOP;                                                                        \
+        const bool plain = !in_pieces(op), torn = tears(w, op);                                    \
+        pieces p;                                                                                  \
+        for (uint32_t e = 0; !plain && e < op->count; e++) {                                       \
+            const S *s = pg_row_at(w, op->rows[e]);                                                \
+            PG_EACH_LANE(lanes, ((T *)(void *)p.lane[l])[e] = (T)s[l]);                            \
+        }                                                                                          \
         count_bytes(w->cta->cluster->worker->space_written, op, lanes);                            \
         w->cta->cluster->progress++;                                                               \
-        const bool strong = (op->flags & PG_ACCESS_STRONG) != 0;                                   \
-        for (uint32_t e = 0; e < op->count; e++) {                                                 \
-            const S *s = pg_row_at(w, op->rows[e]);                                                \
-            if (strong && sizeof(T) <= 8)                                                          \
-                PG_EACH_LANE(lanes, STORE_STRONG((T *)at[l] + e, (T)s[l]));                        \
-            else                                                                                   \
-                PG_EACH_LANE(lanes, ((T *)at[l])[e] = (T)s[l]);                                    \
-        }                                                                                          \
+        if (torn)                                                                                  \
+            return store_torn(w, op, lanes, &p);                                                   \
+        if (!pg_resolve(w, op, lanes, (uint32_t)sizeof(T) * op->count, PG_ACCESS_WRITE, at))       \
+            return PG_STOP;                                                                        \
+        const S *s = pg_row_at(w, op->rows[0]);                                                    \
+        if (plain)                                                                                 \
+            PG_EACH_LANE(lanes, *(T *)(void *)at[l] = (T)s[l]);                                    \
+        else                                                                                       \
+            write_lanes(&p, op, lanes, at);                                                        \
         return PG_NEXT;                                                                            \
     }
-#define STORE_STRONG(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 /* Whole registers of a whole warp side by side in memory: one copy. */
 #define ROW_ACCESS(n, T)                                                                           \
@@ -106,12 +227,8 @@ ROW_ACCESS(16, uint16_t)
 ROW_ACCESS(32, uint32_t)
 ROW_ACCESS(64, uint64_t)
 
-#undef LOAD_STRONG
-#undef STORE_STRONG
-#define LOAD_STRONG(T, p)  (*(p)) /* 16 bytes: never reached */
-#define STORE_STRONG(p, v) (*(p) = (v))
-LOAD(ld_128_128, u128, u128)
-STORE(st_128_128, u128, u128)
+LOAD(ld_128_128, pg_wide, pg_wide)
+STORE(st_128_128, pg_wide, pg_wide)
 
 #define ROW(name)                                                                                  \
     {                                                                                              \

@@ -2,6 +2,7 @@
 #include "emulator/run/deadlock.h"
 
 #include "emulator/machine/stop.h"
+#include "emulator/memory/barrier.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "ptx/ptx.h"
 
@@ -52,7 +53,7 @@ static void append_barriers(const pg_cta *cta, pg_buf *out)
         const pg_named_barrier *b = &cta->barriers[i];
         if (b->arrived)
             pg_buf_printf(out, "; CTA rank %u barrier %u: %u of %u threads have arrived", cta->rank,
-                          i, b->arrived, b->whole ? cta->live_warps * PG_LANES : b->expected);
+                          i, b->arrived, pg_barrier_expects(cta, b));
     }
     for (uint32_t i = 0; i < cta->mbarrier_count; i++) {
         const pg_mbarrier *b = &cta->mbarriers[i];

@@ -23,7 +23,8 @@ static void merge_groups(pg_warp *w)
             continue;
         for (uint32_t k = i + 1; k < w->group_count;) {
             const pg_group *other = &w->groups[k];
-            if (other->pc != g->pc || other->wait.kind != PG_WAIT_NONE) {
+            if (other->pc != g->pc || other->wait.kind != PG_WAIT_NONE ||
+                other->stored != g->stored) {
                 k++;
                 continue;
             }

@@ -212,7 +212,9 @@ static uint32_t dot(uint32_t a, uint32_t b, uint32_t c, unsigned mode)
 }
 PG_TERNARY(pg_op_dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op->mode))
 
-/* ---- extended precision ---- */
+/* ---- extended precision ----
+ * The flag is that of the adder, as in SASS and on an H200: after a subtraction, which adds the complement and one,
+ * it says "no borrow". The ISA leaves chains of both kinds open; programs (and compilers) have come to mean this. */
 
 #define CARRY(NAME, T, S, W, V, bits)                                                              \
     pg_step NAME##_add(pg_warp *w, const pg_op *op, uint32_t lanes)                                \
@@ -222,10 +224,9 @@ PG_TERNARY(pg_op_dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op-
         uint32_t carry = w->carry;                                                                 \
         for (uint32_t left = lanes; left; left &= left - 1) {                                      \
             const int l = __builtin_ctz(left);                                                     \
-            const W in = op->mode & PG_CARRY_IN ? carry >> l & 1 : 0;                              \
-            /* subtraction keeps "no borrow" out of it: the flag is the borrow */                  \
-            const W sum =                                                                          \
-                op->mode & PG_CARRY_SUBTRACT ? (W)a[l] - b[l] - in : (W)a[l] + b[l] + in;          \
+            const W in = op->mode & PG_CARRY_IN ? carry >> l & 1                                   \
+                                                : (op->mode & PG_CARRY_SUBTRACT) != 0;             \
+            const W sum = (W)a[l] + (T)(op->mode & PG_CARRY_SUBTRACT ? ~b[l] : b[l]) + in;         \
             d[l] = (T)sum;                                                                         \
             carry = (carry & ~(1u << l)) | (uint32_t)(sum >> bits & 1) << l;                       \
         }                                                                                          \

@@ -36,6 +36,7 @@ def main():
         tensor_memory,
         tensor_mma,
         warp,
+        wmma,
     ):
         family.generate()
 

@@ -441,6 +441,51 @@ COMPARE = {
 }
 
 
+def carry_mix_cases():
+    """Chains of both kinds: the flag is that of an adder, so a subtraction leaves "no borrow" in it."""
+    for bits in (32, 64):
+        t, size, top = f"u{bits}", bits // 8, 1 << bits
+        rows = n.int_inputs(bits, 2, COUNT if bits == 32 else 40, "carry mix")
+        rows += [(5, 7), (7, 5), (7, 7), (0, 0), (top - 1, 1), (top - 1, top - 1)]
+        e = Elementwise(f"carry_mix_{bits}", f"the carry flag between additions and subtractions, {bits} bits", rows, (size,) * 2)
+        before = {
+            f"add.cc.{t}": lambda a, b: a + b >> bits & 1,
+            f"sub.cc.{t}": lambda a, b: int(a >= b),
+            f"mad.lo.cc.{t}": lambda a, b: (b + a & top - 1) + b >> bits & 1,
+        }
+        after = {
+            f"addc.{t} $, %0, %1": lambda a, b, c: a + b + c,
+            f"subc.{t} $, %0, %1": lambda a, b, c: a - b - 1 + c,
+            f"madc.lo.{t} $, %0, %1, %0": lambda a, b, c: a * b + a + c,
+            f"madc.hi.{t} $, %0, %1, %0": lambda a, b, c: (a * b >> bits) + a + c,
+        }
+        for first, flag in before.items():
+            for second, value in after.items():
+                mad = first.startswith("mad")
+                text = f"{'add' if mad else 'mov'}.{t} %z, %0{', %1' if mad else ''};\n"
+                text += f"{first} %y, %z, {'1, ' if mad else ''}%1;\n{second};"
+
+                def result(a, b, flag=flag, value=value):
+                    return value(a, b, flag(a, b)) & top - 1
+
+                e.op(text, size, result, f".reg .b{bits} %y, %z;")
+        # a flag that went through both kinds
+        e.op(
+            f"sub.cc.{t} %y, %0, %1;\nsubc.cc.{t} %y, %1, %0;\naddc.cc.{t} %y, %0, %0;\nsubc.{t} $, 0, 0;",
+            size,
+            lambda a, b: chain(a, b, bits),
+            f".reg .b{bits} %y;",
+        )
+        e.write()
+
+
+def chain(a, b, bits):
+    c = int(a >= b)
+    c = int(b - a - 1 + c >= 0)
+    c = a + a + c >> bits & 1
+    return c - 1 & (1 << bits) - 1
+
+
 def compare_cases():
     for t in ("u16", "s16", "u32", "s32", "u64", "s64"):
         bits = int(t[1:])
@@ -553,5 +598,6 @@ def generate():
     packed16_cases()
     mask_cases()
     carry_cases()
+    carry_mix_cases()
     compare_cases()
     move_cases()

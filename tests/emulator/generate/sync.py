@@ -87,6 +87,99 @@ def bar_cases():
         finish(case, body)
 
 
+def early_exit_cases():
+    """Producers arrive and exit; the count is the CTA's size, so their arrivals are all that keeps it."""
+    head = [
+        f"    .shared .align 4 .b8 words[{4 * BLOCK}];",
+        "    .reg .b32 %w;",
+        "    shr.u32 %w, %t, 5;",
+        "    mov.u32 %s, words;",
+        "    mad.lo.u32 %a, %t, 4, %s;",
+        "    add.u32 %b, %t, 1000;",
+    ]
+    for name, count in (("counted", f", {BLOCK}"), ("mixed", "")):
+        case = Case(f"bar_arrive_then_exit_{name}", f"bar.arrive by warps that exit, {name} bar.sync", block=BLOCK)
+        body = head + [
+            "    setp.eq.u32 %q, %w, 1;",
+            "    @%q bra consumer;",
+            "    st.shared.b32 [%a], %b;",
+            f"    bar.arrive 1, {BLOCK};",
+            "    exit;",
+            "consumer:",
+            f"    bar.sync 1{count};",
+            "    ld.shared.b32 %e, [%a + -128];",
+            "    ld.shared.b32 %b, [%a + 128];",
+            "    shl.b32 %b, %b, 16;",
+            "    or.b32 %e, %e, %b;",
+        ] + out("%e")
+        untouched = [0xCDCDCDCD] * 32
+        case.buffer("out", "out0", 4, untouched + [1000 + i | 1064 + i << 16 for i in range(32)] + untouched)
+        finish(case, body)
+    # without a count the barrier does not wait for who exits; a part of a warp is whole when the rest has gone
+    case = Case("bar_sync_after_exit", "bar.sync without a count, and by what is left of a warp", block=BLOCK)
+    body = head + [
+        "    setp.eq.u32 %q, %w, 2;",
+        "    @%q exit;",
+        "    st.shared.b32 [%a], %b;",
+        "    and.b32 %c, %t, 8;",
+        "    setp.ne.u32 %q, %c, 0;",
+        "    @%q exit;",
+        "    barrier.sync 0;",
+        "    xor.b32 %c, %t, 32;",
+        "    mad.lo.u32 %a, %c, 4, %s;",
+        "    ld.shared.b32 %e, [%a];",
+        "    barrier.sync 1, 64;",
+    ] + out("%e")
+    case.buffer("out", "out0", 4, [0xCDCDCDCD if i & 8 or i >= 64 else 1000 + (i ^ 32) for i in range(BLOCK)])
+    finish(case, body)
+
+
+def impossible_cases():
+    """What hangs an H200 is a deadlock that the emulator reports."""
+    for name, title, text in (
+        (
+            "exits",
+            "a warp exits without its arrival at a counted barrier",
+            ["    setp.eq.u32 %q, %w, 2;", "    @%q exit;", f"    bar.sync 1, {BLOCK};"],
+        ),
+        (
+            "arrives_twice",
+            "a warp arrives twice before the other side comes",
+            [
+                "    setp.ne.u32 %q, %w, 1;",
+                "    @%q bra consumer;",
+                "    bar.arrive 1, 64;",
+                "    bar.arrive 1, 64;",
+                "    st.volatile.shared.b32 [words], 1;",
+                "    exit;",
+                "consumer:",
+                "    setp.eq.u32 %q, %w, 2;",
+                "    @%q exit;",
+                "    ld.volatile.shared.b32 %a, [words];",
+                "    setp.eq.u32 %q, %a, 0;",
+                "    @%q bra consumer;",
+                "    bar.sync 1, 64;",
+            ],
+        ),
+        (
+            "too_many",
+            "more threads than the CTA has",
+            [f"    bar.sync 1, {BLOCK + 32};"],
+        ),
+    ):
+        case = Case(f"bar_impossible_{name}", title, block=BLOCK)
+        case.lines.append("//: fails deadlock")
+        body = [
+            "    .shared .align 4 .b32 words;",
+            "    .reg .b32 %w;",
+            "    shr.u32 %w, %t, 5;",
+            "    st.volatile.shared.b32 [words], 0;",
+            "    bar.sync 0;",
+        ] + text
+        case.buffer("out", "out0", 4, [0] * BLOCK)
+        finish(case, body + out("%t"))
+
+
 # ---- mbarrier ---------------------------------------------------------------------------------------------
 
 
@@ -683,6 +776,8 @@ add:
 
 def generate():
     bar_cases()
+    early_exit_cases()
+    impossible_cases()
     mbarrier_local_case()
     mbarrier_phases_case()
     cluster_cases()
