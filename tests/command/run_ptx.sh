@@ -196,7 +196,7 @@ expect_silent_err
     echo '@%p bar.sync 1, 64;'
     echo 'ret; }'
 } >stuck.ptx
-refuse 1 '^ptxgen: stuck.ptx:5: deadlock in cluster 0: .* barrier 1: 1 of 64 threads' run stuck.ptx --block 32
+refuse 1 '^ptxgen: stuck.ptx:5: deadlock in cluster 0: .* barrier 1: 32 of 64 threads' run stuck.ptx --block 32
 
 # Words that are no UTF-8 leave JSON valid; words that are stay as they are.
 t run "$(printf 'gr\303\274n\377\303.ptx')" --json
