@@ -196,12 +196,6 @@ pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size
     return found;
 }
 
-void pg_cache_entry_release(pg_cache *cache, pg_cache_entry *entry)
-{
-    pg_free(&cache->alloc, entry->storage, entry->storage_size);
-    *entry = (pg_cache_entry){0};
-}
-
 void pg_cache_reject(pg_cache *cache, const char *key, size_t key_size)
 {
     if (!pg_cache_is_on(cache))

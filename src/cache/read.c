@@ -123,3 +123,9 @@ pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own,
         pg_cache_quarantine_entry(cache, &name, file.stat.inode);
     return PG_CACHE_MISS;
 }
+
+void pg_cache_entry_release(pg_cache *cache, pg_cache_entry *entry)
+{
+    pg_free(&cache->alloc, entry->storage, entry->storage_size);
+    *entry = (pg_cache_entry){0};
+}

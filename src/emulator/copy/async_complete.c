@@ -3,7 +3,6 @@
 #include "emulator/copy/copies.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
-#include "emulator/matrix/wgmma_op.h"
 #include "emulator/machine/observer.h"
 
 /* The checker must know before any thread can be told. */
@@ -175,22 +174,6 @@ static bool complete_remote(pg_async *a)
     return pg_mbarrier_signal_completion(a->warp, a->op, &r->signal);
 }
 
-/* The response is made once, then delivered to one CTA or to all of the cluster. */
-static bool deliver_response(pg_async *a, pg_cta *cta)
-{
-    const pg_async_cancel *c = (const pg_async_cancel *)a;
-    memcpy(cta->shared + c->offset, c->response, PG_CANCEL_RESPONSE_BYTES);
-    return pg_async_signal_for(a, cta->rank);
-}
-
-static bool complete_cancel(pg_async *a)
-{
-    pg_async_cancel *c = (pg_async_cancel *)a;
-    pg_cancel_respond(a->warp->cta->cluster, c->response);
-    note_arrival(a);
-    return pg_async_each_target(a, c->target_cta, deliver_response);
-}
-
 /* ---- the kinds ---- */
 
 /* cp.async.mbarrier.arrive comes after the thread's earlier cp.async. */
@@ -217,12 +200,6 @@ static pg_async_targets remote_targets(const pg_async *a)
     return (pg_async_targets){&((const pg_async_remote *)a)->signal, 0, false};
 }
 
-static pg_async_targets cancel_targets(const pg_async *a)
-{
-    const pg_async_cancel *c = (const pg_async_cancel *)a;
-    return (pg_async_targets){&c->signal, c->cta_mask, false};
-}
-
 const pg_async_kind pg_kind_bulk_load = {
     .bytes = sizeof(pg_async_bulk), .complete = complete_bulk_load, .targets = bulk_targets};
 const pg_async_kind pg_kind_bulk_store = {.bytes = sizeof(pg_async_bulk),
@@ -246,5 +223,3 @@ const pg_async_kind pg_kind_arrive = {
     .bytes = sizeof(pg_async_arrive), .complete = complete_arrive, .follows = arrive_follows};
 const pg_async_kind pg_kind_remote = {
     .bytes = sizeof(pg_async_remote), .complete = complete_remote, .targets = remote_targets};
-const pg_async_kind pg_kind_cancel = {
-    .bytes = sizeof(pg_async_cancel), .complete = complete_cancel, .targets = cancel_targets};

@@ -5,29 +5,6 @@
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 
-enum { UNWILLING = 8 }; /* order=isa: one request in so many fails although clusters are left */
-
-/* The 16 bytes. The marks are arbitrary: a program can only pass them to query_cancel. */
-typedef struct response {
-    uint32_t mark;
-    uint32_t first_ctaid[3];
-} response;
-_Static_assert(sizeof(response) == PG_CANCEL_RESPONSE_BYTES, "as the ISA has it");
-static const uint32_t granted = 0x436c7347, refused = 0x436c7352;
-
-void pg_cancel_respond(pg_cluster *cluster, uint8_t *bytes)
-{
-    pg_grid_run *launch = cluster->launch;
-    response r = {.mark = refused};
-    uint64_t index;
-    const bool unwilling = launch->isa_order && pg_worker_random(cluster->worker) % UNWILLING == 0;
-    if (!unwilling && pg_cluster_claim(launch, &index)) {
-        r.mark = granted;
-        pg_cluster_first_ctaid(launch, index, r.first_ctaid);
-    }
-    memcpy(bytes, &r, sizeof r);
-}
-
 /* An operand's place in the own shared memory. */
 static bool own_place(pg_warp *w, const pg_op *op, uint64_t address, uint32_t align,
                       uint32_t *offset)
@@ -98,10 +75,10 @@ pg_step pg_op_try_cancel(pg_warp *w, const pg_op *op, uint32_t lanes)
 }
 
 /* The response in a lane's register; NULL: it is none, the launch has been stopped. */
-static const response *response_of(pg_warp *w, const pg_op *op, uint32_t lane)
+static const pg_cancel_response *response_of(pg_warp *w, const pg_op *op, uint32_t lane)
 {
-    const response *r = (const response *)pg_row_at(w, op->a) + lane;
-    if (r->mark == granted || r->mark == refused)
+    const pg_cancel_response *r = (const pg_cancel_response *)pg_row_at(w, op->a) + lane;
+    if (r->mark == PG_CANCEL_GRANTED || r->mark == PG_CANCEL_REFUSED)
         return r;
     pg_stop(w, op, PTXGEN_EEMULATOR,
             "lane %u: these 16 bytes (0x%08x ...) are not a response of try_cancel: wait for its "
@@ -115,10 +92,10 @@ pg_step pg_op_is_canceled(pg_warp *w, const pg_op *op, uint32_t lanes)
     uint32_t yes = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t l = (uint32_t)__builtin_ctz(left);
-        const response *r = response_of(w, op, l);
+        const pg_cancel_response *r = response_of(w, op, l);
         if (!r)
             return PG_STOP;
-        if (r->mark == granted)
+        if (r->mark == PG_CANCEL_GRANTED)
             yes |= 1u << l;
         else
             w->cta->cancel_failed = true;
@@ -131,7 +108,7 @@ pg_step pg_op_first_ctaid(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     for (uint32_t left = lanes; left; left &= left - 1) {
         const uint32_t l = (uint32_t)__builtin_ctz(left);
-        const response *r = response_of(w, op, l);
+        const pg_cancel_response *r = response_of(w, op, l);
         if (!r)
             return PG_STOP;
         for (uint32_t i = 0; i < 3; i++)

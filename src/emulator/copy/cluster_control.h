@@ -18,8 +18,13 @@ typedef struct pg_cancel_operands {
     pg_op barrier; /* the mbarrier's address */
 } pg_cancel_operands;
 
-/* Makes the response to a request of this cluster: takes a cluster that has not started, if there is one. */
-void pg_cancel_respond(pg_cluster *cluster, uint8_t *response);
+/* The 16 bytes. The marks are arbitrary: a program can only pass them to query_cancel. */
+enum { PG_CANCEL_GRANTED = 0x436c7347, PG_CANCEL_REFUSED = 0x436c7352 };
+typedef struct pg_cancel_response {
+    uint32_t mark;
+    uint32_t first_ctaid[3];
+} pg_cancel_response;
+_Static_assert(sizeof(pg_cancel_response) == PG_CANCEL_RESPONSE_BYTES, "as the ISA has it");
 
 /* Handlers. */
 pg_step pg_op_try_cancel(pg_warp *w, const pg_op *op, uint32_t lanes);

@@ -22,18 +22,6 @@ void pg_addresses(const pg_warp *w, const pg_op *op, uint32_t lanes, uint64_t *a
         PG_EACH_LANE(lanes, address[l] += w->frame[l]);
 }
 
-pg_space pg_generic_space(uint64_t address, uint64_t *within)
-{
-    const uint64_t window = address & PG_WINDOW_MASK;
-    *within = address & ~PG_WINDOW_MASK;
-    if (window == PG_WINDOW_SHARED)
-        return PG_MEM_CLUSTER;
-    if (window == PG_WINDOW_LOCAL)
-        return PG_MEM_LOCAL;
-    *within = address;
-    return PG_MEM_GLOBAL;
-}
-
 /* The buffer that holds the range, by bisection; NULL: none. */
 static const pg_buffer *find_buffer(const pg_memory *memory, uint64_t address, uint64_t bytes)
 {

@@ -42,6 +42,16 @@ uint8_t *pg_global_at(pg_worker *worker, uint64_t address, uint64_t bytes, bool 
 uint8_t *pg_cluster_at(pg_cta *own, uint32_t address, uint32_t bytes, pg_cta **cta);
 
 /* What a generic address is: its space, and the address within it. */
-pg_space pg_generic_space(uint64_t address, uint64_t *within);
+static inline pg_space pg_generic_space(uint64_t address, uint64_t *within)
+{
+    const uint64_t window = address & PG_WINDOW_MASK;
+    *within = address & ~PG_WINDOW_MASK;
+    if (window == PG_WINDOW_SHARED)
+        return PG_MEM_CLUSTER;
+    if (window == PG_WINDOW_LOCAL)
+        return PG_MEM_LOCAL;
+    *within = address;
+    return PG_MEM_GLOBAL;
+}
 
 #endif

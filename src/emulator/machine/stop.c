@@ -3,7 +3,6 @@
 
 #include "emulator/machine/async.h"
 #include "emulator/machine/memory.h"
-#include "emulator/tensor/tensor_memory.h"
 #include "ptx/ptx.h"
 
 #include <stdarg.h>

@@ -219,6 +219,19 @@ bool pg_parse_integer(pg_parser *p, int64_t *out)
     return true;
 }
 
+bool pg_parser_uint(pg_parser *p, uint64_t limit, uint64_t *value)
+{
+    pg_token at = p->token;
+    int64_t v;
+    if (!pg_parse_integer(p, &v))
+        return false;
+    if (v < 0 || (uint64_t)v > limit)
+        return pg_parser_error_at(p, at.line, at.column, "%lld is not in 0 .. %llu", (long long)v,
+                                  (unsigned long long)limit);
+    *value = (uint64_t)v;
+    return true;
+}
+
 bool pg_parser_at_constant(const pg_parser *p)
 {
     switch (p->token.kind) {

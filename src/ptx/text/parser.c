@@ -138,19 +138,6 @@ bool pg_parser_name(pg_parser *p, pg_str *name)
     return true;
 }
 
-bool pg_parser_uint(pg_parser *p, uint64_t limit, uint64_t *value)
-{
-    pg_token at = p->token;
-    int64_t v;
-    if (!pg_parse_integer(p, &v))
-        return false;
-    if (v < 0 || (uint64_t)v > limit)
-        return pg_parser_error_at(p, at.line, at.column, "%lld is not in 0 .. %llu", (long long)v,
-                                  (unsigned long long)limit);
-    *value = (uint64_t)v;
-    return true;
-}
-
 void *pg_parser_alloc(pg_parser *p, size_t count, size_t size)
 {
     void *m = pg_arena_array(p->arena, count, size);
