@@ -71,9 +71,24 @@ typedef enum ptxgen_dtype {
     PTXGEN_F32,
     PTXGEN_F16,
     PTXGEN_BF16,
-    PTXGEN_S32, /* tcgen05_copy only, like U32 */
-    PTXGEN_U32
+    PTXGEN_S32,
+    PTXGEN_U32,
+    PTXGEN_S64,
+    PTXGEN_U64,
+    PTXGEN_F64,
+    PTXGEN_S16,
+    PTXGEN_U16,
+    PTXGEN_S8,
+    PTXGEN_U8, /* also bool and bare bytes */
+    PTXGEN_E4M3,
+    PTXGEN_E5M2,
+    PTXGEN_E2M1, /* 4 bits, two to a byte, the one with the even index in the low half */
+    PTXGEN_UE8M0 /* a power of two: scales of groups */
 } ptxgen_dtype;
+/* "bf16"; "none" for a number that is no element type. Static storage. */
+PTXGEN_API const char *ptxgen_dtype_name(ptxgen_dtype dtype);
+/* Bits of an element; 0 for a number that is no element type. */
+PTXGEN_API int ptxgen_dtype_bits(ptxgen_dtype dtype);
 typedef enum ptxgen_index_type { PTXGEN_INDEX_I64, PTXGEN_INDEX_I32 } ptxgen_index_type;
 
 /* An architecture as a number: SM version * 10 + suffix (0 none, 1 'a', 2 'f'): sm_90a is 901. */

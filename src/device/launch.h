@@ -66,4 +66,33 @@ typedef struct pg_launch {
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;
 
+/* Append an argument. */
+static inline void pg_arg_u64(pg_launch *l, uint64_t v)
+{
+    l->args[l->nargs].kind = PG_ARG_U64;
+    l->args[l->nargs++].u64 = v;
+}
+
+static inline void pg_arg_pointer(pg_launch *l, const void *p)
+{
+    pg_arg_u64(l, (uintptr_t)p);
+}
+
+static inline void pg_arg_u32(pg_launch *l, int64_t v)
+{
+    l->args[l->nargs].kind = PG_ARG_U32;
+    l->args[l->nargs++].u32 = (uint32_t)v;
+}
+
+static inline void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec)
+{
+    l->args[l->nargs].kind = PG_ARG_TENSOR;
+    l->args[l->nargs++].tensor = *spec;
+}
+
+static inline void pg_arg_record(pg_launch *l)
+{
+    l->args[l->nargs++].kind = PG_ARG_RECORD;
+}
+
 #endif

@@ -14,7 +14,11 @@ typedef struct pg_dtype {
     pg_tensor_type tensor_type;
 } pg_dtype;
 
-/* NULL for a dtype that is none. */
+/* Every element type, whether kernels add it or not: "bf16", 16; "none", 0 for a number that is none. */
+const char *pg_dtype_word(ptxgen_dtype dtype);
+int pg_dtype_bits(ptxgen_dtype dtype);
+
+/* NULL for a dtype that kernels do not add. */
 const pg_dtype *pg_dtype_find(ptxgen_dtype dtype);
 
 #endif

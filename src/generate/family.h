@@ -3,13 +3,15 @@
  *
  * From a key (the parameters), `resolve` refuses with a reason or turns every automatic choice into a
  * number, `plan` works out the kernel's numbers, `emit` writes the PTX from the plan alone, and `launch`
- * fills a launch record from the plan and one call's arguments. */
+ * fills a launch record from one call's problem (operands, plan, device). Parameters and operands are
+ * tables; whatever meets a family reads them. */
 #ifndef PG_FAMILY_H
 #define PG_FAMILY_H
 
 #include "device/launch.h"
 #include "generate/arch.h"
 #include "generate/emit.h"
+#include "generate/operands/problem.h"
 #include "generate/params.h"
 
 enum { PG_PLAN_MAX_BYTES = 512 };
@@ -19,6 +21,14 @@ typedef struct pg_plan_head {
     char entry[64];        /* the .entry name: what profilers show */
     uint32_t shared_bytes; /* dynamic shared memory */
 } pg_plan_head;
+
+/* An element may be off by atol + rtol |answer|, or by what `bounds` says of it. */
+typedef struct pg_tolerance {
+    double atol, rtol;
+    /* Fills one allowed error for each element of the first result, in its order; the problem holds what the
+     * operands were before the call. INFINITY: anything is right. NULL: atol and rtol hold. ENOMEM. */
+    ptxgen_status (*bounds)(const pg_problem *before, double *bound, ptxgen_error *);
+} pg_tolerance;
 
 typedef struct pg_family {
     const char *name, *summary;
@@ -32,8 +42,23 @@ typedef struct pg_family {
     ptxgen_status (*resolve)(void *key, const pg_arch *, ptxgen_error *);
     void (*plan)(const void *key, const pg_arch *, void *plan);
     void (*emit)(pg_emit *E, const void *plan);
-    /* args: the family's public argument struct, checked before. */
-    void (*launch)(const void *plan, const void *args, const ptxgen_device_info *, pg_launch *);
+
+    pg_operand_table operands;
+    /* The problem is checked and its plan and device are known. */
+    void (*launch)(const pg_problem *, pg_launch *);
+    /* The plain C answer. The problem is checked, of host memory, its key bound but not resolved. ENOMEM;
+     * EINDEX, and then nothing is written. */
+    ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
+    /* How far a result may be from it; NULL: equal bits. */
+    void (*tolerance)(const pg_problem *, pg_tolerance *);
+
+    /* Where the tables do not say it; each may be NULL. */
+    void (*bind)(const pg_problem *, void *key);   /* fills the parameters marked PG_FROM_HOOK */
+    void (*choose)(const pg_problem *, void *key); /* automatic values that depend on extents and device */
+    /* What one kernel cannot do of what the table allows; p->key is resolved unless p->host. */
+    ptxgen_status (*limits)(const pg_problem *, ptxgen_error *);
+    /* Sets p->empty instead of the rule "no result or no index has an element". */
+    ptxgen_status (*empty)(pg_problem *, ptxgen_error *);
 } pg_family;
 
 /* Row i of templates/families.def, NULL past the last. */

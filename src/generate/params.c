@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "generate/arch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int64_t *field(const pg_param *p, void *key)
@@ -37,6 +38,17 @@ static void list_words(const pg_param *p, pg_buf *out)
     }
 }
 
+static ptxgen_status refuse_choice(const pg_param *p, pg_str value, ptxgen_error *err)
+{
+    pg_buf words;
+    pg_buf_init(&words, &pg_alloc_libc);
+    list_words(p, &words);
+    pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not one of: %s", p->name,
+            (int)(value.n < 60 ? value.n : 60), value.p, pg_buf_text(&words));
+    pg_buf_fini(&words);
+    return PTXGEN_EINVAL;
+}
+
 static ptxgen_status parse_choice(const pg_param *p, pg_str value, int64_t *out, ptxgen_error *err)
 {
     for (int64_t i = 0; p->choices[i]; i++) {
@@ -45,13 +57,7 @@ static ptxgen_status parse_choice(const pg_param *p, pg_str value, int64_t *out,
             return PTXGEN_OK;
         }
     }
-    pg_buf words;
-    pg_buf_init(&words, &pg_alloc_libc);
-    list_words(p, &words);
-    pg_fail(err, PTXGEN_EINVAL, "%s=%.*s is not one of: %s", p->name,
-            (int)(value.n < 60 ? value.n : 60), value.p, pg_buf_text(&words));
-    pg_buf_fini(&words);
-    return PTXGEN_EINVAL;
+    return refuse_choice(p, value, err);
 }
 
 static ptxgen_status check_number(const pg_param *p, int64_t v, ptxgen_error *err)
@@ -62,12 +68,24 @@ static ptxgen_status check_number(const pg_param *p, int64_t v, ptxgen_error *er
                    (long long)v, (long long)p->min, (long long)p->max, p->zero_words[0]);
 }
 
-ptxgen_status pg_params_check_numbers(const pg_param_table *t, const void *key, ptxgen_error *err)
+static ptxgen_status check_place(const pg_param *p, int64_t v, ptxgen_error *err)
+{
+    for (int64_t i = 0; p->choices[i]; i++)
+        if (i == v)
+            return PTXGEN_OK;
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)v);
+    return refuse_choice(p, pg_str_of(number), err);
+}
+
+ptxgen_status pg_params_check(const pg_param_table *t, const void *key, ptxgen_error *err)
 {
     for (size_t i = 0; i < t->count; i++) {
         const int64_t v = field_value(&t->rows[i], key);
         if (t->rows[i].kind == PG_PARAM_INTEGER && v != 0)
             PG_TRY(check_number(&t->rows[i], v, err));
+        if (t->rows[i].kind == PG_PARAM_CHOICE && v != 0)
+            PG_TRY(check_place(&t->rows[i], v, err));
     }
     return PTXGEN_OK;
 }
@@ -107,7 +125,15 @@ static ptxgen_status parse_value(const pg_param *p, pg_str value, int64_t *out, 
 ptxgen_status pg_params_parse(const pg_param_table *t, const char *text, void *key,
                               ptxgen_error *err)
 {
+    uint64_t given;
+    return pg_params_parse_given(t, text, key, &given, err);
+}
+
+ptxgen_status pg_params_parse_given(const pg_param_table *t, const char *text, void *key,
+                                    uint64_t *given, ptxgen_error *err)
+{
     uint64_t seen = 0;
+    *given = 0;
     pg_str rest = pg_str_of(text ? text : "");
     for (pg_str word; (word = pg_str_word(&rest)).n;) {
         const char *equals = memchr(word.p, '=', word.n), *nearest = "";
@@ -124,7 +150,7 @@ ptxgen_status pg_params_parse(const pg_param_table *t, const char *text, void *k
         const uint64_t bit = UINT64_C(1) << place;
         if (seen & bit)
             return pg_fail(err, PTXGEN_EINVAL, "%s is given twice: keep one", p->name);
-        seen |= bit;
+        *given = seen |= bit;
         PG_TRY(parse_value(p, value, field(p, key), err));
     }
     return PTXGEN_OK;

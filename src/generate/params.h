@@ -14,6 +14,14 @@
 
 typedef enum pg_param_kind { PG_PARAM_ARCH, PG_PARAM_CHOICE, PG_PARAM_INTEGER } pg_param_kind;
 
+/* Where the value of a parameter comes from when operands are known and it is not given. */
+typedef enum pg_param_from {
+    PG_FROM_DEFAULT, /* the table */
+    PG_FROM_DTYPE,   /* the element type of operand `source`: its place in the operand's list of types */
+    PG_FROM_SYMBOL,  /* the extent `source` of the operands */
+    PG_FROM_HOOK     /* the family's `bind` */
+} pg_param_from;
+
 typedef struct pg_param {
     const char *name;
     pg_param_kind kind;
@@ -25,6 +33,9 @@ typedef struct pg_param {
     int64_t min, max; /* INTEGER: bounds of the numbers that may be written */
     int64_t def;      /* CHOICE: value when not named */
     const char *doc;
+    pg_param_from from;
+    uint8_t source;   /* an operand or a symbol */
+    bool zero_serves; /* a kernel with 0 ("dynamic", "no") serves every value */
 } pg_param;
 
 typedef struct pg_param_table {
@@ -41,8 +52,11 @@ void pg_params_default(const pg_param_table *, void *key, int64_t arch);
  * known one), a number out of bounds, a name given twice. */
 ptxgen_status pg_params_parse(const pg_param_table *, const char *text, void *key,
                               ptxgen_error *err);
-/* EINVAL: a number of the key, not 0, that a text could not give. */
-ptxgen_status pg_params_check_numbers(const pg_param_table *, const void *key, ptxgen_error *err);
+/* The same, and which rows were given: bit i of *given is row i. */
+ptxgen_status pg_params_parse_given(const pg_param_table *, const char *text, void *key,
+                                    uint64_t *given, ptxgen_error *err);
+/* EINVAL: a choice or a number of the key, not 0, that a text could not give. */
+ptxgen_status pg_params_check(const pg_param_table *, const void *key, ptxgen_error *err);
 /* "arch=sm_90 dtype=bf16 ...": every parameter, in table order. */
 void pg_params_print(const pg_param_table *, const void *key, pg_buf *out);
 /* One value as its word or number. */

@@ -37,11 +37,6 @@ void pg_store_row(pg_emit *E, int words, int elements_per_word);
 
 /* ---- host side ---- */
 
-/* Appends an argument. */
-void pg_arg_u64(pg_launch *l, uint64_t v);
-void pg_arg_u32(pg_launch *l, int64_t v);
-void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec);
-
 /* A row-major matrix as a tensor map: `columns` (adjacent elements) x `rows`, rows `stride`
  * bytes apart; a stride that no row uses is rounded up to what a map wants. */
 typedef struct pg_matrix_map {

@@ -1,24 +1,6 @@
 /* Launch arguments of the matrix multiplication families. */
 #include "common/matmul.h"
 
-void pg_arg_u64(pg_launch *l, uint64_t v)
-{
-    l->args[l->nargs].kind = PG_ARG_U64;
-    l->args[l->nargs++].u64 = v;
-}
-
-void pg_arg_u32(pg_launch *l, int64_t v)
-{
-    l->args[l->nargs].kind = PG_ARG_U32;
-    l->args[l->nargs++].u32 = (uint32_t)v;
-}
-
-void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec)
-{
-    l->args[l->nargs].kind = PG_ARG_TENSOR;
-    l->args[l->nargs++].tensor = *spec;
-}
-
 void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
 {
     enum { STRIDE_UNIT = 32, L2_PROMOTION_256 = 3 };

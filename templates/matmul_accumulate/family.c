@@ -10,9 +10,10 @@ static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch),
      .doc = "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), or sm_90a (wgmma)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
-     .doc = "element type of A and B; C and D are f32"},
+     .doc = "element type of A and B; C and D are f32", .from = PG_FROM_DTYPE,
+     .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), b_words,
-     .doc = "B in memory: row_major [K, N], transposed [N, K]"},
+     .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
@@ -31,6 +32,53 @@ static const pg_param params[] = {
             "B); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
 };
 
+static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
+static const char maps[] = "tensor-map loads";
+
+/* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
+enum { MAX_EXTENT = INT32_MAX - 4096 };
+
+static const pg_symbol symbols[] = {
+    [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
+    [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
+    [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
+};
+
+static const pg_operand operands[] = {
+    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K}, .dtypes = dtypes,
+                     .alignment = 16, .needed_by = maps, .doc = "A"},
+    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
+                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .alignment = 16,
+                     .needed_by = maps, .doc = "B"},
+    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
+                     .alignment = 16, .needed_by = maps, .zero_if_absent = true,
+                     .doc = "C, what the product is added to"},
+    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
+                     .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
+};
+
+static void bind(const pg_problem *p, void *key)
+{
+    ((pg_matmul_accumulate_key *)key)->b = p->operand[PG_MATMUL_B].transposed;
+}
+
+static void choose(const pg_problem *p, void *key)
+{
+    const pg_matmul_extent extent = {p->symbol[PG_MATMUL_M], p->symbol[PG_MATMUL_N],
+                                     p->device->sm_count};
+    pg_matmul_accumulate_choose(key, &extent);
+}
+
+static void tolerance(const pg_problem *p, pg_tolerance *t)
+{
+    (void)p;
+    t->atol = 5e-3;
+    t->rtol = 1e-2;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
     .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
@@ -42,5 +90,10 @@ const pg_family pg_family_matmul_accumulate = {
     .resolve = pg_matmul_accumulate_resolve,
     .plan = pg_matmul_accumulate_plan_from,
     .emit = pg_matmul_accumulate_emit,
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_matmul_accumulate_launch,
+    .oracle = pg_matmul_accumulate_oracle,
+    .tolerance = tolerance,
+    .bind = bind,
+    .choose = choose,
 };

@@ -30,6 +30,10 @@ typedef struct pg_matmul_accumulate_key {
     int64_t ctas;    /* 1, or 2: a pair of CTAs works on a tile of 2 * block_m rows */
 } pg_matmul_accumulate_key;
 
+/* Operands and their extents, in table order. */
+enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D };
+enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K };
+
 /* Blackwell: accumulators in tensor memory. Hopper: in registers (wgmma.ptxc says how). */
 typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
 
@@ -79,8 +83,7 @@ typedef struct pg_matmul_extent {
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_extent *extent);
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_matmul_accumulate_launch(const void *plan, const void *args, const ptxgen_device_info *,
-                                 pg_launch *);
+void pg_matmul_accumulate_launch(const pg_problem *, pg_launch *);
 
 /* Emitters: the module, then one per implementation, then the roles of the Blackwell one
  * (common/warp_roles.h) and the consumer of the Hopper one. */
@@ -91,7 +94,6 @@ void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan 
 void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_consumer(pg_emit *E, const pg_matmul_accumulate_plan *p);
 
-/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
-ptxgen_status pg_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_args *args, ptxgen_error *err);
+ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *, ptxgen_error *);
 
 #endif

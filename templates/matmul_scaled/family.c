@@ -6,15 +6,51 @@ static const char *const out_words[] = {"f32", "f16", "bf16", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_scaled_key, name)
 
+static const ptxgen_dtype element_dtypes[] = {PTXGEN_E4M3, PTXGEN_E2M1, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype scale_dtypes[] = {PTXGEN_UE8M0, PTXGEN_E4M3, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype out_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const char maps[] = "tensor-map loads";
+
+/* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
+enum { MAX_EXTENT = INT32_MAX - 4096 };
+
+static const pg_symbol symbols[] = {
+    [PG_SCALED_M] = {"m", 0, MAX_EXTENT, "rows of A and D"},
+    [PG_SCALED_N] = {"n", 0, MAX_EXTENT, "rows of B, columns of D"},
+    [PG_SCALED_K] = {"k", 1, MAX_EXTENT, "elements of a row of A and B"},
+    [PG_SCALED_A_BYTES] = {"a_scale_bytes", 0, INT64_MAX, "packed scales of A"},
+    [PG_SCALED_B_BYTES] = {"b_scale_bytes", 0, INT64_MAX, "packed scales of B"},
+};
+
+static const pg_operand operands[] = {
+    [PG_SCALED_A] = {"a", PG_IN, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_K},
+                     .dtypes = element_dtypes, .alignment = 16, .needed_by = maps, .doc = "A"},
+    [PG_SCALED_B] = {"b", PG_IN, .rank = 2, .extents = {PG_SCALED_N, PG_SCALED_K},
+                     .dtypes = element_dtypes, .alignment = 16, .needed_by = maps,
+                     .doc = "B, stored as [N, K]"},
+    [PG_SCALED_A_SCALES] = {"a_scales", PG_IN, .rank = 1, .extents = {PG_SCALED_A_BYTES},
+                            .dtypes = scale_dtypes, .alignment = 16, .needed_by = maps,
+                            .doc = "scales of A, as ptxgen_pack_scales packs them: ue8m0, of nvfp4 "
+                                   "e4m3"},
+    [PG_SCALED_B_SCALES] = {"b_scales", PG_IN, .rank = 1, .extents = {PG_SCALED_B_BYTES},
+                            .dtypes = scale_dtypes, .alignment = 16, .needed_by = maps,
+                            .doc = "scales of B, likewise"},
+    [PG_SCALED_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_N},
+                     .dtypes = out_dtypes, .doc = "D, the result"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"a", PG_PARAM_CHOICE, FIELD(a), format_words,
      .doc = "A: mxfp8 (e4m3, a ue8m0 scale per 32), mxfp4 (e2m1, ue8m0 per 32), nvfp4 (e2m1, ue4m3 "
-            "per 16)"},
+            "per 16)", .from = PG_FROM_HOOK},
     {"b", PG_PARAM_CHOICE, FIELD(b), format_words,
      .doc = "B, stored as [N, K]; nvfp4 only with nvfp4, mxfp8 with mxfp4 needs a K that is a multiple of "
-            "128"},
-    {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D"},
+            "128", .from = PG_FROM_HOOK},
+    {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D",
+     .from = PG_FROM_DTYPE, .source = PG_SCALED_D},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "columns of a tile (of 128 rows): 128 or 256; auto: 256"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 512,
@@ -24,6 +60,13 @@ static const pg_param params[] = {
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
 };
+
+/* bfloat16 has steps of 2^-8. */
+static void tolerance(const pg_problem *p, pg_tolerance *t)
+{
+    t->atol = 1e-3;
+    t->rtol = p->operand[PG_SCALED_D].dtype == PTXGEN_BF16 ? 0x1p-7 : 1e-3;
+}
 
 const pg_family pg_family_matmul_scaled = {
     .name = "matmul_scaled",
@@ -36,5 +79,10 @@ const pg_family pg_family_matmul_scaled = {
     .resolve = pg_matmul_scaled_resolve,
     .plan = pg_matmul_scaled_plan_from,
     .emit = pg_matmul_scaled_emit,
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_matmul_scaled_launch,
+    .oracle = pg_matmul_scaled_oracle,
+    .tolerance = tolerance,
+    .bind = pg_matmul_scaled_bind,
+    .limits = pg_matmul_scaled_limits,
 };

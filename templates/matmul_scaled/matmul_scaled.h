@@ -34,6 +34,10 @@ typedef struct pg_matmul_scaled_key {
     int64_t group_m;
 } pg_matmul_scaled_key;
 
+/* Operands and their extents, in table order. */
+enum { PG_SCALED_A, PG_SCALED_B, PG_SCALED_A_SCALES, PG_SCALED_B_SCALES, PG_SCALED_D };
+enum { PG_SCALED_M, PG_SCALED_N, PG_SCALED_K, PG_SCALED_A_BYTES, PG_SCALED_B_BYTES };
+
 /* One operand. `rows` of it in a tile; a block of scales covers 128 of them. */
 typedef struct pg_scaled_operand {
     bool padded;      /* 4-bit elements, a byte each in shared memory */
@@ -92,15 +96,20 @@ int pg_matmul_scaled_scale_target(const pg_scaled_operand *o, int block, int wor
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_scaled_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_matmul_scaled_launch(const void *plan, const void *args, const ptxgen_device_info *,
-                             pg_launch *);
+void pg_matmul_scaled_launch(const pg_problem *, pg_launch *);
 
 /* Emitters: the module, then its roles. */
 void pg_matmul_scaled_emit(pg_emit *E, const void *plan);
 void pg_matmul_scaled_load_role(pg_emit *E, const void *plan);
 void pg_matmul_scaled_multiply_role(pg_emit *E, const void *plan);
 
-/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
-ptxgen_status pg_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err);
+ptxgen_status pg_matmul_scaled_oracle(const pg_problem *, ptxgen_error *);
+
+/* Bytes of the packed scales of `rows` rows of `k` elements; 0 for extents that none has. */
+int64_t pg_matmul_scaled_scale_bytes(ptxgen_scaled_format format, int64_t rows, int64_t k);
+
+/* Hooks (formats.c): the formats by the element types of operands and scales, and what of them does not fit. */
+void pg_matmul_scaled_bind(const pg_problem *, void *key);
+ptxgen_status pg_matmul_scaled_limits(const pg_problem *, ptxgen_error *);
 
 #endif

@@ -4,46 +4,30 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/half.h"
-#include "common/small_floats.h"
+#include "common/elements.h"
 #include "matmul_scaled/scales.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct operand {
-    ptxgen_scaled_format format;
-    const uint8_t *elements, *scales;
-    int64_t rows, k, stride;
+    const pg_view *elements, *scales;
+    int64_t rows, k, group;
 } operand;
-
-static double element(const operand *o, int64_t row, int64_t k)
-{
-    const int64_t i = row * o->stride + k;
-    if (o->format == PTXGEN_MXFP8)
-        return pg_e4m3_to_double(o->elements[i]);
-    return pg_e2m1_to_double((uint8_t)(o->elements[i / 2] >> (i % 2 * 4)));
-}
 
 static double scale(const operand *o, int64_t row, int64_t k)
 {
-    const int64_t group = ptxgen_scale_group(o->format);
-    const uint8_t bits = o->scales[pg_scale_offset(row, k / group, (o->k + group - 1) / group)];
-    return o->format == PTXGEN_NVFP4 ? pg_e4m3_to_double(bits & 0x7F) : pg_e8m0_to_double(bits);
+    const int64_t groups = (o->k + o->group - 1) / o->group;
+    const pg_view *s = o->scales;
+    return fabs(pg_element(s, pg_scale_offset(row, k / o->group, groups)));
 }
 
 static void decode(const operand *o, double *out)
 {
+    const pg_view *e = o->elements;
     for (int64_t row = 0; row < o->rows; row++)
         for (int64_t k = 0; k < o->k; k++)
-            out[row * o->k + k] = element(o, row, k) * scale(o, row, k);
-}
-
-static void store(ptxgen_dtype dtype, void *d, int64_t i, double v)
-{
-    if (dtype == PTXGEN_F32)
-        ((float *)d)[i] = (float)v;
-    else
-        ((uint16_t *)d)[i] = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
+            out[row * o->k + k] = pg_element(e, row * e->stride[0] + k) * scale(o, row, k);
 }
 
 /* Columns at a time: sums of their own, so that additions need not wait for each other. `right` has as many more rows,
@@ -66,29 +50,35 @@ static void dot(const double *row, const double *right, int64_t k, double sums[C
     sums[3] = s3;
 }
 
-static void multiply(const ptxgen_matmul_scaled_args *a, const double *left, const double *right)
+static void multiply(const pg_problem *p, const double *left, const double *right)
 {
-    const int64_t d_stride = a->d_stride ? a->d_stride : a->n;
+    const pg_view *d = &p->operand[PG_SCALED_D];
+    const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
     double sums[COLUMNS];
-    for (int64_t i = 0; i < a->m; i++) {
-        for (int64_t j = 0; j < a->n; j += COLUMNS) {
-            dot(left + i * a->k, right + j * a->k, a->k, sums);
-            for (int64_t c = 0; c < COLUMNS && j + c < a->n; c++)
-                store(a->out, a->d, i * d_stride + j + c, sums[c]);
+    for (int64_t i = 0; i < p->symbol[PG_SCALED_M]; i++) {
+        for (int64_t j = 0; j < n; j += COLUMNS) {
+            dot(left + i * k, right + j * k, k, sums);
+            for (int64_t c = 0; c < COLUMNS && j + c < n; c++)
+                pg_element_set(d, i * d->stride[0] + j + c, sums[c]);
         }
     }
 }
 
-ptxgen_status pg_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, ptxgen_error *err)
+static operand operand_of(const pg_problem *p, size_t elements, size_t scales)
 {
-    const operand left = {a->a_format, a->a, a->a_scales,
-                          a->m,        a->k, a->a_stride ? a->a_stride : a->k};
-    const operand right = {a->b_format, a->b, a->b_scales,
-                           a->n,        a->k, a->b_stride ? a->b_stride : a->k};
-    if (a->m == 0 || a->n == 0)
-        return PTXGEN_OK;
-    const size_t left_count = (size_t)a->m * (size_t)a->k; /* below 2^62 */
-    const size_t right_count = ((size_t)a->n + COLUMNS) * (size_t)a->k;
+    const pg_matmul_scaled_key *key = p->key;
+    const int64_t format = elements == PG_SCALED_A ? key->a : key->b;
+    const pg_view *v = &p->operand[elements];
+    return (operand){v, &p->operand[scales], v->shape[0], v->shape[1],
+                     ptxgen_scale_group((ptxgen_scaled_format)format)};
+}
+
+ptxgen_status pg_matmul_scaled_oracle(const pg_problem *p, ptxgen_error *err)
+{
+    const operand left = operand_of(p, PG_SCALED_A, PG_SCALED_A_SCALES);
+    const operand right = operand_of(p, PG_SCALED_B, PG_SCALED_B_SCALES);
+    const size_t left_count = (size_t)left.rows * (size_t)left.k; /* below 2^62 */
+    const size_t right_count = ((size_t)right.rows + COLUMNS) * (size_t)right.k;
     size_t bytes;
     if (__builtin_mul_overflow(left_count + right_count, sizeof(double), &bytes))
         return pg_fail_memory(err, SIZE_MAX);
@@ -98,7 +88,7 @@ ptxgen_status pg_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *a, ptxgen
     memset(values + left_count, 0, right_count * sizeof(double));
     decode(&left, values);
     decode(&right, values + left_count);
-    multiply(a, values, values + left_count);
+    multiply(p, values, values + left_count);
     pg_free(&pg_alloc_libc, values, bytes);
     return PTXGEN_OK;
 }

@@ -1,29 +1,29 @@
 /* The scatter_add family: parameters and contract. */
 #include "scatter_add/scatter_add.h"
 
+#include "base/error.h"
+
 static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const yes_no[] = {"no", "yes", NULL};
 static const char *const index_words[] = {"i64", "i32", NULL};
 static const char *const schedule_words[] = {"auto", "seed", "bulk", "vector", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 
+#define MAX_N       (INT64_C(1) << 31)
 #define FIELD(name) offsetof(pg_scatter_add_key, name)
 
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "target architecture, sm_90 and up"},
-    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of out and src"},
-    {"n",
-     PG_PARAM_INTEGER,
-     FIELD(n),
-     NULL,
-     {"dynamic"},
-     1,
-     INT64_C(1) << 31,
-     0,
-     "elements per row; dynamic: one kernel serves every row length"},
+    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of out and src",
+     .from = PG_FROM_DTYPE, .source = PG_SCATTER_OUT},
+    {"n", PG_PARAM_INTEGER, FIELD(n), .zero_words = {"dynamic"}, .min = 1, .max = MAX_N,
+     .doc = "elements per row; dynamic: one kernel serves every row length", .from = PG_FROM_SYMBOL,
+     .source = PG_SCATTER_N, .zero_serves = true},
     {"contig", PG_PARAM_CHOICE, FIELD(contig), yes_no, .def = 1,
-     .doc = "yes: rows of out and src follow each other without a gap"},
-    {"index", PG_PARAM_CHOICE, FIELD(index), index_words, .doc = "type of index"},
+     .doc = "yes: rows of out and src follow each other without a gap", .from = PG_FROM_HOOK,
+     .zero_serves = true},
+    {"index", PG_PARAM_CHOICE, FIELD(index), index_words, .doc = "type of index",
+     .from = PG_FROM_DTYPE, .source = PG_SCATTER_INDEX},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
      .doc = "seed: tensor-map loads, two stages; bulk: several rows at once; vector: 16-byte "
             "reductions, panels"},
@@ -70,6 +70,53 @@ static const pg_param params[] = {
      "size of out"},
 };
 
+static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype index_dtypes[] = {PTXGEN_S64, PTXGEN_S32, PTXGEN_DTYPE_NONE};
+
+static const pg_symbol symbols[] = {
+    [PG_SCATTER_ROWS] = {"rows", 0, INT64_MAX, "rows of src, values of index"},
+    [PG_SCATTER_OUT_ROWS] = {"out_rows", 0, INT64_MAX, "rows of out"},
+    [PG_SCATTER_N] = {"n", 0, MAX_N, "elements of a row"},
+};
+
+static const pg_operand operands[] = {
+    [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
+                        .dtypes = dtypes, .alignment = 16, .row_multiple = 16,
+                        .needed_by = "16-byte reductions", .doc = "what is added to"},
+    [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_ROWS, PG_SCATTER_N},
+                        .dtypes = dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT, .broadcast = true,
+                        .alignment = 16, .row_multiple = 16, .needed_by = "16-byte loads",
+                        .doc = "the rows to add"},
+    [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
+                          .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
+                          .doc = "the row of out that each row of src is added to"},
+};
+
+static void bind(const pg_problem *p, void *key)
+{
+    const pg_view *out = &p->operand[PG_SCATTER_OUT], *src = &p->operand[PG_SCATTER_SRC];
+    const int64_t n = p->symbol[PG_SCATTER_N];
+    ((pg_scatter_add_key *)key)->contig = out->stride[0] == n && src->stride[0] == n;
+}
+
+/* The seed schedule's tensor map. */
+static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_scatter_add_key *k = p->key;
+    const pg_view *src = &p->operand[PG_SCATTER_SRC];
+    const int64_t stride = src->stride[0] * pg_dtype_bits(src->dtype) / 8;
+    if (p->host || k->schedule != PTXGEN_SCHEDULE_SEED)
+        return PTXGEN_OK;
+    if (src->shape[0] >= INT64_C(1) << 31 || stride >= INT64_C(1) << 40 || stride == 0)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "schedule=seed addresses rows by a 32-bit tensor coordinate and strides "
+                       "from 16 bytes to below 2^40: %lld rows of stride %lld need schedule=bulk",
+                       (long long)src->shape[0], (long long)src->stride[0]);
+    return PTXGEN_OK;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 const pg_family pg_family_scatter_add = {
     .name = "scatter_add",
     .summary = "out[index[i], :] += src[i, :]",
@@ -79,5 +126,10 @@ const pg_family pg_family_scatter_add = {
     .resolve = pg_scatter_add_resolve,
     .plan = pg_scatter_add_plan_from,
     .emit = pg_scatter_add_emit,
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_scatter_add_launch,
+    .oracle = pg_scatter_add_oracle,
+    .tolerance = pg_scatter_add_tolerance,
+    .bind = bind,
+    .limits = limits,
 };

@@ -30,10 +30,14 @@ typedef struct pg_scatter_add_key {
     int64_t panel;    /* vector: bytes of a panel */
 } pg_scatter_add_key;
 
+/* Operands and their extents, in table order. */
+enum { PG_SCATTER_OUT, PG_SCATTER_SRC, PG_SCATTER_INDEX };
+enum { PG_SCATTER_ROWS, PG_SCATTER_OUT_ROWS, PG_SCATTER_N };
+
 /* A number of the plan as PTX operand: an immediate when n is fixed, a register when it is not. */
-typedef struct pg_operand {
+typedef struct pg_ptx_operand {
     char text[24];
-} pg_operand;
+} pg_ptx_operand;
 
 typedef struct pg_scatter_add_plan {
     pg_plan_head head;
@@ -71,8 +75,7 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_scatter_add_launch(const void *plan, const void *args, const ptxgen_device_info *,
-                           pg_launch *);
+void pg_scatter_add_launch(const pg_problem *, pg_launch *);
 
 /* Emitters: the whole module, then one per schedule. */
 void pg_scatter_add_emit(pg_emit *E, const void *plan);
@@ -85,7 +88,9 @@ void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const 
                                 const char *position, const char *lane_has_row, const char *row_ok);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);
 
-/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
-ptxgen_status pg_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err);
+/* The plain C answer, and what an element of out may be off by: the rounding of as many additions as reached
+ * it. */
+ptxgen_status pg_scatter_add_oracle(const pg_problem *, ptxgen_error *);
+void pg_scatter_add_tolerance(const pg_problem *, pg_tolerance *);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-ptxgen_status pg_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *a, ptxgen_error *err)
+ptxgen_status pg_tcgen05_copy_oracle(const pg_problem *p, ptxgen_error *err)
 {
     enum { ELEMENT_BYTES = 4 };
-    const int64_t in_stride = a->in_stride ? a->in_stride : a->n;
-    const int64_t out_stride = a->out_stride ? a->out_stride : a->n;
+    const pg_view *out = &p->operand[PG_COPY_OUT], *in = &p->operand[PG_COPY_IN];
     (void)err;
-    for (int64_t r = 0; r < a->m; r++)
-        memcpy((char *)a->out + r * out_stride * ELEMENT_BYTES,
-               (const char *)a->in + r * in_stride * ELEMENT_BYTES, (size_t)a->n * ELEMENT_BYTES);
+    for (int64_t r = 0; r < p->symbol[PG_COPY_M]; r++)
+        memcpy((char *)out->data + r * out->stride[0] * ELEMENT_BYTES,
+               (const char *)in->data + r * in->stride[0] * ELEMENT_BYTES,
+               (size_t)p->symbol[PG_COPY_N] * ELEMENT_BYTES);
     return PTXGEN_OK;
 }

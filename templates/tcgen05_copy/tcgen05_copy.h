@@ -22,6 +22,10 @@ typedef struct pg_tcgen05_copy_key {
     int64_t swizzle; /* bytes; 0: the widest that fits */
 } pg_tcgen05_copy_key;
 
+/* Operands and their extents, in table order. */
+enum { PG_COPY_OUT, PG_COPY_IN };
+enum { PG_COPY_M, PG_COPY_N };
+
 typedef struct pg_tcgen05_copy_plan {
     pg_plan_head head;
     const pg_arch *arch;
@@ -54,10 +58,7 @@ int pg_tcgen05_copy_target(const pg_tcgen05_copy_plan *p, int row_block, int col
 ptxgen_status pg_tcgen05_copy_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_tcgen05_copy_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_tcgen05_copy_emit(pg_emit *E, const void *plan);
-void pg_tcgen05_copy_launch(const void *plan, const void *args, const ptxgen_device_info *,
-                            pg_launch *);
-
-/* The plain C answer. args: checked, of host memory. ENOMEM; scatter_add also EINDEX. */
-ptxgen_status pg_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err);
+void pg_tcgen05_copy_launch(const pg_problem *, pg_launch *);
+ptxgen_status pg_tcgen05_copy_oracle(const pg_problem *, ptxgen_error *);
 
 #endif

@@ -1,0 +1,139 @@
+/* See call.h. */
+#include "api/call.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const pg_given arch_given = 1; /* every family's first parameter */
+
+void pg_call_init(pg_call *c, const pg_family *family)
+{
+    pg_problem_init(&c->problem, family);
+    memset(&c->id, 0, sizeof c->id);
+    c->id.family = family;
+    c->given = 0;
+}
+
+void pg_call_give(pg_call *c, size_t offset)
+{
+    const pg_param_table *t = &c->id.family->params;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].offset == offset)
+            c->given |= UINT64_C(1) << i;
+}
+
+ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name,
+                           ptxgen_error *err)
+{
+    size_t given = 0;
+    if (args)
+        memcpy(&given, args, sizeof given);
+    if (given < sizeof(size_t) || given > 4096)
+        return pg_fail(err, PTXGEN_EINVAL, "args.size is %zu: set it to sizeof(%s)", given, name);
+    if (given < size)
+        memset(out, 0, size);
+    memcpy(out, args, given < size ? given : size);
+    return PTXGEN_OK;
+}
+
+/* What can be judged without memory and without a device. */
+static ptxgen_status check_shapes(pg_call *c, ptxgen_error *err)
+{
+    PG_TRY(pg_params_check(&c->id.family->params, c->id.key, err));
+    PG_TRY(pg_problem_check_shapes(&c->problem, err));
+    c->problem.key = c->id.key;
+    return pg_problem_bind(&c->problem, c->given, c->id.key, err);
+}
+
+/* The key of a problem that is not empty, with no automatic value left. */
+static ptxgen_status choose_kernel(pg_call *c, ptxgen *ctx, pg_device **device, ptxgen_error *err)
+{
+    const pg_family *f = c->id.family;
+    PG_TRY(pg_context_device(ctx, device, err));
+    PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
+    if (!(c->given & arch_given))
+        c->id.key[0] = pg_kernel_id_arch(f, (*device)->ops->kind, c->problem.device->arch);
+    if (f->choose)
+        f->choose(&c->problem, c->id.key);
+    return pg_kernel_id_resolve(&c->id, err);
+}
+
+static ptxgen_status launch(pg_problem *p, const ptxgen_kernel *k, pg_device *device,
+                            ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_launch l;
+    p->plan = k->plan;
+    p->family->launch(p, &l);
+    pg_loaded *loaded = atomic_load_explicit(&k->loaded, memory_order_acquire);
+    return device->ops->launch(device, loaded, &l, stream, err);
+}
+
+static ptxgen_status check_limits(const pg_problem *p, ptxgen_error *err)
+{
+    return p->family->limits ? p->family->limits(p, err) : PTXGEN_OK;
+}
+
+ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_device *device;
+    ptxgen_kernel *k;
+    PG_TRY(check_shapes(c, err));
+    if (c->problem.empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_problem_check_memory(&c->problem, err));
+    PG_TRY(choose_kernel(c, ctx, &device, err));
+    PG_TRY(check_limits(&c->problem, err));
+    PG_TRY(pg_kernel_make_ready(ctx, device, &c->id, stream, &k, err));
+    const ptxgen_status status = launch(&c->problem, k, device, stream, err);
+    ptxgen_kernel_unref(k);
+    return status;
+}
+
+ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_problem *p = &c->problem;
+    pg_device *device;
+    if (k->id.family != p->family)
+        return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s",
+                       k->id.family->name, p->family->name);
+    PG_TRY(pg_params_check(&p->family->params, c->id.key, err));
+    PG_TRY(pg_problem_check_shapes(p, err));
+    p->key = k->id.key;
+    PG_TRY(pg_problem_serves(p, k->id.key, err));
+    if (p->empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_problem_check_memory(p, err));
+    PG_TRY(pg_context_device(k->ctx, &device, err));
+    PG_TRY(device->ops->info(device, &p->device, err));
+    PG_TRY(check_limits(p, err));
+    PG_TRY(pg_kernel_load(k, device, stream, err));
+    return launch(p, k, device, stream, err);
+}
+
+ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err)
+{
+    pg_device *device;
+    pg_buf text;
+    PG_TRY(check_shapes(c, err));
+    PG_TRY(choose_kernel(c, ctx, &device, err));
+    pg_buf_init(&text, &ctx->alloc);
+    pg_params_print(&c->id.family->params, c->id.key, &text);
+    const bool failed = text.failed;
+    snprintf(out, size, "%s", pg_buf_text(&text));
+    pg_buf_fini(&text);
+    return failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
+{
+    pg_problem *p = &c->problem;
+    p->host = true;
+    PG_TRY(check_shapes(c, err));
+    if (p->empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_problem_check_memory(p, err));
+    PG_TRY(check_limits(p, err));
+    return p->family->oracle(p, err);
+}

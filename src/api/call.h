@@ -1,0 +1,30 @@
+/* One call of any family: from operands and parameters to a launch. Typed calls fill a pg_call from their
+ * struct, ptxgen_call from tensors; the rest is the same. Every check comes before anything is touched. */
+#ifndef PG_CALL_H
+#define PG_CALL_H
+
+#include "api/context.h"
+
+typedef struct pg_call {
+    pg_problem problem; /* views filled by the caller */
+    pg_kernel_id id;    /* parameters that the caller gave, 0 elsewhere */
+    pg_given given;     /* which parameters the operands must agree with, and the arch if it is given */
+} pg_call;
+
+void pg_call_init(pg_call *c, const pg_family *family);
+/* Marks the parameter at an offset of the key as given. */
+void pg_call_give(pg_call *c, size_t offset);
+/* Copies the caller's struct (its first field is `size`) over a zeroed one of `size` bytes. EINVAL when size
+ * was not set. `name` is the struct's. */
+ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name,
+                           ptxgen_error *err);
+
+ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
+ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *kernel, ptxgen_stream stream,
+                             ptxgen_error *err);
+/* The resolved parameters, as text, of the kernel that pg_call_run would take; no pointer is looked at. */
+ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err);
+/* The plain C answer; the views are host memory. */
+ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err);
+
+#endif

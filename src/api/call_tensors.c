@@ -1,0 +1,60 @@
+/* ptxgen_call and its neighbours: operands as tensors, for every family. */
+#include "api/call.h"
+
+#include "ptxgen/call.h"
+
+/* What the caller hands over. */
+typedef struct request {
+    const char *params;
+    const ptxgen_tensor *tensors;
+    size_t count;
+} request;
+
+static ptxgen_status take(pg_call *c, const pg_family *family, const request *r, ptxgen_error *err)
+{
+    pg_call_init(c, family);
+    pg_params_default(&family->params, c->id.key, family->default_arch);
+    PG_TRY(pg_params_parse_given(&family->params, r->params, c->id.key, &c->given, err));
+    return pg_problem_take(&c->problem, r->tensors, r->count, err);
+}
+
+ptxgen_status ptxgen_call(ptxgen *ctx, const char *family, const char *params,
+                          const ptxgen_tensor *tensors, size_t count, ptxgen_stream stream,
+                          ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    return pg_call_run(&c, ctx, stream, err);
+}
+
+ptxgen_status ptxgen_call_kernel(ptxgen_kernel *kernel, const ptxgen_tensor *tensors, size_t count,
+                                 ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_call c;
+    pg_call_init(&c, kernel->id.family);
+    PG_TRY(pg_problem_take(&c.problem, tensors, count, err));
+    return pg_call_kernel(&c, kernel, stream, err);
+}
+
+ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *params,
+                                 const ptxgen_tensor *tensors, size_t count, char *out,
+                                 size_t size, ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    return pg_call_params(&c, ctx, out, size, err);
+}
+
+ptxgen_status ptxgen_call_oracle(const char *family, const char *params,
+                                 const ptxgen_tensor *tensors, size_t count, ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    return pg_call_oracle(&c, err);
+}

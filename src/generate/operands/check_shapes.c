@@ -1,0 +1,236 @@
+/* Element types, extents and symbols of a problem: what can be judged without looking at memory. */
+#include "generate/dtype.h"
+#include "generate/family.h"
+#include "generate/operands/problem.h"
+
+#include <stdio.h>
+
+enum { UNKNOWN = -1, MOST_WORDS = 160 };
+
+/* "f32, f16 or bf16" */
+static const char *list_dtypes(const ptxgen_dtype *dtypes, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; dtypes[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 i == 0         ? ""
+                                 : dtypes[i + 1] ? ", "
+                                                 : " or ",
+                                 pg_dtype_word(dtypes[i]));
+    return out;
+}
+
+static ptxgen_status refuse_dtype(const pg_operand *row, ptxgen_dtype dtype, ptxgen_error *err)
+{
+    char words[MOST_WORDS];
+    list_dtypes(row->dtypes, words, sizeof words);
+    if (pg_dtype_bits(dtype) == 0)
+        return pg_fail(err, PTXGEN_EINVAL, "%s has element type %d, which is none: use %s",
+                       row->name, (int)dtype, words);
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s holds %s: use %s", row->name,
+                   pg_dtype_word(dtype), words);
+}
+
+static ptxgen_status check_dtype(const pg_problem *p, size_t i, ptxgen_error *err)
+{
+    const pg_operand *row = &p->table->rows[i];
+    const ptxgen_dtype dtype = p->operand[i].dtype;
+    size_t place = 0;
+    while (row->dtypes[place] && row->dtypes[place] != dtype)
+        place++;
+    if (!row->dtypes[place])
+        return refuse_dtype(row, dtype, err);
+    const size_t like = row->same_dtype_as;
+    if (like && p->operand[like - 1].present && p->operand[like - 1].dtype != dtype)
+        return pg_fail(err, PTXGEN_EINVAL, "%s holds %s and %s %s: they must hold the same",
+                       row->name, pg_dtype_word(dtype), p->table->rows[like - 1].name,
+                       pg_dtype_word(p->operand[like - 1].dtype));
+    return PTXGEN_OK;
+}
+
+/* The operand that first said what a symbol is, for the sentence of one that says something else. */
+static ptxgen_status refuse_extent(const pg_problem *p, size_t i, int dimension, ptxgen_error *err)
+{
+    const uint8_t s = p->table->rows[i].extents[dimension];
+    size_t first = 0;
+    for (bool found = false; !found; first += !found)
+        for (int d = 0; d < p->table->rows[first].rank && !found; d++)
+            found = p->operand[first].present && p->table->rows[first].extents[d] == s;
+    const char *name = p->table->symbols[s].name;
+    return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld, but %s has %s=%lld: they must be equal",
+                   p->table->rows[i].name, name, (long long)p->operand[i].shape[dimension],
+                   p->table->rows[first].name, name, (long long)p->symbol[s]);
+}
+
+/* Leading dimensions that the caller left out: an input is the same for all of them. */
+static void add_leading(const pg_operand *row, pg_view *v)
+{
+    const int missing = row->rank - v->rank;
+    if (!missing)
+        return;
+    for (int d = row->rank - 1; d >= missing; d--) {
+        v->shape[d] = v->shape[d - missing];
+        v->stride[d] = v->stride[d - missing];
+    }
+    for (int d = 0; d < missing; d++) {
+        v->shape[d] = pg_operand_is_written(row) ? 1 : UNKNOWN;
+        v->stride[d] = 0;
+    }
+    v->rank = row->rank;
+}
+
+static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
+{
+    const pg_operand *row = &p->table->rows[i];
+    pg_view *v = &p->operand[i];
+    for (int d = 0; d < v->rank; d++)
+        if (v->shape[d] < 0)
+            return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld: an extent cannot be negative",
+                           row->name,
+                           p->table->symbols[row->extents[row->rank - v->rank + d]].name,
+                           (long long)v->shape[d]);
+    add_leading(row, v);
+    for (int d = 0; d < v->rank; d++) {
+        int64_t *symbol = &p->symbol[row->extents[d]];
+        if (v->shape[d] == UNKNOWN)
+            continue;
+        if (*symbol == UNKNOWN)
+            *symbol = v->shape[d];
+        else if (*symbol != v->shape[d])
+            return refuse_extent(p, i, d, err);
+    }
+    return PTXGEN_OK;
+}
+
+static ptxgen_status check_symbols(pg_problem *p, ptxgen_error *err)
+{
+    for (size_t s = 0; s < p->table->symbol_count; s++) {
+        const pg_symbol *symbol = &p->table->symbols[s];
+        const int64_t value = p->symbol[s];
+        if (value == UNKNOWN) /* of operands that were left out */
+            p->symbol[s] = 1;
+        else if (value < symbol->min || value > symbol->max)
+            return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s=%lld is out of range: use %lld to %lld",
+                           symbol->name, (long long)value, (long long)symbol->min,
+                           (long long)symbol->max);
+    }
+    for (size_t i = 0; i < p->table->count; i++)
+        for (int d = 0; p->operand[i].present && d < p->operand[i].rank; d++)
+            if (p->operand[i].shape[d] == UNKNOWN)
+                p->operand[i].shape[d] = p->symbol[p->table->rows[i].extents[d]];
+    return PTXGEN_OK;
+}
+
+/* A written operand with an extent of 0 that no index runs over: whatever the rest is, nothing happens. */
+static bool has_empty_rows(const pg_problem *p, size_t i, uint8_t indexed)
+{
+    const pg_view *v = &p->operand[i];
+    for (int d = 0; d < v->rank; d++)
+        if (v->shape[d] == 0 && p->table->rows[i].extents[d] + 1 != indexed)
+            return true;
+    return false;
+}
+
+/* Nothing to do when no result has an element or an index none; an index into no rows is a bad one. */
+static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
+{
+    const pg_operand_table *t = p->table;
+    size_t index = t->count;
+    bool any = false;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].role == PG_INDEX && t->rows[i].indexes && p->operand[i].present)
+            index = i;
+    const uint8_t indexed = index < t->count ? t->rows[index].indexes : 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].role == PG_OUT || t->rows[i].role == PG_INOUT)
+            any |= p->operand[i].present && !has_empty_rows(p, i, indexed);
+    p->empty = !any || (indexed && pg_view_is_empty(&p->operand[index]));
+    if (!p->empty && indexed && p->symbol[indexed - 1] == 0)
+        return pg_fail(err, PTXGEN_EINDEX,
+                       "%s=0: there are no rows, so each of the %lld values of %s is out of range",
+                       t->symbols[indexed - 1].name, (long long)p->operand[index].shape[0],
+                       t->rows[index].name);
+    return PTXGEN_OK;
+}
+
+/* Rows of whole bytes, and of what the kernels need. */
+static ptxgen_status check_rows(const pg_problem *p, size_t i, ptxgen_error *err)
+{
+    const pg_operand *row = &p->table->rows[i];
+    const pg_view *v = &p->operand[i];
+    const int bits = pg_dtype_bits(v->dtype);
+    if (v->rank == 0 || (bits >= 8 && (p->host || !row->row_multiple)))
+        return PTXGEN_OK;
+    const int last = pg_view_along(v);
+    const int64_t n = v->shape[last];
+    const int unit = p->host || !row->row_multiple ? 8 : 8 * row->row_multiple;
+    const int whole = unit > bits ? unit / bits : 1;
+    if (n % whole == 0)
+        return PTXGEN_OK;
+    const char *name = p->table->symbols[row->extents[last]].name;
+    const bool in_bytes = bits >= 8;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "%s has rows of %s=%lld %s, %lld %s, not a multiple of %d: use %s divisible by "
+                   "%d (pad the rows)",
+                   row->name, name, (long long)n, pg_dtype_word(v->dtype),
+                   (long long)(n * bits / (in_bytes ? 8 : 1)), in_bytes ? "bytes" : "bits",
+                   in_bytes ? unit / 8 : unit, name, whole);
+}
+
+/* PG_INNER_EITHER: the columns are the runs of adjacent elements. A single column of adjacent elements counts
+ * as one: its rows would be of one element each. */
+static bool is_transposed(const pg_view *v)
+{
+    const int64_t *shape = v->shape + v->rank - 2, *stride = v->stride + v->rank - 2;
+    const bool rows = stride[1] == 1 || shape[1] <= 1, columns = stride[0] == 1 || shape[0] <= 1;
+    return columns && (!rows || (shape[1] == 1 && shape[0] > 1 && stride[0] == 1));
+}
+
+/* Strides that nothing steps over become those of a dense array, so that they decide nothing. */
+static void settle_strides(const pg_operand *row, pg_view *v)
+{
+    const int r = v->rank;
+    if (r == 0)
+        return;
+    if (row->inner == PG_INNER_EITHER && !v->transposed)
+        v->transposed = is_transposed(v);
+    const int inner = pg_view_along(v);
+    if (v->shape[inner] <= 1)
+        v->stride[inner] = 1;
+    int64_t dense = v->shape[inner];
+    for (int d = r - 1; d >= 0; d--) {
+        if (d == inner)
+            continue;
+        if (v->shape[d] <= 1)
+            v->stride[d] = dense;
+        if (__builtin_mul_overflow(v->shape[d], v->stride[d], &dense))
+            return; /* refused as too large */
+    }
+}
+
+ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err)
+{
+    const pg_operand_table *t = p->table;
+    for (size_t s = 0; s < t->symbol_count; s++)
+        p->symbol[s] = UNKNOWN;
+    for (size_t i = 0; i < t->count; i++) {
+        if (p->operand[i].present)
+            PG_TRY(check_dtype(p, i, err));
+        else if (!t->rows[i].optional)
+            return pg_fail(err, PTXGEN_EINVAL, "%s is missing: %s", t->rows[i].name,
+                           t->rows[i].doc);
+    }
+    for (size_t i = 0; i < t->count; i++)
+        if (p->operand[i].present)
+            PG_TRY(take_extents(p, i, err));
+    PG_TRY(check_symbols(p, err));
+    for (size_t i = 0; i < t->count; i++)
+        if (p->operand[i].present)
+            settle_strides(&t->rows[i], &p->operand[i]);
+    PG_TRY(p->family->empty ? p->family->empty(p, err) : find_empty(p, err));
+    for (size_t i = 0; i < t->count && !p->empty; i++)
+        if (p->operand[i].present)
+            PG_TRY(check_rows(p, i, err));
+    return PTXGEN_OK;
+}

@@ -1,0 +1,57 @@
+/* See elements.h. */
+#include "common/elements.h"
+
+#include "base/half.h"
+#include "common/small_floats.h"
+
+int64_t pg_element_integer(const pg_view *v, int64_t i)
+{
+    switch (v->dtype) {
+    case PTXGEN_S64:
+    case PTXGEN_U64:
+        return ((const int64_t *)v->data)[i];
+    case PTXGEN_S32:
+        return ((const int32_t *)v->data)[i];
+    case PTXGEN_U32:
+        return ((const uint32_t *)v->data)[i];
+    case PTXGEN_S16:
+        return ((const int16_t *)v->data)[i];
+    case PTXGEN_U16:
+        return ((const uint16_t *)v->data)[i];
+    case PTXGEN_S8:
+        return ((const int8_t *)v->data)[i];
+    default:
+        return ((const uint8_t *)v->data)[i];
+    }
+}
+
+double pg_element(const pg_view *v, int64_t i)
+{
+    switch (v->dtype) {
+    case PTXGEN_F32:
+        return (double)((const float *)v->data)[i];
+    case PTXGEN_F64:
+        return ((const double *)v->data)[i];
+    case PTXGEN_F16:
+        return pg_f16_to_double(((const uint16_t *)v->data)[i]);
+    case PTXGEN_BF16:
+        return pg_bf16_to_double(((const uint16_t *)v->data)[i]);
+    case PTXGEN_E4M3:
+        return pg_e4m3_to_double(((const uint8_t *)v->data)[i]);
+    case PTXGEN_E2M1:
+        return pg_e2m1_to_double((uint8_t)(((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4)));
+    case PTXGEN_UE8M0:
+        return pg_e8m0_to_double(((const uint8_t *)v->data)[i]);
+    default:
+        return (double)pg_element_integer(v, i);
+    }
+}
+
+void pg_element_set(const pg_view *v, int64_t i, double value)
+{
+    if (v->dtype == PTXGEN_F32)
+        ((float *)v->data)[i] = (float)value;
+    else
+        ((uint16_t *)v->data)[i] =
+            v->dtype == PTXGEN_F16 ? pg_f16_from_double(value) : pg_bf16_from_double(value);
+}

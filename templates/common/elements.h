@@ -1,0 +1,14 @@
+/* Elements of an operand as numbers, for plain C answers: plain loops over offsets, no layout. */
+#ifndef PG_TEMPLATES_ELEMENTS_H
+#define PG_TEMPLATES_ELEMENTS_H
+
+#include "generate/operands/problem.h"
+
+/* Element `i` elements after the first. Every type but the 64-bit integers is exact in double. */
+double pg_element(const pg_view *v, int64_t i);
+/* Rounded once, to nearest even; of F32, F16 and BF16. */
+void pg_element_set(const pg_view *v, int64_t i, double value);
+/* Of the integer types; of an index. */
+int64_t pg_element_integer(const pg_view *v, int64_t i);
+
+#endif
