@@ -1,5 +1,5 @@
 /* ptxgen_matmul_accumulate: its struct as operands and parameters. */
-#include "api/call.h"
+#include "api/typed.h"
 
 #include "matmul_accumulate/matmul_accumulate.h"
 
@@ -13,7 +13,8 @@ static void fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumulate_key 
     k->ctas = t->ctas;
 }
 
-static ptxgen_status fill(const ptxgen_matmul_accumulate_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *args, pg_call *c,
+                                        ptxgen_error *err)
 {
     ptxgen_matmul_accumulate_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_matmul_accumulate_args", err));
@@ -32,7 +33,7 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
                                        ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
     return pg_call_run(&c, ctx, stream, err);
 }
 
@@ -41,7 +42,7 @@ ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
                                               size_t size, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
     return pg_call_params(&c, ctx, out, size, err);
 }
 
@@ -50,7 +51,7 @@ ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,
                                               ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
     return pg_call_kernel(&c, kernel, stream, err);
 }
 
@@ -58,6 +59,6 @@ ptxgen_status ptxgen_matmul_accumulate_oracle(const ptxgen_matmul_accumulate_arg
                                               ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
     return pg_call_oracle(&c, err);
 }

@@ -1,5 +1,5 @@
 /* ptxgen_matmul_scaled: its struct as operands and parameters. */
-#include "api/call.h"
+#include "api/typed.h"
 
 #include "base/error.h"
 #include "matmul_scaled/matmul_scaled.h"
@@ -36,7 +36,7 @@ static void fill_scales(const uint8_t *scales, ptxgen_scaled_format format, cons
     pg_view_vector(v, scales, format == PTXGEN_NVFP4 ? PTXGEN_E4M3 : PTXGEN_UE8M0, bytes);
 }
 
-static ptxgen_status fill(const ptxgen_matmul_scaled_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_matmul_scaled(const ptxgen_matmul_scaled_args *args, pg_call *c, ptxgen_error *err)
 {
     ptxgen_matmul_scaled_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_matmul_scaled_args", err));
@@ -56,7 +56,7 @@ ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args 
                                    ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_scaled(args, &c, err));
     return pg_call_run(&c, ctx, stream, err);
 }
 
@@ -65,13 +65,13 @@ ptxgen_status ptxgen_matmul_scaled_launch(ptxgen_kernel *kernel,
                                           ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_scaled(args, &c, err));
     return pg_call_kernel(&c, kernel, stream, err);
 }
 
 ptxgen_status ptxgen_matmul_scaled_oracle(const ptxgen_matmul_scaled_args *args, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_matmul_scaled(args, &c, err));
     return pg_call_oracle(&c, err);
 }

@@ -1,5 +1,5 @@
 /* ptxgen_scatter_add: its struct as operands and parameters. */
-#include "api/call.h"
+#include "api/typed.h"
 
 #include "base/error.h"
 #include "scatter_add/scatter_add.h"
@@ -26,7 +26,7 @@ static void fill_operands(const ptxgen_scatter_add_args *a, pg_view *v)
         v[PG_SCATTER_INDEX].stride[0] = a->index_stride;
 }
 
-static ptxgen_status fill(const ptxgen_scatter_add_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *c, ptxgen_error *err)
 {
     ptxgen_scatter_add_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_scatter_add_args", err));
@@ -44,7 +44,7 @@ ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *arg
                                  ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_scatter_add(args, &c, err));
     return pg_call_run(&c, ctx, stream, err);
 }
 
@@ -52,14 +52,14 @@ ptxgen_status ptxgen_scatter_add_launch(ptxgen_kernel *k, const ptxgen_scatter_a
                                         ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_scatter_add(args, &c, err));
     return pg_call_kernel(&c, k, stream, err);
 }
 
 ptxgen_status ptxgen_scatter_add_oracle(const ptxgen_scatter_add_args *args, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_scatter_add(args, &c, err));
     return pg_call_oracle(&c, err);
 }
 

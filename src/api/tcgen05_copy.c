@@ -1,9 +1,9 @@
 /* ptxgen_tcgen05_copy: its struct as operands and parameters. */
-#include "api/call.h"
+#include "api/typed.h"
 
 #include "tcgen05_copy/tcgen05_copy.h"
 
-static ptxgen_status fill(const ptxgen_tcgen05_copy_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_tcgen05_copy(const ptxgen_tcgen05_copy_args *args, pg_call *c, ptxgen_error *err)
 {
     ptxgen_tcgen05_copy_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_tcgen05_copy_args", err));
@@ -22,7 +22,7 @@ ptxgen_status ptxgen_tcgen05_copy(ptxgen *ctx, const ptxgen_tcgen05_copy_args *a
                                   ptxgen_stream stream, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_tcgen05_copy(args, &c, err));
     return pg_call_run(&c, ctx, stream, err);
 }
 
@@ -31,13 +31,13 @@ ptxgen_status ptxgen_tcgen05_copy_launch(ptxgen_kernel *kernel,
                                          ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_tcgen05_copy(args, &c, err));
     return pg_call_kernel(&c, kernel, stream, err);
 }
 
 ptxgen_status ptxgen_tcgen05_copy_oracle(const ptxgen_tcgen05_copy_args *args, ptxgen_error *err)
 {
     pg_call c;
-    PG_TRY(fill(args, &c, err));
+    PG_TRY(pg_fill_tcgen05_copy(args, &c, err));
     return pg_call_oracle(&c, err);
 }

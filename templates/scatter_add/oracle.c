@@ -1,5 +1,5 @@
-/* The plain C answer of scatter_add and how far from it a result may be. Sums in double, one rounding. Works on column blocks, so that the double
- * copy of out stays small whatever the row length. */
+/* The plain C answer of scatter_add and how far from it a result may be. Sums in double, one rounding. Works on
+ * column blocks, so that the double copy of out stays small whatever the row length. */
 #include "scatter_add/scatter_add.h"
 
 #include "base/alloc.h"

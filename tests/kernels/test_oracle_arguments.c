@@ -52,10 +52,11 @@ static void accumulate_refuses(void **state)
     assert_int_equal(ptxgen_matmul_accumulate_oracle(NULL, NULL), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_matmul_accumulate_oracle(&accumulate, NULL), PTXGEN_OK);
     REFUSES(matmul_accumulate, accumulate, size = 0, PTXGEN_EINVAL);
-    REFUSES(matmul_accumulate, accumulate, dtype = 99, PTXGEN_EUNSUPPORTED);
+    REFUSES(matmul_accumulate, accumulate, dtype = 99, PTXGEN_EINVAL);
+    REFUSES(matmul_accumulate, accumulate, dtype = PTXGEN_F32, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_accumulate, accumulate, m = -1, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, n = -1, PTXGEN_EINVAL);
-    REFUSES(matmul_accumulate, accumulate, k = INT64_MAX, PTXGEN_EINVAL);
+    REFUSES(matmul_accumulate, accumulate, k = INT64_MAX, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_accumulate, accumulate, a = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, b = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, c = NULL, PTXGEN_EINVAL);
@@ -72,10 +73,11 @@ static void scaled_refuses(void **state)
     REFUSES(matmul_scaled, scaled, size = 0, PTXGEN_EINVAL);
     REFUSES(matmul_scaled, scaled, a_format = 99, PTXGEN_EINVAL);
     REFUSES(matmul_scaled, scaled, b_format = 99, PTXGEN_EINVAL);
-    REFUSES(matmul_scaled, scaled, out = 99, PTXGEN_EUNSUPPORTED);
-    REFUSES(matmul_scaled, scaled, k = 0, PTXGEN_EINVAL);
+    REFUSES(matmul_scaled, scaled, out = 99, PTXGEN_EINVAL);
+    REFUSES(matmul_scaled, scaled, out = PTXGEN_S32, PTXGEN_EUNSUPPORTED);
+    REFUSES(matmul_scaled, scaled, k = 0, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_scaled, scaled, m = -1, PTXGEN_EINVAL);
-    REFUSES(matmul_scaled, scaled, n = INT64_MAX, PTXGEN_EINVAL);
+    REFUSES(matmul_scaled, scaled, n = INT64_MAX, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_scaled, scaled, a = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_scaled, scaled, b = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_scaled, scaled, a_scales = NULL, PTXGEN_EINVAL);
@@ -89,12 +91,14 @@ static void copy_refuses(void **state)
     assert_int_equal(ptxgen_tcgen05_copy_oracle(NULL, NULL), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_tcgen05_copy_oracle(&copy, NULL), PTXGEN_OK);
     REFUSES(tcgen05_copy, copy, size = 0, PTXGEN_EINVAL);
-    REFUSES(tcgen05_copy, copy, dtype = 99, PTXGEN_EUNSUPPORTED);
+    REFUSES(tcgen05_copy, copy, dtype = 99, PTXGEN_EINVAL);
+    REFUSES(tcgen05_copy, copy, dtype = PTXGEN_F16, PTXGEN_EUNSUPPORTED);
     REFUSES(tcgen05_copy, copy, m = -1, PTXGEN_EINVAL);
-    REFUSES(tcgen05_copy, copy, n = INT64_MAX, PTXGEN_EINVAL);
+    REFUSES(tcgen05_copy, copy, n = INT64_MAX, PTXGEN_EUNSUPPORTED);
     REFUSES(tcgen05_copy, copy, in = NULL, PTXGEN_EINVAL);
     REFUSES(tcgen05_copy, copy, out = NULL, PTXGEN_EINVAL);
-    REFUSES(tcgen05_copy, copy, in_stride = -7, PTXGEN_EINVAL);
+    REFUSES(tcgen05_copy, copy, in_stride = -7, PTXGEN_EUNSUPPORTED);
+    REFUSES(tcgen05_copy, copy, in_stride = 1, PTXGEN_EINVAL);
 }
 
 static void scatter_refuses(void **state)

@@ -2,6 +2,7 @@
 
 #include "api/context.h"
 #include "ptx_text.h"
+#include "typed_launch.h"
 #include "ptxgen/emulator.h"
 
 typedef struct arguments {
@@ -92,7 +93,7 @@ void emulate_call(ptxgen *ctx, const emulated_call *call)
     ptxgen_kernel *kernel = emit_kernel(ctx, call->family, call->params);
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_kernel_describe(kernel, &info);
-    kernel->id.family->launch(kernel->plan, call->args, &device, &launch);
+    typed_launch(call->family, call->args, kernel->plan, &device, &launch);
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
     for (size_t i = 0; i < call->buffer_count; i++) {
         const emulated_buffer *b = &call->buffers[i];

@@ -2,6 +2,7 @@
  * emitted PTX, where each tile's bytes lie (against a model written from the layouts, not from
  * the plan), refusals, launch records, the one-call API's checks, the oracle, and that a sample
  * assembles. */
+#include "typed_launch.h"
 #include "ptx_text.h"
 
 #include "base/half.h"
@@ -297,7 +298,7 @@ static void the_call_checks_its_arguments(void **state)
     a.size = 4;
     expect_call(&a, PTXGEN_EINVAL, "sizeof(ptxgen_matmul_accumulate_args)");
     a = small_args(), a.dtype = PTXGEN_F32;
-    expect_call(&a, PTXGEN_EUNSUPPORTED, "PTXGEN_BF16");
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "a holds f32: use f16 or bf16");
     a = small_args(), a.k = -1;
     expect_call(&a, PTXGEN_EINVAL, "k=-1");
     a = small_args(), a.m = 0, a.a = NULL;
@@ -367,7 +368,7 @@ static void the_launch_record(void **state)
     a.m = 500, a.n = 600, a.k = 704;
     a.a_stride = a.k, a.b_stride = a.n, a.c_stride = a.d_stride = a.n;
     pg_matmul_accumulate_plan p = plan_of("stages=3");
-    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.grid[0], 4 * 5);
     assert_int_equal(l.cluster[0], 0);
     assert_int_equal(l.block[0], 256);
@@ -384,18 +385,18 @@ static void the_launch_record(void **state)
     assert_int_equal(l.args[11].u32, 32);
     p = plan_of("ctas=2 block_n=256 b=transposed");
     a.b_transposed = true, a.b_stride = a.k, a.d_stride = 604;
-    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.grid[0], 2 * 2 * 3);
     assert_int_equal(l.cluster[0], 2);
     assert_int_equal(l.args[1].tensor.box[1], 128); /* half of the tile's columns */
     assert_int_equal(l.args[11].u32, 16);
     a.k = 0, a.a = a.b = NULL;
-    pg_matmul_accumulate_launch(&p, &a, &device, &l);
+    typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.args[7].u32, 0);
     assert_ptr_equal(l.args[0].tensor.address, a.c); /* a map must point somewhere */
     const ptxgen_device_info tiny = {.sm_count = 1};
     a.m = a.n = 8192;
-    pg_matmul_accumulate_launch(&p, &a, &tiny, &l);
+    typed_launch("matmul_accumulate", &a, &p, &tiny, &l);
     assert_int_equal(l.grid[0], 2);
 }
 

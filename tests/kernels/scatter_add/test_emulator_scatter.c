@@ -4,6 +4,7 @@
  *
  *     test_emulator_scatter [SEEDS (2)] */
 #include "test.h"
+#include "typed_launch.h"
 
 #include "api/context.h"
 #include "device/record.h"
@@ -144,7 +145,7 @@ static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t seed)
     pg_launch l;
     fill(p);
     ptxgen_kernel_describe(kernel, &info);
-    pg_scatter_add_launch(kernel->plan, &p->a, &device, &l);
+    typed_launch("scatter_add", &p->a, kernel->plan, &device, &l);
     make_arguments(p, &l, &args);
     const ptxgen_emulator_launch launch = {.size = sizeof launch,
                                            .grid = {l.grid[0], l.grid[1], l.grid[2]},

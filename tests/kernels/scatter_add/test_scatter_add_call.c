@@ -56,9 +56,9 @@ static void bad_arguments_are_refused(void **state)
 {
     (void)state;
     REFUSED(a.size = 0, PTXGEN_EINVAL, "sizeof");
-    REFUSED(a.dtype = PTXGEN_DTYPE_NONE, PTXGEN_EINVAL, "PTXGEN_BF16");
+    REFUSED(a.dtype = PTXGEN_DTYPE_NONE, PTXGEN_EINVAL, "use f32, f16 or bf16");
     REFUSED(a.dtype = (ptxgen_dtype)99, PTXGEN_EINVAL, "99");
-    REFUSED(a.index_type = (ptxgen_index_type)5, PTXGEN_EINVAL, "PTXGEN_INDEX_I32");
+    REFUSED(a.index_type = (ptxgen_index_type)5, PTXGEN_EINVAL, "use s64 or s32");
     REFUSED(a.schedule = (ptxgen_schedule)77, PTXGEN_EINVAL, "77");
     REFUSED(a.rows = -1, PTXGEN_EINVAL, "negative");
     REFUSED(a.n = INT64_MIN, PTXGEN_EINVAL, "negative");
@@ -70,20 +70,20 @@ static void bad_arguments_are_refused(void **state)
     REFUSED(a.index = NULL, PTXGEN_EINVAL, "index");
     REFUSED(a.out = out + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
     REFUSED(a.src = src + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
-    REFUSED(a.index = (char *)index_values + 4, PTXGEN_EINVAL, "aligned to 8");
+    REFUSED(a.index = (char *)index_values + 4, PTXGEN_EUNSUPPORTED, "8-byte aligned");
     REFUSED(a.out_inner = 2, PTXGEN_EUNSUPPORTED, "inner stride 2");
     REFUSED(a.src_inner = -1, PTXGEN_EUNSUPPORTED, "inner stride -1");
     REFUSED(a.index_stride = 2, PTXGEN_EUNSUPPORTED, "index has inner stride 2");
-    REFUSED(a.out_stride = 4, PTXGEN_EINVAL, "less than n=8");
-    REFUSED(a.src_stride = -8, PTXGEN_EINVAL, "less than n=8");
-    REFUSED(a.out_stride = 10, PTXGEN_EUNSUPPORTED, "multiple of 16");
+    REFUSED(a.out_stride = 4, PTXGEN_EINVAL, "less than its 8 elements");
+    REFUSED(a.src_stride = -8, PTXGEN_EUNSUPPORTED, "go backwards");
+    REFUSED(a.out_stride = 10, PTXGEN_EUNSUPPORTED, "multiple of 4 elements (16 bytes)");
     REFUSED(a.src_stride = INT64_MAX / 4, PTXGEN_EINVAL, "addressed");
-    REFUSED(a.oob = (ptxgen_oob)9, PTXGEN_EINVAL, "PTXGEN_OOB_");
+    REFUSED(a.oob = (ptxgen_oob)9, PTXGEN_EINVAL, "record, trap, unchecked");
     REFUSED(a.src_stride = (INT64_MAX / 4) & ~INT64_C(3), PTXGEN_EINVAL, "addressed");
     REFUSED(a.src = out, PTXGEN_EUNSUPPORTED, "overlap");
     REFUSED(a.src = out + 4 * N, PTXGEN_EUNSUPPORTED, "overlap");
-    REFUSED(a.index = out, PTXGEN_EUNSUPPORTED, "index and out overlap");
-    REFUSED(a.out_rows = 0, PTXGEN_EINDEX, "out has no rows");
+    REFUSED(a.index = out, PTXGEN_EUNSUPPORTED, "out and index overlap");
+    REFUSED(a.out_rows = 0, PTXGEN_EINDEX, "out_rows=0: there are no rows");
     REFUSED((a.schedule = PTXGEN_SCHEDULE_SEED, a.rows = INT64_C(1) << 31,
              a.src = (void *)(UINT64_C(1) << 45), a.index = (void *)(UINT64_C(1) << 44)),
             PTXGEN_EUNSUPPORTED, "schedule=bulk");

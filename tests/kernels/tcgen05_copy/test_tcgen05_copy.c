@@ -1,6 +1,7 @@
 /* tcgen05_copy: the reference test's whole grid (which shapes exist, how many copy instructions,
  * where each reads and writes), refusals, the one-call API's checks, and that a sample
  * assembles. */
+#include "typed_launch.h"
 #include "ptx_text.h"
 
 #include "ptxgen/matmul.h"
@@ -197,10 +198,10 @@ static void the_launch_record(void **state)
     pg_tcgen05_copy_plan plan;
     pg_launch l;
     const ptxgen_tcgen05_copy_args a = {
-        .size = sizeof a, .m = 128, .n = 64, .out_stride = 68, .in_stride = 64};
+        .size = sizeof a, .dtype = PTXGEN_F32, .m = 128, .n = 64, .out_stride = 68, .in_stride = 64};
     const ptxgen_device_info device = {.sm_count = 148};
     assert_true(make_plan(128, 64, 0, 0, &plan));
-    pg_tcgen05_copy_launch(&plan, &a, &device, &l);
+    typed_launch("tcgen05_copy", &a, &plan, &device, &l);
     assert_int_equal(l.grid[0] * l.grid[1] * l.grid[2], 1);
     assert_int_equal(l.block[0], 128);
     assert_int_equal(l.shared_bytes, 128 * 64 * 4 + 16);
