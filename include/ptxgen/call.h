@@ -44,8 +44,7 @@ PTXGEN_API ptxgen_status ptxgen_call(ptxgen *ctx, const char *family, const char
                                      ptxgen_stream stream, ptxgen_error *err);
 /* The same with a kernel from ptxgen_get: EINVAL when it was not built for these operands. */
 PTXGEN_API ptxgen_status ptxgen_call_kernel(ptxgen_kernel *kernel, const ptxgen_tensor *tensors,
-                                            size_t count, ptxgen_stream stream,
-                                            ptxgen_error *err);
+                                            size_t count, ptxgen_stream stream, ptxgen_error *err);
 /* The parameters, for ptxgen_get, of the kernel that ptxgen_call would take for these operands on the
  * context's device, into out (NUL-terminated, cut to size): to compile it before it is needed. No data is
  * read, and pointers may be NULL. */

@@ -48,10 +48,11 @@ static ptxgen_status check_shapes(pg_call *c, ptxgen_error *err)
 }
 
 /* The key of a problem that is not empty, with no automatic value left. */
-static ptxgen_status choose_kernel(pg_call *c, ptxgen *ctx, pg_device **device, ptxgen_error *err)
+static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **device,
+                                   ptxgen_error *err)
 {
     const pg_family *f = c->id.family;
-    PG_TRY(pg_context_device(ctx, device, err));
+    PG_TRY(pg_engine_device(engine, device, err));
     PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
     if (!(c->given & arch_given))
         c->id.key[0] = pg_kernel_id_arch(f, (*device)->ops->kind, c->problem.device->arch);
@@ -83,9 +84,9 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_problem_check_memory(&c->problem, err));
-    PG_TRY(choose_kernel(c, ctx, &device, err));
+    PG_TRY(choose_kernel(c, ctx->engine, &device, err));
     PG_TRY(check_limits(&c->problem, err));
-    PG_TRY(pg_kernel_make_ready(ctx, device, &c->id, stream, &k, err));
+    PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, &k, err));
     const ptxgen_status status = launch(&c->problem, k, device, stream, err);
     ptxgen_kernel_unref(k);
     return status;
@@ -96,8 +97,8 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream,
     pg_problem *p = &c->problem;
     pg_device *device;
     if (k->id.family != p->family)
-        return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s",
-                       k->id.family->name, p->family->name);
+        return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s", k->id.family->name,
+                       p->family->name);
     PG_TRY(pg_params_check(&p->family->params, c->id.key, err));
     PG_TRY(pg_problem_check_shapes(p, err));
     p->key = k->id.key;
@@ -105,7 +106,7 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream,
     if (p->empty)
         return PTXGEN_OK;
     PG_TRY(pg_problem_check_memory(p, err));
-    PG_TRY(pg_context_device(k->ctx, &device, err));
+    PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(device->ops->info(device, &p->device, err));
     PG_TRY(check_limits(p, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
@@ -117,8 +118,8 @@ ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, pt
     pg_device *device;
     pg_buf text;
     PG_TRY(check_shapes(c, err));
-    PG_TRY(choose_kernel(c, ctx, &device, err));
-    pg_buf_init(&text, &ctx->alloc);
+    PG_TRY(choose_kernel(c, ctx->engine, &device, err));
+    pg_buf_init(&text, &ctx->engine->alloc);
     pg_params_print(&c->id.family->params, c->id.key, &text);
     const bool failed = text.failed;
     snprintf(out, size, "%s", pg_buf_text(&text));

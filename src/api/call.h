@@ -8,7 +8,7 @@
 typedef struct pg_call {
     pg_problem problem; /* views filled by the caller */
     pg_kernel_id id;    /* parameters that the caller gave, 0 elsewhere */
-    pg_given given;     /* which parameters the operands must agree with, and the arch if it is given */
+    pg_given given; /* which parameters the operands must agree with, and the arch if it is given */
 } pg_call;
 
 void pg_call_init(pg_call *c, const pg_family *family);

@@ -39,8 +39,8 @@ ptxgen_status ptxgen_call_kernel(ptxgen_kernel *kernel, const ptxgen_tensor *ten
 }
 
 ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *params,
-                                 const ptxgen_tensor *tensors, size_t count, char *out,
-                                 size_t size, ptxgen_error *err)
+                                 const ptxgen_tensor *tensors, size_t count, char *out, size_t size,
+                                 ptxgen_error *err)
 {
     const pg_family *f;
     pg_call c;

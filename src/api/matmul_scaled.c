@@ -36,16 +36,17 @@ static void fill_scales(const uint8_t *scales, ptxgen_scaled_format format, cons
     pg_view_vector(v, scales, format == PTXGEN_NVFP4 ? PTXGEN_E4M3 : PTXGEN_UE8M0, bytes);
 }
 
-ptxgen_status pg_fill_matmul_scaled(const ptxgen_matmul_scaled_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_matmul_scaled(const ptxgen_matmul_scaled_args *args, pg_call *c,
+                                    ptxgen_error *err)
 {
     ptxgen_matmul_scaled_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_matmul_scaled_args", err));
     pg_call_init(c, &pg_family_matmul_scaled);
     pg_view *v = c->problem.operand;
-    pg_view_matrix(&v[PG_SCALED_A], &(pg_matrix_arg){a.a, element_dtype(a.a_format), a.m, a.k,
-                                                     a.a_stride, false});
-    pg_view_matrix(&v[PG_SCALED_B], &(pg_matrix_arg){a.b, element_dtype(a.b_format), a.n, a.k,
-                                                     a.b_stride, false});
+    pg_view_matrix(&v[PG_SCALED_A],
+                   &(pg_matrix_arg){a.a, element_dtype(a.a_format), a.m, a.k, a.a_stride, false});
+    pg_view_matrix(&v[PG_SCALED_B],
+                   &(pg_matrix_arg){a.b, element_dtype(a.b_format), a.n, a.k, a.b_stride, false});
     fill_scales(a.a_scales, a.a_format, (const int64_t[]){a.m, a.k}, &v[PG_SCALED_A_SCALES]);
     fill_scales(a.b_scales, a.b_format, (const int64_t[]){a.n, a.k}, &v[PG_SCALED_B_SCALES]);
     pg_view_matrix(&v[PG_SCALED_D], &(pg_matrix_arg){a.d, a.out, a.m, a.n, a.d_stride, false});

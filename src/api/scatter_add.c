@@ -26,7 +26,8 @@ static void fill_operands(const ptxgen_scatter_add_args *a, pg_view *v)
         v[PG_SCATTER_INDEX].stride[0] = a->index_stride;
 }
 
-ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *c,
+                                  ptxgen_error *err)
 {
     ptxgen_scatter_add_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_scatter_add_args", err));
@@ -67,12 +68,13 @@ ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_err
 {
     pg_device *device;
     pg_bad_index bad;
-    PG_TRY(pg_context_device(ctx, &device, err));
+    PG_TRY(pg_engine_device(ctx->engine, &device, err));
     PG_TRY(device->ops->take_bad_index(device, stream, &bad, err));
     if (bad.position == UINT64_MAX)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EINDEX,
-                   "index[%llu] = %lld is out of range: its row was skipped (so was that of any later "
-                   "bad index), all others were done",
-                   (unsigned long long)bad.position, (long long)bad.value);
+    return pg_fail(
+        err, PTXGEN_EINDEX,
+        "index[%llu] = %lld is out of range: its row was skipped (so was that of any later "
+        "bad index), all others were done",
+        (unsigned long long)bad.position, (long long)bad.value);
 }

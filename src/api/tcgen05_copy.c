@@ -3,7 +3,8 @@
 
 #include "tcgen05_copy/tcgen05_copy.h"
 
-ptxgen_status pg_fill_tcgen05_copy(const ptxgen_tcgen05_copy_args *args, pg_call *c, ptxgen_error *err)
+ptxgen_status pg_fill_tcgen05_copy(const ptxgen_tcgen05_copy_args *args, pg_call *c,
+                                   ptxgen_error *err)
 {
     ptxgen_tcgen05_copy_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_tcgen05_copy_args", err));

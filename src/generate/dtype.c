@@ -20,11 +20,11 @@ static const struct {
     const char *word;
     int bits;
 } elements[] = {
-    [PTXGEN_DTYPE_NONE] = {"none", 0}, [PTXGEN_F32] = {"f32", 32},   [PTXGEN_F16] = {"f16", 16},
-    [PTXGEN_BF16] = {"bf16", 16},      [PTXGEN_S32] = {"s32", 32},   [PTXGEN_U32] = {"u32", 32},
-    [PTXGEN_S64] = {"s64", 64},        [PTXGEN_U64] = {"u64", 64},   [PTXGEN_F64] = {"f64", 64},
-    [PTXGEN_S16] = {"s16", 16},        [PTXGEN_U16] = {"u16", 16},   [PTXGEN_S8] = {"s8", 8},
-    [PTXGEN_U8] = {"u8", 8},           [PTXGEN_E4M3] = {"e4m3", 8},  [PTXGEN_E5M2] = {"e5m2", 8},
+    [PTXGEN_DTYPE_NONE] = {"none", 0}, [PTXGEN_F32] = {"f32", 32},    [PTXGEN_F16] = {"f16", 16},
+    [PTXGEN_BF16] = {"bf16", 16},      [PTXGEN_S32] = {"s32", 32},    [PTXGEN_U32] = {"u32", 32},
+    [PTXGEN_S64] = {"s64", 64},        [PTXGEN_U64] = {"u64", 64},    [PTXGEN_F64] = {"f64", 64},
+    [PTXGEN_S16] = {"s16", 16},        [PTXGEN_U16] = {"u16", 16},    [PTXGEN_S8] = {"s8", 8},
+    [PTXGEN_U8] = {"u8", 8},           [PTXGEN_E4M3] = {"e4m3", 8},   [PTXGEN_E5M2] = {"e5m2", 8},
     [PTXGEN_E2M1] = {"e2m1", 4},       [PTXGEN_UE8M0] = {"ue8m0", 8},
 };
 

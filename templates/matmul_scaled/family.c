@@ -45,10 +45,13 @@ static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"a", PG_PARAM_CHOICE, FIELD(a), format_words,
      .doc = "A: mxfp8 (e4m3, a ue8m0 scale per 32), mxfp4 (e2m1, ue8m0 per 32), nvfp4 (e2m1, ue4m3 "
-            "per 16)", .from = PG_FROM_HOOK},
+            "per 16)",
+     .from = PG_FROM_HOOK},
     {"b", PG_PARAM_CHOICE, FIELD(b), format_words,
-     .doc = "B, stored as [N, K]; nvfp4 only with nvfp4, mxfp8 with mxfp4 needs a K that is a multiple of "
-            "128", .from = PG_FROM_HOOK},
+     .doc = "B, stored as [N, K]; nvfp4 only with nvfp4, mxfp8 with mxfp4 needs a K that is a "
+            "multiple of "
+            "128",
+     .from = PG_FROM_HOOK},
     {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D",
      .from = PG_FROM_DTYPE, .source = PG_SCALED_D},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,

@@ -56,8 +56,7 @@ static ptxgen_status check_mixed(const pg_problem *p, ptxgen_error *err)
                        "k=%lld: 4-bit beside 8-bit elements are unpacked on the way in 128 at a "
                        "time, so k must be a multiple of 128 (pad it)",
                        (long long)k);
-    const size_t packed =
-        p->operand[PG_SCALED_A].dtype == PTXGEN_E2M1 ? PG_SCALED_A : PG_SCALED_B;
+    const size_t packed = p->operand[PG_SCALED_A].dtype == PTXGEN_E2M1 ? PG_SCALED_A : PG_SCALED_B;
     return pg_problem_require_alignment(p, packed, UNPACKED_ALIGNMENT, "loads that unpack", err);
 }
 

@@ -39,9 +39,11 @@ static const pg_param params[] = {
      .doc = "bulk, vector: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
      .doc = "vector: rows that a thread has in flight"},
-    {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16, .max = INT64_C(1) << 33,
-     .doc = "vector: bytes of a row that are finished for all rows before the next ones; auto: by the "
-     "size of out"},
+    {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16,
+     .max = INT64_C(1) << 33,
+     .doc =
+         "vector: bytes of a row that are finished for all rows before the next ones; auto: by the "
+         "size of out"},
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};

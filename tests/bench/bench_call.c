@@ -261,8 +261,8 @@ static void bench_launches(ptxgen *ctx, const ptxgen_device_info *info)
            seed - base);
 }
 
-/* A current context, as any CUDA program has. The tests' stand-in for libcuda (which measures our share
- * alone: link build/release/tests/stub_libcuda.so as libcuda.so.1 into LD_LIBRARY_PATH) has no such call and needs none. */
+/* A current context, as any CUDA program has. The tests' stand-in for libcuda, linked as libcuda.so.1 into
+ * LD_LIBRARY_PATH, measures our share alone; it has no such call and needs none. */
 static void make_context_current(void)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;

@@ -46,8 +46,14 @@ static void copy_once(int m, int n, const char *layout, uint64_t seed)
 {
     static uint32_t in[MOST_WORDS], out[MOST_WORDS];
     char params[128];
-    const ptxgen_tcgen05_copy_args args = {
-        .size = sizeof args, .dtype = PTXGEN_U32, .m = m, .n = n, .in = in, .out = out, .in_stride = n, .out_stride = n};
+    const ptxgen_tcgen05_copy_args args = {.size = sizeof args,
+                                           .dtype = PTXGEN_U32,
+                                           .m = m,
+                                           .n = n,
+                                           .in = in,
+                                           .out = out,
+                                           .in_stride = n,
+                                           .out_stride = n};
     const size_t bytes = (size_t)(m * n) * sizeof *in;
     for (int i = 0; i < m * n; i++)
         in[i] = (uint32_t)i * UINT32_C(0x9e3779b1) + (uint32_t)seed;

@@ -11,9 +11,10 @@ static ptxgen_status check_inner(const pg_operand *row, const pg_view *v, ptxgen
     const int inner = pg_view_along(v);
     if (v->stride[inner] == 1)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%s has inner stride %lld: its elements must be adjacent (make a contiguous copy)",
-                   row->name, (long long)v->stride[inner]);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "%s has inner stride %lld: its elements must be adjacent (make a contiguous copy)",
+        row->name, (long long)v->stride[inner]);
 }
 
 /* Everything that a dimension steps over, in elements, must lie within its stride. */
@@ -73,7 +74,9 @@ static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxge
             last = INT64_MAX;
     if (!__builtin_mul_overflow(last, pg_dtype_bits(v->dtype), &reach))
         return PTXGEN_OK;
-    const int outer = v->rank == 1 ? 0 : pg_view_along(v) == v->rank - 1 ? v->rank - 2 : v->rank - 1;
+    const int outer = v->rank == 1                      ? 0
+                      : pg_view_along(v) == v->rank - 1 ? v->rank - 2
+                                                        : v->rank - 1;
     return pg_fail(err, PTXGEN_EINVAL,
                    "%s has %lld rows of stride %lld: more bytes than can be addressed", row->name,
                    (long long)v->shape[outer], (long long)v->stride[outer]);
@@ -92,14 +95,14 @@ static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, in
             return pg_fail(err, PTXGEN_EUNSUPPORTED,
                            "%s has row stride %lld, not a multiple of %d elements (%d bytes): %s "
                            "need it (pad the rows)",
-                           row->name, (long long)v->stride[d],
-                           8 * bytes / bits, bytes, needed_by);
+                           row->name, (long long)v->stride[d], 8 * bytes / bits, bytes, needed_by);
     return PTXGEN_OK;
 }
 
 static int alignment_of(const pg_problem *p, size_t i)
 {
-    const int element = pg_dtype_bits(p->operand[i].dtype) / 8, wanted = p->table->rows[i].alignment;
+    const int element = pg_dtype_bits(p->operand[i].dtype) / 8,
+              wanted = p->table->rows[i].alignment;
     return p->host || wanted < element ? (element ? element : 1) : wanted;
 }
 
@@ -141,7 +144,8 @@ static bool interleave(const pg_view *a, const pg_view *b)
     const int64_t row = a->stride[a->rank - 1 - !a->transposed];
     const int bits = pg_dtype_bits(a->dtype);
     const int64_t bytes = row * bits / 8;
-    if (bytes == 0 || bytes != b->stride[b->rank - 1 - !b->transposed] * pg_dtype_bits(b->dtype) / 8)
+    if (bytes == 0 ||
+        bytes != b->stride[b->rank - 1 - !b->transposed] * pg_dtype_bits(b->dtype) / 8)
         return false;
     for (int d = 0; d < a->rank - 2; d++)
         if (a->stride[d] % row)

@@ -14,7 +14,7 @@ static const char *list_dtypes(const ptxgen_dtype *dtypes, char *out, size_t siz
     out[0] = '\0';
     for (size_t i = 0; dtypes[i] && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 i == 0         ? ""
+                                 i == 0          ? ""
                                  : dtypes[i + 1] ? ", "
                                                  : " or ",
                                  pg_dtype_word(dtypes[i]));
@@ -28,8 +28,8 @@ static ptxgen_status refuse_dtype(const pg_operand *row, ptxgen_dtype dtype, ptx
     if (pg_dtype_bits(dtype) == 0)
         return pg_fail(err, PTXGEN_EINVAL, "%s has element type %d, which is none: use %s",
                        row->name, (int)dtype, words);
-    return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s holds %s: use %s", row->name,
-                   pg_dtype_word(dtype), words);
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s holds %s: use %s", row->name, pg_dtype_word(dtype),
+                   words);
 }
 
 static ptxgen_status check_dtype(const pg_problem *p, size_t i, ptxgen_error *err)
@@ -87,8 +87,7 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
     for (int d = 0; d < v->rank; d++)
         if (v->shape[d] < 0)
             return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld: an extent cannot be negative",
-                           row->name,
-                           p->table->symbols[row->extents[row->rank - v->rank + d]].name,
+                           row->name, p->table->symbols[row->extents[row->rank - v->rank + d]].name,
                            (long long)v->shape[d]);
     add_leading(row, v);
     for (int d = 0; d < v->rank; d++) {

@@ -41,18 +41,18 @@ typedef struct pg_operand {
     uint8_t extents[PG_MAX_RANK]; /* symbols, outermost first */
     /* So many leading dimensions may be left out: an input without them is the same for all of them. */
     uint8_t leading;
-    const ptxgen_dtype *dtypes;   /* ends with PTXGEN_DTYPE_NONE */
-    uint8_t same_dtype_as;        /* 1 + the operand (an earlier one) whose element type this one has; 0 */
+    const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
+    uint8_t same_dtype_as; /* 1 + the operand (an earlier one) whose element type this one has; 0 */
     pg_inner inner;
-    bool broadcast;               /* rows may all be one row: a stride of 0 is served */
-    bool dense;                   /* rows follow each other without a gap */
-    uint8_t alignment;            /* bytes, of the base and of every stride but the inner; 0: the element's */
-    uint8_t row_multiple;         /* bytes: a row's length is a multiple of it; 0: any length */
-    const char *needed_by;        /* what needs the alignment: "tensor-map loads" */
-    uint8_t same_as;              /* OUT: 1 + the operand that it may be in place of; 0: none */
-    uint8_t indexes;              /* INDEX: 1 + the symbol whose rows it names */
-    bool zero_if_absent;          /* `ptxgen run` makes zeros of it when no file is named */
-    double scalar;                /* SCALAR: the value of one that is left out */
+    bool broadcast;    /* rows may all be one row: a stride of 0 is served */
+    bool dense;        /* rows follow each other without a gap */
+    uint8_t alignment; /* bytes, of the base and of every stride but the inner; 0: the element's */
+    uint8_t row_multiple;  /* bytes: a row's length is a multiple of it; 0: any length */
+    const char *needed_by; /* what needs the alignment: "tensor-map loads" */
+    uint8_t same_as;       /* OUT: 1 + the operand that it may be in place of; 0: none */
+    uint8_t indexes;       /* INDEX: 1 + the symbol whose rows it names */
+    bool zero_if_absent;   /* `ptxgen run` makes zeros of it when no file is named */
+    double scalar;         /* SCALAR: the value of one that is left out */
     const char *doc;
 } pg_operand;
 

@@ -27,12 +27,12 @@ typedef struct pg_view {
 typedef struct pg_problem {
     const struct pg_family *family;
     const pg_operand_table *table; /* the family's, or one that begins with it */
-    bool host;                     /* memory that plain C reads: aligned to its elements, rows of any length */
-    bool empty;                    /* legal, and nothing to do */
+    bool host;  /* memory that plain C reads: aligned to its elements, rows of any length */
+    bool empty; /* legal, and nothing to do */
     int64_t symbol[PG_MAX_SYMBOLS];
     pg_view operand[PG_MAX_OPERANDS];
-    const void *key;  /* bound; resolved unless `host` */
-    const void *plan; /* NULL for the plain C answer */
+    const void *key;                  /* bound; resolved unless `host` */
+    const void *plan;                 /* NULL for the plain C answer */
     const ptxgen_device_info *device; /* likewise */
 } pg_problem;
 
