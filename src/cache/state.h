@@ -57,15 +57,20 @@ struct pg_cache {
     _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
 };
 
-/* ---- cache.c ---- */
+/* ---- opening.c ---- */
 
+/* Keeps the folder out for good, for a reason that is logged and kept. */
+pg_opening pg_cache_stay_off(pg_cache *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Opens cache->dir; the caller keeps what became of it. */
+pg_opening pg_cache_open_folder(pg_cache *cache);
 /* Whether the folder is in use; opens it when an earlier attempt failed for a reason that may have passed. */
 bool pg_cache_is_on(pg_cache *cache);
 /* Between these two no other thread opens anything; false: another does, or it is too early to try again. */
 bool pg_cache_begin_opening(pg_cache *cache);
 void pg_cache_end_opening(pg_cache *cache);
 
-/* ---- cache_read.c ---- */
+/* ---- read.c ---- */
 
 typedef struct pg_opened {
     int fd;
@@ -78,7 +83,7 @@ int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_o
 pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
                              pg_cache_entry *out);
 
-/* ---- cache_quarantine.c ---- */
+/* ---- quarantine.c ---- */
 
 /* Moves folder/name out of the way: into quarantine/, or deletes it when that is not possible.
  * `inode` 0: any; else only if that is still the file of this name. */
@@ -86,13 +91,13 @@ void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t
 void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint64_t inode);
 void pg_cache_empty_quarantine(pg_cache *cache);
 
-/* ---- cache_write.c ---- */
+/* ---- write.c ---- */
 
 /* Publishes encoded bytes as the entry of `hash`: 0, or a negative errno; -EDQUOT when there is no
  * room. */
 int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t n);
 
-/* ---- cache_stats.c ---- */
+/* ---- stats.c ---- */
 
 /* Adds what was counted since the last time to the file "stats". */
 void pg_cache_flush_counts(pg_cache *cache);

@@ -206,3 +206,15 @@ void pg_cuda_restore_capture(const pg_driver *driver, int mode)
 {
     driver->cuThreadExchangeStreamCaptureMode(&mode);
 }
+
+ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *out,
+                                ptxgen_error *err)
+{
+    int status = 0;
+    int result = d->cuStreamIsCapturing(stream, &status);
+    /* The legacy stream is not captured itself, but another stream's capture forbids its use. */
+    *out = status != 0 || result == PG_CU_ERROR_CAPTURE_IMPLICIT;
+    if (result == PG_CU_ERROR_CAPTURE_IMPLICIT)
+        return PTXGEN_OK;
+    return pg_driver_check(d, result, "ask whether the stream is being captured", err);
+}

@@ -20,7 +20,7 @@ typedef struct pg_cuda_context {
     pg_cu_context handle;
     unsigned long long id;
     ptxgen_device_info info;
-    _Atomic(pg_cu_pointer) record; /* its bad-index record (base/bad_index.h); 0: not made yet */
+    _Atomic(pg_cu_pointer) record; /* its bad-index record (device/record.h); 0: not made yet */
 } pg_cuda_context;
 
 typedef struct pg_cuda_contexts {
@@ -54,5 +54,8 @@ void pg_cuda_leave(pg_cuda_scope *scope);
  * do not break that capture. They must not touch a captured or the legacy stream. */
 int pg_cuda_relax_capture(const pg_driver *driver);
 void pg_cuda_restore_capture(const pg_driver *driver, int mode);
+
+/* true when the stream is being captured. */
+ptxgen_status pg_cuda_capturing(const pg_driver *, ptxgen_stream, bool *out, ptxgen_error *);
 
 #endif

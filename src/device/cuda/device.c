@@ -20,18 +20,6 @@ static ptxgen_status info(pg_device *device, const ptxgen_device_info **out, ptx
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_cuda_capturing(const pg_driver *d, ptxgen_stream stream, bool *out,
-                                ptxgen_error *err)
-{
-    int status = 0;
-    int result = d->cuStreamIsCapturing(stream, &status);
-    /* The legacy stream is not captured itself, but another stream's capture forbids its use. */
-    *out = status != 0 || result == PG_CU_ERROR_CAPTURE_IMPLICIT;
-    if (result == PG_CU_ERROR_CAPTURE_IMPLICIT)
-        return PTXGEN_OK;
-    return pg_driver_check(d, result, "ask whether the stream is being captured", err);
-}
-
 static ptxgen_status capturing(pg_device *device, ptxgen_stream stream, bool *out,
                                ptxgen_error *err)
 {

@@ -39,7 +39,7 @@ struct pg_loaded {
 ptxgen_status pg_cuda_device_open(const pg_alloc *alloc, const pg_log *log, const char *library,
                                   pg_device **out, ptxgen_error *err);
 
-/* cuda_module.c */
+/* module.c */
 ptxgen_status pg_cuda_load(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
 bool pg_cuda_ready(pg_device *, const pg_loaded *);
 void pg_cuda_unload(pg_device *, pg_loaded *);
@@ -47,11 +47,11 @@ void pg_cuda_unload(pg_device *, pg_loaded *);
 ptxgen_status pg_cuda_resolve(pg_cuda *, pg_loaded *, const pg_cuda_scope *, pg_cu_function *out,
                               ptxgen_error *);
 
-/* cuda_launch.c */
+/* launch.c */
 ptxgen_status pg_cuda_launch(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream,
                              ptxgen_error *);
 
-/* cuda_memory.c */
+/* memory.c */
 ptxgen_status pg_cuda_alloc(pg_device *, size_t bytes, void **out, ptxgen_error *);
 void pg_cuda_free(pg_device *, void *);
 ptxgen_status pg_cuda_upload(pg_device *, void *to, const void *from, size_t bytes, ptxgen_error *);
@@ -59,17 +59,14 @@ ptxgen_status pg_cuda_download(pg_device *, void *to, const void *from, size_t b
                                ptxgen_error *);
 ptxgen_status pg_cuda_synchronize(pg_device *, ptxgen_stream, ptxgen_error *);
 
-/* cuda_record.c: the bad-index record of a context */
+/* record.c: the bad-index record of a context */
 /* Makes the scope's context have an empty record. Not while its stream is captured. */
 ptxgen_status pg_cuda_make_record(pg_cuda *, const pg_cuda_scope *, ptxgen_error *);
 ptxgen_status pg_cuda_take_bad_index(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
 
-/* cuda_tensor_map.c: 128 bytes at `map` (64-byte aligned) from the spec, checked against the limits that
+/* tensor_map.c: 128 bytes at `map` (64-byte aligned) from the spec, checked against the limits that
  * the driver would answer with a bare error 1. Needs a current context. */
 ptxgen_status pg_cuda_encode_tensor(const pg_driver *, const pg_tensor_spec *, void *map,
                                     ptxgen_error *);
-
-/* cuda_device.c */
-ptxgen_status pg_cuda_capturing(const pg_driver *, ptxgen_stream, bool *out, ptxgen_error *);
 
 #endif

@@ -514,7 +514,7 @@ void pg_check_exit(pg_warp *w, const pg_op *op, uint32_t lanes)
     }
 }
 
-void pg_check_cluster_end(pg_cluster *c)
+void pg_check_mbarriers_end(pg_cluster *c)
 {
     const pg_op *ops = c->launch->program->ops;
     for (uint32_t i = 0; i < c->cta_count; i++)
@@ -534,5 +534,4 @@ void pg_check_cluster_end(pg_cluster *c)
                                   "bytes are still expected on this mbarrier, or too many have "
                                   "arrived, at the end");
         }
-    pg_check_cluster_free(c);
 }

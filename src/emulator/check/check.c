@@ -6,51 +6,6 @@
 #include "emulator/machine/stop.h"
 #include "emulator/memory/barrier.h"
 
-/* ---- what it hears ---- */
-
-const pg_observer pg_checker_observer = {
-    .access = pg_check_access,
-    .exit = pg_check_exit,
-    .fence = pg_check_fence,
-    .proxy_fence = pg_check_proxy_fence,
-    .init_fence = pg_check_init_fence,
-    .grid_wait = pg_check_grid_wait,
-    .warp_barrier = pg_check_warp_barrier,
-    .barrier = pg_check_barrier,
-    .barrier_passed = pg_check_barrier_passed,
-    .barrier_done = pg_check_barrier_done,
-    .cluster_arrive = pg_check_cluster_arrive,
-    .cluster_done = pg_check_cluster_done,
-    .cluster_wait = pg_check_cluster_wait,
-    .mbarrier_init = pg_check_mbarrier_init,
-    .mbarrier_inval = pg_check_mbarrier_inval,
-    .mbarrier_arrive = pg_check_mbarrier_arrive,
-    .mbarrier_phase = pg_check_mbarrier_phase,
-    .mbarrier_wait = pg_check_mbarrier_wait,
-    .async_issue = pg_check_async_issue,
-    .async_arriving = pg_check_async_arriving,
-    .bulk_wait = pg_check_bulk_wait,
-    .copy_wait = pg_check_copy_wait,
-    .mma_read = pg_check_mma_read,
-    .mma_wait = pg_check_mma_wait,
-    .matrix_fence = pg_check_matrix_fence,
-    .matrix_issue = pg_check_matrix_issue,
-    .matrix_load = pg_check_matrix_load,
-    .matrix_load_wait = pg_check_matrix_load_wait,
-    .matrix_use = pg_check_matrix_use,
-    .tensor_alloc = pg_check_tensor_alloc,
-    .tensor_dealloc = pg_check_tensor_dealloc,
-    .tensor_move = pg_check_tensor_move,
-    .tensor_wait = pg_check_tensor_wait,
-    .tensor_fence = pg_check_tensor_fence,
-    .tensor_mma = pg_check_tensor_mma,
-    .tensor_use = pg_check_tensor_use,
-    .tensor_read = pg_check_tensor_read,
-    .cluster_start = pg_check_cluster_start,
-    .cluster_end = pg_check_cluster_end,
-    .cluster_free = pg_check_cluster_free,
-};
-
 /* ---- life ---- */
 
 pg_checker *pg_checker_new(pg_grid_run *launch)
@@ -165,6 +120,12 @@ void pg_check_cluster_free(pg_cluster *c)
     drop_all(c);
     pg_free(c->launch->alloc, k, k->bytes);
     c->check = NULL;
+}
+
+void pg_check_cluster_end(pg_cluster *c)
+{
+    pg_check_mbarriers_end(c);
+    pg_check_cluster_free(c);
 }
 
 /* ---- plain accesses ---- */

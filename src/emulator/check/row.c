@@ -31,14 +31,6 @@ static bool seen_by_all(const row_part *p, const pg_record *r)
     return true;
 }
 
-bool pg_granule_is_striped(const pg_granule *g)
-{
-    uint32_t flags = g->write.lanes ? g->write.flags : 0;
-    for (int i = 0; i < PG_SHADOW_READS; i++)
-        flags |= g->reads[i].lanes ? g->reads[i].flags : 0;
-    return (flags & PG_RECORD_STRIPED) != 0;
-}
-
 static pg_record striped_record(const pg_touch *t)
 {
     return (pg_record){.lanes = 1,

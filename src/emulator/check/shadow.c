@@ -474,3 +474,11 @@ void pg_shadow_settle(const pg_touch *t)
 {
     each_entry(t, settle_granule);
 }
+
+bool pg_granule_is_striped(const pg_granule *g)
+{
+    uint32_t flags = g->write.lanes ? g->write.flags : 0;
+    for (int i = 0; i < PG_SHADOW_READS; i++)
+        flags |= g->reads[i].lanes ? g->reads[i].flags : 0;
+    return (flags & PG_RECORD_STRIPED) != 0;
+}

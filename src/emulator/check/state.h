@@ -30,7 +30,7 @@ enum {
 };
 #define PG_IN_FLIGHT UINT32_MAX
 
-/* ---- vectors (clock.c) ---- */
+/* ---- vectors (vector.c) ---- */
 
 typedef struct pg_vector {
     uint64_t id;    /* of this content: another once it has been raised */
@@ -237,9 +237,11 @@ static inline uint16_t pg_warp_agent(const pg_warp *w)
     return (uint16_t)((w->cta->rank * w->cta->warp_count + w->index) * PG_LANES);
 }
 
-/* ---- clock.c ---- */
+/* ---- vector.c ---- */
 /* *to = join(*to, from), sharing where one contains the other. */
 void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from);
+/* The vector with no other holder and room for `length` agents, to be raised; NULL: out of memory. */
+pg_vector *pg_vector_own(pg_checker *k, pg_vector **v, uint32_t length);
 /* Raises one component. */
 void pg_vector_raise(pg_checker *k, pg_vector **v, uint16_t agent, uint32_t clock);
 pg_vector *pg_vector_share(pg_vector *v);
@@ -248,6 +250,8 @@ static inline uint32_t pg_vector_at(const pg_vector *v, uint32_t agent)
 {
     return v && agent < v->length ? v->clock[agent] : 0;
 }
+
+/* ---- knowledge.c ---- */
 /* Knowledge of one cluster. */
 void pg_knowledge_join(pg_checker *k, pg_knowledge *to, const pg_knowledge *from);
 void pg_knowledge_set(pg_checker *k, pg_knowledge *to, const pg_knowledge *from);
@@ -267,6 +271,8 @@ void pg_foreign_add(pg_checker *k, pg_foreign **f, uint32_t cluster, pg_vector *
 void pg_foreign_join(pg_checker *k, pg_foreign **to, pg_foreign *from);
 /* A proxy fence: all that is seen of other clusters' global memory is fenced. */
 void pg_foreign_fence(pg_checker *k, pg_foreign **f);
+
+/* ---- published.c ---- */
 /* Knowledge of `cluster` joined with what is published; the same as hope alone. */
 void pg_knowledge_take(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from);
 void pg_knowledge_hope(pg_checker *k, pg_knowledge *to, uint32_t cluster, const pg_published *from);
@@ -344,15 +350,17 @@ void pg_shadow_settle(const pg_touch *t);
 void pg_shadow_reset(pg_cta *cta, uint32_t offset, uint32_t bytes);
 void pg_shadow_drop_parts(pg_grid_run *launch, pg_shadow_block *blocks, uint32_t count);
 void pg_shadow_free(pg_checker *checker);
+/* Some record of a block's one entry is striped. */
+bool pg_granule_is_striped(const pg_granule *g);
 
 /* ---- async.c ---- */
+/* What a cluster's mbarriers still wait for at its end. */
+void pg_check_mbarriers_end(pg_cluster *c);
 /* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
  * have initialised. */
 void pg_check_init_published(pg_warp *w, uint32_t lanes);
 
 /* ---- row.c ---- */
-/* Some record of a block's one entry is striped. */
-bool pg_granule_is_striped(const pg_granule *g);
 /* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the first address is a
  * multiple of PG_BLOCK). The lanes that are left to touch one by one. */
 uint32_t pg_shadow_touch_row(const pg_touch *t);

@@ -3,27 +3,6 @@
 
 #include "emulator/tensor/tcgen05.h"
 
-/* ---- what is kept about a warp ---- */
-
-pg_tensor_warp *pg_tensor_warp_of(pg_warp *w)
-{
-    pg_warp_check *k = pg_warp_check_of(w);
-    if (!k->tensor)
-        k->tensor = pg_alloc_zero(w->launch->alloc, sizeof *k->tensor);
-    return k->tensor;
-}
-
-void pg_check_tensor_free(pg_warp *w)
-{
-    pg_warp_check *k = pg_warp_check_of(w);
-    if (!k->tensor)
-        return;
-    for (int l = 0; l < PG_LANES; l++)
-        pg_vector_drop(w->launch->checker, &k->tensor->relied[l]);
-    pg_free(w->launch->alloc, k->tensor, sizeof *k->tensor);
-    k->tensor = NULL;
-}
-
 /* ---- lanes that share vectors ---- */
 
 /* A change to one vector of every lane. Lanes that shared one before share one after: `change` runs once for them. */

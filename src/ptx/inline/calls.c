@@ -5,37 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_load(pg_ptx_op op)
-{
-    return op == PG_OP_LD || op == PG_OP_LD_VOLATILE;
-}
-
-static bool is_store(pg_ptx_op op)
-{
-    return op == PG_OP_ST || op == PG_OP_ST_VOLATILE;
-}
-
-bool pg_param_access_of(const pg_ptx_module *m, const pg_ptx_insn *insn, pg_param_access *out)
-{
-    const pg_ptx_op op = insn->opcode->op;
-    if (!is_load(op) && !is_store(op))
-        return false;
-    const pg_ptx_operand *address = &insn->operands[is_load(op) ? 1 : 0];
-    const pg_ptx_operand *data = &insn->operands[is_load(op) ? 0 : 1];
-    if (address->base != PG_OPERAND_VAR || m->vars[address->index].space != PG_SPACE_PARAM ||
-        address->value > UINT32_MAX / 2)
-        return false;
-    const pg_ptx_type type = (pg_ptx_type)insn->opcode->types[0];
-    *out = (pg_param_access){.is_store = is_store(op),
-                             .var = address->index,
-                             .offset = (uint32_t)address->value,
-                             .size = pg_ptx_type_bits(type) / 8,
-                             .n = data->kind == PG_OPERAND_VECTOR ? data->n_elems : 1,
-                             .type = type,
-                             .data = data};
-    return out->size > 0;
-}
-
 uint32_t pg_callee_of(const pg_caller *c, const pg_ptx_insn *insn)
 {
     if (insn->opcode->op != PG_OP_CALL || insn->operands[1].kind != PG_OPERAND_FUNC)

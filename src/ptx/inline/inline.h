@@ -100,6 +100,14 @@ void pg_inline_need(pg_inliner *in, uint32_t index);
 ptxgen_status pg_inline_plan(pg_inliner *in);
 
 /* ---- calls.c ---- */
+/* The function of the user's module that an instruction calls, or PG_INLINE_NONE. */
+uint32_t pg_callee_of(const pg_caller *c, const pg_ptx_insn *insn);
+/* Makes bridges for the parameter variables of the calls that can be inlined. */
+bool pg_inline_bridges(const pg_caller *c);
+/* NULL: this call is inlined; else why it is not. */
+const char *pg_inline_why_not(const pg_caller *c, const pg_ptx_insn *insn);
+
+/* ---- bridge.c ---- */
 /* What ld.param and st.param do. */
 typedef struct pg_param_access {
     bool is_store;
@@ -109,14 +117,6 @@ typedef struct pg_param_access {
 } pg_param_access;
 /* False: the instruction is no load or store of a parameter variable by its name. */
 bool pg_param_access_of(const pg_ptx_module *module, const pg_ptx_insn *insn, pg_param_access *out);
-/* The function of the user's module that an instruction calls, or PG_INLINE_NONE. */
-uint32_t pg_callee_of(const pg_caller *c, const pg_ptx_insn *insn);
-/* Makes bridges for the parameter variables of the calls that can be inlined. */
-bool pg_inline_bridges(const pg_caller *c);
-/* NULL: this call is inlined; else why it is not. */
-const char *pg_inline_why_not(const pg_caller *c, const pg_ptx_insn *insn);
-
-/* ---- bridge.c ---- */
 typedef struct pg_touch { /* bytes that an instruction reads or writes */
     uint32_t offset, size;
     bool is_store;

@@ -1,0 +1,123 @@
+/* Vector clocks with sharing; see state.h. */
+#include "emulator/check/state.h"
+
+enum { LENGTH_STEP = 32 }; /* vectors grow by so many components */
+
+static size_t vector_bytes(uint32_t length)
+{
+    return sizeof(pg_vector) + length * sizeof(uint32_t);
+}
+
+static pg_vector *new_vector(pg_checker *k, const pg_vector *copy, uint32_t length)
+{
+    length = (length + LENGTH_STEP - 1) / LENGTH_STEP * LENGTH_STEP;
+    if (copy && copy->length > length)
+        length = copy->length;
+    pg_vector *v = pg_alloc_zero(k->launch->alloc, vector_bytes(length));
+    if (!v)
+        return NULL; /* knowledge is lost: reports may follow, the launch goes on */
+    v->length = length;
+    if (copy) {
+        memcpy(v->clock, copy->clock, copy->length * sizeof *v->clock);
+        v->above = copy->id;
+    }
+    v->id = ++k->vector_ids;
+    v->references = 1;
+    return v;
+}
+
+static void drop(pg_checker *k, pg_vector *v)
+{
+    if (v && --v->references == 0)
+        pg_free(k->launch->alloc, v, vector_bytes(v->length));
+}
+
+static pg_vector *share(pg_vector *v)
+{
+    if (v)
+        v->references++;
+    return v;
+}
+
+static bool any_above_zero(const pg_vector *v, uint32_t from)
+{
+    uint32_t any = 0;
+    for (uint32_t i = from; i < v->length; i++)
+        any |= v->clock[i];
+    return any != 0;
+}
+
+/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. 3 may be told as 1 or 2. */
+static int compare(const pg_vector *a, const pg_vector *b)
+{
+    if (a->above == b->id)
+        return 1;
+    if (b->above == a->id)
+        return 2;
+    const uint32_t n = a->length < b->length ? a->length : b->length;
+    uint32_t less = 0, more = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        less |= a->clock[i] < b->clock[i];
+        more |= a->clock[i] > b->clock[i];
+    }
+    less |= any_above_zero(b, n);
+    more |= any_above_zero(a, n);
+    return (less ? 0 : 1) | (more ? 0 : 2);
+}
+
+void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from)
+{
+    if (!from || *to == from)
+        return;
+    const int order = *to ? compare(*to, from) : 2;
+    if (order & 1)
+        return;
+    if (order == 2) {
+        drop(k, *to);
+        *to = share(from);
+        return;
+    }
+    pg_vector *both = (*to)->references == 1 && (*to)->length >= from->length
+                          ? share(*to)
+                          : new_vector(k, *to, from->length);
+    if (!both)
+        return;
+    for (uint32_t i = 0; i < from->length; i++)
+        if (both->clock[i] < from->clock[i])
+            both->clock[i] = from->clock[i];
+    both->id = ++k->vector_ids;
+    drop(k, *to);
+    *to = both;
+}
+
+void pg_vector_drop(pg_checker *k, pg_vector **v)
+{
+    drop(k, *v);
+    *v = NULL;
+}
+
+pg_vector *pg_vector_share(pg_vector *v)
+{
+    return share(v);
+}
+
+pg_vector *pg_vector_own(pg_checker *k, pg_vector **v, uint32_t length)
+{
+    if (!*v || (*v)->references > 1 || (*v)->length < length) {
+        pg_vector *own = new_vector(k, *v, length);
+        if (!own)
+            return NULL;
+        drop(k, *v);
+        *v = own;
+    }
+    (*v)->id = ++k->vector_ids;
+    return *v;
+}
+
+void pg_vector_raise(pg_checker *k, pg_vector **v, uint16_t agent, uint32_t clock)
+{
+    pg_vector *own =
+        pg_vector_at(*v, agent) < clock ? pg_vector_own(k, v, (uint32_t)agent + 1) : NULL;
+    if (own)
+        own->clock[agent] = clock;
+}
