@@ -52,10 +52,10 @@ typedef struct pg_assembler_backend {
     void (*close)(pg_toolkit *); /* frees opened[]; NULL: nothing to free */
 } pg_assembler_backend;
 
-extern const pg_assembler_backend pg_backend_ptxas;         /* assemble_ptxas.c */
-extern const pg_assembler_backend pg_backend_nvptxcompiler; /* assemble_nvptxcompiler.c */
-extern const pg_assembler_backend pg_backend_nvjitlink;     /* assemble_nvjitlink.c */
-extern const pg_assembler_backend pg_backend_driver;        /* assemble_driver.c */
+extern const pg_assembler_backend pg_backend_ptxas;         /* ptxas.c */
+extern const pg_assembler_backend pg_backend_nvptxcompiler; /* nvptxcompiler.c */
+extern const pg_assembler_backend pg_backend_nvjitlink;     /* nvjitlink.c */
+extern const pg_assembler_backend pg_backend_driver;        /* driver.c */
 
 /* toolkit_search.c: where parts lie. Both fill tool->path, version, identity and found. */
 void pg_search_program(pg_toolkit *, pg_tool *, const char *name);

@@ -1,4 +1,4 @@
-/* A file's date of modification is the hour in which it was last used (see touch in cache_read.c).
+/* A file's date of modification is the hour in which it was last used (see touch in read.c).
  * Right before an entry is removed its date is looked at once more: a reader may have come in
  * between. A reader that has the file open keeps its bytes in any case. */
 #include "cache/prune.h"

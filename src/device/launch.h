@@ -56,7 +56,7 @@ typedef struct pg_arg {
         uint64_t u64;          /* also pointers */
         pg_tensor_spec tensor; /* encoded by the device, passed as 128 bytes by value */
     };
-    /* PG_ARG_RECORD: the device passes the address of its bad-index record (base/bad_index.h). */
+    /* PG_ARG_RECORD: the device passes the address of its bad-index record (device/record.h). */
 } pg_arg;
 
 typedef struct pg_launch {

@@ -86,7 +86,7 @@ typedef struct pg_ptx_op_info {
     const char *modifiers; /* syntax: head of opcodes.def */
     const char *operands;
     unsigned isa;          /* smallest .version, 10 * major + minor */
-    const char *target;    /* smallest .target: "70", "90a", "100af" (a or f) */
+    const char *target;    /* smallest .target: "70", "90a", "100f", "100a|103a" */
     const char *semantics; /* name of the function that the emulator maps it to */
 } pg_ptx_op_info;
 const pg_ptx_op_info *pg_ptx_op_describe(pg_ptx_op op);

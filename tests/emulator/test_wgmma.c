@@ -425,6 +425,38 @@ static void places_agree_with_rows(void **state)
             assert_int_equal(word_at(&t, registers, row, col), 1000 * row + col);
 }
 
+/* The contract of the room: as much as PG_MMA_SCRATCH says is enough (half for integers), for
+ * tiles of mma.sync, wmma and wgmma. What lies behind stays as it was. */
+static void engines_stay_within_their_scratch(void **state)
+{
+    (void)state;
+    static const struct {
+        pg_mma_type type;
+        uint32_t m, n, k;
+    } tiles[] = {{PG_MMA_E4M3, 16, 8, 32}, {PG_MMA_F16, 16, 8, 16},  {PG_MMA_F16, 32, 8, 16},
+                 {PG_MMA_BF16, 8, 32, 16}, {PG_MMA_TF32, 16, 16, 8}, {PG_MMA_F16, 64, 256, 16},
+                 {PG_MMA_E5M2, 64, 8, 32}, {PG_MMA_S8, 16, 8, 64},   {PG_MMA_U8, 64, 256, 32}};
+    enum { GUARD = 256 };
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        pg_mma_tile t = {.a_type = tiles[i].type, .b_type = tiles[i].type, .m = tiles[i].m};
+        t.n = tiles[i].n;
+        t.k = tiles[i].k;
+        const bool integer = t.a_type == PG_MMA_S8 || t.a_type == PG_MMA_U8;
+        t.result = integer ? PG_MMA_D_S32 : PG_MMA_D_F32;
+        const size_t bytes = (size_t)PG_MMA_SCRATCH(t.m, t.n, t.k) / (integer ? 2 : 1);
+        uint8_t *room = aligned_alloc(64, bytes + GUARD);
+        assert_non_null(room);
+        for (int engine = 0; engine < 2; engine++) {
+            fill_tile(&t, NEAR_ONE);
+            memset(room, 0xa5, bytes + GUARD);
+            (engine ? pg_mma_exact : pg_mma_fast)(&t, room);
+            for (size_t b = bytes; b < bytes + GUARD; b++)
+                assert_int_equal(room[b], 0xa5);
+        }
+        free(room);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +466,7 @@ int main(void)
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(bits_are_counted),
         cmocka_unit_test(places_agree_with_rows),
+        cmocka_unit_test(engines_stay_within_their_scratch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

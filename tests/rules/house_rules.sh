@@ -29,6 +29,34 @@ for line in $(awk 'FNR == 1 && !/^\/\*/ && !/^#include "/ { print FILENAME }' \
     complain "$line does not begin with a comment"
 done
 
+# A comment that names a file names one that is there.
+names=$(echo "$files" | sed 's|.*/||' | sort -u | tr '\n' ' ')
+for line in $(awk -v names="$names" '
+    BEGIN { n = split(names, list, " "); for (i = 1; i <= n; i++) here[list[i]] = 1 }
+    FNR == 1 { inside = 0 }
+    {
+        text = $0; comment = ""
+        while (text != "")
+            if (inside) {
+                end = index(text, "*/")
+                comment = comment " " (end ? substr(text, 1, end - 1) : text)
+                text = end ? substr(text, end + 2) : ""
+                if (end) inside = 0
+            } else {
+                start = index(text, "/*")
+                text = start ? substr(text, start + 2) : ""
+                if (start) inside = 1
+            }
+        n = split(comment, words, /[^A-Za-z0-9_.<]+/)
+        for (i = 1; i <= n; i++) {
+            word = words[i]; sub(/\.+$/, "", word)
+            if (word ~ /^[a-z][a-z0-9_]*\.(c|h|def|ptxc|sh)$/ && !(word in here))
+                print FILENAME ":" FNR ":" word
+        }
+    }' $(echo "$sources" | grep -E '^(src|templates|include|tools|tests)/.*\.(c|h|def|ptxc)$')); do
+    complain "$line: there is no such file"
+done
+
 # The library never prints, exits, aborts or changes the locale, and reads the environment in one place.
 calls='printf|puts|putchar|fprintf|vprintf|vfprintf|perror|exit|quick_exit|abort|setlocale|system|popen|atof|getenv|secure_getenv|signal'
 found=$(awk -v calls="(^|[^A-Za-z0-9_.>])($calls) *\\\\(" '

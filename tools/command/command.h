@@ -1,6 +1,6 @@
 /* What the subcommands of `ptxgen` share: exit codes, the settings that options fill, the table row of a
- * subcommand, and how it reports. A subcommand is one file ptxgen_NAME.c with one cli_command; ptxgen.c
- * lists them. Product goes to standard output (or -o FILE), talk to standard error. Only public headers of
+ * subcommand, and how it reports. A subcommand is one file with one cli_command; main.c lists
+ * them. Product goes to standard output (or -o FILE), talk to standard error. Only public headers of
  * the library are used here. */
 #ifndef PTXGEN_COMMAND_H
 #define PTXGEN_COMMAND_H

@@ -1,4 +1,4 @@
-/* The bad-index record of each context (base/bad_index.h): made when the first kernel is loaded there,
+/* The bad-index record of each context (device/record.h): made when the first kernel is loaded there,
  * read and emptied by take_bad_index. */
 #include "device/cuda/device.h"
 

@@ -1,4 +1,4 @@
-/* What decode.c and decode_operands.c share while a program is built. */
+/* What decode.c and operands.c share while a program is built. */
 #ifndef PG_EMULATOR_DECODE_LAYOUT_H
 #define PG_EMULATOR_DECODE_LAYOUT_H
 

@@ -58,7 +58,7 @@ typedef struct pg_worker {
     uint64_t space_read[PG_MEM_COUNT], space_written[PG_MEM_COUNT]; /* bytes */
     uint64_t instructions;
     uint64_t now;      /* scheduling rounds: the clock of nanosleep and %clock */
-    void *mma_scratch; /* of wgmma_op.c, NULL until the first wgmma */
+    void *mma_scratch; /* of the tile engines (wgmma_op.c); NULL until the first wgmma or tcgen05.mma */
     pg_buffer last;    /* the buffer of the last global access */
 } pg_worker;
 

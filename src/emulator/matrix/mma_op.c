@@ -11,10 +11,12 @@ enum {
     MAX_N = 8,
     MAX_F64_K = 16,
     MATRIX_ROW_BYTES = 16,
-    MAX_ROWS = 8,         /* registers of C and D */
-    MAX_NIBBLE_K = 64,    /* of 4-bit integers */
-    SCRATCH_BYTES = 32768 /* of a 16 x 8 x 64 tile */
+    MAX_ROWS = 8, /* registers of C and D */
+    MAX_K = 32,
+    MAX_NIBBLE_K = 64, /* of 4-bit integers */
+    SCRATCH_BYTES = PG_MMA_SCRATCH(MAX_M, MAX_N, MAX_K)
 };
+_Static_assert(2 * MAX_K >= MAX_NIBBLE_K, "integers need half as much for an element of k");
 
 /* ---- mma ---- */
 

@@ -13,7 +13,7 @@ typedef struct pg_mma_plan {
 } pg_mma_plan;
 
 /* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being decoded; false: not
- * executed. decode_matrix.c */
+ * executed. decode/matrix.c */
 struct pg_decoder;
 bool pg_mma_tile_of(const struct pg_decoder *d, pg_mma_tile *t);
 

@@ -63,11 +63,16 @@ typedef struct pg_mma_tile {
 enum {
     PG_MMA_MAX_M = 128,
     PG_MMA_MAX_N = 256,
-    PG_MMA_MAX_K = 32, /* of b1: 256 */
-    PG_MMA_SCRATCH_BYTES = 5 << 16
+    PG_MMA_MAX_K = 32 /* of b1: 256 */
 };
 
-/* scratch: PG_MMA_SCRATCH_BYTES, aligned like malloc's, contents irrelevant. */
+/* Room that an engine needs for a tile, in bytes: A four times and B twice, each as significands
+ * and exponents, and the larger of them once more. Integers need half of it, b1 nothing. */
+#define PG_MMA_SCRATCH(m, n, k) \
+    (((m) * 8 + (n) * 4 + ((m) > (n) ? (m) : (n)) * 2) * (k) * (int)sizeof(uint32_t))
+enum { PG_MMA_SCRATCH_BYTES = PG_MMA_SCRATCH(PG_MMA_MAX_M, PG_MMA_MAX_N, PG_MMA_MAX_K) };
+
+/* scratch: PG_MMA_SCRATCH of the tile, aligned like malloc's, contents irrelevant. */
 void pg_mma_exact(const pg_mma_tile *tile, void *scratch);
 void pg_mma_fast(const pg_mma_tile *tile, void *scratch);
 

@@ -1,5 +1,5 @@
 /* Handlers of arithmetic and bit instructions, looked up by what they compute and the operand type. The
- * families that C operators give are in alu_int.c, bit fields in alu_bits.c; floats are in alu_float.c. */
+ * families that C operators give are in alu_int.c, bit fields in bits.c; floats are in alu_float.c. */
 #ifndef PG_EMULATOR_ALU_H
 #define PG_EMULATOR_ALU_H
 

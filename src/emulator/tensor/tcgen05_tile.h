@@ -41,7 +41,7 @@ typedef struct pg_tcgen05_tile {
 
 enum { PG_TCGEN05_MAX_M = 128, PG_TCGEN05_MAX_N = 256, PG_TCGEN05_MAX_K = 64 };
 
-/* scratch: PG_MMA_SCRATCH_BYTES, aligned like malloc's, contents irrelevant. */
+/* scratch: PG_MMA_SCRATCH_BYTES (enough for the largest tile), aligned like malloc's, contents irrelevant. */
 void pg_tcgen05_exact(const pg_tcgen05_tile *tile, void *scratch);
 void pg_tcgen05_fast(const pg_tcgen05_tile *tile, void *scratch);
 

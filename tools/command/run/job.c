@@ -1,4 +1,4 @@
-/* The run of a family on .npy files; see ptxgen_run_job.h. */
+/* The run of a family on .npy files; see job.h. */
 #include "command/run/job.h"
 
 #include "command/run/parts.h"

@@ -1,5 +1,5 @@
 /* `ptxgen run FAMILY` for the families that take matrices from .npy files and make one matrix: reading, padding,
- * launching, checking, measuring and reporting, which are the same for all. A family (ptxgen_run_matmul.c and its
+ * launching, checking, measuring and reporting, which are the same for all. A family (matmul.c and its
  * neighbours) says what its files mean, how it is launched and what the plain C answer is. */
 #ifndef PTXGEN_RUN_JOB_H
 #define PTXGEN_RUN_JOB_H

@@ -1,4 +1,4 @@
-/* The check and the report of a run; see ptxgen_run_job.h. */
+/* The check and the report of a run; see job.h. */
 #ifndef PTXGEN_RUN_REPORT_H
 #define PTXGEN_RUN_REPORT_H
 
