@@ -41,6 +41,7 @@ missing_package() {
         ;;
     libxxhash-dev) have_header xxhash.h || echo "$1" ;;
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
+    libjsmn-dev) have_header jsmn.h || echo "$1" ;;
     python3-pip) { have python3 && python3 -m pip --version >/dev/null 2>&1; } || echo "$1" ;;
     *) echo "$1" ;;
     esac
@@ -153,7 +154,7 @@ find_ptx_compiler() {
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
 setup() {
     # shellcheck disable=SC2086
-    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libcmocka-dev bash \
+    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev bash \
         ${BUILD_PACKAGES:-} || return 1
     cmake_version=$(cmake --version | sed -n '1s/cmake version //p')
     case $cmake_version in

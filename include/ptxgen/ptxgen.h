@@ -25,9 +25,11 @@
  *   environment only inside ptxgen_create.
  * - Strings and bytes returned by a getter are borrowed: valid while the object they came from is.
  *
- * Environment read by ptxgen_create, each only where the config field is zero: PTXGEN_CACHE_DIR,
- * PTXGEN_CACHE (on, off), PTXGEN_ASSEMBLER, PTXGEN_DEVICE, PTXGEN_TOOLKIT, PTXGEN_LOG (error, warning,
- * info, debug); and XDG_CACHE_HOME, HOME, CUDA_HOME, PATH to find the cache folder and the toolkit.
+ * What a config leaves zero, ptxgen_create takes from the environment, else from the user's configuration file
+ * ($XDG_CONFIG_HOME or ~/.config, ptxgen/config.json), else from /etc/ptxgen/config.json; PTXGEN_CONFIG names another
+ * file to take the place of both, "" none. A file is a JSON object; it belongs to this user or root and nobody else may
+ * write to it. ptxgen_setting_at lists the names, and says where each value came from. XDG_CACHE_HOME, XDG_DATA_HOME,
+ * HOME, CUDA_HOME and PATH are read to find the cache folder and the toolkit.
  */
 #ifndef PTXGEN_PTXGEN_H
 #define PTXGEN_PTXGEN_H
@@ -147,6 +149,10 @@ typedef struct ptxgen_config {
     uint32_t prefetch_queue; /* kernels that may wait for them; 0: 1024 */
     /* ptxgen_destroy writes here what ptxgen_manifest_write does (a failure is a log line); NULL: nothing. */
     const char *record_manifest;
+
+    const char *dump_dir;          /* absolute; the PTX, log and cubin of every assembly are left here; NULL: nowhere */
+    uint32_t assembler_timeout_ms; /* longest run of an assembler's process; 0: 300000 */
+    bool cache_readable; /* what is made in cache_dir can be read by every user: folders 0755, files 0644 */
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
@@ -321,6 +327,17 @@ PTXGEN_API ptxgen_status ptxgen_device_download(ptxgen *ctx, void *host, const v
                                                 size_t bytes, ptxgen_error *err);
 /* Waits for all work of the stream. */
 PTXGEN_API ptxgen_status ptxgen_synchronize(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+typedef struct ptxgen_setting {
+    const char *name;     /* in a configuration file: "cache_max_bytes" */
+    const char *variable; /* in the environment: "PTXGEN_CACHE_MAX_BYTES" */
+    const char *value;    /* as text; "" when nothing is set and the library decides */
+    const char *origin;   /* "default", "program", "environment", or the path of a file */
+} ptxgen_setting;
+/* Setting i of this context, false past the last. Borrowed from ctx. */
+PTXGEN_API bool ptxgen_setting_at(const ptxgen *ctx, size_t i, ptxgen_setting *out);
 
 /* ---- parts found ------------------------------------------------------------------------------ */
 

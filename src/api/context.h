@@ -6,26 +6,20 @@
 #ifndef PG_CONTEXT_H
 #define PG_CONTEXT_H
 
+#include "api/settings.h"
 #include "engine/compile_pool.h"
 #include "engine/engine.h"
 #include "engine/kernel_store.h"
 
 struct ptxgen {
+    pg_alloc alloc;
+    pg_settings settings;
     pg_engine *engine;
     pg_kernel_store kernels;
     pg_compile_pool *pool;
     char *record_path; /* where ptxgen_destroy writes the manifest; NULL: nowhere */
-    char cache_dir[4096];
+    char cache_dir[PG_PATH_MAX + 1];
     pg_fork_watcher watcher;
 };
-
-/* ---- environment (environment.c): the only reader of it ---- */
-
-typedef struct pg_environment {
-    char cache_dir[4096]; /* "" when there is none */
-    const char *cache, *assembler, *device, *toolkit, *log_level, *cuda_home,
-        *path; /* NULL when unset */
-} pg_environment;
-void pg_environment_read(pg_environment *out);
 
 #endif

@@ -1,50 +1,53 @@
-/* Reads the environment, once per context. Nothing is read in a setuid or setgid process, whose environment
- * belongs to somebody else. */
-#include "api/context.h"
+/* A relative XDG path or HOME is not followed: it would mean another folder in every working directory. */
+#include "api/environment.h"
 
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+const char *pg_environment(const char *variable)
+{
+    return secure_getenv(variable);
+}
+
 static const char *absolute(const char *path)
 {
     return path && path[0] == '/' ? path : NULL;
 }
 
-/* PTXGEN_CACHE_DIR, XDG_CACHE_HOME/ptxgen, HOME/.cache/ptxgen, the password entry's home;
- * a relative path is not followed, since it would mean another folder in every working directory:
- * that of PTXGEN_CACHE_DIR is kept, for ptxgen_create to refuse. */
-static void find_cache_dir(char *out, size_t size)
+/* base/tail, or "" when base is no absolute path or the result is too long. */
+static void join(char out[PG_PATH_MAX + 1], const char *base, const char *tail)
 {
-    const char *dir = secure_getenv("PTXGEN_CACHE_DIR");
-    out[0] = 0;
-    int n = 0;
-    if (dir) {
-        n = snprintf(out, size, "%s", dir);
-    } else if ((dir = absolute(secure_getenv("XDG_CACHE_HOME")))) {
-        n = snprintf(out, size, "%s/ptxgen", dir);
-    } else if ((dir = absolute(secure_getenv("HOME")))) {
-        n = snprintf(out, size, "%s/.cache/ptxgen", dir);
-    } else {
-        struct passwd entry, *found = NULL;
-        char buffer[4096];
-        if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) == 0 && found &&
-            absolute(entry.pw_dir))
-            n = snprintf(out, size, "%s/.cache/ptxgen", entry.pw_dir);
-    }
-    if (n < 0 || (size_t)n >= size)
+    const int n = base ? snprintf(out, PG_PATH_MAX + 1, "%s%s", base, tail) : -1;
+    if (n < 0 || n > PG_PATH_MAX)
         out[0] = 0;
 }
 
-void pg_environment_read(pg_environment *out)
+/* $xdg/tail, else home/below/tail. */
+static void user_path(char out[PG_PATH_MAX + 1], const char *xdg, const char *below,
+                      const char *tail)
 {
-    find_cache_dir(out->cache_dir, sizeof out->cache_dir);
-    out->cache = secure_getenv("PTXGEN_CACHE");
-    out->assembler = secure_getenv("PTXGEN_ASSEMBLER");
-    out->device = secure_getenv("PTXGEN_DEVICE");
-    out->toolkit = secure_getenv("PTXGEN_TOOLKIT");
-    out->log_level = secure_getenv("PTXGEN_LOG");
-    out->cuda_home = secure_getenv("CUDA_HOME");
-    out->path = secure_getenv("PATH");
+    char under[128], buffer[4096];
+    struct passwd entry, *found = NULL;
+    const char *base = absolute(secure_getenv(xdg)), *home = absolute(secure_getenv("HOME"));
+    snprintf(under, sizeof under, "%s%s", below, tail);
+    if (!base && !home && getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) == 0 && found)
+        home = absolute(entry.pw_dir);
+    join(out, base ? base : home, base ? tail : under);
+}
+
+void pg_default_cache_dir(char out[PG_PATH_MAX + 1])
+{
+    user_path(out, "XDG_CACHE_HOME", "/.cache", "/ptxgen");
+}
+
+void pg_user_config_path(char out[PG_PATH_MAX + 1])
+{
+    user_path(out, "XDG_CONFIG_HOME", "/.config", "/ptxgen/config.json");
+}
+
+void pg_user_toolkit_dir(char out[PG_PATH_MAX + 1])
+{
+    user_path(out, "XDG_DATA_HOME", "/.local/share", "/ptxgen/cuda");
 }

@@ -21,6 +21,7 @@ typedef struct pg_toolkit_config {
         toolkit_dir; /* a toolkit or a folder of pip wheels, nothing else is searched; NULL: search */
     const char *cuda_home,
         *path; /* values of CUDA_HOME and PATH or NULL; the caller reads the environment */
+    const char *user_dir;       /* looked into after CUDA_HOME; NULL or "": nothing */
     ptxgen_assembler wanted;    /* AUTO: in the order of the enum */
     const char *driver_library; /* NULL: libcuda.so.1 */
     uint32_t timeout_ms;        /* of the ptxas child process; 0: 300000 */
@@ -51,6 +52,8 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *, bool whole_program, ptxgen_assembl
                                 const char **identity, ptxgen_error *);
 ptxgen_status pg_toolkit_assemble(pg_toolkit *, ptxgen_assembler kind, const pg_assembly_request *,
                                   pg_assembly *out, ptxgen_error *);
+/* The path of an assembler that is a program and was found; "" for the others. */
+const char *pg_toolkit_program(pg_toolkit *, ptxgen_assembler kind);
 /* For `doctor`: part i (the assemblers in the order of the enum, nvrtc, the disassembler), false past the last. */
 bool pg_toolkit_part(pg_toolkit *, size_t i, ptxgen_part *out);
 

@@ -44,6 +44,7 @@ static ptxgen_status copy_config(pg_toolkit *t, const pg_toolkit_config *config,
     t->timeout_ms = config->timeout_ms ? config->timeout_ms : 300000;
     PG_TRY(copy_text(&t->alloc, config->toolkit_dir, &t->dir, err));
     PG_TRY(copy_text(&t->alloc, config->cuda_home, &t->cuda_home, err));
+    PG_TRY(copy_text(&t->alloc, config->user_dir, &t->user_dir, err));
     PG_TRY(copy_text(&t->alloc, config->path, &t->path, err));
     return copy_text(&t->alloc, config->driver_library, &t->driver_library, err);
 }
@@ -79,6 +80,7 @@ void pg_toolkit_destroy(pg_toolkit *t)
             backends[kind]->close(t);
     free_text(&t->alloc, t->dir);
     free_text(&t->alloc, t->cuda_home);
+    free_text(&t->alloc, t->user_dir);
     free_text(&t->alloc, t->path);
     free_text(&t->alloc, t->driver_library);
     pthread_mutex_destroy(&t->lock);
@@ -309,6 +311,13 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
     if (verdict != PG_LOG_GOOD)
         return PTXGEN_EASSEMBLE;
     return read_numbers(out, tool->identity, err);
+}
+
+const char *pg_toolkit_program(pg_toolkit *t, ptxgen_assembler kind)
+{
+    pg_tool passing;
+    const pg_tool *tool = find_tool(t, kind, &passing);
+    return tool != &passing && tool->found && !backends[kind]->in_process ? tool->path : "";
 }
 
 bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)

@@ -25,7 +25,7 @@ struct pg_toolkit {
     pg_alloc alloc;
     pg_log log;
     ptxgen_assembler wanted;
-    char *dir, *cuda_home, *path, *driver_library; /* our copies; NULL: not given */
+    char *dir, *cuda_home, *user_dir, *path, *driver_library; /* our copies; NULL: not given */
     uint32_t timeout_ms;
     pthread_mutex_t lock; /* of searching and opening */
     pg_tool tools[PG_TOOL_END];

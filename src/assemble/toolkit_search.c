@@ -25,9 +25,10 @@ typedef struct roots {
     int count;
 } roots;
 
+/* A relative one would run what lies in the working directory. */
 static void add_root(roots *r, const char *path)
 {
-    if (path && path[0] && r->count < MOST_ROOTS && strlen(path) < ROOT_SIZE)
+    if (path && path[0] == '/' && r->count < MOST_ROOTS && strlen(path) < ROOT_SIZE)
         snprintf(r->paths[r->count++], ROOT_SIZE, "%s", path);
 }
 
@@ -57,6 +58,7 @@ static void fill_roots(const pg_toolkit *t, pg_tool *tool, roots *r)
         return;
     }
     add_root(r, t->cuda_home);
+    add_root(r, t->user_dir);
     add_root(r, "/usr/local/cuda");
     add_newest_versioned(tool, r);
 }

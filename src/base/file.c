@@ -311,14 +311,26 @@ int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n,
     return 0;
 }
 
+/* -EISDIR for what is no regular file, a folder or not. */
+static int only_regular(const pg_files *files, int fd)
+{
+    pg_file_stat st;
+    int r = fd < 0 ? fd : files->stat(files->user, fd, &st);
+    if (fd >= 0 && r == 0 && st.type != PG_FILE_REGULAR)
+        r = -EISDIR;
+    if (fd >= 0 && r < 0)
+        files->close(files->user, fd);
+    return r < 0 ? r : fd;
+}
+
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name)
 {
     int fd = files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW, 0);
     if (fd != -ENOENT)
-        return fd;
+        return only_regular(files, fd);
     fd = files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL, 0600);
     if (fd == -EEXIST)
-        return files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW, 0);
+        return only_regular(files, files->open(files->user, folder, name, O_RDWR | O_NOFOLLOW, 0));
     if (fd >= 0)
         (void)files->set_mode(files->user, folder, name, 0600);
     return fd;

@@ -82,8 +82,8 @@ bool pg_errno_is_shortage(int error);
 /* All n bytes, or a negative errno; -ENODATA when the file ends early. */
 int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset);
 int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset);
-/* Opens a file for reading and writing, without following a link; creates it with mode 0600
- * whatever the umask. */
+/* Opens a file for reading and writing; creates it with mode 0600 whatever the umask. -ELOOP: a link is in its place,
+ * -EISDIR: a folder, or another thing that is no file. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
 /* Writes a new file ".tmp-<16 hex>" in the folder, synced if wanted; its name goes into name[size].
  * Nothing is left behind on failure. */

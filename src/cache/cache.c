@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { CLEAR_WAIT_MS = 10000 };
+enum { CLEAR_WAIT_MS = 60000 };
 enum {
     DEFAULT_WAIT_MS = 30000,
     DEFAULT_FAILURE_TTL = 600,
@@ -101,14 +101,18 @@ pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size
 {
     *out = (pg_cache_entry){0};
     const pg_str k = {key, key_size};
-    pg_cache_found found =
-        pg_cache_is_on(cache) ? pg_cache_read(cache, &cache->folder, true, k, out) : PG_CACHE_MISS;
+    const char *why = "there is no cache folder in use";
+    pg_cache_found found = pg_cache_is_on(cache)
+                               ? pg_cache_read(cache, &cache->folder, true, k, out, &why)
+                               : PG_CACHE_MISS;
     if (found != PG_CACHE_MISS) {
         pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
                      1);
     } else if (pg_layers_find(cache, k, out)) {
         pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
         found = PG_CACHE_HIT;
+    } else {
+        out->miss = why;
     }
     return found;
 }
@@ -184,7 +188,7 @@ ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)
         return PTXGEN_OK;
     const pg_prune_rule everything = {0, 0, -1, -1, false};
     pg_prune_result result;
-    pg_cache_empty_quarantine(cache);
+    pg_cache_empty_aside(cache);
     int r = pg_space_prune(cache, &everything, CLEAR_WAIT_MS, &result);
     if (r == 0 && result.first_error == 0)
         return PTXGEN_OK;

@@ -63,7 +63,8 @@ typedef struct pg_cache_entry {
     size_t cubin_size;
     const char *ptx;
     size_t ptx_size;
-    void *storage; /* owns all of the above on a lookup; ignored by store */
+    const char *miss; /* after a lookup that missed: why (static) */
+    void *storage;    /* owns all of the above on a lookup; ignored by store */
     size_t storage_size;
 } pg_cache_entry;
 
@@ -96,6 +97,11 @@ void pg_cache_acquire(pg_cache *, const char *key, size_t key_size, uint64_t *to
 /* Waits at most wait_ms / 2 for one of the machine's compile slots; the token gives it back. */
 void pg_cache_take_slot(pg_cache *, uint64_t token);
 void pg_cache_release(pg_cache *, uint64_t token);
+
+/* Keeps the PTX of a kernel that could not be assembled as failed/NAME, the last 16 of them, for who looks for the
+ * reason; its path goes into path[size]. false: there is no folder, or it was not possible. */
+bool pg_cache_keep_refused(pg_cache *, const char *name, const void *ptx, size_t n, char *path,
+                           size_t size);
 
 /* Fills the disk fields. */
 void pg_cache_fill_info(pg_cache *, ptxgen_cache_info *);

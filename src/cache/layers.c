@@ -147,7 +147,8 @@ bool pg_layers_find(pg_cache *cache, pg_str key, pg_cache_entry *out)
                 return true;
             *out = (pg_cache_entry){0};
         } else {
-            if (pg_cache_read(cache, &layer->folder, false, key, out) == PG_CACHE_HIT)
+            const char *why;
+            if (pg_cache_read(cache, &layer->folder, false, key, out, &why) == PG_CACHE_HIT)
                 return true;
             pg_cache_entry_release(cache, out);
         }

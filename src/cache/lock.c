@@ -11,8 +11,10 @@
 #include "cache/lock.h"
 
 #include "base/clock.h"
+#include "cache/holder.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +37,7 @@ static const uint32_t local_filesystems[] = {
 
 /* How often those who wait for a compile slot look; a compile takes 5 to 500 ms. */
 enum { SLOT_PACE_US = 3000 };
+enum { SAY_AFTER_US = 1000000 };
 
 /* All lock tables of the process, for fork. */
 static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -64,7 +67,7 @@ static void after_fork_child(void)
             }
         l->forks++;
         if (l->in_child)
-            l->in_child(l->in_child_arg);
+            l->in_child(l->arg);
         pthread_mutex_unlock(&l->mutex);
     }
     pthread_mutex_unlock(&all_mutex);
@@ -128,21 +131,39 @@ void pg_locks_fini(pg_locks *locks)
 }
 
 /* Opening and entering in the table is one step under the mutex: a fork in between would leave the
- * child a descriptor that it does not know of. */
-static uint64_t open_lock_file(pg_locks *locks, int folder, int *out)
+ * child a descriptor that it does not know of. 0: *error says why, 0 for no locks here or too many. */
+static uint64_t open_lock_file(pg_locks *locks, int folder, int *out, int *error)
 {
     uint64_t token = 0;
+    *error = 0;
     pthread_mutex_lock(&locks->mutex);
     for (uint32_t i = 0; i < PG_LOCKS_HELD_MAX && !locks->off && !token; i++) {
         if (locks->held[i] >= 0)
             continue;
         *out = pg_file_open_or_create(locks->files, folder, "lock");
-        if (*out < 0)
+        if (*out < 0) {
+            *error = -*out;
             break;
+        }
         locks->held[i] = *out;
         token = (uint64_t)locks->forks << 32 | (i + 1);
     }
     pthread_mutex_unlock(&locks->mutex);
+    return token;
+}
+
+/* Once more when something lay in the place of the file. What cannot be opened for a lasting reason is said, but for a
+ * folder that this user may only read. */
+static uint64_t open_or_say(pg_locks *locks, int folder, int *out)
+{
+    int error;
+    uint64_t token = open_lock_file(locks, folder, out, &error);
+    if ((error == EISDIR || error == ELOOP) && locks->clear_place) {
+        locks->clear_place(locks->arg, "lock");
+        token = open_lock_file(locks, folder, out, &error);
+    }
+    if (error && error != EACCES && error != EROFS && error != ENOENT && pg_errno_is_lasting(error))
+        turn_off(locks, strerror(error));
     return token;
 }
 
@@ -159,13 +180,15 @@ static int descriptor_of(pg_locks *locks, uint64_t token)
 }
 
 typedef struct polling {
-    int64_t deadline_us;
+    int64_t start_us, deadline_us;
     uint32_t pause_us, longest_us;
+    bool said; /* for whom it waits */
 } polling;
 
 static polling start_polling(uint32_t wait_ms, uint32_t first_us, uint32_t longest_us)
 {
-    return (polling){pg_clock_ns() / 1000 + (int64_t)wait_ms * 1000, first_us, longest_us};
+    const int64_t now = pg_clock_ns() / 1000;
+    return (polling){now, now + (int64_t)wait_ms * 1000, first_us, longest_us, false};
 }
 
 /* Sleeps before the next try; false when the deadline has passed. */
@@ -185,6 +208,27 @@ static int try_byte(const pg_locks *locks, int fd, uint64_t offset)
     return locks->files->lock(locks->files->user, fd, offset, PG_FILE_LOCK);
 }
 
+/* What the holder of a byte does, for "waiting for WHO, which DOES". */
+static const char *deed_of(uint64_t offset)
+{
+    return offset >= PG_LOCK_KEYS       ? "compiles the same kernel"
+           : offset == PG_LOCK_SPACE    ? "is changing the cache folder"
+           : offset < PG_LOCK_SLOTS_MAX ? "compile as many kernels as this machine has processors"
+                                        : "holds the statistics";
+}
+
+/* Once, after a second. */
+static void say_who_is_awaited(const pg_locks *locks, int fd, uint64_t first, uint64_t last,
+                               polling *p)
+{
+    char who[256];
+    if (p->said || pg_clock_ns() / 1000 - p->start_us < SAY_AFTER_US)
+        return;
+    p->said = true;
+    pg_lock_holders(fd, first, last, who, sizeof who);
+    pg_log_line(locks->log, PTXGEN_LOG_WARNING, "waiting for %s, which %s", who, deed_of(first));
+}
+
 /* 0, -EAGAIN at the deadline, other errors. */
 static int poll_byte(const pg_locks *locks, int fd, uint64_t offset, uint32_t wait_ms, bool *waited)
 {
@@ -194,6 +238,7 @@ static int poll_byte(const pg_locks *locks, int fd, uint64_t offset, uint32_t wa
         int r = try_byte(locks, fd, offset);
         if (r != -EAGAIN || !back_off(&p))
             return r;
+        say_who_is_awaited(locks, fd, offset, offset, &p);
     }
 }
 
@@ -215,6 +260,8 @@ static int poll_slots(const pg_locks *locks, int fd, uint32_t count, uint32_t wa
         marked = marked || try_byte(locks, fd, PG_LOCK_WAITING) == 0;
         r = marked || !first ? try_slots(locks, fd, count) : -EAGAIN;
         first = false;
+        if (r == -EAGAIN)
+            say_who_is_awaited(locks, fd, PG_LOCK_SLOTS, PG_LOCK_SLOTS + count - 1, &p);
     } while (r == -EAGAIN && back_off(&p));
     if (marked)
         locks->files->lock(locks->files->user, fd, PG_LOCK_WAITING, PG_FILE_UNLOCK);
@@ -226,7 +273,7 @@ pg_lock_result pg_locks_take(pg_locks *locks, int folder, uint64_t offset, uint3
 {
     int fd = -1;
     *waited = false;
-    *token = open_lock_file(locks, folder, &fd);
+    *token = open_or_say(locks, folder, &fd);
     if (!*token)
         return PG_LOCK_NONE;
     int r = poll_byte(locks, fd, offset, wait_ms, waited);
@@ -246,6 +293,16 @@ bool pg_locks_take_slot(pg_locks *locks, uint64_t token, uint32_t count, uint32_
     if (count > PG_LOCK_SLOTS_MAX)
         count = PG_LOCK_SLOTS_MAX;
     return fd < 0 || poll_slots(locks, fd, count, wait_ms) == 0;
+}
+
+void pg_locks_describe_holder(pg_locks *locks, int folder, uint64_t offset, char *out, size_t size)
+{
+    const int fd = pg_file_open_or_create(locks->files, folder, "lock");
+    snprintf(out, size, "another process");
+    if (fd < 0)
+        return;
+    pg_lock_holders(fd, offset, offset, out, size);
+    locks->files->close(locks->files->user, fd);
 }
 
 void pg_locks_release(pg_locks *locks, uint64_t token)

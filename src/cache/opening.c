@@ -17,6 +17,11 @@ static void forget_parents_counts(void *arg)
     pg_counts_take_unflushed(&((pg_cache *)arg)->counts, added);
 }
 
+static void clear_place(void *arg, const char *name)
+{
+    pg_cache_clear_place(arg, name);
+}
+
 pg_opening pg_cache_stay_off(pg_cache *cache, const char *format, ...)
 {
     va_list args;
@@ -46,7 +51,8 @@ pg_opening pg_cache_open_folder(pg_cache *cache)
     cache->locks = (pg_locks){.files = cache->files,
                               .log = &cache->log,
                               .in_child = forget_parents_counts,
-                              .in_child_arg = cache};
+                              .clear_place = clear_place,
+                              .arg = cache};
     pg_locks_init(&cache->locks, cache->folder.root);
     atomic_store(&cache->flush_after_ms, pg_clock_ms() + PG_CACHE_FLUSH_MS);
     return PG_OPENING_DONE;

@@ -1,12 +1,14 @@
-/* A damaged or untrusted entry is moved aside, not deleted, so that it can be looked at. The
- * folder for them holds few: the oldest makes room. */
+/* What somebody may want to look at: damaged and untrusted entries are moved to quarantine/, the PTX of kernels that
+ * could not be assembled is kept in failed/. Both hold few: the oldest makes room. */
+#include "base/clock.h"
 #include "cache/space.h"
 #include "cache/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { QUARANTINE_MAX = 16 };
+enum { ASIDE_MAX = 16 };
 
 typedef struct oldest {
     const pg_files *files;
@@ -30,19 +32,38 @@ static bool note_oldest(void *arg, const char *name)
     return true;
 }
 
-static int open_quarantine(pg_cache *cache)
+/* A folder with room for one more. */
+static int open_aside(pg_cache *cache, const char *name)
 {
     const pg_files *files = cache->files;
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-    int fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
-    if (fd == -ENOENT && pg_folder_make(&cache->folder, cache->folder.root, "quarantine") == 0)
-        fd = files->open(files->user, cache->folder.root, "quarantine", flags, 0);
+    int fd = files->open(files->user, cache->folder.root, name, flags, 0);
+    if (fd == -ENOENT && pg_folder_make(&cache->folder, cache->folder.root, name) == 0)
+        fd = files->open(files->user, cache->folder.root, name, flags, 0);
     if (fd < 0)
         return fd;
     oldest o = {.files = files, .folder = fd};
-    if (files->list(files->user, fd, note_oldest, &o) == 0 && o.count >= QUARANTINE_MAX)
+    if (files->list(files->user, fd, note_oldest, &o) == 0 && o.count >= ASIDE_MAX)
         files->unlink(files->user, fd, o.name);
     return fd;
+}
+
+bool pg_cache_keep_refused(pg_cache *cache, const char *name, const void *ptx, size_t n, char *path,
+                           size_t size)
+{
+    const pg_files *files = cache->files;
+    const pg_file_temporary what = {ptx, n, false, pg_folder_file_mode(&cache->folder)};
+    char temporary[64];
+    if (!pg_cache_is_on(cache) || pg_clock_ms() < atomic_load(&cache->write_after_ms))
+        return false;
+    const int folder = open_aside(cache, "failed");
+    int r = folder < 0 ? folder
+                       : pg_file_write_temporary(files, folder, &what, temporary, sizeof temporary);
+    if (r == 0 && (r = files->rename(files->user, folder, temporary, folder, name)) < 0)
+        files->unlink(files->user, folder, temporary);
+    if (folder >= 0)
+        files->close(files->user, folder);
+    return r == 0 && snprintf(path, size, "%s/failed/%s", cache->dir, name) < (int)size;
 }
 
 void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t inode)
@@ -51,7 +72,7 @@ void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t
     pg_file_stat st;
     if (files->stat_at(files->user, folder, name, &st) < 0 || (inode && st.inode != inode))
         return;
-    int r = -EIO, to = open_quarantine(cache);
+    int r = -EIO, to = open_aside(cache, "quarantine");
     if (to >= 0) {
         char target[64];
         pg_file_unique_name("", target, sizeof target);
@@ -78,6 +99,13 @@ void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint6
     }
 }
 
+void pg_cache_clear_place(pg_cache *cache, const char *name)
+{
+    pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_UNTRUSTED,
+                     "'%s/%s' is no file: it is moved out of the way", cache->dir, name);
+    pg_cache_quarantine(cache, cache->folder.root, name, 0);
+}
+
 typedef struct emptying {
     const pg_files *files;
     int folder;
@@ -90,13 +118,19 @@ static bool remove_file(void *arg, const char *name)
     return true;
 }
 
-void pg_cache_empty_quarantine(pg_cache *cache)
+static void empty(pg_cache *cache, const char *name)
 {
     const pg_files *files = cache->files;
-    emptying e = {files, files->open(files->user, cache->folder.root, "quarantine",
+    emptying e = {files, files->open(files->user, cache->folder.root, name,
                                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)};
     if (e.folder < 0)
         return;
     files->list(files->user, e.folder, remove_file, &e);
     files->close(files->user, e.folder);
+}
+
+void pg_cache_empty_aside(pg_cache *cache)
+{
+    empty(cache, "quarantine");
+    empty(cache, "failed");
 }

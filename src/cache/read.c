@@ -99,16 +99,18 @@ static void note_open_failure(pg_cache *cache, const pg_folder *folder, bool own
 }
 
 pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
-                             pg_cache_entry *out)
+                             pg_cache_entry *out, const char **why)
 {
     pg_entry_name name = pg_entry_name_of(pg_hash(key.p, key.n));
     pg_opened file;
     int r = pg_cache_open_entry(folder, &name, &file);
     if (r == -ESTALE) /* a network filesystem's idea of the name was old */
         r = pg_cache_open_entry(folder, &name, &file);
+    *why = "no entry has its key";
     if (r == -ENOENT || r == -ESTALE)
         return PG_CACHE_MISS;
     if (r < 0) {
+        *why = "its entry cannot be opened";
         note_open_failure(cache, folder, own, &name, r);
         return PG_CACHE_MISS;
     }
@@ -118,6 +120,9 @@ pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own,
     cache->files->close(cache->files->user, file.fd);
     if (v == GOOD)
         return out->status == PTXGEN_OK ? PG_CACHE_HIT : PG_CACHE_FAILED;
+    *why = v == BAD                   ? "its entry is damaged or not to be trusted"
+           : out->status != PTXGEN_OK ? "it failed too long ago to be believed"
+                                      : "its entry cannot be read";
     pg_cache_entry_release(cache, out);
     if (v == BAD && own && !cache->config.observer)
         pg_cache_quarantine_entry(cache, &name, file.stat.inode);

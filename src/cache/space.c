@@ -14,6 +14,7 @@ enum {
     USAGE_SIZE = 64,
     RECOUNT_SECONDS = 24 * 3600,
     LOCK_WAIT_MS = 1000,
+    BUSY_MS = 5000,         /* for so long after such a wait nobody waits again */
     FORGET_WAIT_MS = 20,    /* then the sum is too high until the next count */
     RETRY_MS = 30000,       /* after an eviction that found nothing to remove */
     FLOOR_BYTES = 64 << 20, /* never use the last of the disk */
@@ -52,6 +53,10 @@ static int take_lock(pg_cache *cache, uint32_t wait_ms, pg_space_ticket *t)
                       &waited) == PG_LOCK_BUSY)
         return -EBUSY;
     t->fd = pg_file_open_or_create(cache->files, cache->folder.root, "usage");
+    if (t->fd == -EISDIR || t->fd == -ELOOP) {
+        cache->locks.clear_place(cache->locks.arg, "usage");
+        t->fd = pg_file_open_or_create(cache->files, cache->folder.root, "usage");
+    }
     if (t->fd >= 0)
         return 0;
     int r = t->fd;
@@ -87,6 +92,9 @@ int pg_space_prune(pg_cache *cache, const pg_prune_rule *rule, uint32_t wait_ms,
     if (rule->dry_run)
         return pg_prune_folder(cache, rule, result);
     int r = take_lock(cache, wait_ms, &t);
+    if (r == -EBUSY)
+        pg_locks_describe_holder(&cache->locks, cache->folder.root, PG_LOCK_SPACE, result->holder,
+                                 sizeof result->holder);
     if (r < 0)
         return r;
     r = prune_locked(cache, rule, &t, result);
@@ -135,11 +143,35 @@ static int make_room(pg_cache *cache, uint64_t bytes, uint64_t shortage, pg_spac
     return -EDQUOT;
 }
 
+/* Without the lock: by the sums as they stand, if they do. */
+static int enter_unbooked(pg_cache *cache, uint64_t bytes, pg_space_ticket *t)
+{
+    *t = (pg_space_ticket){.fd = -1, .unbooked = true};
+    pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_LOCK_TIMEOUTS,
+                     "the sums of '%s' are held by another process for over %d ms: entries are "
+                     "added without it, and counted later",
+                     cache->dir, (int)LOCK_WAIT_MS);
+    if (bytes > cache->config.max_bytes || disk_shortage(cache, bytes))
+        return -EDQUOT;
+    t->fd = cache->files->open(cache->files->user, cache->folder.root, "usage",
+                               O_RDONLY | O_NOFOLLOW, 0);
+    const bool known = t->fd >= 0 && read_usage(cache, t);
+    if (t->fd >= 0)
+        cache->files->close(cache->files->user, t->fd);
+    t->fd = -1;
+    return known && !fits(cache, &t->usage, bytes) ? -EDQUOT : 0;
+}
+
 int pg_space_enter(pg_cache *cache, uint64_t bytes, pg_space_ticket *ticket)
 {
-    int r = take_lock(cache, LOCK_WAIT_MS, ticket);
+    const bool busy = pg_clock_ms() < atomic_load(&cache->space_busy_until_ms);
+    int r = take_lock(cache, busy ? 0 : LOCK_WAIT_MS, ticket);
+    if (r == -EBUSY) {
+        atomic_store(&cache->space_busy_until_ms, pg_clock_ms() + BUSY_MS);
+        return enter_unbooked(cache, bytes, ticket);
+    }
     if (r < 0)
-        return r == -EBUSY ? -EDQUOT : r;
+        return r;
     if (!read_usage(cache, ticket)) {
         const pg_prune_rule keep_all = {UINT64_MAX, UINT64_MAX, -1, -1, false};
         pg_prune_result result = {0};
@@ -156,6 +188,11 @@ int pg_space_enter(pg_cache *cache, uint64_t bytes, pg_space_ticket *ticket)
 void pg_space_leave(pg_cache *cache, pg_space_ticket *ticket, int64_t bytes, int64_t entries)
 {
     pg_usage *u = &ticket->usage;
+    if (ticket->unbooked) { /* whoever finds no sums counts the folder */
+        if (bytes || entries)
+            cache->files->unlink(cache->files->user, cache->folder.root, "usage");
+        return;
+    }
     if (bytes || entries) {
         u->bytes = bytes < 0 && u->bytes < (uint64_t)-bytes ? 0 : u->bytes + (uint64_t)bytes;
         u->entries = entries < 0 && u->entries == 0 ? 0 : u->entries + (uint64_t)entries;

@@ -16,13 +16,15 @@ typedef struct pg_usage {
 
 typedef struct pg_space_ticket {
     uint64_t lock;
-    int fd; /* of the usage file */
+    int fd;        /* of the usage file */
+    bool unbooked; /* another process holds the lock for long: the folder is counted again later */
     pg_usage usage;
 } pg_space_ticket;
 
 /* Before an entry of `bytes` is put in place: takes the lock and makes room. 0: go on, then call
- * pg_space_leave. -EDQUOT: there is no room, or it is being made elsewhere. Else another negative
- * errno. */
+ * pg_space_leave. -EDQUOT: there is no room. Else another negative errno. A lock that is held for
+ * over a second (a prune of a large folder, a stopped process) does not keep an entry out: it is
+ * added as far as the sums are known. */
 int pg_space_enter(pg_cache *cache, uint64_t bytes, pg_space_ticket *ticket);
 /* Books what has changed and frees the lock. */
 void pg_space_leave(pg_cache *cache, pg_space_ticket *ticket, int64_t bytes, int64_t entries);
@@ -43,6 +45,7 @@ typedef struct pg_prune_result {
     uint64_t swept;                  /* leftover temporary files */
     int first_error; /* errno of the first file that could not be removed; 0: none */
     char first_name[64];
+    char holder[128]; /* of -EBUSY: who holds the lock */
 } pg_prune_result;
 
 /* Counts the folder, removes the longest unused entries as the rule says and leftover temporary

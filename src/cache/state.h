@@ -51,7 +51,9 @@ struct pg_cache {
     size_t layer_paths_size;
     pg_counts counts;
     /* Moments of the monotonic clock. */
-    _Atomic int64_t write_after_ms;     /* no store before */
+    _Atomic int64_t write_after_ms; /* no store before */
+    _Atomic int64_t
+        space_busy_until_ms; /* another held the space lock too long: not waited for before */
     _Atomic int64_t make_room_after_ms; /* no eviction before: the last removed nothing */
     _Atomic int64_t flush_after_ms;     /* next time for writing the counters */
     _Atomic uint32_t write_pause_ms;    /* the last pause after a failed store; 0: none */
@@ -79,9 +81,9 @@ typedef struct pg_opened {
 
 /* Opens an entry's file; a negative errno on failure. */
 int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out);
-/* Looks in one folder; `own` is false for a read-only layer, which is never changed. */
+/* Looks in one folder; `own` is false for a read-only layer, which is never changed. *why: of a miss. */
 pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
-                             pg_cache_entry *out);
+                             pg_cache_entry *out, const char **why);
 
 /* ---- quarantine.c ---- */
 
@@ -89,7 +91,10 @@ pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own,
  * `inode` 0: any; else only if that is still the file of this name. */
 void pg_cache_quarantine(pg_cache *cache, int folder, const char *name, uint64_t inode);
 void pg_cache_quarantine_entry(pg_cache *cache, const pg_entry_name *name, uint64_t inode);
-void pg_cache_empty_quarantine(pg_cache *cache);
+/* Moves away what lies in the place of a file of ours and is no file, and says so. */
+void pg_cache_clear_place(pg_cache *cache, const char *name);
+/* Removes what quarantine/ and failed/ hold. */
+void pg_cache_empty_aside(pg_cache *cache);
 
 /* ---- write.c ---- */
 

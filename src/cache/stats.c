@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { HEADER = 16, WAIT_MS = 20, FILE_MAX = HEADER + 64 * 8 + 8 };
@@ -58,7 +59,13 @@ static void write_counts(pg_cache *cache, const uint64_t values[PG_COUNT_TOTAL])
                                     pg_folder_file_mode(&cache->folder)};
     if (pg_file_write_temporary(files, cache->folder.root, &what, temporary, sizeof temporary) < 0)
         return;
-    if (files->rename(files->user, cache->folder.root, temporary, cache->folder.root, "stats") < 0)
+    const int root = cache->folder.root;
+    int r = files->rename(files->user, root, temporary, root, "stats");
+    if (r == -EISDIR || r == -ENOTEMPTY || r == -EEXIST) {
+        cache->locks.clear_place(cache->locks.arg, "stats");
+        r = files->rename(files->user, root, temporary, root, "stats");
+    }
+    if (r < 0)
         files->unlink(files->user, cache->folder.root, temporary);
 }
 

@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file_path.h"
 #include "engine/cache_key.h"
+#include "engine/refused.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -92,6 +94,31 @@ static void store_failure(const ptxgen_kernel *k, const ptxgen_error *err)
     pg_refusals_remember(k->engine->refusals, pg_buf_text(&k->key_text), k->key_text.len, err);
 }
 
+/* For who debugs: whatever came of it. A refused kernel's text is written with the words about it. */
+static void dump(const ptxgen_kernel *k, bool assembled)
+{
+    const struct {
+        const char *suffix;
+        const pg_buf *bytes;
+    } files[] = {
+        {".ptx", &k->emitted.text}, {".log", &k->assembly.log}, {".cubin", &k->assembly.cubin}};
+    char name[96], path[PG_PATH_MAX + 1];
+    for (size_t i = assembled ? 0 : 1; k->engine->dump.dir && i < (assembled ? 3 : 2); i++) {
+        pg_kernel_file_name(k, files[i].suffix, name);
+        pg_dump_write(&k->engine->dump, name, pg_buf_text(files[i].bytes), files[i].bytes->len,
+                      path, sizeof path);
+    }
+}
+
+static void log_assembly(const ptxgen_kernel *k, const char *why, ptxgen_status status)
+{
+    const uint64_t us = (uint64_t)k->assemble_us;
+    pg_log_line(&k->engine->log, PTXGEN_LOG_INFO, "%s %s: %s in %llu.%llu ms by %s; %s",
+                k->id.family->name, pg_buf_text(&k->params),
+                status == PTXGEN_OK ? "assembled" : "refused", (unsigned long long)(us / 1000),
+                (unsigned long long)(us % 1000 / 100), k->assembler, why);
+}
+
 static void take_entry(ptxgen_kernel *k)
 {
     k->origin = PTXGEN_ORIGIN_DISK;
@@ -103,13 +130,20 @@ static void take_entry(ptxgen_kernel *k)
     k->assembly.spill_bytes = k->disk.spill_bytes;
 }
 
+static void log_hit(const ptxgen_kernel *k, const char *whence)
+{
+    pg_log_line(&k->engine->log, PTXGEN_LOG_DEBUG, "%s %s: %s", k->id.family->name,
+                pg_buf_text(&k->params), whence);
+}
+
 /* true when the disk has the answer: *status OK, or a failure, which the context may remember
  * itself. */
-static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
+static bool look_up(ptxgen_kernel *k, ptxgen_status *status, const char **why, ptxgen_error *err)
 {
     const char *const key = pg_buf_text(&k->key_text);
     if (pg_refusals_recall(k->engine->refusals, key, k->key_text.len, err)) {
         *status = err->status;
+        log_hit(k, "it was refused before");
         return true;
     }
     const pg_cache_found found = pg_cache_lookup(k->engine->cache, key, k->key_text.len, &k->disk);
@@ -119,14 +153,23 @@ static bool look_up(ptxgen_kernel *k, ptxgen_status *status, ptxgen_error *err)
     else if (found == PG_CACHE_FAILED)
         *status = pg_fail_at(err, k->disk.status, k->disk.error_file, k->disk.error_line, "%s",
                              k->disk.message);
+    if (found == PG_CACHE_MISS)
+        *why = k->disk.miss;
+    else
+        log_hit(k, found == PG_CACHE_HIT ? "from the cache folder or a layer"
+                                         : "it was refused before");
     return found != PG_CACHE_MISS;
 }
 
 static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind, pg_build_mode mode,
-                                        ptxgen_error *err)
+                                        const char *why, ptxgen_error *err)
 {
     atomic_fetch_add(&k->engine->misses, 1);
     const ptxgen_status status = assemble_into(k, kind, err);
+    log_assembly(k, why, status);
+    if (status == PTXGEN_EASSEMBLE)
+        pg_explain_refusal(k, kind, err);
+    dump(k, status == PTXGEN_OK);
     if (status == PTXGEN_OK)
         store(k);
     else if (k->assembly.text_at_fault && mode != PG_BUILD_AHEAD)
@@ -140,18 +183,19 @@ static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *er
     ptxgen_assembler kind;
     const char *identity;
     ptxgen_status status;
+    const char *why = "the driver refused what the cache had";
     pg_cache *cache = k->engine->cache;
     PG_TRY(
         pg_toolkit_choose(k->engine->toolkit, k->id.family->whole_program, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
     PG_TRY(pg_write_key(&k->id, k->assembler, &k->engine->extra_key, &k->key_text, err));
-    if (mode != PG_BUILD_FRESH && look_up(k, &status, err))
+    if (mode != PG_BUILD_FRESH && look_up(k, &status, &why, err))
         return status;
     uint64_t token;
     pg_cache_acquire(cache, pg_buf_text(&k->key_text), k->key_text.len, &token);
-    if (mode == PG_BUILD_FRESH || !look_up(k, &status, err)) {
+    if (mode == PG_BUILD_FRESH || !look_up(k, &status, &why, err)) {
         pg_cache_take_slot(cache, token);
-        status = assemble_and_store(k, kind, mode, err);
+        status = assemble_and_store(k, kind, mode, why, err);
     }
     pg_cache_release(cache, token);
     return status;

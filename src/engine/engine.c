@@ -24,6 +24,8 @@ static void after_fork(void *user, bool child)
 
 static ptxgen_status create_parts(pg_engine *e, const pg_engine_config *c, ptxgen_error *err)
 {
+    if (!pg_dump_init(&e->dump, &e->alloc, &e->log, c->dump_dir))
+        return pg_fail_memory(err, 0);
     PG_TRY(pg_refusals_create(&e->alloc, c->failure_s, &e->refusals, err));
     PG_TRY(pg_write_extra_key(c->extra_key, c->extra_key_count, &e->extra_key, err));
     PG_TRY(pg_toolkit_create(&e->alloc, &e->log, &c->toolkit, &e->toolkit, err));
@@ -67,6 +69,7 @@ void pg_engine_unref(pg_engine *e)
     if (e->toolkit)
         pg_toolkit_destroy(e->toolkit);
     pg_refusals_destroy(e->refusals);
+    pg_dump_fini(&e->dump);
     pg_buf_fini(&e->extra_key);
     pthread_mutex_destroy(&e->device_lock);
     for (int i = 0; i < PG_LOAD_LOCKS; i++)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cache/cache.h"
 #include "device/device.h"
+#include "engine/dump.h"
 #include "engine/refusals.h"
 
 #include <pthread.h>
@@ -30,6 +31,7 @@ typedef struct pg_engine {
     pg_toolkit *toolkit;
     pg_cache *cache;
     pg_refusals *refusals;
+    pg_dump dump;
     pg_buf extra_key;              /* the lines that the caller's texts add to every key */
     atomic_uint_fast64_t misses;   /* assemblies */
     atomic_uint_fast64_t rejected; /* kernels from the disk that the driver refused */
@@ -49,6 +51,7 @@ typedef struct pg_engine_config {
     uint32_t failure_s; /* how long a refusal is believed; 0: the default */
     const char *const *extra_key;
     size_t extra_key_count;
+    const char *dump_dir; /* NULL or "": nowhere */
 } pg_engine_config;
 
 /* With one reference, for the caller. */

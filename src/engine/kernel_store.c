@@ -46,7 +46,8 @@ ptxgen_status pg_kernel_store_get(pg_kernel_store *s, const pg_kernel_id *id, pg
 {
     order o = {s, mode};
     *out = NULL;
-    return pg_kernel_table_get(s->table, id, (pg_kernel_source){build, &o}, out, err);
+    return pg_kernel_table_get(s->table, id, (pg_kernel_source){build, &o, &s->engine->log}, out,
+                               err);
 }
 
 /* The driver refused *k: it leaves the table, and a fresh one takes its place. */

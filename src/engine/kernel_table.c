@@ -9,6 +9,10 @@
 #include "base/hash.h"
 #include "engine/kernel.h"
 
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
 enum { SHARDS = 32, FIRST_BUCKETS = 16 };
 
 /* One build in progress. Lives on the builder's stack: it leaves only when no waiter looks at it
@@ -19,6 +23,7 @@ typedef struct flight {
     uint64_t hash;
     bool done;
     size_t waiters;
+    pid_t builder;         /* its thread, as the system counts them */
     ptxgen_kernel *kernel; /* the result; NULL: it failed with `error` */
     ptxgen_kernel *stale;  /* what it takes the place of: a rejected one */
     ptxgen_error error;
@@ -178,10 +183,29 @@ static flight *find_flight(const shard *s, const pg_kernel_id *id, uint64_t hash
     return f;
 }
 
-/* Waits for another thread's build. The shard's lock is held. */
-static ptxgen_status join(shard *s, flight *f, ptxgen_kernel **out, ptxgen_error *err)
+/* The flight stays while it has waiters, also without the shard's lock. */
+static void say_who_is_awaited(shard *s, const flight *f, const pg_log *log)
 {
+    pthread_mutex_unlock(&s->lock);
+    pg_log_line(log, PTXGEN_LOG_WARNING,
+                "waiting for thread %d of this process, which compiles the same kernel of %s",
+                (int)f->builder, f->id->family->name);
+    pthread_mutex_lock(&s->lock);
+}
+
+/* Waits for another thread's build. The shard's lock is held. */
+static ptxgen_status join(shard *s, flight *f, const pg_log *log, ptxgen_kernel **out,
+                          ptxgen_error *err)
+{
+    struct timespec said_at;
+    clock_gettime(CLOCK_REALTIME, &said_at);
+    said_at.tv_sec++;
     f->waiters++;
+    int r = 0;
+    while (!f->done && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&s->changed, &s->lock, &said_at);
+    if (!f->done)
+        say_who_is_awaited(s, f, log);
     while (!f->done)
         pthread_cond_wait(&s->changed, &s->lock);
     ptxgen_status status = PTXGEN_OK;
@@ -249,9 +273,9 @@ ptxgen_status pg_kernel_table_get(pg_kernel_table *t, const pg_kernel_id *id,
         pthread_mutex_unlock(&s->lock);
         return PTXGEN_OK;
     }
-    flight mine = {.id = id, .hash = hash}, *f = find_flight(s, id, hash);
+    flight mine = {.id = id, .hash = hash, .builder = gettid()}, *f = find_flight(s, id, hash);
     if (f) {
-        status = join(s, f, out, err);
+        status = join(s, f, source.log, out, err);
     } else {
         status = fly(t, s, &mine, source);
         *out = mine.kernel;

@@ -5,6 +5,7 @@
 #define PG_KERNEL_TABLE_H
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "engine/kernel_id.h"
 
 typedef struct pg_kernel_table pg_kernel_table;
@@ -15,6 +16,7 @@ typedef ptxgen_status (*pg_kernel_builder)(void *user, const pg_kernel_id *id, p
 typedef struct pg_kernel_source {
     pg_kernel_builder build;
     void *user;
+    const pg_log *log; /* told after a second of waiting for another thread */
 } pg_kernel_source;
 
 ptxgen_status pg_kernel_table_create(const pg_alloc *, pg_kernel_table **out, ptxgen_error *err);

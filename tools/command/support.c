@@ -105,10 +105,17 @@ ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen
 
 ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
 {
-    char cache_dir[PATH_MAX];
+    char cache_dir[PATH_MAX], toolkit[PATH_MAX];
+    const struct {
+        const char *given;
+        char *absolute;
+    } paths[] = {{set->cache_dir, cache_dir}, {set->toolkit, toolkit}};
     *out = NULL;
-    if (set->cache_dir) {
-        ptxgen_status status = cli_absolute_path(set->cache_dir, cache_dir, sizeof cache_dir, err);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (!paths[i].given)
+            continue;
+        const ptxgen_status status =
+            cli_absolute_path(paths[i].given, paths[i].absolute, PATH_MAX, err);
         if (status != PTXGEN_OK)
             return status;
     }
@@ -121,7 +128,7 @@ ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *e
                                 : PTXGEN_CACHE_AUTO, /* options go before PTXGEN_CACHE */
         .device = (ptxgen_device_kind)set->device,
         .assembler = (ptxgen_assembler)set->assembler,
-        .toolkit_dir = set->toolkit,
+        .toolkit_dir = set->toolkit ? toolkit : NULL,
     };
     return ptxgen_create(&config, out, err);
 }

@@ -3,9 +3,10 @@
 
 #include "cache/space.h"
 
+#include <errno.h>
 #include <string.h>
 
-enum { WAIT_MS = 10000 };
+enum { WAIT_MS = 60000 };
 
 typedef struct measuring {
     const pg_files *files;
@@ -91,7 +92,7 @@ static ptxgen_status prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *r
     if (want.everything) {
         inner = (pg_prune_rule){0, 0, -1, -1, want.dry_run};
         if (!want.dry_run)
-            pg_cache_empty_quarantine(cache->cache);
+            pg_cache_empty_aside(cache->cache);
     }
     int error = pg_space_prune(cache->cache, &inner, WAIT_MS, &r);
     *result = (ptxgen_cache_prune_result){.removed = r.removed,
@@ -101,6 +102,10 @@ static ptxgen_status prune(ptxgen_cache *cache, const ptxgen_cache_prune_rule *r
                                           .leftovers = r.swept};
     if (error == 0 && r.first_error == 0)
         return PTXGEN_OK;
+    if (error == -EBUSY)
+        return pg_fail(err, PTXGEN_EIO,
+                       "the cache '%s' has been changed by %s for over %d s: end it or try again",
+                       cache->path, r.holder, WAIT_MS / 1000);
     return pg_fail(err, PTXGEN_EIO, "cannot prune '%s' of the cache '%s': %s",
                    *r.first_name ? r.first_name : "v1", cache->path,
                    strerror(r.first_error ? r.first_error : -error));
