@@ -162,6 +162,42 @@ static void trouble_of_the_machine_is_tried_again(void **state)
     assert_int_equal(hits, 0);
 }
 
+/* The words end with what our own verifier thinks and with a command that works on a file that is there. */
+static void a_refused_text_is_kept(void **state)
+{
+    (void)state;
+    ptxgen_error err;
+    uint64_t hits;
+    char path[600], line[256];
+    fake_toolkit_does(&toolkit, "echo nothing that helps; exit 9");
+    assert_int_equal(request(NULL, &hits, &err), PTXGEN_EASSEMBLE);
+    assert_non_null(strstr(err.message, "its last words: nothing that helps"));
+    assert_non_null(strstr(err.message, "ptxgen's own check finds no fault"));
+    const char *again = strstr(err.message, "again: ");
+    assert_non_null(again);
+    assert_int_equal(sscanf(again, "again: %*s -arch %*s -v %599s -o /dev/null", path), 1);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    bool ptx = false;
+    while (fgets(line, sizeof line, f))
+        ptx |= strncmp(line, ".version", 8) == 0;
+    fclose(f);
+    assert_true(ptx);
+    /* Few are kept, and clearing removes them. */
+    for (int n = 8; n < 8 + 4 * 20; n += 4) {
+        ptxgen *ctx = engine_create(&toolkit, folder.path, NULL);
+        ptxgen_kernel *k;
+        char params[64];
+        snprintf(params, sizeof params, "n=%d", n);
+        assert_int_equal(ptxgen_compile(ctx, "scatter_add", params, &k, &err), PTXGEN_EASSEMBLE);
+        if (n > 80)
+            assert_int_equal(ptxgen_cache_clear(ctx, true, &err), PTXGEN_OK);
+        ptxgen_destroy(ctx);
+    }
+    snprintf(path, sizeof path, "ls %s/failed | wc -l | grep -qx 0", folder.path);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_kernel_is_not_assembled_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_context_remembers_by_itself, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_context_believes_itself_for_a_while, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_text_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(trouble_of_the_machine_is_tried_again, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("engine_failures", tests, NULL, NULL);
