@@ -54,7 +54,8 @@ bool pg_cache_keep_refused(pg_cache *cache, const char *name, const void *ptx, s
     const pg_files *files = cache->files;
     const pg_file_temporary what = {ptx, n, false, pg_folder_file_mode(&cache->folder)};
     char temporary[64];
-    if (atomic_load(&cache->opening) != PG_OPENING_DONE || pg_clock_ms() < atomic_load(&cache->write_after_ms))
+    if (atomic_load(&cache->opening) != PG_OPENING_DONE ||
+        pg_clock_ms() < atomic_load(&cache->write_after_ms))
         return false;
     const int folder = open_aside(cache, "failed");
     int r = folder < 0 ? folder
