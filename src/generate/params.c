@@ -82,9 +82,11 @@ ptxgen_status pg_params_check(const pg_param_table *t, const void *key, ptxgen_e
 {
     for (size_t i = 0; i < t->count; i++) {
         const int64_t v = field_value(&t->rows[i], key);
-        if (t->rows[i].kind == PG_PARAM_INTEGER && v != 0)
+        if (v == 0)
+            continue;
+        if (t->rows[i].kind == PG_PARAM_INTEGER)
             PG_TRY(check_number(&t->rows[i], v, err));
-        if (t->rows[i].kind == PG_PARAM_CHOICE && v != 0)
+        if (t->rows[i].kind == PG_PARAM_CHOICE)
             PG_TRY(check_place(&t->rows[i], v, err));
     }
     return PTXGEN_OK;

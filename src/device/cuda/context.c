@@ -155,7 +155,8 @@ static ptxgen_status find(pg_cuda_contexts *c, pg_cuda_context **out, bool *curr
     handle = atomic_load_explicit(&c->primary, memory_order_acquire);
     if (!handle)
         PG_TRY(retain_primary(c, NULL, &handle, err));
-    ptxgen_error dead = {0};
+    ptxgen_error dead; /* filled when it is read */
+    dead.driver_error = 0;
     if (look_up(c, handle, 0, out, &dead) == PTXGEN_OK)
         return PTXGEN_OK;
     if (dead.driver_error != PG_CU_ERROR_INVALID_CONTEXT &&

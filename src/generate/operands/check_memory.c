@@ -1,7 +1,6 @@
 /* Pointers, strides, alignment and overlap of a problem's operands. Strides are believed: a stride of 0 is
  * one row again and again, a negative one goes backwards; both are refused by name where no kernel serves
  * them. */
-#include "generate/dtype.h"
 #include "generate/operands/problem.h"
 
 static const char elements[] = "the elements";
@@ -72,7 +71,7 @@ static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxge
         if (__builtin_mul_overflow(v->shape[d], v->stride[d], &reach) ||
             __builtin_add_overflow(last, reach, &last))
             last = INT64_MAX;
-    if (!__builtin_mul_overflow(last, pg_dtype_bits(v->dtype), &reach))
+    if (!__builtin_mul_overflow(last, v->bits, &reach))
         return PTXGEN_OK;
     const int outer = v->rank == 1                      ? 0
                       : pg_view_along(v) == v->rank - 1 ? v->rank - 2
@@ -85,13 +84,14 @@ static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxge
 static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, int bytes,
                                      const char *needed_by, ptxgen_error *err)
 {
-    const int bits = pg_dtype_bits(v->dtype);
-    if ((uintptr_t)v->data % (uintptr_t)bytes)
+    const int bits = v->bits;
+    const uint64_t low = 8 * (uint64_t)bytes - 1; /* a power of two - 1 */
+    if ((uintptr_t)v->data & (uintptr_t)(bytes - 1))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "%s is at %p, not %d-byte aligned: %s need it (copy to an aligned buffer)",
                        row->name, v->data, bytes, needed_by);
     for (int d = 0; d < v->rank; d++)
-        if (d != pg_view_along(v) && v->shape[d] > 1 && v->stride[d] * bits % (8 * bytes))
+        if (d != pg_view_along(v) && v->shape[d] > 1 && ((uint64_t)v->stride[d] * (uint64_t)bits & low))
             return pg_fail(err, PTXGEN_EUNSUPPORTED,
                            "%s has row stride %lld, not a multiple of %d elements (%d bytes): %s "
                            "need it (pad the rows)",
@@ -101,7 +101,7 @@ static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, in
 
 static int alignment_of(const pg_problem *p, size_t i)
 {
-    const int element = pg_dtype_bits(p->operand[i].dtype) / 8,
+    const int element = p->operand[i].bits / 8,
               wanted = p->table->rows[i].alignment;
     return p->host || wanted < element ? (element ? element : 1) : wanted;
 }
@@ -112,15 +112,15 @@ static ptxgen_status check_operand(const pg_problem *p, size_t i, ptxgen_error *
     const pg_view *v = &p->operand[i];
     if (!v->data)
         return pg_fail(err, PTXGEN_EINVAL, "%s is NULL", row->name);
-    if (v->rank) {
+    if (v->rank && !pg_view_is_plain(v)) {
         PG_TRY(check_inner(row, v, err));
         for (int d = 0; d < v->rank; d++)
             if (d != pg_view_along(v))
                 PG_TRY(check_step(row, v, d, err));
         PG_TRY(check_extent(row, v, err));
-        if (row->dense)
-            PG_TRY(check_dense(row, v, err));
     }
+    if (row->dense)
+        PG_TRY(check_dense(row, v, err));
     return check_alignment(row, v, alignment_of(p, i),
                            p->host || !row->alignment ? elements : row->needed_by, err);
 }
@@ -142,29 +142,27 @@ static bool interleave(const pg_view *a, const pg_view *b)
     if (a->rank < 2 || b->rank < 2)
         return false;
     const int64_t row = a->stride[a->rank - 1 - !a->transposed];
-    const int bits = pg_dtype_bits(a->dtype);
+    const int bits = a->bits;
     const int64_t bytes = row * bits / 8;
     if (bytes == 0 ||
-        bytes != b->stride[b->rank - 1 - !b->transposed] * pg_dtype_bits(b->dtype) / 8)
+        bytes != b->stride[b->rank - 1 - !b->transposed] * b->bits / 8)
         return false;
     for (int d = 0; d < a->rank - 2; d++)
         if (a->stride[d] % row)
             return false;
     for (int d = 0; d < b->rank - 2; d++)
-        if (b->stride[d] * pg_dtype_bits(b->dtype) / 8 % bytes)
+        if (b->stride[d] * b->bits / 8 % bytes)
             return false;
     const int64_t apart = (int64_t)((uintptr_t)b->data - (uintptr_t)a->data) % bytes;
     const int64_t shift = apart < 0 ? apart + bytes : apart;
     return shift >= a->shape[pg_view_along(a)] * bits / 8 &&
-           shift + b->shape[pg_view_along(b)] * pg_dtype_bits(b->dtype) / 8 <= bytes;
+           shift + b->shape[pg_view_along(b)] * b->bits / 8 <= bytes;
 }
 
-static bool meet(const pg_view *a, const pg_view *b)
-{
-    const uintptr_t a_first = (uintptr_t)a->data, b_first = (uintptr_t)b->data;
-    return a_first < b_first + (uintptr_t)pg_view_span(b) &&
-           b_first < a_first + (uintptr_t)pg_view_span(a) && !interleave(a, b);
-}
+/* Where an operand lies; empty when it takes no part. */
+typedef struct range {
+    uintptr_t first, end;
+} range;
 
 static bool is_same(const pg_view *a, const pg_view *b)
 {
@@ -174,12 +172,13 @@ static bool is_same(const pg_view *a, const pg_view *b)
     return same;
 }
 
+/* The bytes of the two meet: is it allowed? */
 static ptxgen_status check_apart(const pg_problem *p, size_t out, size_t other, ptxgen_error *err)
 {
     const pg_operand *rows = p->table->rows;
     const pg_view *a = &p->operand[out], *b = &p->operand[other];
     const bool may_be_same = rows[out].same_as == other + 1 || rows[other].same_as == out + 1;
-    if (!meet(a, b) || (may_be_same && is_same(a, b)))
+    if (interleave(a, b) || (may_be_same && is_same(a, b)))
         return PTXGEN_OK;
     if (may_be_same)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -191,19 +190,26 @@ static ptxgen_status check_apart(const pg_problem *p, size_t out, size_t other, 
                    rows[out].name, rows[other].name);
 }
 
-static bool is_in_memory(const pg_problem *p, size_t i)
+static range range_of(const pg_problem *p, size_t i)
 {
-    return p->operand[i].present && p->table->rows[i].role != PG_SCALAR &&
-           !pg_view_is_empty(&p->operand[i]);
+    const pg_view *v = &p->operand[i];
+    if (!v->present || p->table->rows[i].role == PG_SCALAR || pg_view_is_empty(v))
+        return (range){0, 0};
+    const uintptr_t first = (uintptr_t)v->data;
+    return (range){first, first + (uintptr_t)pg_view_span(v)};
 }
 
 static ptxgen_status check_overlap(const pg_problem *p, ptxgen_error *err)
 {
-    for (size_t i = 0; i < p->table->count; i++) {
-        if (!pg_operand_is_written(&p->table->rows[i]) || !is_in_memory(p, i))
+    const size_t count = p->table->count;
+    range at[PG_MAX_OPERANDS];
+    for (size_t i = 0; i < count; i++)
+        at[i] = range_of(p, i);
+    for (size_t i = 0; i < count; i++) {
+        if (!pg_operand_is_written(&p->table->rows[i]))
             continue;
-        for (size_t j = 0; j < p->table->count; j++)
-            if (j != i && is_in_memory(p, j) &&
+        for (size_t j = 0; j < count; j++)
+            if (at[i].first < at[j].end && at[j].first < at[i].end && j != i &&
                 (j > i || !pg_operand_is_written(&p->table->rows[j])))
                 PG_TRY(check_apart(p, i, j, err));
     }

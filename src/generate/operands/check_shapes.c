@@ -32,7 +32,7 @@ static ptxgen_status refuse_dtype(const pg_operand *row, ptxgen_dtype dtype, ptx
                    words);
 }
 
-static ptxgen_status check_dtype(const pg_problem *p, size_t i, ptxgen_error *err)
+static ptxgen_status check_dtype(pg_problem *p, size_t i, ptxgen_error *err)
 {
     const pg_operand *row = &p->table->rows[i];
     const ptxgen_dtype dtype = p->operand[i].dtype;
@@ -41,6 +41,7 @@ static ptxgen_status check_dtype(const pg_problem *p, size_t i, ptxgen_error *er
         place++;
     if (!row->dtypes[place])
         return refuse_dtype(row, dtype, err);
+    p->operand[i].bits = (uint8_t)pg_dtype_bits(dtype);
     const size_t like = row->same_dtype_as;
     if (like && p->operand[like - 1].present && p->operand[like - 1].dtype != dtype)
         return pg_fail(err, PTXGEN_EINVAL, "%s holds %s and %s %s: they must hold the same",
@@ -92,7 +93,7 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
     add_leading(row, v);
     for (int d = 0; d < v->rank; d++) {
         int64_t *symbol = &p->symbol[row->extents[d]];
-        if (v->shape[d] == UNKNOWN)
+        if (v->shape[d] == UNKNOWN) /* of a leading dimension */
             continue;
         if (*symbol == UNKNOWN)
             *symbol = v->shape[d];
@@ -102,11 +103,14 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-static ptxgen_status check_symbols(pg_problem *p, ptxgen_error *err)
+/* *settled: no extent is 0 and none was left out, as in most calls. */
+static ptxgen_status check_symbols(pg_problem *p, bool *settled, ptxgen_error *err)
 {
+    *settled = true;
     for (size_t s = 0; s < p->table->symbol_count; s++) {
         const pg_symbol *symbol = &p->table->symbols[s];
         const int64_t value = p->symbol[s];
+        *settled &= value > 0;
         if (value == UNKNOWN) /* of operands that were left out */
             p->symbol[s] = 1;
         else if (value < symbol->min || value > symbol->max)
@@ -114,11 +118,16 @@ static ptxgen_status check_symbols(pg_problem *p, ptxgen_error *err)
                            symbol->name, (long long)value, (long long)symbol->min,
                            (long long)symbol->max);
     }
+    return PTXGEN_OK;
+}
+
+/* Extents of leading dimensions that the caller left out. */
+static void fill_leading(pg_problem *p)
+{
     for (size_t i = 0; i < p->table->count; i++)
-        for (int d = 0; p->operand[i].present && d < p->operand[i].rank; d++)
+        for (int d = 0; p->operand[i].present && d < p->table->rows[i].leading; d++)
             if (p->operand[i].shape[d] == UNKNOWN)
                 p->operand[i].shape[d] = p->symbol[p->table->rows[i].extents[d]];
-    return PTXGEN_OK;
 }
 
 /* A written operand with an extent of 0 that no index runs over: whatever the rest is, nothing happens. */
@@ -153,28 +162,32 @@ static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-/* Rows of whole bytes, and of what the kernels need. */
-static ptxgen_status check_rows(const pg_problem *p, size_t i, ptxgen_error *err)
+static ptxgen_status refuse_rows(const pg_problem *p, size_t i, int unit, ptxgen_error *err)
 {
     const pg_operand *row = &p->table->rows[i];
     const pg_view *v = &p->operand[i];
-    const int bits = pg_dtype_bits(v->dtype);
-    if (v->rank == 0 || (bits >= 8 && (p->host || !row->row_multiple)))
-        return PTXGEN_OK;
-    const int last = pg_view_along(v);
-    const int64_t n = v->shape[last];
-    const int unit = p->host || !row->row_multiple ? 8 : 8 * row->row_multiple;
-    const int whole = unit > bits ? unit / bits : 1;
-    if (n % whole == 0)
-        return PTXGEN_OK;
-    const char *name = p->table->symbols[row->extents[last]].name;
+    const int along = pg_view_along(v), bits = v->bits;
+    const char *name = p->table->symbols[row->extents[along]].name;
     const bool in_bytes = bits >= 8;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
                    "%s has rows of %s=%lld %s, %lld %s, not a multiple of %d: use %s divisible by "
                    "%d (pad the rows)",
-                   row->name, name, (long long)n, pg_dtype_word(v->dtype),
-                   (long long)(n * bits / (in_bytes ? 8 : 1)), in_bytes ? "bytes" : "bits",
-                   in_bytes ? unit / 8 : unit, name, whole);
+                   row->name, name, (long long)v->shape[along], pg_dtype_word(v->dtype),
+                   (long long)(v->shape[along] * bits / (in_bytes ? 8 : 1)),
+                   in_bytes ? "bytes" : "bits", in_bytes ? unit / 8 : unit, name, unit / bits);
+}
+
+/* Rows of whole bytes, and of what the kernels need. All sizes are powers of two. */
+static ptxgen_status check_rows(const pg_problem *p, size_t i, ptxgen_error *err)
+{
+    const pg_view *v = &p->operand[i];
+    const int wanted = p->host ? 0 : p->table->rows[i].row_multiple;
+    const int unit = wanted ? 8 * wanted : 8;
+    if (v->rank == 0 || unit <= v->bits)
+        return PTXGEN_OK;
+    if (((uint64_t)v->shape[pg_view_along(v)] * v->bits & (uint64_t)(unit - 1)) == 0)
+        return PTXGEN_OK;
+    return refuse_rows(p, i, unit, err);
 }
 
 /* PG_INNER_EITHER: the columns are the runs of adjacent elements. A single column of adjacent elements counts
@@ -190,7 +203,7 @@ static bool is_transposed(const pg_view *v)
 static void settle_strides(const pg_operand *row, pg_view *v)
 {
     const int r = v->rank;
-    if (r == 0)
+    if (r == 0 || (pg_view_is_plain(v) && v->shape[0] > 1 && v->shape[r - 1] > 1))
         return;
     if (row->inner == PG_INNER_EITHER && !v->transposed)
         v->transposed = is_transposed(v);
@@ -211,6 +224,8 @@ static void settle_strides(const pg_operand *row, pg_view *v)
 ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err)
 {
     const pg_operand_table *t = p->table;
+    bool settled;
+    p->empty = false;
     for (size_t s = 0; s < t->symbol_count; s++)
         p->symbol[s] = UNKNOWN;
     for (size_t i = 0; i < t->count; i++) {
@@ -223,11 +238,13 @@ ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err)
     for (size_t i = 0; i < t->count; i++)
         if (p->operand[i].present)
             PG_TRY(take_extents(p, i, err));
-    PG_TRY(check_symbols(p, err));
+    PG_TRY(check_symbols(p, &settled, err));
+    fill_leading(p);
     for (size_t i = 0; i < t->count; i++)
         if (p->operand[i].present)
             settle_strides(&t->rows[i], &p->operand[i]);
-    PG_TRY(p->family->empty ? p->family->empty(p, err) : find_empty(p, err));
+    if (!settled || p->family->empty)
+        PG_TRY(p->family->empty ? p->family->empty(p, err) : find_empty(p, err));
     for (size_t i = 0; i < t->count && !p->empty; i++)
         if (p->operand[i].present)
             PG_TRY(check_rows(p, i, err));

@@ -113,5 +113,5 @@ int64_t pg_view_span(const pg_view *v)
     int64_t last = 0;
     for (int d = 0; d < v->rank; d++)
         last += (v->shape[d] - 1) * v->stride[d];
-    return ((last + 1) * pg_dtype_bits(v->dtype) + 7) / 8;
+    return (int64_t)(((uint64_t)(last + 1) * v->bits + 7) / 8);
 }

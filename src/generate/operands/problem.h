@@ -21,6 +21,7 @@ typedef struct pg_view {
     bool present;
     bool transposed; /* PG_INNER_EITHER: the last dimension but one is the adjacent one */
     uint8_t rank;    /* as the caller gave it; after the check the table's */
+    uint8_t bits;    /* of an element; set by the check */
     int64_t shape[PG_MAX_RANK], stride[PG_MAX_RANK];
 } pg_view;
 
@@ -71,6 +72,17 @@ static inline bool pg_view_is_empty(const pg_view *v)
 static inline int pg_view_along(const pg_view *v)
 {
     return v->rank - (v->transposed ? 2 : 1);
+}
+
+/* Rows of adjacent elements that follow each other without overlap, of extents whose products fit: what most
+ * calls pass, so that nothing more has to be asked of the strides. */
+static inline bool pg_view_is_plain(const pg_view *v)
+{
+    const int64_t most = INT64_C(1) << 29;
+    if (v->rank == 2)
+        return !v->transposed && v->stride[1] == 1 && v->stride[0] >= v->shape[1] &&
+               v->stride[0] < most && v->shape[0] < most;
+    return v->rank == 1 && v->stride[0] == 1 && v->shape[0] < most;
 }
 
 /* Elements, and the bytes from the first to the last (of a checked view). */
