@@ -57,6 +57,105 @@ PTXGEN_API ptxgen_status ptxgen_call_oracle(const char *family, const char *para
                                             const ptxgen_tensor *tensors, size_t count,
                                             ptxgen_error *err);
 
+/* ---- is a result right? ------------------------------------------------------------------------ */
+
+/* How the results of a call compare with the plain C answer. */
+typedef struct ptxgen_call_verdict {
+    size_t size; /* set by the caller */
+    int64_t elements, wrong;
+    /* An element may be off by atol + rtol |answer|; both 0: equal bits, unless `by_element`: a bound of its
+     * own for each. */
+    double atol, rtol;
+    bool by_element;
+    double worst_error, worst_bound; /* of the element that is farthest out */
+    int64_t worst_row, worst_column; /* counted over all leading dimensions, and in the last one */
+} ptxgen_call_verdict;
+
+/* Computes the plain C answer from `before` (the operands as they were before the call; a result that is only
+ * written may be NULL) and compares `after` with it: data of the results as they are now, in the same shapes.
+ * All host memory; only read. `params` as in ptxgen_call. ENOMEM, and what ptxgen_call_oracle refuses. */
+PTXGEN_API ptxgen_status ptxgen_call_check(const char *family, const char *params,
+                                           const ptxgen_tensor *before, const ptxgen_tensor *after,
+                                           size_t count, ptxgen_call_verdict *verdict,
+                                           ptxgen_error *err);
+
+/* ---- what is launched -------------------------------------------------------------------------- */
+
+typedef enum ptxgen_arg_kind {
+    PTXGEN_ARG_U32,
+    PTXGEN_ARG_U64,
+    PTXGEN_ARG_POINTER,
+    PTXGEN_ARG_TENSOR_MAP, /* 128 bytes by value, 64-byte aligned */
+    PTXGEN_ARG_RECORD      /* a pointer to 16 bytes, 16-byte aligned: the first bad index */
+} ptxgen_arg_kind;
+
+/* What cuTensorMapEncodeTiled takes; numbers are the driver's. Elements and innermost first, strides in bytes. */
+typedef struct ptxgen_launch_map {
+    int data_type, swizzle, l2_promotion, oob_fill;
+    uint32_t rank;
+    const void *address;
+    uint64_t dims[5], strides[4];
+    uint32_t box[5];
+} ptxgen_launch_map;
+
+typedef struct ptxgen_launch_arg {
+    const char *name; /* of the parameter in the PTX */
+    ptxgen_arg_kind kind;
+    const char *operand;    /* whose data `value` or the map's address is; "" when it is none's */
+    uint32_t offset, bytes; /* in the kernel's parameter space */
+    uint64_t value;         /* of a tensor map and a record: 0 */
+    ptxgen_launch_map map;
+} ptxgen_launch_arg;
+
+typedef struct ptxgen_launch {
+    size_t size; /* set by the library */
+    const char *entry;
+    uint32_t grid[3], block[3], cluster[3]; /* cluster all 0: none */
+    uint32_t dynamic_shared_bytes;
+    size_t arg_count;
+    const ptxgen_launch_arg *args;
+} ptxgen_launch;
+/* Return false to stop. All is borrowed during the visit. */
+typedef bool (*ptxgen_launch_visit)(void *user, const ptxgen_launch *launch);
+/* What ptxgen_call_kernel would launch for these operands, in order, so that somebody else can launch the
+ * kernel's cubin; nothing is launched. The kernel may come from ptxgen_emit, ptxgen_compile or ptxgen_get;
+ * sizes of grids are for the context's device. */
+PTXGEN_API ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxgen_tensor *tensors,
+                                              size_t count, ptxgen_launch_visit visit, void *user,
+                                              ptxgen_error *err);
+
+/* ---- what a family takes ----------------------------------------------------------------------- */
+
+typedef enum ptxgen_role {
+    PTXGEN_ROLE_IN,
+    PTXGEN_ROLE_OUT,   /* written only */
+    PTXGEN_ROLE_INOUT, /* read and written */
+    PTXGEN_ROLE_INDEX, /* whole numbers that name rows of another operand */
+    PTXGEN_ROLE_SCALAR,   /* one number in host memory */
+    PTXGEN_ROLE_WORKSPACE /* bytes that mean nothing before and after */
+} ptxgen_role;
+
+enum { PTXGEN_OPERAND_MAX_RANK = 4 };
+
+typedef struct ptxgen_operand_info {
+    size_t size; /* set by the caller */
+    const char *name, *doc;
+    ptxgen_role role;
+    bool optional;
+    int rank;
+    int leading; /* so many leading dimensions may be left out */
+    /* Names of the extents, outermost first; operands that share a name share the extent. */
+    const char *extents[PTXGEN_OPERAND_MAX_RANK];
+    const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
+    int like;                   /* the operand whose element type it has, -1: its own */
+    const char *dtype_param;    /* the parameter that is its element type; "" when there is none */
+    int alignment;              /* bytes, of the base and of strides; 0: the element's */
+    bool transposable;          /* either of the last two dimensions may be the adjacent one */
+    bool zero_if_absent;        /* `ptxgen run` makes zeros of it when no file is named */
+} ptxgen_operand_info;
+/* Operand `operand` of family i, in the order of ptxgen_call; false when there is none. */
+PTXGEN_API bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -38,8 +38,7 @@ ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char 
     return PTXGEN_OK;
 }
 
-/* What can be judged without memory and without a device. */
-static ptxgen_status check_shapes(pg_call *c, ptxgen_error *err)
+ptxgen_status pg_call_check_shapes(pg_call *c, ptxgen_error *err)
 {
     PG_TRY(pg_params_check(&c->id.family->params, c->id.key, err));
     PG_TRY(pg_problem_check_shapes(&c->problem, err));
@@ -80,7 +79,7 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
 {
     pg_device *device;
     ptxgen_kernel *k;
-    PG_TRY(check_shapes(c, err));
+    PG_TRY(pg_call_check_shapes(c, err));
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_problem_check_memory(&c->problem, err));
@@ -92,7 +91,7 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
     return status;
 }
 
-ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream, ptxgen_error *err)
+ptxgen_status pg_call_prepare(pg_call *c, ptxgen_kernel *k, ptxgen_error *err)
 {
     pg_problem *p = &c->problem;
     pg_device *device;
@@ -108,16 +107,25 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream,
     PG_TRY(pg_problem_check_memory(p, err));
     PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(device->ops->info(device, &p->device, err));
-    PG_TRY(check_limits(p, err));
+    return check_limits(p, err);
+}
+
+ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_device *device;
+    PG_TRY(pg_call_prepare(c, k, err));
+    if (c->problem.empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
-    return launch(p, k, device, stream, err);
+    return launch(&c->problem, k, device, stream, err);
 }
 
 ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err)
 {
     pg_device *device;
     pg_buf text;
-    PG_TRY(check_shapes(c, err));
+    PG_TRY(pg_call_check_shapes(c, err));
     PG_TRY(choose_kernel(c, ctx->engine, &device, err));
     pg_buf_init(&text, &ctx->engine->alloc);
     pg_params_print(&c->id.family->params, c->id.key, &text);
@@ -127,14 +135,18 @@ ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, pt
     return failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
+ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err)
+{
+    PG_TRY(pg_problem_check_memory(&c->problem, err));
+    return check_limits(&c->problem, err);
+}
+
 ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
 {
-    pg_problem *p = &c->problem;
-    p->host = true;
-    PG_TRY(check_shapes(c, err));
-    if (p->empty)
+    c->problem.host = true;
+    PG_TRY(pg_call_check_shapes(c, err));
+    if (c->problem.empty)
         return PTXGEN_OK;
-    PG_TRY(pg_problem_check_memory(p, err));
-    PG_TRY(check_limits(p, err));
-    return p->family->oracle(p, err);
+    PG_TRY(pg_call_check_memory(c, err));
+    return c->problem.family->oracle(&c->problem, err);
 }

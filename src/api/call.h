@@ -4,6 +4,7 @@
 #define PG_CALL_H
 
 #include "api/context.h"
+#include "generate/operands/problem.h"
 
 typedef struct pg_call {
     pg_problem problem; /* views filled by the caller */
@@ -18,6 +19,22 @@ void pg_call_give(pg_call *c, size_t offset);
  * was not set. `name` is the struct's. */
 ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char *name,
                            ptxgen_error *err);
+
+/* What ptxgen_call takes. */
+typedef struct pg_request {
+    const char *params;
+    const ptxgen_tensor *tensors;
+    size_t count;
+} pg_request;
+ptxgen_status pg_call_take(pg_call *c, const pg_family *family, const pg_request *,
+                           ptxgen_error *err);
+
+/* The checks, in their order: what can be judged without memory and without a device (and the parameters that
+ * follow from the operands), then memory. The latter of host memory only: a device's limits follow its kernel. */
+ptxgen_status pg_call_check_shapes(pg_call *c, ptxgen_error *err);
+ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err);
+/* Every check of a call of `kernel`; on its engine's device, which is in the problem then. */
+ptxgen_status pg_call_prepare(pg_call *c, ptxgen_kernel *kernel, ptxgen_error *err);
 
 ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
 ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *kernel, ptxgen_stream stream,

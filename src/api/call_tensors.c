@@ -3,14 +3,8 @@
 
 #include "ptxgen/call.h"
 
-/* What the caller hands over. */
-typedef struct request {
-    const char *params;
-    const ptxgen_tensor *tensors;
-    size_t count;
-} request;
-
-static ptxgen_status take(pg_call *c, const pg_family *family, const request *r, ptxgen_error *err)
+ptxgen_status pg_call_take(pg_call *c, const pg_family *family, const pg_request *r,
+                           ptxgen_error *err)
 {
     pg_call_init(c, family);
     pg_params_default(&family->params, c->id.key, family->default_arch);
@@ -25,7 +19,7 @@ ptxgen_status ptxgen_call(ptxgen *ctx, const char *family, const char *params,
     const pg_family *f;
     pg_call c;
     PG_TRY(pg_family_find(family, &f, err));
-    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
     return pg_call_run(&c, ctx, stream, err);
 }
 
@@ -45,7 +39,7 @@ ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *pa
     const pg_family *f;
     pg_call c;
     PG_TRY(pg_family_find(family, &f, err));
-    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
     return pg_call_params(&c, ctx, out, size, err);
 }
 
@@ -55,6 +49,6 @@ ptxgen_status ptxgen_call_oracle(const char *family, const char *params,
     const pg_family *f;
     pg_call c;
     PG_TRY(pg_family_find(family, &f, err));
-    PG_TRY(take(&c, f, &(request){params, tensors, count}, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
     return pg_call_oracle(&c, err);
 }

@@ -1,5 +1,7 @@
 /* The registry as the public API lists it. */
+#include "generate/dtype.h"
 #include "generate/family.h"
+#include "ptxgen/call.h"
 
 #include <string.h>
 
@@ -49,4 +51,47 @@ bool ptxgen_family_param(size_t i, size_t param, ptxgen_param_info *out)
         out->default_text = p->zero_words[0];
     }
     return true;
+}
+
+static const char *dtype_param(const pg_family *f, size_t operand)
+{
+    for (size_t i = 0; i < f->params.count; i++)
+        if (f->params.rows[i].from == PG_FROM_DTYPE && f->params.rows[i].source == operand)
+            return f->params.rows[i].name;
+    return "";
+}
+
+bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
+{
+    const pg_family *f = pg_family_at(i);
+    if (!f || operand >= f->operands.count)
+        return false;
+    const pg_operand *o = &f->operands.rows[operand];
+    ptxgen_operand_info info = {.size = out->size,
+                                .name = o->name,
+                                .doc = o->doc,
+                                .role = (ptxgen_role)o->role,
+                                .optional = o->optional,
+                                .rank = o->rank,
+                                .leading = o->leading,
+                                .dtypes = o->dtypes,
+                                .like = o->same_dtype_as - 1,
+                                .dtype_param = dtype_param(f, operand),
+                                .alignment = o->alignment,
+                                .transposable = o->inner == PG_INNER_EITHER,
+                                .zero_if_absent = o->zero_if_absent};
+    for (int d = 0; d < o->rank; d++)
+        info.extents[d] = f->operands.symbols[o->extents[d]].name;
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return true;
+}
+
+const char *ptxgen_dtype_name(ptxgen_dtype dtype)
+{
+    return pg_dtype_word(dtype);
+}
+
+int ptxgen_dtype_bits(ptxgen_dtype dtype)
+{
+    return pg_dtype_bits(dtype);
 }

@@ -47,13 +47,34 @@ typedef struct pg_tensor_spec {
     uint32_t nan_fill;     /* 0: out-of-bounds elements read as zero, 1: as NaN */
 } pg_tensor_spec;
 
-typedef enum pg_arg_kind { PG_ARG_U32, PG_ARG_U64, PG_ARG_TENSOR, PG_ARG_RECORD } pg_arg_kind;
+typedef enum pg_arg_kind {
+    PG_ARG_U32,
+    PG_ARG_U64,
+    PG_ARG_TENSOR,
+    PG_ARG_RECORD,
+    PG_ARG_POINTER
+} pg_arg_kind;
+
+/* A parameter of a kernel's entry. A kernel says its parameters once, in order, as a list of X(name, kind):
+ *
+ *     #define PG_SCALE_PARAMS(X) X(out_, POINTER) X(n_, U64)
+ *
+ * The PTX is written from the table (pg_entry_params), the launch sets arguments by their places:
+ *
+ *     const pg_kernel_param pg_scale_params[] = {PG_SCALE_PARAMS(PG_PARAM_ROW){0}};
+ *     enum { PG_SCALE_PARAMS(PG_PARAM_PLACE) COUNT }; ... pg_set_u64(l, at_n_, n); */
+typedef struct pg_kernel_param {
+    const char *name; /* in the PTX; NULL ends a table */
+    pg_arg_kind kind;
+} pg_kernel_param;
+#define PG_PARAM_ROW(name, kind)   {#name, PG_ARG_##kind},
+#define PG_PARAM_PLACE(name, kind) at_##name,
 
 typedef struct pg_arg {
     pg_arg_kind kind;
     union {
         uint32_t u32;
-        uint64_t u64;          /* also pointers */
+        uint64_t u64; /* also pointers */
         pg_tensor_spec tensor; /* encoded by the device, passed as 128 bytes by value */
     };
     /* PG_ARG_RECORD: the device passes the address of its bad-index record (device/record.h). */
@@ -66,6 +87,47 @@ typedef struct pg_launch {
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;
 
+/* Set the argument at a place of the kernel's list. */
+static inline void pg_set_u64(pg_launch *l, int place, uint64_t v)
+{
+    l->args[place].kind = PG_ARG_U64;
+    l->args[place].u64 = v;
+}
+
+static inline void pg_set_u32(pg_launch *l, int place, int64_t v)
+{
+    l->args[place].kind = PG_ARG_U32;
+    l->args[place].u32 = (uint32_t)v;
+}
+
+static inline void pg_set_pointer(pg_launch *l, int place, const void *p)
+{
+    l->args[place].kind = PG_ARG_POINTER;
+    l->args[place].u64 = (uintptr_t)p;
+}
+
+static inline void pg_set_tensor(pg_launch *l, int place, const pg_tensor_spec *spec)
+{
+    l->args[place].kind = PG_ARG_TENSOR;
+    l->args[place].tensor = *spec;
+}
+
+static inline void pg_set_record(pg_launch *l, int place)
+{
+    l->args[place].kind = PG_ARG_RECORD;
+}
+
+/* A grid of one dimension, no cluster; and how many arguments will be set. */
+static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint32_t nargs)
+{
+    *l->grid = (uint32_t)ctas;
+    *l->block = (uint32_t)threads;
+    l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
+    l->cluster[0] = l->cluster[1] = l->cluster[2] = 0;
+    l->shared_bytes = 0;
+    l->nargs = nargs;
+}
+
 /* Append an argument. */
 static inline void pg_arg_u64(pg_launch *l, uint64_t v)
 {
@@ -75,7 +137,8 @@ static inline void pg_arg_u64(pg_launch *l, uint64_t v)
 
 static inline void pg_arg_pointer(pg_launch *l, const void *p)
 {
-    pg_arg_u64(l, (uintptr_t)p);
+    l->args[l->nargs].kind = PG_ARG_POINTER;
+    l->args[l->nargs++].u64 = (uintptr_t)p;
 }
 
 static inline void pg_arg_u32(pg_launch *l, int64_t v)

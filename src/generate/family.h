@@ -43,6 +43,9 @@ typedef struct pg_family {
     void (*plan)(const void *key, const pg_arch *, void *plan);
     void (*emit)(pg_emit *E, const void *plan);
 
+    /* The parameters of the kernel's entry, in order; ends with a NULL name. */
+    const pg_kernel_param *(*parameters)(const void *plan);
+
     pg_operand_table operands;
     /* The problem is checked and its plan and device are known. */
     void (*launch)(const pg_problem *, pg_launch *);

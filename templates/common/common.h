@@ -3,8 +3,12 @@
 #ifndef PG_TEMPLATES_COMMON_H
 #define PG_TEMPLATES_COMMON_H
 
+#include "device/launch.h"
 #include "generate/arch.h"
 #include "generate/emit.h"
+
+/* The lines between the parentheses of an entry. */
+void pg_entry_params(pg_emit *E, const pg_kernel_param *params);
 
 /* .version (the later of the target's first and `version`), .target, .address_size. */
 void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);

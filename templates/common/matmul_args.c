@@ -1,13 +1,13 @@
 /* Launch arguments of the matrix multiplication families. */
 #include "common/matmul.h"
 
-void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
+pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
 {
     enum { STRIDE_UNIT = 32, L2_PROMOTION_256 = 3 };
     int64_t stride = m->stride;
     if (m->rows == 1)
         stride = (stride + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
-    const pg_tensor_spec spec = {
+    return (pg_tensor_spec){
         .type = m->type,
         .rank = 2,
         .address = (void *)(uintptr_t)m->address,
@@ -17,6 +17,11 @@ void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
         .swizzle = m->swizzle,
         .l2_promotion = L2_PROMOTION_256,
     };
+}
+
+void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
+{
+    const pg_tensor_spec spec = pg_matrix_spec(m);
     pg_arg_tensor(l, &spec);
 }
 

@@ -14,12 +14,16 @@ static const char maps[] = "tensor-map loads";
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
 enum { MAX_EXTENT = INT32_MAX - 4096 };
 
+static const char packing[] = "pack them with ptxgen_pack_scales";
+
 static const pg_symbol symbols[] = {
     [PG_SCALED_M] = {"m", 0, MAX_EXTENT, "rows of A and D"},
     [PG_SCALED_N] = {"n", 0, MAX_EXTENT, "rows of B, columns of D"},
     [PG_SCALED_K] = {"k", 1, MAX_EXTENT, "elements of a row of A and B"},
-    [PG_SCALED_A_BYTES] = {"a_scale_bytes", 0, INT64_MAX, "packed scales of A"},
-    [PG_SCALED_B_BYTES] = {"b_scale_bytes", 0, INT64_MAX, "packed scales of B"},
+    [PG_SCALED_A_BYTES] = {"a_scale_bytes", 0, INT64_MAX, "packed scales of A",
+                           .least = pg_matmul_scaled_a_scale_bytes, .remedy = packing},
+    [PG_SCALED_B_BYTES] = {"b_scale_bytes", 0, INT64_MAX, "packed scales of B",
+                           .least = pg_matmul_scaled_b_scale_bytes, .remedy = packing},
 };
 
 static const pg_operand operands[] = {
@@ -64,6 +68,12 @@ static const pg_param params[] = {
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
 };
 
+static const pg_kernel_param *parameters(const void *plan)
+{
+    (void)plan;
+    return pg_matmul_scaled_params;
+}
+
 /* bfloat16 has steps of 2^-8. */
 static void tolerance(const pg_problem *p, pg_tolerance *t)
 {
@@ -82,6 +92,7 @@ const pg_family pg_family_matmul_scaled = {
     .resolve = pg_matmul_scaled_resolve,
     .plan = pg_matmul_scaled_plan_from,
     .emit = pg_matmul_scaled_emit,
+    .parameters = parameters,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_matmul_scaled_launch,
     .oracle = pg_matmul_scaled_oracle,

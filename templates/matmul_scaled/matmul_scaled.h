@@ -78,6 +78,13 @@ typedef struct pg_matmul_scaled_plan {
 
 extern const pg_family pg_family_matmul_scaled;
 
+/* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
+#define PG_SCALED_PARAMS(X)                                                                        \
+    X(a_map_, TENSOR) X(b_map_, TENSOR) X(a_scale_map_, TENSOR) X(b_scale_map_, TENSOR)            \
+    X(d_, POINTER) X(d_stride_, U64) X(m_, U32) X(n_, U32) X(k_blocks_, U32) X(tiles_m_, U32)      \
+    X(tiles_n_, U32) X(tiles_, U32) X(vector_bytes_, U32)
+extern const pg_kernel_param pg_matmul_scaled_params[];
+
 enum {
     PG_SCALE_CHUNK_BYTES = 512,
     PG_SCALE_CHUNK_COLUMNS = 4,
@@ -107,6 +114,9 @@ ptxgen_status pg_matmul_scaled_oracle(const pg_problem *, ptxgen_error *);
 
 /* Bytes of the packed scales of `rows` rows of `k` elements; 0 for extents that none has. */
 int64_t pg_matmul_scaled_scale_bytes(ptxgen_scaled_format format, int64_t rows, int64_t k);
+
+int64_t pg_matmul_scaled_a_scale_bytes(const pg_problem *);
+int64_t pg_matmul_scaled_b_scale_bytes(const pg_problem *);
 
 /* Hooks (formats.c): the formats by the element types of operands and scales, and what of them does not fit. */
 void pg_matmul_scaled_bind(const pg_problem *, void *key);

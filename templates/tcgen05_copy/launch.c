@@ -1,22 +1,19 @@
 /* From one call's operands, which were checked, to a launch record. */
 #include "tcgen05_copy/tcgen05_copy.h"
 
-#include <string.h>
-
 enum { ELEMENT_BYTES = 4, THREADS = 128 };
+
+const pg_kernel_param pg_tcgen05_copy_params[] = {PG_COPY_PARAMS(PG_PARAM_ROW){NULL, 0}};
 
 void pg_tcgen05_copy_launch(const pg_problem *problem, pg_launch *l)
 {
+    enum { PG_COPY_PARAMS(PG_PARAM_PLACE) COUNT };
     const pg_tcgen05_copy_plan *p = problem->plan;
     const pg_view *out = &problem->operand[PG_COPY_OUT], *in = &problem->operand[PG_COPY_IN];
-    l->nargs = 0;
-    l->grid[0] = l->grid[1] = l->grid[2] = 1;
-    l->block[0] = THREADS;
-    l->block[1] = l->block[2] = 1;
-    memset(l->cluster, 0, sizeof l->cluster);
+    pg_launch_line(l, 1, THREADS, COUNT);
     l->shared_bytes = p->head.shared_bytes;
-    pg_arg_pointer(l, out->data);
-    pg_arg_pointer(l, in->data);
-    pg_arg_u64(l, (uint64_t)(out->stride[0] * ELEMENT_BYTES));
-    pg_arg_u64(l, (uint64_t)(in->stride[0] * ELEMENT_BYTES));
+    pg_set_pointer(l, at_out_, out->data);
+    pg_set_pointer(l, at_in_, in->data);
+    pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * ELEMENT_BYTES));
+    pg_set_u64(l, at_in_stride_, (uint64_t)(in->stride[0] * ELEMENT_BYTES));
 }

@@ -46,6 +46,10 @@ typedef struct pg_tcgen05_copy_plan {
 
 extern const pg_family pg_family_tcgen05_copy;
 
+#define PG_COPY_PARAMS(X)                                                                          \
+    X(out_, POINTER) X(in_, POINTER) X(out_stride_, U64) X(in_stride_, U64) /* strides in bytes */
+extern const pg_kernel_param pg_tcgen05_copy_params[];
+
 enum {
     PG_COPY_COLUMNS = 8,
     PG_COPY_BYTES = 32

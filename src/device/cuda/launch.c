@@ -27,6 +27,7 @@ static ptxgen_status fill_arguments(const pg_driver *d, const pg_launch *launch,
             a->pointers[i] = (void *)&arg->u32;
             break;
         case PG_ARG_U64:
+        case PG_ARG_POINTER:
             a->pointers[i] = (void *)&arg->u64;
             break;
         case PG_ARG_TENSOR:

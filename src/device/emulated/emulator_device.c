@@ -127,6 +127,7 @@ static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
             args[i] = (void *)&a->u32;
             break;
         case PG_ARG_U64:
+        case PG_ARG_POINTER:
             args[i] = (void *)&a->u64;
             break;
         }

@@ -121,6 +121,20 @@ static ptxgen_status check_symbols(pg_problem *p, bool *settled, ptxgen_error *e
     return PTXGEN_OK;
 }
 
+/* Extents that depend on others. */
+static ptxgen_status check_least(const pg_problem *p, ptxgen_error *err)
+{
+    for (size_t s = 0; s < p->table->symbol_count; s++) {
+        const pg_symbol *symbol = &p->table->symbols[s];
+        const int64_t least = symbol->least ? symbol->least(p) : 0;
+        if (p->symbol[s] < least)
+            return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is too small, %lld are needed: %s",
+                           symbol->name, (long long)p->symbol[s], (long long)least,
+                           symbol->remedy);
+    }
+    return PTXGEN_OK;
+}
+
 /* Extents of leading dimensions that the caller left out. */
 static void fill_leading(pg_problem *p)
 {
@@ -245,7 +259,10 @@ ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err)
             settle_strides(&t->rows[i], &p->operand[i]);
     if (!settled || p->family->empty)
         PG_TRY(p->family->empty ? p->family->empty(p, err) : find_empty(p, err));
-    for (size_t i = 0; i < t->count && !p->empty; i++)
+    if (p->empty)
+        return PTXGEN_OK;
+    PG_TRY(check_least(p, err));
+    for (size_t i = 0; i < t->count; i++)
         if (p->operand[i].present)
             PG_TRY(check_rows(p, i, err));
     return PTXGEN_OK;

@@ -9,6 +9,8 @@
 
 #include "ptxgen/ptxgen.h"
 
+struct pg_problem;
+
 enum { PG_MAX_RANK = 4, PG_MAX_OPERANDS = 12, PG_MAX_SYMBOLS = 10 };
 
 typedef enum pg_role {
@@ -31,6 +33,10 @@ typedef struct pg_symbol {
     const char *name;
     int64_t min, max;
     const char *doc;
+    /* At least so many, by the other extents and the element types; NULL: min alone. What to do when there are
+     * fewer. */
+    int64_t (*least)(const struct pg_problem *);
+    const char *remedy;
 } pg_symbol;
 
 typedef struct pg_operand {

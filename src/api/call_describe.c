@@ -1,0 +1,107 @@
+/* ptxgen_call_describe: a call's launches as data, for somebody else's runtime. */
+#include "api/call.h"
+
+#include "base/error.h"
+#include "ptxgen/call.h"
+
+#include <string.h>
+
+/* The operand that an address is the first byte of. */
+static const char *operand_at(const pg_problem *p, const void *address)
+{
+    for (size_t i = 0; i < p->table->count; i++)
+        if (address && p->operand[i].present && p->operand[i].data == address)
+            return p->table->rows[i].name;
+    return "";
+}
+
+static void describe_map(const pg_tensor_spec *s, ptxgen_launch_map *out)
+{
+    *out = (ptxgen_launch_map){.data_type = (int)s->type,
+                               .swizzle = (int)s->swizzle,
+                               .l2_promotion = (int)s->l2_promotion,
+                               .oob_fill = (int)s->nan_fill,
+                               .rank = s->rank,
+                               .address = s->address};
+    memcpy(out->dims, s->dims, sizeof out->dims);
+    memcpy(out->strides, s->strides, sizeof out->strides);
+    memcpy(out->box, s->box, sizeof out->box);
+}
+
+static void describe_arg(const pg_problem *p, const pg_arg *a, ptxgen_launch_arg *out)
+{
+    switch (a->kind) {
+    case PG_ARG_U32:
+        out->kind = PTXGEN_ARG_U32;
+        out->value = a->u32;
+        break;
+    case PG_ARG_U64:
+        out->kind = PTXGEN_ARG_U64;
+        out->value = a->u64;
+        break;
+    case PG_ARG_POINTER:
+        out->kind = PTXGEN_ARG_POINTER;
+        out->value = a->u64;
+        out->operand = operand_at(p, (const void *)(uintptr_t)a->u64);
+        break;
+    case PG_ARG_TENSOR:
+        out->kind = PTXGEN_ARG_TENSOR_MAP;
+        describe_map(&a->tensor, &out->map);
+        out->operand = operand_at(p, a->tensor.address);
+        break;
+    case PG_ARG_RECORD:
+        out->kind = PTXGEN_ARG_RECORD;
+        break;
+    }
+}
+
+/* Arguments at their natural alignment, as the PTX declares them. */
+static void place(ptxgen_launch_arg *a, uint32_t *end)
+{
+    const uint32_t alignment = a->kind == PTXGEN_ARG_TENSOR_MAP ? 64
+                               : a->kind == PTXGEN_ARG_U32      ? 4
+                                                                : 8;
+    a->bytes = a->kind == PTXGEN_ARG_TENSOR_MAP ? 128 : alignment;
+    a->offset = (*end + alignment - 1) / alignment * alignment;
+    *end = a->offset + a->bytes;
+}
+
+static void describe(const pg_problem *p, const pg_launch *l, ptxgen_launch_arg *args,
+                     ptxgen_launch *out)
+{
+    const pg_kernel_param *params = p->family->parameters ? p->family->parameters(p->plan) : NULL;
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < l->nargs; i++) {
+        args[i] = (ptxgen_launch_arg){.name = params ? params[i].name : "", .operand = ""};
+        describe_arg(p, &l->args[i], &args[i]);
+        place(&args[i], &end);
+    }
+    *out = (ptxgen_launch){.size = sizeof *out,
+                           .entry = ((const pg_plan_head *)p->plan)->entry,
+                           .dynamic_shared_bytes = l->shared_bytes,
+                           .arg_count = l->nargs,
+                           .args = args};
+    memcpy(out->grid, l->grid, sizeof out->grid);
+    memcpy(out->block, l->block, sizeof out->block);
+    memcpy(out->cluster, l->cluster, sizeof out->cluster);
+}
+
+ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxgen_tensor *tensors,
+                                   size_t count, ptxgen_launch_visit visit, void *user,
+                                   ptxgen_error *err)
+{
+    pg_call c;
+    pg_launch l;
+    ptxgen_launch launch;
+    ptxgen_launch_arg args[PG_LAUNCH_MAX_ARGS];
+    pg_call_init(&c, kernel->id.family);
+    PG_TRY(pg_problem_take(&c.problem, tensors, count, err));
+    PG_TRY(pg_call_prepare(&c, kernel, err));
+    if (c.problem.empty)
+        return PTXGEN_OK;
+    c.problem.plan = kernel->plan;
+    c.problem.family->launch(&c.problem, &l);
+    describe(&c.problem, &l, args, &launch);
+    visit(user, &launch);
+    return PTXGEN_OK;
+}

@@ -1,0 +1,291 @@
+/* Every family of templates/families.def, from its tables alone: problems drawn from the operand table run on
+ * the emulator and are compared with the plain C answer, plain and in checking mode over seeds. A family
+ * needs no line here. PTXGEN_FAMILY=NAME runs one of them, PTXGEN_DRAWS=N draws N problems. */
+#include "test.h"
+
+#include "command/run/emulate.h"
+#include "draw.h"
+#include "generate/dtype.h"
+#include "ptxgen/ptxgen.h"
+
+static ptxgen *ctx;
+
+static size_t draws(size_t usual)
+{
+    const char *text = getenv("PTXGEN_DRAWS");
+    return text ? (size_t)strtoul(text, NULL, 10) : usual;
+}
+
+static bool is_wanted(const pg_family *f)
+{
+    const char *name = getenv("PTXGEN_FAMILY");
+    return !name || strcmp(name, f->name) == 0;
+}
+
+static void each_family(void (*test)(size_t place, const pg_family *f))
+{
+    for (size_t i = 0; pg_family_at(i); i++)
+        if (is_wanted(pg_family_at(i)))
+            test(i, pg_family_at(i));
+}
+
+static ptxgen_call_verdict judge(const drawn *before, const drawn *after)
+{
+    ptxgen_call_verdict v = {.size = sizeof v};
+    ptxgen_error err = {0};
+    if (ptxgen_call_check(before->family->name, before->params, before->tensors, after->tensors,
+                          before->count, &v, &err) != PTXGEN_OK)
+        fail_msg("%s: %s", draw_text(before), err.message);
+    return v;
+}
+
+static void expect_right(const drawn *before, const drawn *after)
+{
+    const char *operand;
+    const ptxgen_call_verdict v = judge(before, after);
+    if (v.wrong)
+        fail_msg(
+            "%s: %lld of %lld elements are wrong; row %lld, column %lld is off by %g, allowed %g",
+            draw_text(before), (long long)v.wrong, (long long)v.elements, (long long)v.worst_row,
+            (long long)v.worst_column, v.worst_error, v.worst_bound);
+    if (!draw_untouched(before, after, &operand))
+        fail_msg("%s: %s was written where it has no element", draw_text(before), operand);
+}
+
+/* What the table allows may still have no kernel (a schedule's limits, shared memory): never EINVAL. */
+static bool is_served(const drawn *d, ptxgen_status status, const ptxgen_error *err)
+{
+    if (status != PTXGEN_OK && status != PTXGEN_EUNSUPPORTED && status != PTXGEN_EINDEX)
+        fail_msg("%s: %s %s", draw_text(d), ptxgen_status_name(status), err->message);
+    return status == PTXGEN_OK;
+}
+
+static void run_drawn(size_t place, const pg_family *f)
+{
+    (void)place;
+    size_t served = 0, tries = 0;
+    const size_t wanted = draws(30);
+    for (; served < wanted && tries < 400 * wanted; tries++) {
+        drawn before, after;
+        ptxgen_error err = {0};
+        draw_problem(&before, f, &(draw_options){.seed = tries + 1});
+        draw_copy(&after, &before);
+        const ptxgen_status status =
+            ptxgen_call(ctx, f->name, after.params, after.tensors, after.count, NULL, &err);
+        if (is_served(&before, status, &err)) {
+            served++;
+            if (ptxgen_check_indices(ctx, NULL, &err) != PTXGEN_OK)
+                fail_msg("%s: %s", draw_text(&before), err.message);
+            expect_right(&before, &after);
+        }
+        draw_free(&before);
+        draw_free(&after);
+    }
+    printf("%s: %zu of %zu drawn problems were served, all right\n", f->name, served, tries);
+    if (served < wanted)
+        fail_msg("%s: only %zu of %zu drawn problems have a kernel; the last one: %s", f->name,
+                 served, tries, "see the table's symbols");
+}
+
+static void drawn_problems_are_answered(void **state)
+{
+    (void)state;
+    each_family(run_drawn);
+}
+
+/* ---- checking mode ----------------------------------------------------------------------------- */
+
+static void expect_no_report(const ptxgen_emulator *emu, const drawn *d, uint64_t seed)
+{
+    ptxgen_emulator_report r;
+    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
+        if (r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
+            fail_msg("%s, seed %llu: %s: lines %d and %d: %s %s", draw_text(d),
+                     (unsigned long long)seed, ptxgen_emulator_report_name(r.kind), r.line,
+                     r.other_line, r.text, r.where);
+}
+
+static void check_with_seed(const drawn *before, size_t place, ptxgen_kernel *kernel, uint64_t seed)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .threads = 1,
+                                           .seed = seed,
+                                           .check = true,
+                                           .order = PTXGEN_EMULATOR_ORDER_ISA};
+    ptxgen_emulator *emu;
+    ptxgen_error err = {0};
+    run_bad_index bad;
+    drawn after;
+    draw_copy(&after, before);
+    assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
+    const run_emulation e = {place, kernel, after.tensors, after.count, &bad};
+    if (run_emulate(emu, &e, &err) != PTXGEN_OK)
+        fail_msg("%s, seed %llu: %s", draw_text(before), (unsigned long long)seed, err.message);
+    assert_int_equal(bad.position, -1);
+    expect_no_report(emu, before, seed);
+    expect_right(before, &after);
+    ptxgen_emulator_destroy(emu);
+    draw_free(&after);
+}
+
+static bool check_seeds(const drawn *d, size_t place)
+{
+    char params[1024];
+    ptxgen_kernel *kernel;
+    ptxgen_error err = {0};
+    if (!is_served(d,
+                   ptxgen_call_params(ctx, d->family->name, d->params, d->tensors, d->count, params,
+                                      sizeof params, &err),
+                   &err))
+        return false;
+    assert_int_equal(ptxgen_emit(ctx, d->family->name, params, &kernel, &err), PTXGEN_OK);
+    drawn probe; /* limits of this kernel are only known to the call */
+    draw_copy(&probe, d);
+    const bool served = is_served(
+        d, ptxgen_call(ctx, d->family->name, d->params, probe.tensors, d->count, NULL, &err), &err);
+    for (uint64_t seed = 1; served && seed <= 3; seed++)
+        check_with_seed(d, place, kernel, seed);
+    draw_free(&probe);
+    ptxgen_kernel_unref(kernel);
+    return served;
+}
+
+static void check_drawn(size_t place, const pg_family *f)
+{
+    size_t served = 0;
+    for (size_t tries = 0; served < draws(4) && tries < 2000; tries++) {
+        drawn d;
+        draw_problem(&d, f, &(draw_options){.seed = 1000 + tries, .most = 130, .no_zeros = true});
+        served += check_seeds(&d, place);
+        draw_free(&d);
+    }
+    assert_true(served > 0);
+}
+
+static void drawn_problems_have_no_race(void **state)
+{
+    (void)state;
+    each_family(check_drawn);
+}
+
+/* ---- a wrong result is seen -------------------------------------------------------------------- */
+
+static void spoil(const drawn *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const pg_role role = d->family->operands.rows[i].role;
+        char *at = d->tensors[i].data;
+        if (role != PG_OUT && role != PG_INOUT)
+            continue;
+        const size_t bytes = (size_t)pg_dtype_bits(d->tensors[i].dtype) / 8;
+        at[bytes - 1] = (char)(at[bytes - 1] ^ 0x55); /* sign and exponent */
+        return;
+    }
+}
+
+static void judge_spoilt(size_t place, const pg_family *f)
+{
+    (void)place;
+    bool seen = false;
+    for (uint64_t seed = 1; !seen && seed < 2000; seed++) {
+        drawn before, after;
+        ptxgen_error err = {0};
+        draw_problem(&before, f, &(draw_options){.seed = seed, .plain = true, .no_zeros = true});
+        draw_copy(&after, &before);
+        seen = ptxgen_call(ctx, f->name, "", after.tensors, after.count, NULL, &err) == PTXGEN_OK;
+        if (seen) {
+            expect_right(&before, &after);
+            spoil(&after);
+            assert_int_equal(judge(&before, &after).wrong, 1);
+        }
+        draw_free(&before);
+        draw_free(&after);
+    }
+    assert_true(seen);
+}
+
+static void a_wrong_element_is_seen(void **state)
+{
+    (void)state;
+    each_family(judge_spoilt);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+static void check_dtype_words(size_t place, const pg_family *f)
+{
+    (void)place;
+    for (size_t i = 0; i < f->params.count; i++) {
+        const pg_param *p = &f->params.rows[i];
+        if (p->from != PG_FROM_DTYPE)
+            continue;
+        const ptxgen_dtype *list = f->operands.rows[p->source].dtypes;
+        size_t n = 0;
+        for (; list[n]; n++) /* an index says i64 where its type is called s64 */
+            assert_string_equal(p->choices[n] + 1, pg_dtype_word(list[n]) + 1);
+        assert_null(p->choices[n]);
+    }
+}
+
+static void words_of_parameters_are_those_of_operands(void **state)
+{
+    (void)state;
+    each_family(check_dtype_words);
+}
+
+static void emit_twice(size_t place, const pg_family *f)
+{
+    (void)place;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        drawn d;
+        char text[2][512];
+        ptxgen_kernel *k[2];
+        ptxgen_kernel_info info[2] = {{.size = sizeof info[0]}, {.size = sizeof info[1]}};
+        ptxgen_error err;
+        draw_problem(&d, f, &(draw_options){.seed = seed, .most = 16});
+        const bool exists =
+            ptxgen_canonical(f->name, d.params, text[0], sizeof text[0], &err) == PTXGEN_OK;
+        draw_free(&d);
+        if (!exists)
+            continue;
+        /* The canonical text names the kernel it was made of. */
+        assert_int_equal(ptxgen_canonical(f->name, text[0], text[1], sizeof text[1], &err),
+                         PTXGEN_OK);
+        assert_string_equal(text[0], text[1]);
+        for (int i = 0; i < 2; i++) {
+            ptxgen *other;
+            const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+            assert_int_equal(ptxgen_create(&config, &other, &err), PTXGEN_OK);
+            assert_int_equal(ptxgen_emit(other, f->name, text[0], &k[i], &err), PTXGEN_OK);
+            ptxgen_kernel_describe(k[i], &info[i]);
+            ptxgen_destroy(other);
+        }
+        assert_string_equal(info[0].ptx, info[1].ptx);
+        ptxgen_kernel_unref(k[0]);
+        ptxgen_kernel_unref(k[1]);
+    }
+}
+
+static void the_same_parameters_give_the_same_text(void **state)
+{
+    (void)state;
+    each_family(emit_twice);
+}
+
+int main(void)
+{
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_problems_are_answered),
+        cmocka_unit_test(drawn_problems_have_no_race),
+        cmocka_unit_test(a_wrong_element_is_seen),
+        cmocka_unit_test(words_of_parameters_are_those_of_operands),
+        cmocka_unit_test(the_same_parameters_give_the_same_text),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ptxgen_destroy(ctx);
+    return failed;
+}

@@ -1,0 +1,39 @@
+/* Problems drawn from a family's operand table: legal ones, of any shape, layout and element type that the
+ * table allows, with values in host memory. What a new family gets tested with before anybody writes a test. */
+#ifndef DRAW_H
+#define DRAW_H
+
+#include "test.h"
+
+#include "generate/family.h"
+
+typedef struct drawn {
+    const pg_family *family;
+    char params[512]; /* tuning parameters; "" most often */
+    size_t count;
+    ptxgen_tensor tensors[PG_MAX_OPERANDS];
+    int64_t shapes[PG_MAX_OPERANDS][PG_MAX_RANK], strides[PG_MAX_OPERANDS][PG_MAX_RANK];
+    char *memory[PG_MAX_OPERANDS]; /* with a margin on both sides of the operand */
+    size_t bytes[PG_MAX_OPERANDS];
+    int64_t symbols[PG_MAX_SYMBOLS];
+} drawn;
+
+typedef struct draw_options {
+    uint64_t seed;
+    bool plain;    /* dense, small, nothing left out, no tuning: what refusals are made from */
+    int64_t most;  /* extents up to this; 0: 260 */
+    bool no_zeros; /* no extent is 0 */
+} draw_options;
+
+/* The next number of a sequence. */
+uint64_t draw_random(uint64_t *state);
+void draw_problem(drawn *d, const pg_family *family, const draw_options *options);
+void draw_free(drawn *d);
+/* The same problem with memory of its own. */
+void draw_copy(drawn *to, const drawn *from);
+/* Everything outside of the results' elements is as it was. */
+bool draw_untouched(const drawn *before, const drawn *after, const char **operand);
+/* "scatter_add schedule=bulk: out f32 [3, 8] stride 12, ..." for messages. */
+const char *draw_text(const drawn *d);
+
+#endif
