@@ -6,3 +6,4 @@ set_kind(kernels/test_tcgen05_assemble_all slow 3000)
 # How the command runs a call on an emulator of its own is how these tests do.
 target_sources(test_families PRIVATE ${PROJECT_SOURCE_DIR}/tools/command/run/emulate.c)
 target_include_directories(test_families PRIVATE ${PROJECT_SOURCE_DIR}/tools)
+set_kind(kernels/test_family_assembly assemble 1500)
