@@ -103,6 +103,16 @@ static void put_bracketed(const printer *p, const pg_ptx_operand *o, char open, 
     pg_buf_putc(p->out, close);
 }
 
+/* ".h10" */
+static void put_selector(pg_buf *out, uint64_t value)
+{
+    const unsigned count = value >> PG_SELECT_COUNT_SHIFT & 7;
+    if (count)
+        pg_buf_puts(out, value & PG_SELECT_HALVES ? ".h" : ".b");
+    for (unsigned i = count; i-- > 0;)
+        pg_buf_putc(out, (char)('0' + (value >> 4 * i & 15)));
+}
+
 static void put_operand(const printer *p, const pg_ptx_operand *o)
 {
     switch ((pg_ptx_operand_kind)o->kind) {
@@ -111,7 +121,10 @@ static void put_operand(const printer *p, const pg_ptx_operand *o)
     case PG_OPERAND_REG:
         if (o->negated)
             pg_buf_putc(p->out, '!');
+        if (o->value & PG_SELECT_NEGATED)
+            pg_buf_putc(p->out, '-');
         put_register(p, o->index);
+        put_selector(p->out, o->value);
         break;
     case PG_OPERAND_IMM:
         put_immediate(p->out, o);

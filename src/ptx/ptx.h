@@ -143,6 +143,14 @@ typedef enum pg_ptx_literal {
     PG_LITERAL_F64  /* 0dXXXXXXXXXXXXXXXX or decimal: value holds the bits of the double */
 } pg_ptx_literal;
 
+/* The value of a REG of a video instruction: "r.b1", "r.h32", "-r". Digits are 4 bits each, the last one lowest. */
+enum {
+    PG_SELECT_DIGITS = 0xffff,
+    PG_SELECT_COUNT_SHIFT = 16, /* digits, 1 to 4; 0: the whole register */
+    PG_SELECT_HALVES = 1 << 20, /* .h, else .b */
+    PG_SELECT_NEGATED = 1 << 21
+};
+
 typedef struct pg_ptx_operand pg_ptx_operand;
 struct pg_ptx_operand {
     uint8_t kind;    /* pg_ptx_operand_kind */
@@ -150,7 +158,7 @@ struct pg_ptx_operand {
     uint8_t literal; /* IMM: pg_ptx_literal */
     bool negated;    /* REG: !p */
     uint32_t index;  /* by kind and base */
-    uint64_t value;  /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement */
+    uint64_t value;  /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement. REG: PG_SELECT_... */
     const pg_ptx_operand
         *elems; /* VECTOR, PAIR, LIST; ADDRESS: what follows the base inside the brackets,
                                     one vector of tensor coordinates and perhaps one of im2col offsets */

@@ -149,7 +149,8 @@ static ptxgen_status check_map(const pg_tensor_map *m, ptxgen_error *err)
     return check_box(m, err);
 }
 
-/* The 128 bytes. Everything after `hash` is hashed, so a foreign or damaged map is noticed. */
+/* The 128 bytes. Everything after `hash` is hashed, so a foreign or damaged map is noticed. Bit 21 of the first two
+ * words of 64 bits says nothing: libraries clear it in the second after encoding, to mend maps of an old driver. */
 typedef struct encoding {
     uint64_t magic, hash;
     uint64_t address;
@@ -157,7 +158,7 @@ typedef struct encoding {
     uint32_t last[PG_TENSOR_MAX_RANK]; /* dims - 1 */
     uint8_t box_last[PG_TENSOR_MAX_RANK];
     uint8_t element_strides[PG_TENSOR_MAX_RANK];
-    uint8_t type, rank, interleave, swizzle, l2_promotion, fill_nan;
+    uint8_t type, rank_last, interleave, swizzle, l2_promotion, fill_nan;
     uint8_t zero[PG_TENSOR_MAP_BYTES - 92];
 } encoding;
 
@@ -168,6 +169,18 @@ static const uint64_t magic = UINT64_C(0x70616d2d67747070); /* "pptg-map" */
 static uint64_t hash_of(const encoding *e)
 {
     return pg_hash64(&e->address, sizeof *e - offsetof(encoding, address));
+}
+
+static const uint64_t ignored = UINT64_C(1) << 21;
+
+static bool is_map(const encoding *e)
+{
+    return !((e->magic ^ magic) & ~ignored);
+}
+
+static bool is_intact(const encoding *e)
+{
+    return !((e->hash ^ hash_of(e)) & ~ignored);
 }
 
 ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen_error *err)
@@ -185,7 +198,7 @@ ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen
             e.strides[i] = map->strides[i];
     }
     e.type = (uint8_t)map->type;
-    e.rank = (uint8_t)map->rank;
+    e.rank_last = (uint8_t)(map->rank - 1);
     e.interleave = (uint8_t)map->interleave;
     e.swizzle = (uint8_t)map->swizzle;
     e.l2_promotion = (uint8_t)map->l2_promotion;
@@ -199,24 +212,24 @@ ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen
 {
     encoding e;
     memcpy(&e, bytes, sizeof e);
-    if (e.magic != magic)
+    if (!is_map(&e))
         return pg_fail(err, PTXGEN_EINVAL,
                        "these 128 bytes are not a tensor map of the emulator; encode it with "
                        "the emulator device, not with the CUDA driver");
-    if (e.hash != hash_of(&e) || e.rank < 1 || e.rank > PG_TENSOR_MAX_RANK)
+    if (!is_intact(&e) || e.rank_last >= PG_TENSOR_MAX_RANK)
         return pg_fail(err, PTXGEN_EINVAL, "the tensor map was changed after it was encoded");
     *map = (pg_tensor_map){.type = (pg_tensor_type)e.type,
-                           .rank = e.rank,
+                           .rank = e.rank_last + 1u,
                            .address = e.address,
                            .interleave = (pg_tensor_interleave)e.interleave,
                            .swizzle = (pg_swizzle)e.swizzle,
                            .l2_promotion = e.l2_promotion,
                            .fill_nan = e.fill_nan};
-    for (uint32_t i = 0; i < e.rank; i++) {
+    for (uint32_t i = 0; i <= e.rank_last; i++) {
         map->dims[i] = (uint64_t)e.last[i] + 1;
         map->box[i] = e.box_last[i] + 1u;
         map->element_strides[i] = e.element_strides[i];
-        if (i + 1u < e.rank)
+        if (i < e.rank_last)
             map->strides[i] = e.strides[i];
     }
     return check_map(map, err);
@@ -250,7 +263,7 @@ static bool set_field(encoding *e, pg_tensor_field field, uint32_t index, uint64
         e->address = value;
         return true;
     case PG_FIELD_RANK:
-        e->rank = (uint8_t)(value + 1);
+        e->rank_last = (uint8_t)value;
         return value < PG_TENSOR_MAX_RANK;
     case PG_FIELD_TYPE:
         e->type = types_of_isa[value < sizeof types_of_isa ? value : 0];
@@ -279,7 +292,7 @@ ptxgen_status pg_tensor_map_replace(void *bytes, pg_tensor_field field, uint32_t
         e.magic = magic;
         e.hash = hash_of(&e);
     }
-    if (e.magic != magic || e.hash != hash_of(&e))
+    if (!is_map(&e) || !is_intact(&e))
         return pg_fail(err, PTXGEN_EINVAL,
                        "the 128 bytes are neither a tensor map of the emulator nor all zero");
     if (!set_field(&e, field, index, value))

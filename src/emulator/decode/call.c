@@ -141,7 +141,7 @@ bool pg_call_may_reach(const pg_decoder *d, const pg_ptx_function *caller, const
     }
     const pg_ptx_table *list = &caller->tables[targets->index];
     for (uint32_t i = 0; i < list->n_targets; i++)
-        if (list->targets[i] == function)
+        if (pg_function_behind(d->module, list->targets[i]) == function)
             return true;
     return false;
 }
@@ -179,14 +179,15 @@ void pg_decode_call(pg_decoder *d, pg_op *op)
     pg_call_target *t = PG_NEW(d->arena, pg_call_target);
     if (!t)
         return;
-    const pg_ptx_function *f = &d->module->functions[callee->index];
+    const uint32_t index = pg_function_behind(d->module, callee->index);
+    const pg_ptx_function *f = &d->module->functions[index];
     op->extra = t;
     if (!f->has_body) {
         t->caller = pg_function_of(d, (uint32_t)(d->function - d->module->functions));
         built_in(d, op, t, f);
         return;
     }
-    fill_target(d, t, callee->index);
+    fill_target(d, t, index);
     op->run = pg_op_call;
 }
 

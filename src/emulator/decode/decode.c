@@ -21,8 +21,9 @@ typedef struct reach {
     bool indirect; /* a call through a register was found */
 } reach;
 
-static void reach_function(reach *r, uint32_t function)
+static void reach_function(reach *r, uint32_t named)
 {
+    const uint32_t function = pg_function_behind(r->d->module, named);
     pg_function_info *info = &r->d->layout->functions[function];
     if (info->reachable || !r->d->module->functions[function].has_body)
         return;
@@ -223,7 +224,7 @@ static void walk_calls(call_walk *c, uint32_t function)
         const pg_ptx_insn *insn = &f->code[i];
         for (uint32_t k = 0; k < insn->n_operands; k++)
             if (insn->operands[k].kind == PG_OPERAND_FUNC)
-                walk_callee(c, insn->operands[k].index, &below);
+                walk_callee(c, pg_function_behind(c->d->module, insn->operands[k].index), &below);
         for (uint32_t k = 0; pg_is_indirect_call(insn) && k < c->d->module->n_functions; k++)
             if (pg_call_may_reach(c->d, f, insn, k))
                 walk_callee(c, k, &below);

@@ -90,6 +90,9 @@ uint64_t pg_immediate(pg_decoder *d, const pg_ptx_operand *o);
 uint32_t pg_label_target(pg_decoder *d, uint32_t label);
 const pg_function_layout *pg_function_of(pg_decoder *d, uint32_t function);
 
+/* The function with the body: that of an .alias, or the function itself. */
+uint32_t pg_function_behind(const pg_ptx_module *m, uint32_t function);
+
 /* Operands of call. */
 enum { PG_CALL_RETURNS, PG_CALL_CALLEE, PG_CALL_ARGUMENTS, PG_CALL_TARGETS };
 static inline bool pg_is_indirect_call(const pg_ptx_insn *insn)

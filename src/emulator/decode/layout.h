@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "emulator/decode/decode.h"
 
+enum { PG_MAX_SPECIAL_ROWS = 2 * PG_PTX_SPECIAL_COUNT }; /* some are read in two widths */
+
 /* A function that the entry can reach. */
 typedef struct pg_function_info {
     bool reachable;
@@ -25,7 +27,7 @@ typedef struct pg_layout {
     uint32_t const_slots, const_count;
     uint32_t regs_bytes;
     uint32_t pred_count;
-    pg_special_row specials[PG_PTX_SPECIAL_COUNT];
+    pg_special_row specials[PG_MAX_SPECIAL_ROWS];
     uint32_t special_count;
 } pg_layout;
 

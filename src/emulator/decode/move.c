@@ -63,8 +63,9 @@ void pg_decode_mov(pg_decoder *d, pg_op *op)
         op->run = pg_op_mov_clock;
         return;
     }
-    op->a = from->kind == PG_OPERAND_FUNC ? pg_const_u64(d, pg_function_address(from->index))
-                                          : pg_source(d, from, type);
+    op->a = from->kind == PG_OPERAND_FUNC
+                ? pg_const_u64(d, pg_function_address(pg_function_behind(d->module, from->index)))
+                : pg_source(d, from, type);
     op->run = mov_handler(pg_lane_bytes(type));
 }
 
@@ -109,6 +110,23 @@ void pg_decode_mov_unpack(pg_decoder *d, pg_op *op)
     op->a = pg_source(d, pg_operand(d, 1), pg_type(d, 0));
     if (parts(d, op, pg_operand(d, 0), true))
         op->run = op->count == 2 && op->size == 4 ? pg_op_unpack_64_32 : pg_op_mov_unpack;
+}
+
+void pg_decode_mov_vector(pg_decoder *d, pg_op *op)
+{
+    const pg_ptx_operand *to = pg_operand(d, 0), *from = pg_operand(d, 1);
+    const uint32_t n = to->n_elems;
+    pg_row *rows = pg_new_rows(d, 2 * n);
+    if (!rows || n > 4)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = pg_dest(d, &to->elems[i]);
+    pg_vector_sources(d, from, pg_type(d, 0), rows + n);
+    op->rows = rows;
+    op->row_count = (uint16_t)(2 * n);
+    op->count = (uint8_t)n;
+    op->lane_bytes = (uint8_t)pg_lane_bytes(pg_type(d, 0));
+    op->run = pg_op_mov_vector;
 }
 
 void pg_decode_cvta(pg_decoder *d, pg_op *op)

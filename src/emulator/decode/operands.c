@@ -123,17 +123,18 @@ pg_row pg_scratch_row(pg_decoder *d, unsigned bytes)
 static pg_row special_row(pg_decoder *d, pg_ptx_special special, pg_ptx_type type)
 {
     pg_layout *y = d->layout;
-    const unsigned bytes = pg_lane_bytes(pg_ptx_special_type(special));
-    if (bytes != pg_lane_bytes(type)) {
+    const unsigned bytes = pg_lane_bytes(type);
+    for (uint32_t i = 0; i < y->special_count; i++)
+        if (y->specials[i].special == special && y->specials[i].bytes == bytes)
+            return y->specials[i].row;
+    if (bytes > pg_lane_bytes(pg_ptx_special_type(special)) ||
+        y->special_count == PG_MAX_SPECIAL_ROWS) {
         pg_decode_fail(d, "%s has another width than the instruction",
                        pg_ptx_special_name(special));
         return 0;
     }
-    for (uint32_t i = 0; i < y->special_count; i++)
-        if (y->specials[i].special == special)
-            return y->specials[i].row;
     const pg_row row = pg_scratch_row(d, bytes);
-    y->specials[y->special_count++] = (pg_special_row){(uint16_t)special, row};
+    y->specials[y->special_count++] = (pg_special_row){(uint16_t)special, (uint8_t)bytes, row};
     return row;
 }
 
@@ -308,4 +309,12 @@ uint32_t pg_label_target(pg_decoder *d, uint32_t label)
 const pg_function_layout *pg_function_of(pg_decoder *d, uint32_t function)
 {
     return d->layout->functions[function].layout;
+}
+
+uint32_t pg_function_behind(const pg_ptx_module *m, uint32_t function)
+{
+    for (uint32_t i = 0; !m->functions[function].has_body && i < m->n_aliases; i++)
+        if (m->aliases[i].alias == function)
+            return m->aliases[i].target;
+    return function;
 }

@@ -53,3 +53,23 @@ void pg_decode_set_x2(pg_decoder *d, pg_op *op)
         op->q = pg_source_pred(d, pg_operand(d, 3), &op->q_not);
     op->run = pg_op_set_x2;
 }
+
+void pg_decode_mixed(pg_decoder *d, pg_op *op)
+{
+    const pg_ptx_type half = pg_type(d, 1);
+    const bool fused = d->opcode->op == PG_OP_FMA_MIXED;
+    pg_packed_plan *p = PG_NEW(d->arena, pg_packed_plan);
+    if (!p)
+        return;
+    p->bf16 = half == PG_T_BF16;
+    p->mode = (pg_float_mode){pg_round_of(pg_mod(d, PG_F_ROUND)), false, pg_mod(d, PG_F_SAT) != 0};
+    op->d = pg_dest(d, pg_operand(d, 0));
+    op->a = pg_source(d, pg_operand(d, 1), half);
+    op->b = fused ? pg_source(d, pg_operand(d, 2), half) : op->a;
+    op->c = pg_source(d, pg_operand(d, fused ? 3 : 2), PG_T_F32);
+    op->extra = p;
+    op->mode = fused                              ? PG_MIXED_FMA
+               : d->opcode->op == PG_OP_SUB_MIXED ? PG_MIXED_SUB
+                                                  : PG_MIXED_ADD;
+    op->run = pg_op_mixed;
+}

@@ -70,6 +70,12 @@ uint8_t *pg_cluster_at(pg_cta *own, uint32_t address, uint32_t bytes, pg_cta **c
     return target->shared + offset;
 }
 
+/* A kernel parameter's generic address (cvta.param) is its host address. */
+static bool is_parameter(const pg_grid_run *launch, uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)launch->params < launch->entry->param_bytes;
+}
+
 /* One lane's address, in any space; NULL: out of bounds. */
 static uint8_t *resolve_one(pg_warp *w, pg_space space, const pg_checked_access *access,
                             uint32_t lane)
@@ -80,8 +86,13 @@ static uint8_t *resolve_one(pg_warp *w, pg_space space, const pg_checked_access 
     pg_worker *worker = w->cta->cluster->worker;
     const pg_grid_run *launch = w->launch;
     pg_cta *cta = NULL;
-    if (space == PG_MEM_GENERIC)
+    const bool generic = space == PG_MEM_GENERIC;
+    if (generic)
         space = pg_generic_space(address, &address);
+    if (space == PG_MEM_GLOBAL && generic && is_parameter(launch, address)) {
+        space = PG_MEM_PARAM;
+        address -= (uint64_t)(uintptr_t)launch->params;
+    }
     switch (space) {
     case PG_MEM_SHARED:
         if (address >> PG_SHARED_RANK_SHIFT != w->cta->rank)

@@ -58,6 +58,7 @@ enum {
 /* A special register that is a row, filled when a warp starts. */
 typedef struct pg_special_row {
     uint16_t special; /* pg_ptx_special */
+    uint8_t bytes;    /* of a lane */
     pg_row row;
 } pg_special_row;
 

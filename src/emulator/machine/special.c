@@ -65,6 +65,10 @@ static uint32_t cta_value(const pg_cta *cta, uint32_t special, unsigned axis)
         return y->shared_bytes - PG_SHARED_BASE;
     case PG_SPECIAL_DYNAMIC_SMEM_SIZE:
         return y->dynamic_shared;
+    case PG_SPECIAL_ENVREG1:
+        return (uint32_t)((uint64_t)(uintptr_t)y->grid_workspace >> 32);
+    case PG_SPECIAL_ENVREG2:
+        return (uint32_t)(uintptr_t)y->grid_workspace;
     case PG_SPECIAL_RESERVED_SMEM_OFFSET_END:
     case PG_SPECIAL_RESERVED_SMEM_OFFSET_CAP:
         return PG_SHARED_BASE;
@@ -100,12 +104,13 @@ void pg_fill_specials(pg_warp *w)
     for (uint32_t i = 0; i < p->special_count; i++) {
         const uint32_t special = p->specials[i].special;
         void *row = pg_row_at(w, p->specials[i].row);
-        const bool wide = pg_ptx_type_bits(pg_ptx_special_type((pg_ptx_special)special)) == 64;
         for (uint32_t l = 0; l < PG_LANES; l++)
-            if (wide)
+            if (p->specials[i].bytes == 8)
                 ((uint64_t *)row)[l] = lane_value(w, special, l);
-            else
+            else if (p->specials[i].bytes == 4)
                 ((uint32_t *)row)[l] = lane_value(w, special, l);
+            else
+                ((uint16_t *)row)[l] = (uint16_t)lane_value(w, special, l);
     }
 }
 

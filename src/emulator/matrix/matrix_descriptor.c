@@ -147,11 +147,9 @@ ptxgen_status pg_matrix_layout_make(const pg_matrix_descriptor *d, const pg_matr
                                     pg_matrix_layout *layout, ptxgen_error *err)
 {
     *layout = (pg_matrix_layout){.start = d->start,
-                                 .xor_bias = d->base_offset << 7,
+                                 .xor_bias = pg_swizzles[d->swizzle].span ? d->base_offset << 7 : 0,
                                  .swizzle = d->swizzle,
                                  .elem_bytes = shape->elem_bits == 1 ? 1 : shape->elem_bits / 8};
-    if (d->base_offset && !pg_swizzles[d->swizzle].span)
-        return refuse(d, shape, "a base offset needs a swizzle", err);
     return shape->mn_major ? make_mn_major(d, shape, layout, err)
                            : make_k_major(d, shape, layout, err);
 }

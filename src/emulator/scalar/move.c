@@ -83,6 +83,21 @@ pg_step pg_op_mov_unpack(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
+/* rows: `count` destinations, then as many sources of lane_bytes each; all are read before any is written. */
+pg_step pg_op_mov_vector(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    const uint32_t bytes = op->lane_bytes;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const size_t at = (size_t)__builtin_ctz(left) * bytes;
+        char value[4][8];
+        for (uint32_t i = 0; i < op->count; i++)
+            memcpy(value[i], (const char *)pg_row_at(w, op->rows[op->count + i]) + at, bytes);
+        for (uint32_t i = 0; i < op->count; i++)
+            memcpy((char *)pg_row_at(w, op->rows[i]) + at, value[i], bytes);
+    }
+    return PG_NEXT;
+}
+
 /* The common shapes, as plain loops. */
 pg_step pg_op_pack_32_64(pg_warp *w, const pg_op *op, uint32_t lanes)
 {

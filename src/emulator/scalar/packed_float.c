@@ -31,6 +31,31 @@ F32X2(pg_op_mul_f32x2, pg_f32_mul(LOW(a), LOW(b), m), pg_f32_mul(HIGH(a), HIGH(b
 F32X2(pg_op_fma_f32x2, pg_f32_fma(LOW(a), LOW(b), LOW(c), m),
       pg_f32_fma(HIGH(a), HIGH(b), HIGH(c), m))
 
+/* f32 arithmetic whose first sources are halves: exact as floats. op->mode: PG_MIXED_... */
+static uint32_t widen(uint16_t x, bool bf16)
+{
+    const float value = bf16 ? pg_f32_of_bf16(x) : pg_f32_of_f16(x);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+pg_step pg_op_mixed(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    uint32_t *d = pg_row_at(w, op->d);
+    const uint16_t *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b);
+    const uint32_t *c = pg_row_at(w, op->c);
+    const pg_float_mode m = PLAN(op)->mode;
+    const bool bf16 = PLAN(op)->bf16;
+    if (op->mode == PG_MIXED_ADD)
+        PG_EACH_LANE(lanes, d[l] = pg_f32_add(widen(a[l], bf16), c[l], m));
+    else if (op->mode == PG_MIXED_SUB)
+        PG_EACH_LANE(lanes, d[l] = pg_f32_sub(widen(a[l], bf16), c[l], m));
+    else
+        PG_EACH_LANE(lanes, d[l] = pg_f32_fma(widen(a[l], bf16), widen(b[l], bf16), c[l], m));
+    return PG_NEXT;
+}
+
 pg_step pg_op_minmax3(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t *d = pg_row_at(w, op->d);

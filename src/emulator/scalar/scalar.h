@@ -20,11 +20,11 @@
     X(testp)
 #define PG_MOVE_HANDLERS(X) \
     X(mov_16) X(mov_32) X(mov_64) X(mov_128) X(mov_address) X(mov_clock) \
-    X(mov_explicit_cluster) X(mov_pack) X(mov_unpack) X(pack_32_64) X(unpack_64_32) \
+    X(mov_explicit_cluster) X(mov_pack) X(mov_unpack) X(mov_vector) X(pack_32_64) X(unpack_64_32) \
     X(add_window) X(drop_window) X(add_params) X(drop_params) X(isspacep) X(mapa_32) \
     X(mapa_64) X(rank_32) X(rank_64) X(mapa_variable)
 #define PG_PACKED_HANDLERS(X) \
-    X(add_f32x2) X(sub_f32x2) X(mul_f32x2) X(fma_f32x2) X(minmax3) X(set_x2)
+    X(add_f32x2) X(sub_f32x2) X(mul_f32x2) X(fma_f32x2) X(minmax3) X(set_x2) X(mixed)
 /* clang-format on */
 
 #define PG_DECLARE(name) pg_step pg_op_##name(pg_warp *w, const pg_op *op, uint32_t lanes);
@@ -75,6 +75,8 @@ pg_compare_fn pg_compare_function(pg_ptx_type type, unsigned cmp, bool ftz);
 pg_compare_fn pg_compare_upper(pg_ptx_type type, bool ftz);
 
 /* ---- pairs and threes of floats ---- */
+
+enum { PG_MIXED_ADD, PG_MIXED_SUB, PG_MIXED_FMA };
 
 /* op->extra of the handlers in packed_float.c. */
 typedef struct pg_packed_plan {

@@ -86,7 +86,10 @@ const pg_async_kind pg_kind_tcgen05_commit = {.bytes = sizeof(pg_async_tcgen05_c
 /* The barrier that a lane's operands name; false: the launch has been stopped. */
 static bool find_barrier(pg_warp *w, const pg_op *op, uint64_t address, pg_mbarrier_signal *signal)
 {
-    if (pg_shared_target(w, (pg_space)op->space, address, &signal->cta, &signal->offset) &&
+    /* A generic address outside the window: the hardware takes the shared address that its low half is. */
+    const bool bare = op->space == PG_MEM_GENERIC && address >> 32 == 0;
+    const pg_space space = bare ? PG_MEM_CLUSTER : (pg_space)op->space;
+    if (pg_shared_target(w, space, address, &signal->cta, &signal->offset) &&
         signal->offset % PG_MBARRIER_BYTES == 0)
         return true;
     pg_stop(

@@ -5,6 +5,10 @@
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/machine/observer.h"
 
+/* Bits 30 and 31 of a scale address: libraries keep the scale id there that they write into the instruction
+ * descriptor, which is where it is read. */
+#define SCALE_ID 0xc0000000u
+
 static uint32_t lane_address(const pg_warp *w, const pg_op *operand, uint32_t lane)
 {
     uint64_t address[PG_LANES];
@@ -35,8 +39,8 @@ static void read_operands(pg_async *a)
     m->b_descriptor = lane_u64(w, p->b_descriptor, a->lane);
     m->instruction = lane_u32(w, p->instruction, a->lane);
     if (p->form.scale_block) {
-        m->scale_a = lane_address(w, &p->scale_a, a->lane);
-        m->scale_b = lane_address(w, &p->scale_b, a->lane);
+        m->scale_a = lane_address(w, &p->scale_a, a->lane) & ~SCALE_ID;
+        m->scale_b = lane_address(w, &p->scale_b, a->lane) & ~SCALE_ID;
     }
     for (uint32_t i = 0; i < p->mask_count; i++)
         m->masks[i] = lane_u32(w, p->masks[i], a->lane);

@@ -271,6 +271,8 @@ static bool check_operands(pg_verifier *v)
 
 static bool check_special_rows(pg_verifier *v)
 {
+    if (pg_verify_is_video(v))
+        return pg_verify_video(v);
     switch (v->insn->opcode->op) {
     case PG_OP_CALL:
         return pg_verify_call(v);

@@ -26,6 +26,10 @@ bool pg_verify_operand(pg_verifier *v, const pg_slot *slot, const pg_ptx_operand
 /* verify_memory.c: spaces and widths of addresses, vector widths of loads and stores. */
 bool pg_verify_memory(pg_verifier *v);
 
+/* verify_video.c: parts of registers. */
+bool pg_verify_is_video(const pg_verifier *v);
+bool pg_verify_video(pg_verifier *v);
+
 /* verify_call.c: arguments against the callee's parameters. */
 bool pg_verify_call(pg_verifier *v);
 

@@ -38,6 +38,8 @@ static bool register_fits(pg_ptx_type reg, const pg_slot_alternative *a)
 
 static bool check_register(pg_verifier *v, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
+    if (o->value && !pg_verify_is_video(v))
+        return pg_verify_fail(v, o, "'%s' takes whole registers, as they are", pg_verify_name(v));
     pg_ptx_type reg = v->f->reg_types[o->index];
     if (register_fits(reg, a))
         return true;
@@ -69,13 +71,19 @@ static bool check_literal(pg_verifier *v, const pg_slot_alternative *a, const pg
                           pg_verify_name(v), pg_type_table[a->type].spelling);
 }
 
-/* Special registers: 64-bit ones only whole, the others in 16 or 32 bits. */
+/* The special registers that older PTX had in 16 bits, and the one that it had in 32. */
+static bool had_other_width(uint32_t special, unsigned want)
+{
+    return want == 16 ? special <= PG_SPECIAL_NCTAID_Z : want == 32 && special == PG_SPECIAL_GRIDID;
+}
+
+/* Special registers are read whole, some also in their former width. */
 static bool check_special(pg_verifier *v, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
     pg_ptx_type type = pg_ptx_special_type((pg_ptx_special)o->index);
     unsigned have = pg_type_table[type].bits, want = pg_type_table[a->type].bits;
     bool fits = pg_type_table[a->type].class != PG_CLASS_FLOAT &&
-                (have == want || (have == 32 && want == 16));
+                (have == want || had_other_width(o->index, want));
     return fits || pg_verify_fail(v, o, "'%s' cannot read %s, which has type .%s",
                                   pg_verify_name(v), pg_ptx_special_name((pg_ptx_special)o->index),
                                   pg_type_table[type].spelling);
@@ -106,6 +114,10 @@ static bool check_element(pg_verifier *v, const pg_slot_alternative *a, const pg
         if (a->letter == 'V')
             return true;
         return pg_verify_fail(v, o, "_ has no value");
+    case PG_OPERAND_SPECIAL:
+        if (v->insn->opcode->op == PG_OP_MOV_VECTOR)
+            return check_special(v, a, o);
+        return pg_verify_fail(v, o, "only mov reads a special register whole");
     default:
         return pg_verify_fail(v, o, "a vector of '%s' takes registers%s only", pg_verify_name(v),
                               a->letter == 'v' ? " and constants" : "");

@@ -648,8 +648,78 @@ def made_map_case():
     case.write()
 
 
+def patched_map_case():
+    """A bit of a finished map is cleared in memory, as libraries do for maps that an old driver encoded."""
+    case = Case("tensormap_patched", "a tensor map of which bit 21 of the second word was cleared", block=32)
+    case.lines.append("//: emulator")
+    case.preamble = ".global .align 128 .b8 patched[128];\n\n"
+    case.buffer("in", "a", 4, [3 * i for i in range(64)])
+    case.tensor_map(
+        "m", over="a", type="uint32", dims="64", strides="", box="32", element_strides="1", swizzle="none", fill="zero"
+    )
+    case.buffer("out", "d", 4, [3 * i for i in range(8, 40)])
+    body = [
+        "    .shared .align 128 .b8 tile[128];\n    .shared .align 8 .b8 bar[8];",
+        "    .reg .b32 %t, %tile, %bar, %v;\n    .reg .b64 %x, %p, %global;\n    .reg .pred %first, %q;",
+        "    mov.u32 %t, %tid.x;\n    mov.u32 %tile, tile;\n    mov.u32 %bar, bar;",
+        "    setp.eq.u32 %first, %t, 0;\n    mov.u64 %global, patched;",
+        "    @!%first bra issued;\n    mbarrier.init.shared::cta.b64 [%bar], 1;",
+    ]
+    for i in range(0, 128, 8):
+        body.append(f"    ld.param.b64 %x, [m + {i}];")
+        if i == 8:
+            body.append(f"    and.b64 %x, %x, {hex(~(1 << 21) & 2**64 - 1)};")
+        body.append(f"    st.global.b64 [%global + {i}], %x;")
+    body += [
+        "    fence.proxy.tensormap::generic.release.gpu;",
+        "    fence.proxy.tensormap::generic.acquire.gpu [%global], 128;",
+        "    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 128;\n    mov.b32 %v, 8;",
+        "    cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%tile], [%global, {%v}], [%bar];",
+        "issued:\n    bar.warp.sync -1;",
+        "wait:\n    mbarrier.try_wait.parity.shared::cta.b64 %q, [%bar], 0;\n    @!%q bra wait;",
+        "    mad.lo.u32 %tile, %t, 4, %tile;\n    ld.shared.b32 %v, [%tile];",
+        "    ld.param.u64 %p, [d];\n    mad.wide.u32 %p, %t, 4, %p;\n    st.global.b32 [%p], %v;",
+    ]
+    case.body = "\n".join(body) + "\n    ret;\n"
+    case.write()
+
+
+def zero_map_case():
+    """A map made from nothing: 128 zero bytes are one of rank 1, of which every field can be set."""
+    case = Case("tensormap_from_zero", "tensormap.replace on 128 zero bytes, a store", block=32)
+    case.preamble = ".global .align 128 .b8 published[128];\n\n"
+    case.buffer("inout", "d", 4, [7] * 40, [100 + i for i in range(24)] + [7] * 16)
+    replace = "    tensormap.replace.tile.{}.shared::cta.b1024.b{} [%map], {};"
+    body = [
+        "    .shared .align 128 .b8 map[128];\n    .shared .align 128 .b8 tile[128];",
+        "    .reg .b32 %t, %map, %tile, %v, %n;\n    .reg .b64 %p, %global;\n    .reg .pred %first;",
+        "    mov.u32 %t, %tid.x;",
+        "    mov.u32 %map, map;\n    mov.u32 %tile, tile;\n    setp.eq.u32 %first, %t, 0;",
+        "    mad.lo.u32 %v, %t, 4, %map;\n    st.shared.b32 [%v], 0;",
+        "    mad.lo.u32 %v, %t, 4, %tile;\n    add.u32 %n, %t, 100;\n    st.shared.b32 [%v], %n;",
+        "    bar.warp.sync -1;\n    ld.param.u64 %p, [d];\n    mov.u64 %global, published;",
+        "    @!%first bra changed;\n    mov.b32 %v, 24;\n    mov.b32 %n, 1;",
+        replace.format("global_address", 64, "%p"),
+        replace.format("box_dim", 32, "0, %v"),
+        replace.format("global_dim", 32, "0, %v"),
+        replace.format("element_stride", 32, "0, %n"),
+        replace.format("elemtype", 32, "2"),
+        "changed:\n    bar.warp.sync -1;",
+        "    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%global], [%map], 128;",
+        "    fence.proxy.tensormap::generic.acquire.gpu [%global], 128;",
+        "    fence.proxy.async.shared::cta;\n    bar.warp.sync -1;",
+        "    @!%first bra done;\n    mov.b32 %v, 0;",
+        "    cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%global, {%v}], [%tile];",
+        "    cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\ndone:",
+    ]
+    case.body = "\n".join(body) + "\n    ret;\n"
+    case.write()
+
+
 def generate():
     bulk_cases()
+    zero_map_case()
+    patched_map_case()
     reduce_cases()
     cluster_cases()
     tensor_cases()

@@ -11,6 +11,7 @@ import blackwell_copy  # noqa: E402
 import bulk  # noqa: E402
 import convert  # noqa: E402
 import floating  # noqa: E402
+import forms  # noqa: E402
 import integer  # noqa: E402
 import matrix  # noqa: E402
 import memory  # noqa: E402
@@ -18,6 +19,7 @@ import misc  # noqa: E402
 import sync  # noqa: E402
 import tensor_memory  # noqa: E402
 import tensor_mma  # noqa: E402
+import video  # noqa: E402
 import warp  # noqa: E402
 import wmma  # noqa: E402
 
@@ -28,6 +30,7 @@ def main():
         bulk,
         convert,
         floating,
+        forms,
         integer,
         matrix,
         memory,
@@ -35,6 +38,7 @@ def main():
         sync,
         tensor_memory,
         tensor_mma,
+        video,
         warp,
         wmma,
     ):

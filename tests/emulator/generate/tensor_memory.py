@@ -308,8 +308,8 @@ def swizzled(offset, mode):
 class Source:
     """A K-major matrix of bytes in shared memory: start, leading and stride byte offsets, swizzle."""
 
-    def __init__(self, mode, stride, start=0, leading=16):
-        self.mode, self.stride, self.start, self.leading = mode, stride, start, leading
+    def __init__(self, mode, stride, start=0, leading=16, base=0):
+        self.mode, self.stride, self.start, self.leading, self.base = mode, stride, start, leading, base
 
     def offset(self, row, byte):
         span = SWIZZLES[self.mode][0]
@@ -326,7 +326,7 @@ class Source:
         return data
 
     def descriptor(self):
-        high = self.stride >> 4 | 1 << 14 | SWIZZLES[self.mode][1] << 29
+        high = self.stride >> 4 | 1 << 14 | self.base << 17 | SWIZZLES[self.mode][1] << 29
         return self.start >> 4 | self.leading >> 4 << 16, high
 
 
@@ -426,7 +426,8 @@ WIDTH = 32  # columns of a cp case
 
 def variants(row_bytes):
     """Sources worth a test: dense, with a gap between groups of rows, in the middle of a swizzle atom."""
-    found = [Source("none", 128 * row_bytes // 16, leading=128), Source("none", 256, leading=8192)]
+    # a base offset says nothing without a swizzle
+    found = [Source("none", 128 * row_bytes // 16, leading=128), Source("none", 256, leading=8192, base=4)]
     for mode in ("32B", "64B", "128B", "128B_32B"):
         span = SWIZZLES[mode][0]
         found.append(Source(mode, 8 * span))
@@ -543,6 +544,7 @@ def commit_case():
         [f"    {commit_}.shared::cluster.b64 [%m];"],
         ["    cvt.u64.u32 %g, %m;", f"    {commit_}.shared::cluster.b64 [%g];"],
         ["    cvt.u64.u32 %g, %m;", "    cvta.shared.u64 %g, %g;", f"    {commit_}.b64 [%g];"],
+        ["    cvt.u64.u32 %g, %m;", f"    {commit_}.b64 [%g];"],  # no generic address: its low half is taken
         [
             "    xor.b32 %x, %rank, 1;",
             "    mapa.shared::cluster.u32 %y, %m, %x;",

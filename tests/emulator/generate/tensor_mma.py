@@ -256,7 +256,7 @@ class Mma:
         td="f32", m=128, n=16, group=1, ws=False, a_mode="32B", b_mode="32B", gap=False, a_mn=False, b_mn=False,
         a_tensor=False, lane=0, sfa=0, sfb=0, block=0, scale_type="ue8m0", negate=(0, 0), masks=None, scale_d=0,
         add=True, ashift=False, zero_columns=None, max_shift=0, saturate=False, issuer=0, steps=1, modifier="",
-        flavour="near_one", scale_modifier="", bits=0, fails=None, replicate=True, immediate=False, columns=None,
+        flavour="near_one", scale_modifier="", bits=0, fails=None, replicate=True, immediate=False, columns=None, id_in_address=False,
     )  # fmt: skip
 
     def __init__(self, name, kind, ta, tb=None, **options):
@@ -551,8 +551,8 @@ class Mma:
             f"    mov.b32 %idesc, {hex(self.instruction())};",
             f"    add.u32 %td, %tmem, {self.lane << 16};",
             f"    add.u32 %ta, %td, {self.a_column};",
-            f"    add.u32 %tsa, %tmem, {self.sfa_column};",
-            f"    add.u32 %tsb, %tmem, {self.sfb_column};",
+            f"    add.u32 %tsa, %tmem, {self.sfa_column + (self.sfa << 30 if self.id_in_address else 0)};",
+            f"    add.u32 %tsb, %tmem, {self.sfb_column + (self.sfb << 30 if self.id_in_address else 0)};",
             f"    setp.ne.u32 %add, {int(self.add)}, 0;",
         ]
         yield from (f"    mov.b32 %m{i}, {hex(m)};" for i, m in enumerate(self.masks or []))
@@ -633,6 +633,7 @@ def types():
         Mma(f"tcgen05_mma_mx_{tb}_{ta}", "mxf8f6f4", tb, ta, n=8, sfa=i % 4, sfb=(i + 1) % 4,
             scale_modifier=(".scale_vec::1X", ".block32", "")[i % 3],
             flavour="any" if i == 1 else "near_one").write()  # fmt: skip
+    Mma("tcgen05_mma_mx_id_in_address", "mxf8f6f4", "e4m3", "e5m2", n=8, sfa=1, sfb=3, id_in_address=True).write()
     Mma("tcgen05_mma_e4m3_f16", "f8f6f4", "e4m3", td="f16", m=64, n=8, flavour="cancelling").write()
     Mma("tcgen05_mma_mxf4", "mxf4", "e2m1", n=8, sfb=2, scale_modifier=".scale_vec::2X").write()
     Mma(
