@@ -78,7 +78,7 @@ bool pg_verify_video(pg_verifier *v)
         return true;
     if (second && merges)
         return pg_verify_fail(v, NULL, "'%s' cannot both merge and combine", pg_verify_name(v));
-    return (second || merges) == (o[3].kind != PG_OPERAND_NONE) ||
-           pg_verify_fail(v, NULL, "'%s' has a third source just where it merges or combines",
+    return !(second || merges) || o[3].kind != PG_OPERAND_NONE ||
+           pg_verify_fail(v, NULL, "'%s' needs a third source to merge or combine with",
                           pg_verify_name(v));
 }
