@@ -85,6 +85,8 @@ typedef struct ptxgen_emulator_config {
     void (*log)(void *user, ptxgen_log_level level, const char *line);
     void *user;
     ptxgen_log_level log_level;
+    /* What kernels print with printf, as written, a call each; one at a time. NULL: lines to `log`. */
+    void (*print)(void *user, const char *text, size_t length);
 } ptxgen_emulator_config;
 
 /* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM.
@@ -119,6 +121,18 @@ typedef struct ptxgen_emulator_param {
 /* false past the end. */
 PTXGEN_API bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *entry, size_t i,
                                             ptxgen_emulator_param *out);
+
+/* What an entry asks of a launch. */
+typedef struct ptxgen_emulator_entry_info {
+    const char *name;
+    size_t static_shared;                     /* bytes of a CTA, without dynamic shared memory */
+    size_t local;                             /* bytes of a thread */
+    uint32_t max_threads;                     /* .maxntid; 0: it sets no limit */
+    uint32_t block[3], cluster[3];            /* .reqntid, .reqnctapercluster; 0: any */
+} ptxgen_emulator_entry_info;
+/* false when an argument is NULL. */
+PTXGEN_API bool ptxgen_emulator_get_entry_info(const ptxgen_emulator_entry *entry,
+                                               ptxgen_emulator_entry_info *out);
 
 /* The host address and size of a .global or .const variable; false when there is none of this name, or when an
  * argument is NULL, which is so in all functions here that cannot say more. */

@@ -1,5 +1,5 @@
 /* vprintf and __assertfail, the two functions that the device side of CUDA always has. The text goes to the
- * log hook, one line a thread and call. Conversions: d i u o x X c s p f F e E g G a A %, flags, width and
+ * print hook as it is, or to the log hook, one line a thread and call. Conversions: d i u o x X c s p f F e E g G a A %, flags, width and
  * precision (no *), h l ll z. A format or string must lie in memory that the program may read. */
 #include "emulator/flow/control.h"
 #include "emulator/machine/stop.h"
@@ -131,6 +131,19 @@ static void format_text(pg_warp *w, int lane, const char *format, arguments *a, 
     }
 }
 
+static void write_text(pg_grid_run *launch, pg_buf *text)
+{
+    pthread_mutex_lock(&launch->lock);
+    if (launch->print) {
+        launch->print(launch->print_user, pg_buf_text(text), text->len);
+    } else {
+        if (text->len && text->data[text->len - 1] == '\n')
+            pg_buf_truncate(text, text->len - 1);
+        pg_log_line(launch->log, PTXGEN_LOG_INFO, "%s", pg_buf_text(text));
+    }
+    pthread_mutex_unlock(&launch->lock);
+}
+
 static void print_lane(pg_warp *w, const pg_call_target *t, int lane)
 {
     char format[MAX_TEXT];
@@ -152,11 +165,7 @@ static void print_lane(pg_warp *w, const pg_call_target *t, int lane)
     uselocale(before);
     if (plain)
         freelocale(plain);
-    if (line.len && line.data[line.len - 1] == '\n')
-        pg_buf_truncate(&line, line.len - 1);
-    pthread_mutex_lock(&w->launch->lock);
-    pg_log_line(w->launch->log, PTXGEN_LOG_INFO, "%s", pg_buf_text(&line));
-    pthread_mutex_unlock(&w->launch->lock);
+    write_text(w->launch, &line);
     pg_buf_fini(&line);
 }
 

@@ -20,6 +20,8 @@ typedef struct pg_memory {
 struct pg_grid_run {
     const pg_alloc *alloc;
     const pg_log *log;
+    void (*print)(void *user, const char *text, size_t length); /* NULL: printf goes to the log */
+    void *print_user;
     const pg_program *program;
     const pg_entry *entry;
     pg_memory memory;

@@ -223,6 +223,20 @@ bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *e, size_t i,
     return true;
 }
 
+bool ptxgen_emulator_get_entry_info(const ptxgen_emulator_entry *e, ptxgen_emulator_entry_info *out)
+{
+    if (!e || !out)
+        return false;
+    const pg_entry *entry = &e->program->entries[0];
+    *out = (ptxgen_emulator_entry_info){.name = entry->name,
+                                        .static_shared = entry->static_shared - PG_SHARED_BASE,
+                                        .local = entry->frame_bytes,
+                                        .max_threads = entry->maxntid};
+    memcpy(out->block, entry->reqntid, sizeof out->block);
+    memcpy(out->cluster, entry->reqcluster, sizeof out->cluster);
+    return true;
+}
+
 bool ptxgen_emulator_variable(const ptxgen_emulator_module *m, const char *name, void **address,
                               size_t *bytes)
 {

@@ -221,6 +221,8 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
     const ptxgen_emulator_config *c = &emu->config;
     launch->alloc = &emu->alloc;
     launch->log = &emu->log;
+    launch->print = emu->config.print;
+    launch->print_user = emu->config.user;
     launch->seed = c->seed;
     launch->isa_order = c->order == PTXGEN_EMULATOR_ORDER_ISA;
     launch->exact = c->arithmetic == PTXGEN_EMULATOR_EXACT;
