@@ -115,6 +115,7 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
     pthread_mutex_lock(&d->running);
     d->launches++;
     const ptxgen_status status = ptxgen_emulator_run(l->function->entry, &launch, &err);
+    pg_report_new(l->function);
     pthread_mutex_unlock(&d->running);
     if (status == PTXGEN_OK)
         return PG_CUDA_Success;

@@ -12,7 +12,7 @@ void pg_launch_attributes(pg_launch *launch, const cudaLaunchAttribute *attribut
 /* CTAs of the kernel that an SM holds at once, by threads, shared memory and CTA slots; registers are not known. */
 int pg_occupancy(const pg_function *function, int threads, size_t dynamic_shared);
 
-/* At the end of the process: reports of checking mode go to the settings' file. */
-void pg_report_flush(void);
+/* Says what checking mode has found since the last call; the `running` lock is held. report.c */
+void pg_report_new(const pg_function *function);
 
 #endif

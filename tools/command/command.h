@@ -45,6 +45,9 @@ typedef struct cli_settings {
     int64_t shared, order, budget,
         result; /* order: ptxgen_emulator_order; result: from 1, 0 if not given */
     bool check_races, stats;
+    /* emulate */
+    int64_t threads, sms, memory; /* 0: not given */
+    bool fast;
 } cli_settings;
 
 /* A parsed command line: the words that are no options, in order. */
@@ -67,7 +70,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit,
-    cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
+    cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 

@@ -87,6 +87,13 @@ static const option options[] = {
     {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
+    {"threads", 0, OPTION_INTEGER, FIELD(threads), "N",
+     "host threads of the emulator (default: one per core)", 1, 1024, NULL},
+    {"sms", 0, OPTION_INTEGER, FIELD(sms), "N", "multiprocessors that the GPU reports", 1, 1024,
+     NULL},
+    {"memory", 0, OPTION_INTEGER, FIELD(memory), "MIB", "memory of the GPU (default 16384)", 1,
+     1 << 24, NULL},
+    {"fast", 0, OPTION_FLAG, FIELD(fast), NULL, "tensor cores in float arithmetic", 0, 0, NULL},
     {"help", 'h', OPTION_FLAG, FIELD(help), NULL, "show this", 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };

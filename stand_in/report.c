@@ -1,0 +1,61 @@
+/* Reports of checking mode: said on standard error as they come, and written as JSON, one object a line, to the file
+ * that `ptxgen emulate` reads when the program has ended. */
+#include "launch.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_advice(const ptxgen_emulator_report *r)
+{
+    return r->kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE;
+}
+
+static void say(const pg_function *f, const ptxgen_emulator_report *r)
+{
+    char other[64] = "";
+    if (r->other_line > 0)
+        snprintf(other, sizeof other, "; conflicts with line %d", r->other_line);
+    pg_complain("%s: PTX line %d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s%s]", f->name, r->line,
+                is_advice(r) ? "advice: " : "", ptxgen_emulator_report_name(r->kind), r->text,
+                r->cta[0], r->cta[1], r->cta[2], r->warp, r->lane, r->where[0] ? "; " : "",
+                r->where, other);
+}
+
+/* One write(2), so that lines of several processes stay whole. */
+static void append(const char *path, const pg_function *f, const ptxgen_emulator_report *r)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "kernel", f->name);
+    cJSON_AddStringToObject(o, "module", f->module->name);
+    cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
+    cJSON_AddBoolToObject(o, "advice", is_advice(r));
+    cJSON_AddNumberToObject(o, "line", r->line);
+    cJSON_AddNumberToObject(o, "other_line", r->other_line);
+    cJSON_AddStringToObject(o, "where", r->where);
+    cJSON_AddStringToObject(o, "text", r->text);
+    char *line = cJSON_PrintUnformatted(o);
+    cJSON_Delete(o);
+    const int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) {
+        const size_t n = strlen(line);
+        line[n] = '\n'; /* over the NUL: n + 1 bytes are written */
+        if (write(fd, line, n + 1) < 0)
+            pg_complain("%s cannot be written", path);
+        close(fd);
+    }
+    cJSON_free(line);
+}
+
+void pg_report_new(const pg_function *f)
+{
+    pg_device *d = pg_device_get();
+    ptxgen_emulator_report r;
+    for (; ptxgen_emulator_get_report(d->emulator, d->reports_seen, &r); d->reports_seen++) {
+        say(f, &r);
+        if (d->settings.report)
+            append(d->settings.report, f, &r);
+    }
+}
