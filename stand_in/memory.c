@@ -64,8 +64,8 @@ pg_cuda_error pg_memory_allocate(size_t bytes, pg_memory_kind kind, unsigned fla
     *out = NULL;
     if (!d)
         return PG_CUDA_InitializationError;
-    if (!bytes)
-        return PG_CUDA_Success;
+    if (!bytes || pg_lost())
+        return pg_lost();
     pthread_mutex_lock(&d->lock);
     pg_cuda_error error = PG_CUDA_MemoryAllocation;
     const bool fits = kind == PG_MEMORY_HOST ||

@@ -1,0 +1,86 @@
+/* A program of the driver API that compiles its kernel with NVRTC, and one that launches by every way it knows. */
+#include <cuda.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const int e = (int)(call);                                                                 \
+        if (e)                                                                                     \
+            printf("%s: %d\n", #call, e), exit(3);                                                 \
+    } while (0)
+
+static const char source[] = "__device__ int total;\n"
+                             "extern \"C\" __global__ void add(int *x, int n, long long by)\n"
+                             "{\n"
+                             "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                             "    if (i < n) { x[i] += (int)by; atomicAdd(&total, 1); }\n"
+                             "}\n";
+
+static char *compile(void)
+{
+    nvrtcProgram program;
+    size_t bytes;
+    const char *options[] = {"--gpu-architecture=compute_90"};
+    TRY(nvrtcCreateProgram(&program, source, "add.cu", 0, NULL, NULL));
+    TRY(nvrtcCompileProgram(program, 1, options));
+    TRY(nvrtcGetPTXSize(program, &bytes));
+    char *ptx = malloc(bytes);
+    TRY(nvrtcGetPTX(program, ptx));
+    TRY(nvrtcDestroyProgram(&program));
+    return ptx;
+}
+
+int main(void)
+{
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUfunction add;
+    CUdeviceptr x, total;
+    CUstream stream;
+    size_t bytes;
+    int n = 100, host[100], sum;
+    long long by = 7;
+    TRY(cuInit(0));
+    TRY(cuDeviceGet(&device, 0));
+    TRY(cuDevicePrimaryCtxRetain(&context, device));
+    TRY(cuCtxSetCurrent(context));
+    char *ptx = compile();
+    TRY(cuModuleLoadData(&module, ptx));
+    TRY(cuModuleGetFunction(&add, module, "add"));
+    TRY(cuMemAlloc(&x, sizeof host));
+    TRY(cuMemsetD32(x, 1, 100));
+    TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    void *args[] = {&x, &n, &by};
+    TRY(cuLaunchKernel(add, 4, 1, 1, 32, 1, 1, 0, stream, args, NULL));
+    struct {
+        CUdeviceptr x;
+        int n;
+        long long by;
+    } packed = {x, n, 10};
+    size_t packed_bytes = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &packed_bytes, CU_LAUNCH_PARAM_END};
+    TRY(cuLaunchKernel(add, 4, 1, 1, 32, 1, 1, 0, stream, NULL, extra));
+    CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
+                             .blockDimY = 1, .blockDimZ = 1, .hStream = stream};
+    TRY(cuLaunchKernelEx(&config, add, args, NULL));
+    TRY(cuStreamSynchronize(stream));
+    TRY(cuMemcpyDtoH(host, x, sizeof host));
+    TRY(cuModuleGetGlobal(&total, &bytes, module, "total"));
+    TRY(cuMemcpyDtoH(&sum, total, bytes));
+    printf("%d %d %d\n", host[0], host[99], sum);
+    const char *name;
+    const CUresult none = cuModuleGetFunction(&add, module, "nothing");
+    TRY(cuGetErrorName(none, &name));
+    printf("%s\n", name);
+    void *entry = NULL;
+    CUdriverProcAddressQueryResult found;
+    TRY(cuGetProcAddress("cuMemAlloc", &entry, 13000, 0, &found));
+    printf("%d\n", entry == (void *)cuMemAlloc);
+    free(ptx);
+    return 0;
+}

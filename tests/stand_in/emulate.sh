@@ -1,0 +1,98 @@
+# ptxgen emulate: programs that nvcc builds here, of the runtime (shared and static) and of the driver with NVRTC, give
+# what a GPU gives; failures have the errors of a GPU and name the place. Skipped where nvcc is not installed.
+command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
+. "$PTXGEN_SOURCE/tests/support/cli.sh"
+here=$PTXGEN_SOURCE/tests/stand_in
+cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+
+build() { # OUTPUT OPTIONS...
+    out=$1
+    shift
+    nvcc -std=c++17 -arch=sm_90 "$@" "$here/runtime.cu" -o "$out" 2>build.log || die "nvcc: $(cat build.log)"
+}
+build program
+build shared -cudart shared
+# gives WORD LINES: both ways to link the runtime print these lines.
+gives() {
+    for program in ./program ./shared; do
+        t emulate -- $program "$1"
+        expect_code 0
+        [ "$(cat .out)" = "$2" ] || die "$program $1 printed other than: $2"
+    done
+}
+
+gives memory '6.5 1998.5 1024
+11111111 11111111 1
+1
+cudaErrorInvalidValue
+cudaErrorInvalidValue
+5 6'
+expect_err 'a copy of 5000 bytes: its destination has 4000 left'
+gives graphs '0 3 21
+44'
+gives launches '189 0
+cudaErrorInvalidValue cudaSuccess
+1 cudaErrorInvalidConfiguration
+101 100 101 100
+256 2
+thread 0 of 3, 0.75 ok
+thread 1 of 3, 0.75 ok'
+expect_err 'cudaFuncSetAttribute'
+gives threads '400'
+
+gives device '9.0 132 132 16384 32 1
+cudaErrorInvalidDevice'
+t emulate --arch sm_80 --sms 20 --memory 100 -- ./program device
+expect_out '^8\.0 20 20 100 32 0$'
+
+# What a GPU calls a lost context stays so; the place is named.
+gives far 'cudaErrorIllegalAddress
+cudaErrorIllegalAddress'
+expect_err '_Z9write_farPi: .*out of bounds|_Z9write_farPi: .*outside'
+gives trap 'cudaErrorLaunchFailure
+cudaErrorLaunchFailure'
+gives race 'cudaSuccess
+cudaSuccess'
+
+# Races: exit code 1, line and kernel on standard error; JSON on request; a program without one is clean.
+t emulate --check-races -- ./program race
+expect_code 1
+expect_err '_Z6racingPi: PTX line [0-9]+: race on shared memory'
+t emulate --check-races --json --seeds 1..2 -- ./program race
+expect_code 1
+grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
+grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
+t emulate --check-races -- ./shared launches
+expect_code 0
+
+# What is lacking is refused by name; the program's own exit code comes through.
+t emulate -- ./program unknown
+expect_code 9
+expect_out cudaErrorNotSupported
+expect_err 'cudaIpcOpenMemHandle is not provided'
+refuse 2 'which program' emulate
+refuse 2 'like sm_90' emulate --arch hopper -- ./program
+refuse 127 'cannot be started' emulate -- ./no-such-program
+
+# Fat binaries: every way to compress, no PTX, PTX that is too new.
+for mode in none speed; do
+    build packed -compress-mode $mode
+    t emulate -- ./packed threads
+    expect_out '^400$'
+done
+nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 "$here/runtime.cu" -o cubin 2>build.log || die "nvcc failed"
+t emulate -- ./cubin memory
+expect_code 3
+expect_err 'no PTX: build it with nvcc -gencode arch=compute_90,code=compute_90'
+t emulate --arch sm_80 -- ./program memory
+expect_code 3
+expect_err 'say --arch sm_90'
+
+# The driver API and NVRTC.
+cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
+    -Wl,-rpath,"$cuda/lib64" -o driver || die "cc failed"
+t emulate -- ./driver
+expect_code 0
+[ "$(cat .out)" = "25 25 300
+CUDA_ERROR_NOT_FOUND
+1" ] || die "the driver program printed something else"
