@@ -48,8 +48,7 @@
     X(NotSupported, NOT_SUPPORTED, 801, "operation not supported")                                 \
     X(StreamCaptureUnsupported, STREAM_CAPTURE_UNSUPPORTED, 900,                                   \
       "operation not permitted when stream is capturing")                                          \
-    X(StreamCaptureUnjoined, STREAM_CAPTURE_UNJOINED, 904,                                         \
-      "capturing stream has unjoined work")                                                        \
+    X(StreamCaptureUnjoined, STREAM_CAPTURE_UNJOINED, 904, "capturing stream has unjoined work")   \
     X(IllegalState, ILLEGAL_STATE, 401, "the operation cannot be performed in the present state")  \
     X(Unknown, UNKNOWN, 999, "unknown error")
 
@@ -77,7 +76,7 @@ typedef struct pg_context *CUcontext;
 typedef uint64_t CUdeviceptr;
 typedef int CUdevice;
 
-#define PG_STREAM_LEGACY ((cudaStream_t)0x1)
+#define PG_STREAM_LEGACY     ((cudaStream_t)0x1)
 #define PG_STREAM_PER_THREAD ((cudaStream_t)0x2)
 
 typedef void (*pg_host_function)(void *user);
@@ -257,8 +256,8 @@ typedef struct CUDA_MEMSET_NODE_PARAMS {
 } CUDA_MEMSET_NODE_PARAMS;
 
 /* cuLaunchKernel's `extra`: a list of (key, value), ended by END. */
-#define PG_LAUNCH_PARAM_END ((void *)0x0)
+#define PG_LAUNCH_PARAM_END     ((void *)0x0)
 #define PG_LAUNCH_PARAM_POINTER ((void *)0x1)
-#define PG_LAUNCH_PARAM_SIZE ((void *)0x2)
+#define PG_LAUNCH_PARAM_SIZE    ((void *)0x2)
 
 #endif

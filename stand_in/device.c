@@ -1,5 +1,5 @@
 /* The device: settings from the environment, properties of the GPU that is stood in for, errors, words. */
-#include "device.h"
+#include "stand_in/device.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -151,8 +151,8 @@ static void read_settings(pg_settings *s)
     s->emulator = (ptxgen_emulator_config){
         .size = sizeof s->emulator,
         .threads = (unsigned)number_of("PTXGEN_EMULATE_THREADS", 0),
-        .order = order && !strcmp(order, "isa") ? PTXGEN_EMULATOR_ORDER_ISA
-                                                : PTXGEN_EMULATOR_ORDER_HW,
+        .order =
+            order && !strcmp(order, "isa") ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
         .seed = number_of("PTXGEN_EMULATE_SEED", 1),
         .check = is_set("PTXGEN_EMULATE_CHECK"),
         .arithmetic = is_set("PTXGEN_EMULATE_FAST") ? PTXGEN_EMULATOR_FAST : PTXGEN_EMULATOR_EXACT,
@@ -197,23 +197,20 @@ typedef struct attribute_row {
 } attribute_row;
 
 static const attribute_row attributes[] = {
-    {1, 1024},         {2, 1024},       {3, 1024},    {4, 64},         {5, 2147483647},
-    {6, 65535},        {7, 65535},      {8, 49152},   {9, 65536},      {10, 32},
-    {11, 2147483647},  {12, 65536},     {13, 1980000}, {14, 512},      {15, 1},
-    {19, 1},           {21, 131072},    {22, 131072}, {23, 65536},     {24, 16384},
-    {25, 16384},       {26, 16384},     {27, 32768},  {28, 32768},     {29, 2048},
-    {30, 512},         {31, 1},         {33, 1},      {36, 2619000},   {37, 5120},
-    {38, 52428800},    {39, 2048},      {40, 3},      {41, 1},         {42, 32768},
-    {43, 2048},        {45, 32768},     {46, 32768},  {51, 32},        {52, 32768},
-    {53, 32768},       {54, 2046},      {55, 32768},  {56, 131072},    {57, 65536},
-    {58, 16384},       {59, 16384},     {60, 16384},  {61, 32768},     {62, 2048},
-    {63, 32768},       {64, 32768},     {65, 2048},   {66, 32768},     {67, 32768},
-    {68, 2046},        {69, 268435456}, {70, 131072}, {71, 65000},     {72, 2097120},
-    {73, 32768},       {74, 32768},     {77, 32768},  {78, 1},         {79, 1},
-    {80, 1},           {81, 233472},    {82, 65536},  {83, 1},         {86, 0},
-    {87, 2},           {89, 1},         {90, 1},      {91, 1},         {95, 1},
-    {97, 232448},      {99, 1},         {106, 32},    {111, 1024},     {115, 1},
-    {120, 1},          {126, 4},
+    {1, 1024},      {2, 1024},    {3, 1024},       {4, 64},      {5, 2147483647},  {6, 65535},
+    {7, 65535},     {8, 49152},   {9, 65536},      {10, 32},     {11, 2147483647}, {12, 65536},
+    {13, 1980000},  {14, 512},    {15, 1},         {19, 1},      {21, 131072},     {22, 131072},
+    {23, 65536},    {24, 16384},  {25, 16384},     {26, 16384},  {27, 32768},      {28, 32768},
+    {29, 2048},     {30, 512},    {31, 1},         {33, 1},      {36, 2619000},    {37, 5120},
+    {38, 52428800}, {39, 2048},   {40, 3},         {41, 1},      {42, 32768},      {43, 2048},
+    {45, 32768},    {46, 32768},  {51, 32},        {52, 32768},  {53, 32768},      {54, 2046},
+    {55, 32768},    {56, 131072}, {57, 65536},     {58, 16384},  {59, 16384},      {60, 16384},
+    {61, 32768},    {62, 2048},   {63, 32768},     {64, 32768},  {65, 2048},       {66, 32768},
+    {67, 32768},    {68, 2046},   {69, 268435456}, {70, 131072}, {71, 65000},      {72, 2097120},
+    {73, 32768},    {74, 32768},  {77, 32768},     {78, 1},      {79, 1},          {80, 1},
+    {81, 233472},   {82, 65536},  {83, 1},         {86, 0},      {87, 2},          {89, 1},
+    {90, 1},        {91, 1},      {95, 1},         {97, 232448}, {99, 1},          {106, 32},
+    {111, 1024},    {115, 1},     {120, 1},        {126, 4},
 };
 
 int pg_device_attribute(int attribute)
@@ -222,11 +219,16 @@ int pg_device_attribute(int attribute)
     if (!d)
         return 0;
     switch (attribute) {
-    case 16: return (int)d->settings.sm_count;
-    case 75: return (int)(d->settings.sm / 10);
-    case 76: return (int)(d->settings.sm % 10);
-    case 120: return d->settings.sm >= 90;
-    default: break;
+    case 16:
+        return (int)d->settings.sm_count;
+    case 75:
+        return (int)(d->settings.sm / 10);
+    case 76:
+        return (int)(d->settings.sm % 10);
+    case 120:
+        return d->settings.sm >= 90;
+    default:
+        break;
     }
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
         if (attributes[i].attribute == attribute)

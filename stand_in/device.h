@@ -2,7 +2,7 @@
 #ifndef PG_STAND_IN_DEVICE_H
 #define PG_STAND_IN_DEVICE_H
 
-#include "abi.h"
+#include "stand_in/abi.h"
 #include "ptxgen/emulator.h"
 
 #include <pthread.h>
@@ -10,11 +10,11 @@
 
 /* Set by `ptxgen emulate` in the environment of the program, read once. */
 typedef struct pg_settings {
-    unsigned sm;       /* 90, 100: compute capability times ten */
-    unsigned sm_count; /* multiprocessors that properties report */
-    uint64_t memory;   /* bytes of device memory that properties report and allocations may take */
+    unsigned sm;        /* 90, 100: compute capability times ten */
+    unsigned sm_count;  /* multiprocessors that properties report */
+    uint64_t memory;    /* bytes of device memory that properties report and allocations may take */
     const char *report; /* file that reports are appended to; NULL: standard error */
-    bool verbose;      /* a line a launch */
+    bool verbose;       /* a line a launch */
     ptxgen_emulator_config emulator;
 } pg_settings;
 
@@ -24,7 +24,7 @@ typedef struct pg_device {
     pthread_mutex_t lock;    /* guards the tables of this library; never held while a kernel runs */
     pthread_mutex_t running; /* held by whoever executes work: streams run one after another */
     uint64_t launches;
-    size_t reports_seen;     /* of checking mode; under `running` */
+    size_t reports_seen; /* of checking mode; under `running` */
 } pg_device;
 
 /* Made at the first call. NULL: the emulator could not be made (pg_complain has said why). */

@@ -1,5 +1,5 @@
 /* Driver API: start, devices, contexts, errors, entry points. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -289,7 +289,5 @@ PG_API(CUresult) cuGetProcAddress(const char *name, void **out, int version, uin
 
 PG_API(CUresult) cuGetExportTable(const void **table, const void *id)
 {
-    return pg_refuse("cuGetExportTable",
-                     "a CUDA runtime that was linked statically and stripped asks for it: link the "
-                     "program with nvcc -cudart shared");
+    return pg_refuse("cuGetExportTable", "the driver's private tables");
 }

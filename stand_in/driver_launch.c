@@ -1,5 +1,5 @@
 /* Driver API: modules, libraries, kernels, launches, streams, events, graphs. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,8 +122,8 @@ PG_API(CUresult) cuModuleGetLoadingMode(int *mode)
 }
 
 PG_API(CUresult)
-cuLibraryLoadData(pg_module **out, const void *image, int *jit, void **jit_values, unsigned jit_count,
-                  int *options, void **values, unsigned count)
+cuLibraryLoadData(pg_module **out, const void *image, int *jit, void **jit_values,
+                  unsigned jit_count, int *options, void **values, unsigned count)
 {
     return load(out, image, "library");
 }
@@ -157,8 +157,8 @@ PG_API(CUresult) cuLibraryGetModule(pg_module **out, pg_module *library)
 }
 
 /* The runtime's names of the same calls. */
-PG_SAME(CUresult, cudaLibraryLoadData, cuLibraryLoadData, pg_module **, const void *, int *, void **,
-        unsigned, int *, void **, unsigned);
+PG_SAME(CUresult, cudaLibraryLoadData, cuLibraryLoadData, pg_module **, const void *, int *,
+        void **, unsigned, int *, void **, unsigned);
 PG_SAME(CUresult, cudaLibraryUnload, cuModuleUnload, pg_module *);
 PG_SAME(CUresult, cudaLibraryGetKernel, cuModuleGetFunction, cudaFunction_t *, pg_module *,
         const char *);
@@ -286,8 +286,7 @@ static CUresult launch(pg_launch l, void **extra, cudaStream_t stream)
     void **unpacked = NULL;
     if (!l.args && extra) {
         unpacked = calloc(l.function->parameter_count + 1, sizeof *unpacked);
-        error = unpacked ? pg_launch_unpack(l.function, extra, unpacked)
-                         : PG_CUDA_MemoryAllocation;
+        error = unpacked ? pg_launch_unpack(l.function, extra, unpacked) : PG_CUDA_MemoryAllocation;
         l.args = unpacked;
     }
     if (!error && !l.args && l.function->parameter_count)
@@ -302,8 +301,11 @@ PG_API(CUresult)
 cuLaunchKernel(cudaFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                unsigned bz, unsigned shared, cudaStream_t stream, void **args, void **extra)
 {
-    return launch((pg_launch){.function = f, .grid = {gx, gy, gz}, .block = {bx, by, bz},
-                              .dynamic_shared = shared, .args = args},
+    return launch((pg_launch){.function = f,
+                              .grid = {gx, gy, gz},
+                              .block = {bx, by, bz},
+                              .dynamic_shared = shared,
+                              .args = args},
                   extra, stream);
 }
 
@@ -312,8 +314,12 @@ cuLaunchCooperativeKernel(cudaFunction_t f, unsigned gx, unsigned gy, unsigned g
                           unsigned by, unsigned bz, unsigned shared, cudaStream_t stream,
                           void **args)
 {
-    return launch((pg_launch){.function = f, .grid = {gx, gy, gz}, .block = {bx, by, bz},
-                              .dynamic_shared = shared, .args = args, .cooperative = true},
+    return launch((pg_launch){.function = f,
+                              .grid = {gx, gy, gz},
+                              .block = {bx, by, bz},
+                              .dynamic_shared = shared,
+                              .args = args,
+                              .cooperative = true},
                   NULL, stream);
 }
 
@@ -322,9 +328,11 @@ cuLaunchKernelEx(const CUlaunchConfig *c, cudaFunction_t f, void **args, void **
 {
     if (!c)
         return PG_CUDA_InvalidValue;
-    pg_launch l = {.function = f, .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+    pg_launch l = {.function = f,
+                   .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
                    .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
-                   .dynamic_shared = c->sharedMemBytes, .args = args};
+                   .dynamic_shared = c->sharedMemBytes,
+                   .args = args};
     pg_launch_attributes(&l, c->attrs, c->numAttrs);
     return launch(l, extra, c->hStream);
 }

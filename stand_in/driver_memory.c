@@ -1,5 +1,5 @@
 /* Driver API: memory, copies, fills, tensor maps. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <string.h>
 
@@ -116,21 +116,45 @@ PG_API(CUresult) cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdev
 
 PG_API(CUresult) cuPointerGetAttribute(void *out, int attribute, CUdeviceptr address)
 {
-    enum { CONTEXT = 1, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER, IS_MANAGED = 8, ORDINAL = 9,
-           RANGE_START = 11, RANGE_SIZE = 12, MAPPED = 13 };
+    enum {
+        CONTEXT = 1,
+        MEMORY_TYPE,
+        DEVICE_POINTER,
+        HOST_POINTER,
+        IS_MANAGED = 8,
+        ORDINAL = 9,
+        RANGE_START = 11,
+        RANGE_SIZE = 12,
+        MAPPED = 13
+    };
     pg_allocation a;
     if (!out || !pg_memory_find(at(address), &a))
         return PG_CUDA_InvalidValue;
     switch (attribute) {
-    case MEMORY_TYPE: *(unsigned *)out = a.kind == PG_MEMORY_HOST ? 1 : 2; break;
+    case MEMORY_TYPE:
+        *(unsigned *)out = a.kind == PG_MEMORY_HOST ? 1 : 2;
+        break;
     case DEVICE_POINTER:
-    case HOST_POINTER: memcpy(out, &address, sizeof address); break;
-    case IS_MANAGED: *(unsigned *)out = a.kind == PG_MEMORY_MANAGED; break;
-    case ORDINAL: *(int *)out = 0; break;
-    case RANGE_START: memcpy(out, &a.address, sizeof a.address); break;
-    case RANGE_SIZE: memcpy(out, &a.bytes, sizeof a.bytes); break;
-    case MAPPED: *(unsigned char *)out = 1; break;
-    default: return pg_refuse("cuPointerGetAttribute of this attribute", NULL);
+    case HOST_POINTER:
+        memcpy(out, &address, sizeof address);
+        break;
+    case IS_MANAGED:
+        *(unsigned *)out = a.kind == PG_MEMORY_MANAGED;
+        break;
+    case ORDINAL:
+        *(int *)out = 0;
+        break;
+    case RANGE_START:
+        memcpy(out, &a.address, sizeof a.address);
+        break;
+    case RANGE_SIZE:
+        memcpy(out, &a.bytes, sizeof a.bytes);
+        break;
+    case MAPPED:
+        *(unsigned char *)out = 1;
+        break;
+    default:
+        return pg_refuse("cuPointerGetAttribute of this attribute", NULL);
     }
     return PG_CUDA_Success;
 }
@@ -220,8 +244,11 @@ PG_API(CUresult) cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, cudaStream_t stream)
     char *to = p->dstMemoryType == TYPE_HOST ? p->dstHost : at(p->dstDevice);
     const pg_copy c = {.to = to + p->dstY * p->dstPitch + p->dstXInBytes,
                        .from = from + p->srcY * p->srcPitch + p->srcXInBytes,
-                       .to_pitch = p->dstPitch, .from_pitch = p->srcPitch,
-                       .width = p->WidthInBytes, .height = p->Height, .depth = 1};
+                       .to_pitch = p->dstPitch,
+                       .from_pitch = p->srcPitch,
+                       .width = p->WidthInBytes,
+                       .height = p->Height,
+                       .depth = 1};
     return copy(&c, stream);
 }
 
@@ -242,8 +269,12 @@ PG_API(CUresult) cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, cudaStream_t stream)
     const size_t to_slice = p->dstPitch * p->dstHeight, from_slice = p->srcPitch * p->srcHeight;
     const pg_copy c = {.to = to + p->dstZ * to_slice + p->dstY * p->dstPitch + p->dstXInBytes,
                        .from = from + p->srcZ * from_slice + p->srcY * p->srcPitch + p->srcXInBytes,
-                       .to_pitch = p->dstPitch, .to_slice = to_slice, .from_pitch = p->srcPitch,
-                       .from_slice = from_slice, .width = p->WidthInBytes, .height = p->Height,
+                       .to_pitch = p->dstPitch,
+                       .to_slice = to_slice,
+                       .from_pitch = p->srcPitch,
+                       .from_slice = from_slice,
+                       .width = p->WidthInBytes,
+                       .height = p->Height,
                        .depth = p->Depth};
     return copy(&c, stream);
 }
@@ -265,8 +296,11 @@ static CUresult fill(pg_fill f, cudaStream_t stream)
     PG_API(CUresult)                                                                               \
     cuMemset##suffix##Async(CUdeviceptr to, type value, size_t count, cudaStream_t stream)         \
     {                                                                                              \
-        return fill((pg_fill){.to = at(to), .value = value, .element_bytes = bytes,                \
-                              .width = count, .height = 1},                                        \
+        return fill((pg_fill){.to = at(to),                                                        \
+                              .value = value,                                                      \
+                              .element_bytes = bytes,                                              \
+                              .width = count,                                                      \
+                              .height = 1},                                                        \
                     stream);                                                                       \
     }                                                                                              \
     PG_API(CUresult) cuMemset##suffix##_v2(CUdeviceptr to, type value, size_t count)               \
@@ -282,8 +316,12 @@ FILL(D32, unsigned, 4)
     cuMemset##suffix##Async(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, \
                             cudaStream_t stream)                                                   \
     {                                                                                              \
-        return fill((pg_fill){.to = at(to), .pitch = pitch, .value = value,                        \
-                              .element_bytes = bytes, .width = width, .height = height},           \
+        return fill((pg_fill){.to = at(to),                                                        \
+                              .pitch = pitch,                                                      \
+                              .value = value,                                                      \
+                              .element_bytes = bytes,                                              \
+                              .width = width,                                                      \
+                              .height = height},                                                   \
                     stream);                                                                       \
     }                                                                                              \
     PG_API(CUresult)                                                                               \
@@ -304,9 +342,13 @@ cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const 
                        int fill_kind)
 {
     ptxgen_error err;
-    ptxgen_emulator_tensor_map map = {.size = sizeof map, .data_type = type, .rank = rank,
-                                      .address = address, .interleave = interleave,
-                                      .swizzle = swizzle, .l2_promotion = promotion,
+    ptxgen_emulator_tensor_map map = {.size = sizeof map,
+                                      .data_type = type,
+                                      .rank = rank,
+                                      .address = address,
+                                      .interleave = interleave,
+                                      .swizzle = swizzle,
+                                      .l2_promotion = promotion,
                                       .oob_fill = fill_kind};
     if (!out || !dims || !box || !element_strides || rank < 1 || rank > 5 || (rank > 1 && !strides))
         return PG_CUDA_InvalidValue;

@@ -2,7 +2,7 @@
  * of 16 bytes (magic, version, header size, size of the rest), then entries. An entry's header says kind (1 PTX, 2
  * cubin), its own size, the padded size of the payload, its compressed size, PTX version, architecture, flags and the
  * size of the text. Flags 0x2000: LZ4 block; 0x8000: a Zstandard frame. Read off files that fatbinary wrote. */
-#include "fatbin.h"
+#include "stand_in/fatbin.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #endif
 
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
-#define BLOB_MAGIC UINT32_C(0xba55ed50)
+#define BLOB_MAGIC    UINT32_C(0xba55ed50)
 enum { KIND_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
 enum { LARGEST_TEXT = 1 << 30 };
 

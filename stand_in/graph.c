@@ -1,5 +1,5 @@
 /* Graphs: see graph.h. */
-#include "graph.h"
+#include "stand_in/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,8 +196,7 @@ pg_cuda_error pg_graph_run(cudaGraph_t graph)
             cudaGraphNode_t node = graph->nodes[i];
             if (!is_ready(node))
                 continue;
-            const pg_cuda_error error =
-                node->disabled ? PG_CUDA_Success : pg_work_run(&node->work);
+            const pg_cuda_error error = node->disabled ? PG_CUDA_Success : pg_work_run(&node->work);
             if (error)
                 return error;
             node->done = true;

@@ -3,11 +3,11 @@
 #ifndef PG_STAND_IN_GRAPH_H
 #define PG_STAND_IN_GRAPH_H
 
-#include "stream.h"
+#include "stand_in/stream.h"
 
 typedef struct pg_node {
     cudaGraph_t graph;
-    pg_work work;          /* a launch owns copies of its arguments */
+    pg_work work;           /* a launch owns copies of its arguments */
     cudaGraphNode_t *after; /* what it depends on */
     size_t after_count;
     cudaGraphNode_t original; /* of a clone: the node it was made from */

@@ -1,7 +1,7 @@
 /* Launches, and the carrying out of all other work: see launch.h, stream.h. */
-#include "launch.h"
+#include "stand_in/launch.h"
 
-#include "graph.h"
+#include "stand_in/graph.h"
 
 #include <string.h>
 
@@ -62,17 +62,17 @@ static pg_cuda_error check_shape(const pg_launch *l)
         l->grid.y > 65535 || l->grid.z > 65535)
         return PG_CUDA_InvalidConfiguration;
     if (l->dynamic_shared > (size_t)l->function->max_dynamic_shared) {
-        pg_complain("%s: %zu bytes of dynamic shared memory are asked for, %d are allowed: raise it "
-                    "with cudaFuncSetAttribute",
-                    l->function->name, l->dynamic_shared, l->function->max_dynamic_shared);
+        pg_complain(
+            "%s: %zu bytes of dynamic shared memory are asked for, %d are allowed: raise it "
+            "with cudaFuncSetAttribute",
+            l->function->name, l->dynamic_shared, l->function->max_dynamic_shared);
         return PG_CUDA_InvalidValue;
     }
     if (l->function->info.max_threads && threads > l->function->info.max_threads)
         return PG_CUDA_LaunchFailure;
     const uint64_t ctas = (uint64_t)l->grid.x * l->grid.y * l->grid.z;
-    const uint64_t room =
-        (uint64_t)pg_occupancy(l->function, (int)threads, l->dynamic_shared) *
-        (uint64_t)pg_device_attribute(16);
+    const uint64_t room = (uint64_t)pg_occupancy(l->function, (int)threads, l->dynamic_shared) *
+                          (uint64_t)pg_device_attribute(16);
     return l->cooperative && ctas > room ? PG_CUDA_CooperativeLaunchTooLarge : PG_CUDA_Success;
 }
 
@@ -129,14 +129,25 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
 static pg_cuda_error run_locked(const pg_work *work)
 {
     switch (work->kind) {
-    case PG_WORK_COPY: pg_copy_run(&work->copy); return PG_CUDA_Success;
-    case PG_WORK_FILL: pg_fill_run(&work->fill); return PG_CUDA_Success;
-    case PG_WORK_HOST: work->host.call(work->host.user); return PG_CUDA_Success;
-    case PG_WORK_GRAPH: return pg_graph_run(work->graph);
-    case PG_WORK_RECORD: pg_event_stamp(work->event); return PG_CUDA_Success;
-    case PG_WORK_LAUNCH: return pg_launch_run(&work->launch);
+    case PG_WORK_COPY:
+        pg_copy_run(&work->copy);
+        return PG_CUDA_Success;
+    case PG_WORK_FILL:
+        pg_fill_run(&work->fill);
+        return PG_CUDA_Success;
+    case PG_WORK_HOST:
+        work->host.call(work->host.user);
+        return PG_CUDA_Success;
+    case PG_WORK_GRAPH:
+        return pg_graph_run(work->graph);
+    case PG_WORK_RECORD:
+        pg_event_stamp(work->event);
+        return PG_CUDA_Success;
+    case PG_WORK_LAUNCH:
+        return pg_launch_run(&work->launch);
     case PG_WORK_EMPTY:
-    case PG_WORK_WAIT: break;
+    case PG_WORK_WAIT:
+        break;
     }
     return PG_CUDA_Success;
 }

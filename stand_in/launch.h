@@ -2,7 +2,7 @@
 #ifndef PG_STAND_IN_LAUNCH_H
 #define PG_STAND_IN_LAUNCH_H
 
-#include "stream.h"
+#include "stand_in/stream.h"
 
 /* Checks the shape and runs the kernel. The errors are those of a GPU. */
 pg_cuda_error pg_launch_run(const pg_launch *launch);

@@ -1,5 +1,5 @@
 /* Memory: see memory.h. The table is sorted by address; the emulator has one of its own for what kernels may touch. */
-#include "memory.h"
+#include "stand_in/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +109,7 @@ pg_cuda_error pg_memory_free(void *address, pg_memory_kind kind)
     pthread_mutex_lock(&d->running); /* a kernel of another thread may use it still */
     pthread_mutex_lock(&d->lock);
     const size_t at = place_of(address);
-    const bool found =
-        at && table[at - 1].address == address && same_kind(&table[at - 1], kind);
+    const bool found = at && table[at - 1].address == address && same_kind(&table[at - 1], kind);
     if (found)
         take_out(d, at - 1);
     pthread_mutex_unlock(&d->lock);

@@ -2,9 +2,14 @@
 #ifndef PG_STAND_IN_MEMORY_H
 #define PG_STAND_IN_MEMORY_H
 
-#include "device.h"
+#include "stand_in/device.h"
 
-typedef enum pg_memory_kind { PG_MEMORY_NONE, PG_MEMORY_HOST, PG_MEMORY_DEVICE, PG_MEMORY_MANAGED } pg_memory_kind;
+typedef enum pg_memory_kind {
+    PG_MEMORY_NONE,
+    PG_MEMORY_HOST,
+    PG_MEMORY_DEVICE,
+    PG_MEMORY_MANAGED
+} pg_memory_kind;
 
 typedef struct pg_allocation {
     void *address;

@@ -1,7 +1,7 @@
 /* Modules and functions: see module.h. */
-#include "module.h"
+#include "stand_in/module.h"
 
-#include "fatbin.h"
+#include "stand_in/fatbin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static pg_cuda_error load(pg_device *d, pg_module *m)
         pg_complain("%s: %s", m->name, image.why);
         return PG_CUDA_NoKernelImageForDevice;
     }
-    const ptxgen_status status = ptxgen_emulator_load(d->emulator, image.text, image.length,
-                                                      m->name, &m->program, &err);
+    const ptxgen_status status =
+        ptxgen_emulator_load(d->emulator, image.text, image.length, m->name, &m->program, &err);
     free(image.text);
     if (status == PTXGEN_OK)
         return PG_CUDA_Success;
@@ -122,8 +122,8 @@ static pg_function *find_declared(pg_module *m, const char *name)
 static void look_at_parameters(pg_function *f)
 {
     ptxgen_emulator_param p;
-    for (f->parameter_count = 0;
-         ptxgen_emulator_entry_param(f->entry, f->parameter_count, &p); f->parameter_count++)
+    for (f->parameter_count = 0; ptxgen_emulator_entry_param(f->entry, f->parameter_count, &p);
+         f->parameter_count++)
         f->parameter_bytes = p.offset + p.bytes;
 }
 

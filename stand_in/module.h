@@ -2,7 +2,7 @@
 #ifndef PG_STAND_IN_MODULE_H
 #define PG_STAND_IN_MODULE_H
 
-#include "device.h"
+#include "stand_in/device.h"
 
 typedef struct pg_module pg_module;
 
@@ -19,8 +19,8 @@ typedef struct pg_function {
 } pg_function;
 
 struct pg_module {
-    pg_module *next;       /* all that live */
-    const void *image;     /* kept by the program until it unregisters; NULL: text is loaded */
+    pg_module *next;   /* all that live */
+    const void *image; /* kept by the program until it unregisters; NULL: text is loaded */
     ptxgen_emulator_module *program; /* NULL until first use */
     pg_function *functions;
     char name[64]; /* for messages */

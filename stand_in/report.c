@@ -1,6 +1,6 @@
 /* Reports of checking mode: said on standard error as they come, and written as JSON, one object a line, to the file
  * that `ptxgen emulate` reads when the program has ended. */
-#include "launch.h"
+#include "stand_in/launch.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef PG_STAND_IN_RUNTIME_H
 #define PG_STAND_IN_RUNTIME_H
 
-#include "graph.h"
-#include "launch.h"
+#include "stand_in/graph.h"
+#include "stand_in/launch.h"
 
 typedef pg_cuda_error cudaError_t;
 

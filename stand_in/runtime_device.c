@@ -1,5 +1,5 @@
 /* Runtime API: devices, errors, limits, versions. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

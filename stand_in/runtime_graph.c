@@ -1,8 +1,7 @@
 /* Runtime API: graphs built by hand, instantiated and launched. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <stdlib.h>
-
 
 PG_API(cudaError_t) cudaGraphCreate(cudaGraph_t *out, unsigned flags)
 {
@@ -50,8 +49,11 @@ static bool kernel_work(const cudaKernelNodeParams *p, pg_work *out)
     if (!f || pg_function_ready(f) || (!p->kernelParams && f->parameter_count))
         return false;
     *out = (pg_work){.kind = PG_WORK_LAUNCH,
-                     .launch = {.function = f, .grid = p->gridDim, .block = p->blockDim,
-                                .dynamic_shared = p->sharedMemBytes, .args = p->kernelParams}};
+                     .launch = {.function = f,
+                                .grid = p->gridDim,
+                                .block = p->blockDim,
+                                .dynamic_shared = p->sharedMemBytes,
+                                .args = p->kernelParams}};
     return true;
 }
 
@@ -77,7 +79,9 @@ PG_API(cudaError_t) cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKerne
 {
     PG_NEED(node && out && node->work.kind == PG_WORK_LAUNCH);
     const pg_launch *l = &node->work.launch;
-    *out = (cudaKernelNodeParams){.func = l->function, .gridDim = l->grid, .blockDim = l->block,
+    *out = (cudaKernelNodeParams){.func = l->function,
+                                  .gridDim = l->grid,
+                                  .blockDim = l->block,
                                   .sharedMemBytes = (unsigned)l->dynamic_shared,
                                   .kernelParams = l->args};
     return PG_CUDA_Success;
@@ -108,27 +112,34 @@ cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphN
         .kind = PG_WORK_COPY,
         .copy = {.to = (char *)p->dstPtr.ptr + p->dstPos.x + p->dstPos.y * p->dstPtr.pitch,
                  .from = (char *)p->srcPtr.ptr + p->srcPos.x + p->srcPos.y * p->srcPtr.pitch,
-                 .to_pitch = p->dstPtr.pitch, .from_pitch = p->srcPtr.pitch,
+                 .to_pitch = p->dstPtr.pitch,
+                 .from_pitch = p->srcPtr.pitch,
                  .to_slice = p->dstPtr.pitch * p->dstPtr.ysize,
-                 .from_slice = p->srcPtr.pitch * p->srcPtr.ysize, .width = p->extent.width,
-                 .height = p->extent.height, .depth = p->extent.depth}};
+                 .from_slice = p->srcPtr.pitch * p->srcPtr.ysize,
+                 .width = p->extent.width,
+                 .height = p->extent.height,
+                 .depth = p->extent.depth}};
     return add(out, graph, after, count, &work);
 }
 
 static pg_work fill_work(const cudaMemsetParams *p)
 {
     return (pg_work){.kind = PG_WORK_FILL,
-                     .fill = {.to = p->dst, .pitch = p->pitch, .value = p->value,
-                              .element_bytes = p->elementSize, .width = p->width,
-                              .height = p->height, .depth = 1}};
+                     .fill = {.to = p->dst,
+                              .pitch = p->pitch,
+                              .value = p->value,
+                              .element_bytes = p->elementSize,
+                              .width = p->width,
+                              .height = p->height,
+                              .depth = 1}};
 }
 
 PG_API(cudaError_t)
 cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *after,
                        size_t count, const cudaMemsetParams *params)
 {
-    PG_NEED(params && (params->elementSize == 1 || params->elementSize == 2 ||
-                       params->elementSize == 4));
+    PG_NEED(params &&
+            (params->elementSize == 1 || params->elementSize == 2 || params->elementSize == 4));
     const pg_work work = fill_work(params);
     return add(out, graph, after, count, &work);
 }
@@ -194,9 +205,9 @@ PG_API(cudaError_t) cudaGraphDestroyNode(cudaGraphNode_t node)
 PG_API(cudaError_t) cudaGraphNodeGetType(cudaGraphNode_t node, int *type)
 {
     /* cudaGraphNodeType: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait 6, record 7 */
-    static const int types[] = {[PG_WORK_EMPTY] = 5, [PG_WORK_LAUNCH] = 0, [PG_WORK_COPY] = 1,
-                                [PG_WORK_FILL] = 2,  [PG_WORK_HOST] = 3,   [PG_WORK_GRAPH] = 4,
-                                [PG_WORK_RECORD] = 7, [PG_WORK_WAIT] = 6};
+    static const int types[] = {
+        [PG_WORK_EMPTY] = 5, [PG_WORK_LAUNCH] = 0, [PG_WORK_COPY] = 1,   [PG_WORK_FILL] = 2,
+        [PG_WORK_HOST] = 3,  [PG_WORK_GRAPH] = 4,  [PG_WORK_RECORD] = 7, [PG_WORK_WAIT] = 6};
     PG_NEED(node && type);
     *type = types[node->work.kind];
     return PG_CUDA_Success;

@@ -1,10 +1,9 @@
 /* Runtime API: launches, attributes of kernels, occupancy, libraries. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 static cudaError_t launch(cudaStream_t stream, pg_launch l)
 {
@@ -20,8 +19,11 @@ PG_API(cudaError_t)
 cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **args, size_t shared,
                  cudaStream_t stream)
 {
-    return launch(stream, (pg_launch){.function = pg_symbol_function(host), .grid = grid,
-                                      .block = block, .dynamic_shared = shared, .args = args});
+    return launch(stream, (pg_launch){.function = pg_symbol_function(host),
+                                      .grid = grid,
+                                      .block = block,
+                                      .dynamic_shared = shared,
+                                      .args = args});
 }
 PG_SAME(cudaError_t, cudaLaunchKernel_ptsz, cudaLaunchKernel, const void *, dim3, dim3, void **,
         size_t, cudaStream_t);
@@ -31,8 +33,11 @@ PG_API(cudaError_t)
 __cudaLaunchKernel(cudaFunction_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
                    cudaStream_t stream)
 {
-    return launch(stream, (pg_launch){.function = kernel, .grid = grid, .block = block,
-                                      .dynamic_shared = shared, .args = args});
+    return launch(stream, (pg_launch){.function = kernel,
+                                      .grid = grid,
+                                      .block = block,
+                                      .dynamic_shared = shared,
+                                      .args = args});
 }
 PG_SAME(cudaError_t, __cudaLaunchKernel_ptsz, __cudaLaunchKernel, cudaFunction_t, dim3, dim3,
         void **, size_t, cudaStream_t);
@@ -41,8 +46,11 @@ PG_API(cudaError_t)
 cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **args, size_t shared,
                             cudaStream_t stream)
 {
-    return launch(stream, (pg_launch){.function = pg_symbol_function(host), .grid = grid,
-                                      .block = block, .dynamic_shared = shared, .args = args,
+    return launch(stream, (pg_launch){.function = pg_symbol_function(host),
+                                      .grid = grid,
+                                      .block = block,
+                                      .dynamic_shared = shared,
+                                      .args = args,
                                       .cooperative = true});
 }
 PG_SAME(cudaError_t, cudaLaunchCooperativeKernel_ptsz, cudaLaunchCooperativeKernel, const void *,
@@ -52,8 +60,10 @@ PG_API(cudaError_t)
 cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **args)
 {
     PG_NEED(config);
-    pg_launch l = {.function = pg_symbol_function(host), .grid = config->gridDim,
-                   .block = config->blockDim, .dynamic_shared = config->dynamicSmemBytes,
+    pg_launch l = {.function = pg_symbol_function(host),
+                   .grid = config->gridDim,
+                   .block = config->blockDim,
+                   .dynamic_shared = config->dynamicSmemBytes,
                    .args = args};
     pg_launch_attributes(&l, config->attrs, config->numAttrs);
     return launch(config->stream, l);
@@ -122,8 +132,7 @@ pg_cuda_error pg_function_set_attribute(pg_function *f, int attribute, int value
 PG_API(cudaError_t) cudaFuncSetAttribute(const void *host, int attribute, int value)
 {
     pg_function *f = ready(host);
-    return f ? pg_set_error(pg_function_set_attribute(f, attribute, value))
-             : pg_last_error(false);
+    return f ? pg_set_error(pg_function_set_attribute(f, attribute, value)) : pg_last_error(false);
 }
 
 PG_API(cudaError_t) cudaFuncSetCacheConfig(const void *host, int config)
@@ -225,7 +234,7 @@ cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const cudaLaunch
     for (int i = 0; i < 3; i++)
         size *= l.cluster[i] ? l.cluster[i] : 1;
     const int threads = (int)(config->blockDim.x * config->blockDim.y * config->blockDim.z);
-    *clusters = pg_occupancy(f, threads, config->dynamicSmemBytes) * pg_device_attribute(16) /
-                (int)size;
+    *clusters =
+        pg_occupancy(f, threads, config->dynamicSmemBytes) * pg_device_attribute(16) / (int)size;
     return PG_CUDA_Success;
 }

@@ -1,8 +1,7 @@
 /* Runtime API: memory, copies and fills. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <string.h>
-
 
 static cudaError_t allocate(void **out, size_t bytes, pg_memory_kind kind, unsigned flags)
 {
@@ -211,8 +210,13 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
 {
     if (width > to_pitch || width > from_pitch)
         return pg_set_error(PG_CUDA_InvalidPitchValue);
-    const pg_copy c = {.to = to, .from = from, .to_pitch = to_pitch, .from_pitch = from_pitch,
-                       .width = width, .height = height, .depth = 1};
+    const pg_copy c = {.to = to,
+                       .from = from,
+                       .to_pitch = to_pitch,
+                       .from_pitch = from_pitch,
+                       .width = width,
+                       .height = height,
+                       .depth = 1};
     return copy(&c, stream);
 }
 PG_SAME(cudaError_t, cudaMemcpy2DAsync_ptsz, cudaMemcpy2DAsync, void *, size_t, const void *,
@@ -252,11 +256,16 @@ PG_API(cudaError_t) cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t s
     const side to = side_of(p->dstArray, p->dstPos, p->dstPtr);
     const side from = side_of(p->srcArray, p->srcPos, p->srcPtr);
     const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
-    const pg_copy c = {.to = to.at, .from = from.at, .to_pitch = to.pitch, .to_slice = to.slice,
-                       .from_pitch = from.pitch, .from_slice = from.slice,
+    const pg_copy c = {.to = to.at,
+                       .from = from.at,
+                       .to_pitch = to.pitch,
+                       .to_slice = to.slice,
+                       .from_pitch = from.pitch,
+                       .from_slice = from.slice,
                        /* with an array the extent counts texels */
                        .width = p->extent.width * (array ? array->texel_bytes : 1),
-                       .height = p->extent.height, .depth = p->extent.depth};
+                       .height = p->extent.height,
+                       .depth = p->extent.depth};
     return copy(&c, stream);
 }
 PG_SAME(cudaError_t, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync, const cudaMemcpy3DParms *,
@@ -346,8 +355,12 @@ static cudaError_t fill(const pg_fill *f, cudaStream_t stream)
 
 PG_API(cudaError_t) cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
-    const pg_fill f = {.to = to, .value = (unsigned)value, .element_bytes = 1, .width = bytes,
-                       .height = 1, .depth = 1};
+    const pg_fill f = {.to = to,
+                       .value = (unsigned)value,
+                       .element_bytes = 1,
+                       .width = bytes,
+                       .height = 1,
+                       .depth = 1};
     return fill(&f, stream);
 }
 PG_SAME(cudaError_t, cudaMemsetAsync_ptsz, cudaMemsetAsync, void *, int, size_t, cudaStream_t);
@@ -362,12 +375,17 @@ PG_API(cudaError_t)
 cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
                   cudaStream_t stream)
 {
-    const pg_fill f = {.to = to, .pitch = pitch, .value = (unsigned)value, .element_bytes = 1,
-                       .width = width, .height = height, .depth = 1};
+    const pg_fill f = {.to = to,
+                       .pitch = pitch,
+                       .value = (unsigned)value,
+                       .element_bytes = 1,
+                       .width = width,
+                       .height = height,
+                       .depth = 1};
     return fill(&f, stream);
 }
-PG_SAME(cudaError_t, cudaMemset2DAsync_ptsz, cudaMemset2DAsync, void *, size_t, int, size_t,
-        size_t, cudaStream_t);
+PG_SAME(cudaError_t, cudaMemset2DAsync_ptsz, cudaMemset2DAsync, void *, size_t, int, size_t, size_t,
+        cudaStream_t);
 
 PG_API(cudaError_t)
 cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
@@ -379,9 +397,14 @@ PG_SAME(cudaError_t, cudaMemset2D_ptds, cudaMemset2D, void *, size_t, int, size_
 PG_API(cudaError_t)
 cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream)
 {
-    const pg_fill f = {.to = to.ptr, .pitch = to.pitch, .slice = to.pitch * to.ysize,
-                       .value = (unsigned)value, .element_bytes = 1, .width = extent.width,
-                       .height = extent.height, .depth = extent.depth};
+    const pg_fill f = {.to = to.ptr,
+                       .pitch = to.pitch,
+                       .slice = to.pitch * to.ysize,
+                       .value = (unsigned)value,
+                       .element_bytes = 1,
+                       .width = extent.width,
+                       .height = extent.height,
+                       .depth = extent.depth};
     return fill(&f, stream);
 }
 

@@ -1,5 +1,5 @@
 /* What the code that nvcc adds to a program calls before main and around each <<<>>>. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <errno.h>
 

@@ -1,8 +1,7 @@
 /* Runtime API: streams, events, capture. */
-#include "runtime.h"
+#include "stand_in/runtime.h"
 
 #include <stdlib.h>
-
 
 PG_API(cudaError_t) cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority)
 {
@@ -145,8 +144,9 @@ PG_API(cudaError_t) cudaStreamIsCapturing(cudaStream_t stream, int *status)
 PG_SAME(cudaError_t, cudaStreamIsCapturing_ptsz, cudaStreamIsCapturing, cudaStream_t, int *);
 
 PG_API(cudaError_t)
-cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
-                         const cudaGraphNode_t **after, const void **edges, size_t *count)
+cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id,
+                         cudaGraph_t *graph, const cudaGraphNode_t **after, const void **edges,
+                         size_t *count)
 {
     const pg_stream *s = pg_stream_of(stream);
     PG_NEED(status);

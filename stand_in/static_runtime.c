@@ -1,8 +1,8 @@
-/* Programs whose CUDA runtime is linked in statically, nvcc's default: its functions cannot be interposed by the dynamic
- * linker, so their first instructions are replaced by a jump to ours, before the program's own constructors run. The
- * functions are found by name in the symbol table of the program and of the libraries that are loaded with it; a
- * stripped program has none, and its runtime then asks for cuGetExportTable, which says what to do. */
-#include "runtime.h"
+/* Programs whose CUDA runtime is linked in statically, nvcc's default: the dynamic linker cannot
+ * interpose its functions, so their first instructions are replaced by a jump to ours, before the
+ * program's own constructors run. They are found by name in the symbol tables of the program and of
+ * the libraries that are loaded with it; a stripped program has none and is refused. */
+#include "stand_in/runtime.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -64,12 +64,38 @@ static bool within(uint64_t offset, uint64_t bytes, size_t whole)
     return offset <= whole && bytes <= whole - offset;
 }
 
+/* A program with kernels that neither imports the runtime nor shows the names of its own. */
+static bool hides_its_runtime(const char *file, const ElfW(Ehdr) * header, size_t bytes)
+{
+    const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
+    bool kernels = false, names = false;
+    if (header->e_shstrndx >= header->e_shnum)
+        return false;
+    const ElfW(Shdr) *titles = &sections[header->e_shstrndx];
+    for (unsigned i = 0; i < header->e_shnum; i++) {
+        const ElfW(Shdr) *s = &sections[i];
+        if (!within(titles->sh_offset, (uint64_t)s->sh_name + 16, bytes))
+            return false;
+        const char *title = file + titles->sh_offset + s->sh_name;
+        kernels |= !strncmp(title, ".nvFatBinSegment", 16);
+        names |= s->sh_type == SHT_SYMTAB;
+        if (!strncmp(title, ".dynstr", 8) && within(s->sh_offset, s->sh_size, bytes))
+            names |= memmem(file + s->sh_offset, s->sh_size, "__cudaRegisterFatBinary", 23) != NULL;
+    }
+    return kernels && !names;
+}
+
 static void patch_image(patch_run *run, const char *file, size_t bytes, uintptr_t base)
 {
     const ElfW(Ehdr) *header = (const void *)file;
     if (bytes < sizeof *header || memcmp(file, ELFMAG, SELFMAG) ||
         !within(header->e_shoff, (uint64_t)header->e_shnum * sizeof(ElfW(Shdr)), bytes))
         return;
+    if (hides_its_runtime(file, header, bytes)) {
+        pg_complain("the program's CUDA runtime is static and its symbols are stripped: link it "
+                    "with nvcc -cudart shared, or do not strip it");
+        _exit(1);
+    }
     const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
     for (unsigned i = 0; i < header->e_shnum; i++) {
         const ElfW(Shdr) *s = &sections[i];

@@ -1,5 +1,5 @@
 /* Streams, events, capture: see stream.h. */
-#include "graph.h"
+#include "stand_in/graph.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ pg_cuda_error pg_stream_wait(cudaStream_t handle, cudaEvent_t event)
         return PG_CUDA_InvalidResourceHandle;
     if (!event->capture)
         return PG_CUDA_Success; /* it was carried out when it was recorded */
-    if (!s->capture) /* joins the capture */
+    if (!s->capture)            /* joins the capture */
         s->capture = event->capture;
     const size_t count = s->frontier_count + event->frontier_count;
     cudaGraphNode_t *all = malloc((count ? count : 1) * sizeof *all);

@@ -3,8 +3,8 @@
 #ifndef PG_STAND_IN_STREAM_H
 #define PG_STAND_IN_STREAM_H
 
-#include "memory.h"
-#include "module.h"
+#include "stand_in/memory.h"
+#include "stand_in/module.h"
 
 typedef struct pg_launch {
     pg_function *function;
@@ -52,9 +52,9 @@ typedef struct pg_stream {
     unsigned flags;
     int priority;
     uint64_t id;
-    cudaGraph_t capture; /* NULL: not capturing */
-    bool begun;          /* the capture began in this stream */
-    bool broken;         /* something was asked that a capture forbids */
+    cudaGraph_t capture;       /* NULL: not capturing */
+    bool begun;                /* the capture began in this stream */
+    bool broken;               /* something was asked that a capture forbids */
     cudaGraphNode_t *frontier; /* what the next node depends on */
     size_t frontier_count;
 } pg_stream;
@@ -62,7 +62,7 @@ typedef struct pg_stream {
 typedef struct pg_event {
     unsigned flags;
     bool recorded;
-    double when; /* milliseconds */
+    double when;         /* milliseconds */
     cudaGraph_t capture; /* recorded in a stream that was capturing: where */
     cudaGraphNode_t *frontier;
     size_t frontier_count;

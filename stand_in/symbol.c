@@ -1,5 +1,5 @@
 /* The runtime's symbols: what __cudaRegisterFunction and __cudaRegisterVar tie to addresses of the program. */
-#include "module.h"
+#include "stand_in/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +54,8 @@ static bool add(const pg_symbol *symbol)
 
 bool pg_symbol_add_function(const void *host, pg_function *function)
 {
-    return function && add(&(pg_symbol){.host = host, .module = function->module,
-                                        .function = function});
+    return function &&
+           add(&(pg_symbol){.host = host, .module = function->module, .function = function});
 }
 
 bool pg_symbol_add_variable(const void *host, pg_module *module, const char *name,

@@ -40,6 +40,8 @@ missing_package() {
             cc -E -x c - >/dev/null 2>&1 || echo "$1"
         ;;
     libxxhash-dev) have_header xxhash.h || echo "$1" ;;
+    liblz4-dev) have_header lz4.h || echo "$1" ;;
+    libzstd-dev) have_header zstd.h || echo "$1" ;;
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
     python3-pip) { have python3 && python3 -m pip --version >/dev/null 2>&1; } || echo "$1" ;;
@@ -154,8 +156,8 @@ find_ptx_compiler() {
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
 setup() {
     # shellcheck disable=SC2086
-    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev bash \
-        ${BUILD_PACKAGES:-} || return 1
+    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev \
+        liblz4-dev libzstd-dev bash ${BUILD_PACKAGES:-} || return 1
     cmake_version=$(cmake --version | sed -n '1s/cmake version //p')
     case $cmake_version in
     [0-2].* | 3.[0-9].* | 3.1[0-9].* | 3.2[0-4].*)

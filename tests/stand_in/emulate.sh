@@ -10,6 +10,7 @@ build() { # OUTPUT OPTIONS...
     shift
     nvcc -std=c++17 -arch=sm_90 "$@" "$here/runtime.cu" -o "$out" 2>build.log || die "nvcc: $(cat build.log)"
 }
+nvcc -std=c++17 -I "$PTXGEN_SOURCE" -c "$here/abi.cu" -o abi.o 2>build.log || die "layouts: $(cat build.log)"
 build program
 build shared -cudart shared
 # gives WORD LINES: both ways to link the runtime print these lines.
@@ -87,6 +88,11 @@ expect_err 'no PTX: build it with nvcc -gencode arch=compute_90,code=compute_90'
 t emulate --arch sm_80 -- ./program memory
 expect_code 3
 expect_err 'say --arch sm_90'
+
+strip -o stripped ./program
+t emulate -- ./stripped memory
+expect_code 1
+expect_err 'link it with nvcc -cudart shared'
 
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \

@@ -218,8 +218,8 @@ static void conclude(run_plan *p)
         cli_json_integer(p->json, "exit_code", p->exit_code);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
-        cli_say("%s: %zu defects, %zu pieces of advice in %llu runs", p->args->words[0],
-                p->defects, p->advice, (unsigned long long)(p->seed_to - p->seed_from + 1));
+        cli_say("%s: %zu defects, %zu pieces of advice in %llu runs", p->args->words[0], p->defects,
+                p->advice, (unsigned long long)(p->seed_to - p->seed_from + 1));
     }
 }
 
@@ -250,8 +250,10 @@ const cli_command cli_emulate = {
     .usage = "[options] -- PROGRAM [ARGUMENTS ...]",
     .summary = "run a CUDA program without a GPU, race-checked on request",
     .text =
-        "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or static, the driver\n"
-        "API, NVRTC) on the emulator. Its kernels must be there as PTX: nvcc -arch=sm_90 embeds it.\n"
+        "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or static, the "
+        "driver\n"
+        "API, NVRTC) on the emulator. Its kernels must be there as PTX: nvcc -arch=sm_90 embeds "
+        "it.\n"
         "What the stand-in for the runtime lacks is refused by name. Output is the program's own;\n"
         "words of the emulator go to standard error, with --json as one object at the end.\n"
         "Exit code: the program's; 1 if that is 0 and --check-races found a defect.\n",
