@@ -156,7 +156,7 @@ static void read_settings(pg_settings *s)
         .seed = number_of("PTXGEN_EMULATE_SEED", 1),
         .check = is_set("PTXGEN_EMULATE_CHECK"),
         .arithmetic = is_set("PTXGEN_EMULATE_FAST") ? PTXGEN_EMULATOR_FAST : PTXGEN_EMULATOR_EXACT,
-        .instruction_budget = number_of("PTXGEN_EMULATE_BUDGET", 0),
+        .instruction_budget = number_of("PTXGEN_EMULATE_BUDGET", UINT64_C(10000000000)),
         .log = print_line,
         .log_level = PTXGEN_LOG_WARNING,
         .print = print_text,
