@@ -250,12 +250,12 @@ const cli_command cli_emulate = {
     .usage = "[options] -- PROGRAM [ARGUMENTS ...]",
     .summary = "run a CUDA program without a GPU, race-checked on request",
     .text =
-        "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or static, the\n"
-        "driver API, NVRTC) on the emulator. Its kernels must be there as PTX: nvcc -arch=sm_90\n"
-        "embeds it. What the stand-in for the runtime lacks is refused by name. Output is the\n"
-        "program's own; words of the emulator, and the object of --json at the end, go to\n"
-        "standard error. Exit code: the program's; 1 if that is 0 and --check-races found a\n"
-        "defect.\n",
+        "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or\n"
+        "static, the driver API, NVRTC) on the emulator. Its kernels must be there as\n"
+        "PTX: nvcc -arch=sm_90 embeds it. What the stand-in for the runtime lacks is\n"
+        "refused by name. Output is the program's own; words of the emulator, and the\n"
+        "object of --json at the end, go to standard error. Exit code: the program's;\n"
+        "1 if that is 0 and --check-races found a defect.\n",
     .examples = "  ptxgen emulate -- ./vectorAdd\n"
                 "  ptxgen emulate --check-races -- ./a.out --size 128\n"
                 "  ptxgen emulate --check-races --seeds 1..20 -- ./a.out\n"

@@ -88,7 +88,7 @@ static const option options[] = {
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
     {"threads", 0, OPTION_INTEGER, FIELD(threads), "N",
-     "host threads of the emulator (default: one per core)", 1, 1024, NULL},
+     "host threads (default: one per core)", 1, 1024, NULL},
     {"sms", 0, OPTION_INTEGER, FIELD(sms), "N", "multiprocessors that the GPU reports", 1, 1024,
      NULL},
     {"memory", 0, OPTION_INTEGER, FIELD(memory), "MIB", "memory of the GPU (default 16384)", 1,
