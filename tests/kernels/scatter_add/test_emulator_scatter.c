@@ -12,9 +12,21 @@
 #include "ptxgen/emulator.h"
 #include "scatter_add/scatter_add.h"
 
-enum { ROWS = 75, OUT_ROWS = 20, PAD = 24, BLOCK_BYTES = 1 << 18, BAD = 33, MULTIPROCESSORS = 3 };
+enum { ROWS = 75, OUT_ROWS = 20, PAD = 24, BLOCK_BYTES = 1 << 18, BAD = 33 };
 
 static unsigned seeds = 2;
+
+/* The parameters of a kernel, and the device that its grid is made for. */
+typedef struct schedule {
+    const char *params;
+    int multiprocessors;
+} schedule;
+/* 75 rows of 5 or 3 chunks: two CTAs share a row's chunks, not evenly. */
+static const schedule seed = {"seed", 5};
+/* Two warps in all, with tiles of 512 bytes: each goes round its two stages several times, with short rows many lanes
+ * at once. */
+static const schedule bulk = {"bulk tile=512 stages=2 warps=2 ctas=1", 1};
+static const schedule vector = {"vector warps=2 ctas=1 pieces=2 panel=256", 3};
 
 typedef struct problem {
     char params[160];
@@ -22,6 +34,7 @@ typedef struct problem {
     size_t out_bytes, src_bytes;
     void *out, *src, *expected;
     int64_t index[ROWS];
+    int multiprocessors;
     bool has_bad; /* index[BAD] is out of range: skipped and recorded */
     _Alignas(16) pg_bad_index record;
 } problem;
@@ -114,28 +127,28 @@ static void add_buffers(ptxgen_emulator *emu, problem *p)
                          PTXGEN_OK);
 }
 
-static void check_outcome(const problem *p, const ptxgen_emulator *emu, uint64_t seed)
+static void check_outcome(const problem *p, const ptxgen_emulator *emu, uint64_t order_seed)
 {
     ptxgen_emulator_report r;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
         if (r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
-            fail_msg("%s seed=%d: line %d (and %d): %s: %s %s", p->params, (int)seed, r.line,
+            fail_msg("%s seed=%d: line %d (and %d): %s: %s %s", p->params, (int)order_seed, r.line,
                      r.other_line, ptxgen_emulator_report_name(r.kind), r.text, r.where);
     if (memcmp(p->out, p->expected, p->out_bytes))
-        fail_msg("%s seed=%d: wrong sums", p->params, (int)seed);
+        fail_msg("%s seed=%d: wrong sums", p->params, (int)order_seed);
     assert_int_equal(p->record.position, p->has_bad ? (uint64_t)BAD : UINT64_MAX);
 }
 
-/* seed 0: order=hw, several host threads, unchecked. */
-static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t seed)
+/* order_seed 0: order=hw, several host threads, unchecked. */
+static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t order_seed)
 {
     const ptxgen_emulator_config config = {.size = sizeof config,
                                            .threads = 3,
-                                           .seed = seed,
-                                           .check = seed != 0,
-                                           .order = seed ? PTXGEN_EMULATOR_ORDER_ISA
+                                           .seed = order_seed,
+                                           .check = order_seed != 0,
+                                           .order = order_seed ? PTXGEN_EMULATOR_ORDER_ISA
                                                          : PTXGEN_EMULATOR_ORDER_HW};
-    const ptxgen_device_info device = {.sm_count = MULTIPROCESSORS, .l2_bytes = 4096};
+    const ptxgen_device_info device = {.sm_count = p->multiprocessors, .l2_bytes = 4096};
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_emulator *emu;
     ptxgen_emulator_module *module;
@@ -158,8 +171,8 @@ static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t seed)
     if (ptxgen_emulator_load(emu, info.ptx, strlen(info.ptx), NULL, &module, &err) != PTXGEN_OK ||
         ptxgen_emulator_find(module, NULL, &entry, &err) != PTXGEN_OK ||
         ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
-        fail_msg("%s seed=%d: %s", p->params, (int)seed, err.message);
-    check_outcome(p, emu, seed);
+        fail_msg("%s seed=%d: %s", p->params, (int)order_seed, err.message);
+    check_outcome(p, emu, order_seed);
     ptxgen_emulator_unload(module);
     ptxgen_emulator_destroy(emu);
 }
@@ -180,14 +193,14 @@ static void run_seeds(ptxgen *ctx, problem *p)
     assert_true(p->out_bytes <= BLOCK_BYTES && p->src_bytes <= BLOCK_BYTES);
     if (ptxgen_emit(ctx, "scatter_add", p->params, &kernel, &err) != PTXGEN_OK)
         fail_msg("%s: %s", p->params, err.message);
-    for (uint64_t seed = 0; seed <= seeds; seed++)
-        run_kernel(p, kernel, seed);
+    for (uint64_t s = 0; s <= seeds; s++)
+        run_kernel(p, kernel, s);
     ptxgen_kernel_unref(kernel);
 }
 
-static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const char *schedule)
+static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const schedule *s)
 {
-    static const int64_t lengths[] = {8, 304}; /* many rows a tile; several chunks a row */
+    static const int64_t lengths[] = {8, 528}; /* many rows a tile; several chunks a row */
     for (int i = 0; i < 8; i++) {
         const bool dynamic = i & 1, contig = i & 2;
         char n[24] = "dynamic";
@@ -198,23 +211,24 @@ static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const char *s
         if (!dynamic)
             snprintf(n, sizeof n, "%d", (int)p->a.n);
         snprintf(p->params, sizeof p->params, "dtype=%s n=%s contig=%s schedule=%s", dtype, n,
-                 contig ? "yes" : "no", schedule);
+                 contig ? "yes" : "no", s->params);
         run_seeds(ctx, p);
     }
 }
 
-static void run_schedule(const char *schedule)
+static void run_schedule(const schedule *s)
 {
     static const char *const dtypes[] = {"f32", "f16", "bf16"};
     const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
     ptxgen *ctx;
     problem p = {.out = aligned_alloc(128, BLOCK_BYTES),
                  .src = aligned_alloc(128, BLOCK_BYTES),
-                 .expected = malloc(BLOCK_BYTES)};
+                 .expected = malloc(BLOCK_BYTES),
+                 .multiprocessors = s->multiprocessors};
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
     for (int d = 0; d < 3; d++) {
         p.a.dtype = (ptxgen_dtype)(PTXGEN_F32 + d);
-        each_shape(ctx, &p, dtypes[d], schedule);
+        each_shape(ctx, &p, dtypes[d], s);
     }
     ptxgen_destroy(ctx);
     free(p.out);
@@ -225,19 +239,19 @@ static void run_schedule(const char *schedule)
 static void seed_schedule(void **state)
 {
     (void)state;
-    run_schedule("seed");
+    run_schedule(&seed);
 }
 
 static void bulk_schedule(void **state)
 {
     (void)state;
-    run_schedule("bulk tile=1024 stages=2 warps=2 ctas=1");
+    run_schedule(&bulk);
 }
 
 static void vector_schedule(void **state)
 {
     (void)state;
-    run_schedule("vector warps=2 ctas=1 pieces=2 panel=256");
+    run_schedule(&vector);
 }
 
 int main(int argc, char **argv)

@@ -124,6 +124,28 @@ static void two_slices_of_one_buffer_are_fine(void **state)
     a.src = out + N / 2; /* half of each row is shared */
     good_args();
     refused(&a, PTXGEN_EUNSUPPORTED, "overlap");
+    a.src = out + N + N / 2; /* the end of each row is in the next row of out */
+    refused(&a, PTXGEN_EUNSUPPORTED, "overlap");
+    a.src = out + N;
+    a.out = out + N / 2; /* the same from the other side */
+    refused(&a, PTXGEN_EUNSUPPORTED, "overlap");
+}
+
+/* From two rows on: a single row has no next one. */
+static void a_row_stride_counts_from_two_rows_on(void **state)
+{
+    (void)state;
+    const char *const words = "multiple of 4 elements (16 bytes)";
+    REFUSED((a.rows = 2, a.src_stride = N + 2), PTXGEN_EUNSUPPORTED, words);
+    REFUSED((a.out_rows = 2, a.out_stride = N + 2), PTXGEN_EUNSUPPORTED, words);
+    ptxgen_scatter_add_args a = good_args();
+    a.rows = a.out_rows = 1;
+    a.src_stride = a.out_stride = N + 2;
+    ptxgen_error err;
+    if (ptxgen_scatter_add(ctx, &a, NULL, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    for (int i = 0; i < OUT_ELEMS; i++)
+        assert_true(out[i] == (i < N ? 8 : 7));
 }
 
 /* A caller built against an older, shorter struct, or a newer, longer one. */
@@ -193,6 +215,7 @@ int main(void)
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(nothing_to_add_is_a_success),
         cmocka_unit_test(two_slices_of_one_buffer_are_fine),
+        cmocka_unit_test(a_row_stride_counts_from_two_rows_on),
         cmocka_unit_test(structs_of_other_sizes_work),
         cmocka_unit_test(a_kernel_serves_only_its_problem),
         cmocka_unit_test(the_first_bad_index_is_reported_once),
