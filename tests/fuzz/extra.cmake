@@ -1,5 +1,8 @@
-# Fuzz targets: one fuzz_<name>.c with LLVMFuzzerTestOneInput each, inputs in corpus/<name>/. Preset fuzz lets
-# libFuzzer drive them; every other build replays the inputs as a test, label "fuzz".
+# Fuzz targets: one fuzz_<name>.c with LLVMFuzzerTestOneInput each, inputs in corpus/<name>/ and in the folders of
+# tests that hold such files already. Preset fuzz lets libFuzzer drive them; every other build replays the
+# inputs as a test, label "fuzz".
+set(also_ptx_parse tests/ptx/good tests/ptx/bad tests/emulator/cases)
+set(also_emulator tests/emulator/cases tests/emulator/races)
 file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/fuzz_*.c)
 foreach(source ${fuzz_sources})
     get_filename_component(name ${source} NAME_WE)
@@ -12,7 +15,8 @@ foreach(source ${fuzz_sources})
         target_sources(${name} PRIVATE fuzz/replay.c)
         set(replay_options "")
     endif()
-    add_run(fuzz/${name} fuzz 300 ${name} ${replay_options} tests/fuzz/corpus/${format})
+    add_run(fuzz/${name} fuzz 300 ${name} ${replay_options} tests/fuzz/corpus/${format}
+        ${also_${format}})
 endforeach()
 # The .npy reader belongs to the command, not to the library.
 target_sources(fuzz_npy PRIVATE ${PROJECT_SOURCE_DIR}/tools/npy/header.c ${PROJECT_SOURCE_DIR}/tools/command/fail.c)
