@@ -67,6 +67,7 @@ static bool special_vector(pg_parser *p, uint32_t first_special, pg_ptx_operand 
 {
     const uint32_t first = p->elems.count;
     out->kind = PG_OPERAND_VECTOR;
+    out->index = 0;
     for (uint32_t i = 0; i < 3; i++)
         *(pg_ptx_operand *)pg_list_add(p, &p->elems) = (pg_ptx_operand){
             .kind = PG_OPERAND_SPECIAL, .index = first_special + i, .column = out->column};

@@ -12,10 +12,19 @@
 Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each.
 """
 
+import itertools
 import os
 
 CASES = os.path.join(os.path.dirname(__file__), "..", "cases")
 BLOCK = 64
+
+
+_labels = itertools.count(1)
+
+
+def new_label():
+    """A label that the case being made has not used yet."""
+    return f"L{next(_labels)}"
 
 
 class Case:
@@ -69,6 +78,8 @@ class Case:
         )
         with open(os.path.join(CASES, self.name + ".ptx"), "w") as f:
             f.write(text)
+        global _labels
+        _labels = itertools.count(1)
 
 
 REGISTER = {1: ".b16", 2: ".b16", 4: ".b32", 8: ".b64"}

@@ -5,7 +5,7 @@ thread number and of the bit within a thread's registers, in a matrix of `lanes`
 
 import random
 
-from case import Case
+from case import Case, new_label
 from memory import pointer
 
 M32 = 0xFFFFFFFF
@@ -78,21 +78,13 @@ REGISTERS_OF_KERNEL = [
 ]
 
 
-def labels():
-    labels.count += 1
-    return f"L{labels.count}"
-
-
-labels.count = 0
-
-
 def cluster_barrier():
     return ["    barrier.cluster.arrive.release.aligned;", "    barrier.cluster.wait.acquire.aligned;"]
 
 
 def begin(columns=512, group=1, barriers=False):
     """Allocates; %tmem is the address, %mine with the lanes of this warp. Initialises the mbarrier."""
-    skip = labels()
+    skip = new_label()
     lines = list(REGISTERS_OF_KERNEL)
     if barriers:
         lines += [
@@ -117,7 +109,7 @@ def begin(columns=512, group=1, barriers=False):
 
 
 def end(columns=512, group=1):
-    skip = labels()
+    skip = new_label()
     lines = ["    tcgen05.fence::before_thread_sync;", "    bar.sync 0;"]
     if group == 2:
         lines += cluster_barrier()
@@ -132,7 +124,7 @@ def end(columns=512, group=1):
 
 def fill(columns=512):
     """The pattern in all columns of the warp's lanes."""
-    loop = labels()
+    loop = new_label()
     return [
         "    mov.u32 %col, 0;",
         f"{loop}:",
@@ -150,7 +142,7 @@ def fill(columns=512):
 
 def read_back(columns, out, index="%t"):
     """A hash of each lane's columns."""
-    loop = labels()
+    loop = new_label()
     return [
         "    mov.u32 %col, 0;",
         "    mov.u32 %h, 0;",
@@ -363,7 +355,7 @@ def copied(image, shape, source, column, fmt="", lane=0):
 
 def fill_shared(threads=128, add=0):
     """Each 4-byte word of the buffer holds its pattern, plus `add` (a register or number)."""
-    loop = labels()
+    loop = new_label()
     return [
         f"    .shared .align 1024 .b8 buffer[{BUFFER}];",
         "    mov.u32 %s, buffer;",
@@ -407,7 +399,7 @@ def commit(group=1):
 
 
 def wait(parity):
-    loop = labels()
+    loop = new_label()
     return [
         f"{loop}:",
         f"    mbarrier.try_wait.parity.shared::cta.b64 %q, [%m], {parity};",
@@ -417,7 +409,7 @@ def wait(parity):
 
 
 def first_thread(lines):
-    skip = labels()
+    skip = new_label()
     return [f"    @!%first bra {skip};"] + lines + [f"{skip}:"]
 
 
@@ -566,7 +558,7 @@ def commit_case():
 def alloc_case():
     """Allocations do not meet; one that finds no columns waits for a dealloc; freed columns are given out again."""
     case = new_case("tcgen05_alloc", "tcgen05.alloc: several, one that has to wait, all freed", block=64)
-    skip, other = labels(), labels()
+    skip, other = new_label(), new_label()
     body = list(REGISTERS_OF_KERNEL)
     alloc = "tcgen05.alloc.cta_group::1.sync.aligned"
     dealloc = "tcgen05.dealloc.cta_group::1.sync.aligned.b32"
@@ -609,7 +601,7 @@ def alloc_case():
         "    or.b32 %h, %h, %x;",
     ]
     body += pointer("out0", 4) + ["    st.global.b32 [%p], %h;"]
-    done = labels()
+    done = new_label()
     body += [
         "    bar.sync 0;",
         f"    @!%warp0 bra {done};",
