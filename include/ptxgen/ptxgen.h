@@ -383,6 +383,7 @@ typedef struct ptxgen_scatter_add_args {
     ptxgen_schedule schedule;
     ptxgen_oob oob;
     bool dynamic_n; /* one cubin per dtype serves every n */
+    int64_t function; /* of each element before it is added (ptxgen/function.h); 0: none */
 } ptxgen_scatter_add_args;
 
 /* Adds in the element type, each add rounded to nearest even; the order among equal indices is not

@@ -145,6 +145,11 @@ ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
 {
     c->problem.host = true;
     PG_TRY(pg_call_check_shapes(c, err));
+    const pg_function_seam *seam = c->problem.family->function;
+    if (seam && seam->number(c->id.key))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the oracle has no context and knows no functions: apply the function to src "
+                       "first, by ptxgen_function_map, and set it to 0");
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_call_check_memory(c, err));

@@ -36,6 +36,7 @@ ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *
     pg_scatter_add_key *k = (pg_scatter_add_key *)c->id.key;
     k->schedule = a.schedule;
     k->oob = a.oob;
+    k->function = a.function;
     if (a.dynamic_n)
         pg_call_give(c, offsetof(pg_scatter_add_key, n));
     return PTXGEN_OK;

@@ -1,4 +1,5 @@
 /* The assemblers behind assembler.h: the table, the choice, and what every assembly has in common. */
+#include "assemble/in_process.h"
 #include "assemble/toolkit.h"
 
 #include "base/error.h"
@@ -78,6 +79,8 @@ void pg_toolkit_destroy(pg_toolkit *t)
     for (int kind = 1; kind <= PTXGEN_ASSEMBLER_DRIVER; kind++)
         if (backends[kind]->close && t->opened[kind])
             backends[kind]->close(t);
+    if (t->opened[PG_TOOL_NVRTC])
+        pg_nvrtc_close(t);
     free_text(&t->alloc, t->dir);
     free_text(&t->alloc, t->cuda_home);
     free_text(&t->alloc, t->user_dir);
@@ -138,9 +141,7 @@ static void search(pg_toolkit *t, int kind, pg_tool *tool)
         snprintf(tool->note, sizeof tool->note, "%s", backends[kind]->ability);
 }
 
-/* Only what was found, or is not there, is remembered in t->tools. After a failure that may pass, the answer is
- * *passing, and the next question searches again. */
-static const pg_tool *find_tool(pg_toolkit *t, int kind, pg_tool *passing)
+const pg_tool *pg_toolkit_find(pg_toolkit *t, int kind, pg_tool *passing)
 {
     if (atomic_load_explicit(&t->searched[kind], memory_order_acquire))
         return &t->tools[kind];
@@ -193,7 +194,7 @@ static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_err
     const pg_assembler_backend *b = backends[t->wanted];
     PG_TRY(check_keeps(b, whole_program, err));
     pg_tool passing;
-    const pg_tool *tool = find_tool(t, t->wanted, &passing);
+    const pg_tool *tool = pg_toolkit_find(t, t->wanted, &passing);
     if (!tool->found && tool->error)
         return fail_to_look(b, tool, err);
     if (!tool->found)
@@ -211,7 +212,7 @@ static ptxgen_status choose_first(pg_toolkit *t, bool whole_program, int *found,
     for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !*found; i++) {
         if (whole_program && !backends[i]->keeps_setmaxnreg)
             continue;
-        const pg_tool *tool = find_tool(t, i, &passing);
+        const pg_tool *tool = pg_toolkit_find(t, i, &passing);
         if (!tool->found && pg_errno_is_shortage(tool->error))
             return fail_to_look(backends[i], tool, err);
         *found = tool->found ? i : 0;
@@ -246,22 +247,38 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b, pg_assembly_job *job,
-                                 ptxgen_error *err)
+ptxgen_status pg_run_in_process(ptxgen_status (*job)(void *user, ptxgen_error *), void *user,
+                                ptxgen_error *err)
 {
-    if (!b->in_process)
-        return b->assemble(t, job, err);
-    /* nvJitLink reads decimal floats with the process's locale: 1234.5678 becomes 1234 in de_DE. */
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = (locale_t)0;
     if (!c)
         return pg_fail_memory(err, 0);
     pg_compile_begin();
     before = uselocale(c);
-    ptxgen_status status = b->assemble(t, job, err);
+    const ptxgen_status status = job(user, err);
     uselocale(before);
     pg_compile_end();
     freelocale(c);
     return status;
+}
+
+typedef struct backend_run {
+    pg_toolkit *toolkit;
+    const pg_assembler_backend *backend;
+    pg_assembly_job *job;
+} backend_run;
+
+static ptxgen_status run_here(void *user, ptxgen_error *err)
+{
+    const backend_run *r = user;
+    return r->backend->assemble(r->toolkit, r->job, err);
+}
+
+static ptxgen_status run_backend(pg_toolkit *t, const pg_assembler_backend *b, pg_assembly_job *job,
+                                 ptxgen_error *err)
+{
+    backend_run r = {t, b, job};
+    return b->in_process ? pg_run_in_process(run_here, &r, err) : run_here(&r, err);
 }
 
 /* What the kernels of the cubin use; only the log knows about spills. */
@@ -292,7 +309,7 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
                        (int)kind);
     const pg_assembler_backend *b = backends[kind];
     pg_tool passing;
-    const pg_tool *tool = find_tool(t, kind, &passing);
+    const pg_tool *tool = pg_toolkit_find(t, kind, &passing);
     pg_assembly_job job = {.request = request, .cubin = &out->cubin, .log = &out->log};
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
@@ -326,7 +343,7 @@ bool pg_toolkit_part(pg_toolkit *t, size_t i, ptxgen_part *out)
         return false;
     const int kind = (int)i + 1;
     pg_tool passing;
-    const pg_tool *tool = find_tool(t, kind, &passing);
+    const pg_tool *tool = pg_toolkit_find(t, kind, &passing);
     *out = (ptxgen_part){.name = part_name(kind),
                          .found = tool->found,
                          .path = tool->path,

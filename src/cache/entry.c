@@ -3,7 +3,7 @@
  * elsewhere.
  *
  *    0  8  "ptxgen\r\n": catches text-mode copies      32  8  file size
- *    8  4  format, 1                                   40  4  kind: 0 kernel, 1 failed compile
+ *    8  4  format, 1                                   40  4  kind: 0 kernel, 1 failed compile, 2 function
  *   12  4  zero                                        44  4  key size, without the NUL
  *   16 16  XXH3-128 of the bytes from 32 on            48  4  metadata size
  *                                                      52  4  log size, without the NUL
@@ -19,7 +19,7 @@
 
 #define MAGIC "ptxgen\r\n"
 
-enum { FORMAT = 1, CHECKED_FROM = 32, RESERVED_FROM = 72, KIND_KERNEL = 0, KIND_FAILURE = 1 };
+enum { FORMAT = 1, CHECKED_FROM = 32, RESERVED_FROM = 72, KIND_KERNEL = 0, KIND_FAILURE = 1, KIND_FUNCTION = 2 };
 
 enum value_kind { VALUE_TEXT = 1, VALUE_I32, VALUE_I64, VALUE_F64 };
 
@@ -93,7 +93,7 @@ static size_t file_size(const sizes *s)
 
 static bool sizes_allowed(const sizes *s)
 {
-    return s->kind <= KIND_FAILURE && s->key <= PG_ENTRY_KEY_MAX && s->meta <= PG_ENTRY_FILE_MAX &&
+    return s->kind <= KIND_FUNCTION && s->key <= PG_ENTRY_KEY_MAX && s->meta <= PG_ENTRY_FILE_MAX &&
            s->log <= PG_ENTRY_FILE_MAX && s->cubin <= PG_ENTRY_FILE_MAX &&
            s->ptx <= PG_ENTRY_FILE_MAX && file_size(s) <= PG_ENTRY_FILE_MAX;
 }
@@ -125,6 +125,14 @@ static void put_field(pg_buf *b, const struct field *f, const pg_cache_entry *en
         put(b, 8, 4);
         put(b, v, 8);
     }
+}
+
+/* A function is PTX only: what a user's CUDA C++ became. */
+static uint32_t kind_of(const pg_cache_entry *entry)
+{
+    if (entry->status != PTXGEN_OK)
+        return KIND_FAILURE;
+    return entry->cubin_size ? KIND_KERNEL : KIND_FUNCTION;
 }
 
 static void put_checksum(unsigned char *file, size_t n)
@@ -160,7 +168,7 @@ bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry)
     bool fits = key.n <= PG_ENTRY_KEY_MAX && !(key.n && memchr(key.p, 0, key.n)) &&
                 meta.len <= PG_ENTRY_FILE_MAX && log_size <= PG_ENTRY_FILE_MAX && !meta.failed;
     sizes s = {
-        .kind = entry->status == PTXGEN_OK ? KIND_KERNEL : KIND_FAILURE,
+        .kind = kind_of(entry),
         .key = (uint32_t)key.n,
         .meta = (uint32_t)meta.len,
         .log = (uint32_t)log_size,
@@ -262,8 +270,7 @@ static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry
     entry->ptx_size = s->ptx;
     entry->log = (const char *)p + log;
     return read_metadata(p + key_end + 1, s->meta, entry) &&
-           (s->kind == KIND_KERNEL) == (entry->status == PTXGEN_OK) &&
-           (s->kind == KIND_KERNEL) == (entry->cubin_size > 0);
+           s->kind == kind_of(entry) && (s->kind != KIND_FAILURE || !entry->cubin_size);
 }
 
 pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entry, pg_str *key)

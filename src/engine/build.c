@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file_path.h"
 #include "engine/cache_key.h"
+#include "engine/merge_function.h"
 #include "engine/refused.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ static ptxgen_status emit_into(ptxgen_kernel *k, ptxgen_error *err)
     const double start = pg_clock_us();
     pg_emit_init(&k->emitted, &k->engine->alloc);
     k->id.family->emit(&k->emitted, k->plan);
+    PG_TRY(pg_merge_function(k->engine, &k->id, &k->emitted, err));
     k->emit_us = pg_clock_us() - start;
     return pg_emit_failed(&k->emitted) ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }

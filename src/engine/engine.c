@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/emulated/emulator_device.h"
 #include "engine/cache_key.h"
+#include "engine/functions.h"
 
 static void before_fork(void *user)
 {
@@ -64,6 +65,7 @@ void pg_engine_unref(pg_engine *e)
     pg_device *device = atomic_load(&e->device);
     if (device)
         device->ops->destroy(device);
+    pg_functions_destroy(e);
     if (e->cache)
         pg_cache_destroy(e->cache);
     if (e->toolkit)

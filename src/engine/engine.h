@@ -32,6 +32,7 @@ typedef struct pg_engine {
     pg_cache *cache;
     pg_refusals *refusals;
     pg_dump dump;
+    _Atomic(struct pg_function *) functions; /* functions.h: what callers added, newest first */
     pg_buf extra_key;              /* the lines that the caller's texts add to every key */
     atomic_uint_fast64_t misses;   /* assemblies */
     atomic_uint_fast64_t rejected; /* kernels from the disk that the driver refused */

@@ -22,6 +22,17 @@ typedef struct pg_plan_head {
     uint32_t shared_bytes; /* dynamic shared memory */
 } pg_plan_head;
 
+/* What a kernel with a user function calls: PTX's name of it, which the template declares (.extern .func). */
+#define PG_FUNCTION_SYMBOL "ptxgen_function"
+
+/* Where a family takes a user function (ptxgen/function.h). */
+typedef struct pg_function_seam {
+    const char *signature; /* in C: "float f(float value, long long row, int column)" */
+    const char *types;     /* the same as types alone, the result first: "float, float, long long, int" */
+    int64_t (*number)(const void *key);
+    bool (*exact)(const void *key); /* what PTXGEN_DIVISION_AUTO means for this kernel */
+} pg_function_seam;
+
 /* An element may be off by atol + rtol |answer|, or by what `bounds` says of it. */
 typedef struct pg_tolerance {
     double atol, rtol;

@@ -44,6 +44,27 @@ static const pg_param params[] = {
      .doc =
          "vector: bytes of a row that are finished for all rows before the next ones; auto: by the "
          "size of out"},
+    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+     .max = INT64_MAX,
+     .doc = "vector: a user function of each element, before it is added; the command takes "
+            "@FILE.cu or @FILE.ptx"},
+};
+
+static int64_t function_number(const void *key)
+{
+    return ((const pg_scatter_add_key *)key)->function;
+}
+
+static bool function_exact(const void *key)
+{
+    return ((const pg_scatter_add_key *)key)->dtype == 0; /* f32 */
+}
+
+static const pg_function_seam function_seam = {
+    .signature = "float f(float value, long long row, int column)",
+    .types = "float, float, long long, int",
+    .number = function_number,
+    .exact = function_exact,
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
@@ -99,6 +120,7 @@ const pg_family pg_family_scatter_add = {
     .params = {params, sizeof params / sizeof *params, sizeof(pg_scatter_add_key)},
     .plan_size = sizeof(pg_scatter_add_plan),
     .default_arch = 900,
+    .function = &function_seam,
     .resolve = pg_scatter_add_resolve,
     .plan = pg_scatter_add_plan_from,
     .emit = pg_scatter_add_emit,

@@ -113,6 +113,9 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
      * indices: the vector schedule is the fastest or within 1% of it everywhere (docs/benchmarks.md). */
     if (k->schedule == PTXGEN_SCHEDULE_AUTO)
         k->schedule = PTXGEN_SCHEDULE_VECTOR;
+    if (k->function && k->schedule != PTXGEN_SCHEDULE_VECTOR)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: the others add without "
+                                                 "loading into registers");
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -140,8 +143,8 @@ static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
     char n[24] = "dynamic";
     if (k->n)
         snprintf(n, sizeof n, "n%lld", (long long)k->n);
-    snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s", schedules[k->schedule],
-             p->dtype->name, n);
+    snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s%s", schedules[k->schedule],
+             p->dtype->name, n, k->function ? "_function" : "");
 }
 
 static void plan_seed(pg_scatter_add_plan *p)
@@ -186,6 +189,7 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->ctas_per_sm = (int)k->ctas;
     p->pieces = (int)k->pieces;
     p->panel = k->panel;
+    p->function = k->function != 0;
     name_entry(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         plan_seed(p);

@@ -28,6 +28,7 @@ typedef struct pg_scatter_add_key {
     int64_t ctas;     /* bulk, vector: CTAs per SM */
     int64_t pieces;   /* vector: 16-byte pieces, each of another row, that a thread has in flight */
     int64_t panel;    /* vector: bytes of a panel */
+    int64_t function; /* vector: number of a user function; 0: none */
 } pg_scatter_add_key;
 
 /* Operands and their extents, in table order. */
@@ -63,6 +64,7 @@ typedef struct pg_scatter_add_plan {
     /* vector */
     int pieces;
     int64_t panel; /* bytes; 0: the launch decides */
+    bool function; /* elements go through ptxgen_function */
 } pg_scatter_add_plan;
 
 extern const pg_family pg_family_scatter_add;
@@ -82,6 +84,9 @@ void pg_scatter_add_emit(pg_emit *E, const void *plan);
 void pg_scatter_add_seed(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_bulk(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_vector(pg_emit *E, const pg_scatter_add_plan *p);
+/* function.ptxc; nothing when there is no function. */
+void pg_scatter_add_declare_function(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_scatter_add_apply_function(pg_emit *E, const pg_scatter_add_plan *p);
 /* Shared pieces (main.ptxc). */
 void pg_scatter_add_keep_bad(pg_emit *E, const char *index, const char *position);
 void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const char *index,

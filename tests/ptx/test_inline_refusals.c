@@ -241,7 +241,7 @@ static void test_memory(void **state)
         const pg_alloc alloc = failing_alloc_hook(&f);
         ptxgen_error err = {0};
         ptxgen_inlined *out;
-        const ptxgen_status status = pg_inline(&alloc, &args, &out, &err);
+        const ptxgen_status status = pg_inline(&alloc, &args, NULL, &out, &err);
         if (status == PTXGEN_OK)
             ptxgen_inlined_free(out);
         else

@@ -1,4 +1,5 @@
 /* ptxgen compile: a kernel's cubin and what it needs. */
+#include "command/function.h"
 #include "command/output.h"
 #include "command/report.h"
 
@@ -32,6 +33,8 @@ static int compile_one(const cli_args *args)
     if (status == PTXGEN_OK)
         status = cli_context(&args->set, &ctx, &err);
     if (status == PTXGEN_OK)
+        status = cli_functions(ctx, &params, &err);
+    if (status == PTXGEN_OK)
         status = ptxgen_compile(ctx, args->words[0], params, &kernel, &err);
     if (status == PTXGEN_OK) {
         ptxgen_kernel_info info = {.size = sizeof info};
@@ -47,10 +50,16 @@ static int compile_one(const cli_args *args)
 static int dry_run_one(const cli_args *args)
 {
     ptxgen_error err = {0};
+    ptxgen *ctx = NULL;
     char *params = NULL, canonical[512];
     ptxgen_status status = cli_params(args, 1, &params, &err);
+    if (status == PTXGEN_OK && strstr(params, "=@"))
+        status = cli_context(&args->set, &ctx, &err);
+    if (status == PTXGEN_OK && ctx)
+        status = cli_functions(ctx, &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_canonical(args->words[0], params, canonical, sizeof canonical, &err);
+    ptxgen_destroy(ctx);
     free(params);
     if (status != PTXGEN_OK)
         return cli_report(&args->set, &err);

@@ -1,4 +1,5 @@
 /* ptxgen emit: the PTX of a kernel. */
+#include "command/function.h"
 #include "command/output.h"
 #include "command/report.h"
 
@@ -65,6 +66,8 @@ static int run(const cli_args *args)
     no_cache.cache_dir = ""; /* nothing is assembled, so there is nothing to keep */
     if (status == PTXGEN_OK)
         status = cli_context(&no_cache, &ctx, &err);
+    if (status == PTXGEN_OK)
+        status = cli_functions(ctx, &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_emit(ctx, args->words[0], params, &kernel, &err);
     if (status == PTXGEN_OK)

@@ -64,6 +64,15 @@ static const pg_ptx_var *parameter(const call *k, uint32_t slot, uint32_t i)
     return &k->callee.module->vars[(slot ? f->params : f->returns)[i]];
 }
 
+/* How many elements of a call's list the callee has parameters for. */
+static uint32_t count(const call *k, uint32_t slot)
+{
+    const pg_ptx_function *f = k->callee.f;
+    const uint32_t wanted = slot ? f->n_params : f->n_returns,
+                   given = k->insn->operands[slot].n_elems;
+    return wanted < given ? wanted : given;
+}
+
 static uint32_t number_of(const call *k, const pg_ptx_var *v)
 {
     return (uint32_t)(v - k->callee.module->vars);
@@ -89,7 +98,7 @@ static void bind_parameters(const call *k)
 {
     for (uint32_t slot = 0; slot <= 2; slot += 2) {
         const pg_ptx_operand *list = &k->insn->operands[slot];
-        for (uint32_t i = 0; i < list->n_elems; i++) {
+        for (uint32_t i = 0; i < count(k, slot); i++) {
             const pg_ptx_var *v = parameter(k, slot, i);
             k->callee.bridges[number_of(k, v)] = NULL;
             if (v->space != PG_SPACE_PARAM)
@@ -118,7 +127,7 @@ static pg_value argument_value(const call *k, uint32_t slot, uint32_t i)
 static void move_registers(const call *k, uint32_t slot)
 {
     const pg_ptx_operand *list = &k->insn->operands[slot];
-    for (uint32_t i = 0; i < list->n_elems; i++) {
+    for (uint32_t i = 0; i < count(k, slot); i++) {
         const pg_ptx_var *v = parameter(k, slot, i);
         if (list->elems[i].kind == PG_OPERAND_VAR)
             continue;

@@ -57,6 +57,8 @@ static bool can_inline(const uses *u, const pg_ptx_insn *insn, uint32_t callee)
         for (uint32_t i = 0; i < list->n_elems; i++) {
             const pg_ptx_var *parameter = parameter_of(u->c, callee, slot, i);
             const bool is_var = list->elems[i].kind == PG_OPERAND_VAR;
+            if (!parameter && u->c->in->seam)
+                continue; /* the function does not want it */
             if (!parameter || (is_var && u->vars[list->elems[i].index].blocked) ||
                 (is_var && parameter->space != PG_SPACE_PARAM))
                 return false;
@@ -120,7 +122,7 @@ static bool touch_callee(uses *u, const pg_ptx_insn *insn)
         for (uint32_t i = 0; i < insn->operands[slot].n_elems; i++) {
             const pg_ptx_operand *o = &insn->operands[slot].elems[i];
             const pg_ptx_var *parameter = parameter_of(u->c, callee, slot, i);
-            if (o->kind == PG_OPERAND_VAR &&
+            if (parameter && o->kind == PG_OPERAND_VAR &&
                 !pg_touch_body(u->c->in, m, &m->functions[callee], (uint32_t)(parameter - m->vars),
                                &u->vars[o->index].list))
                 return false;
@@ -188,6 +190,8 @@ const char *pg_inline_why_not(const pg_caller *c, const pg_ptx_insn *insn)
         for (uint32_t i = 0; i < insn->operands[slot].n_elems; i++) {
             const pg_ptx_operand *o = &insn->operands[slot].elems[i];
             const pg_ptx_var *parameter = parameter_of(c, callee, slot, i);
+            if (!parameter && c->in->seam)
+                continue;
             if (!parameter)
                 return "it leaves out an argument";
             if (o->kind == PG_OPERAND_VAR && parameter->space != PG_SPACE_PARAM)

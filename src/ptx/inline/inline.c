@@ -61,7 +61,7 @@ static ptxgen_status read_args(const ptxgen_inline_args *given, ptxgen_inline_ar
 }
 
 ptxgen_status pg_inline(const pg_alloc *alloc, const ptxgen_inline_args *given,
-                        ptxgen_inlined **out, ptxgen_error *err)
+                        const pg_inline_seam *seam, ptxgen_inlined **out, ptxgen_error *err)
 {
     ptxgen_inline_args args;
     if (!out)
@@ -76,12 +76,14 @@ ptxgen_status pg_inline(const pg_alloc *alloc, const ptxgen_inline_args *given,
     in->arena = &inlined->arena;
     in->alloc = alloc;
     in->err = err;
+    in->seam = seam;
     in->kernel = text_of(args.kernel, args.kernel_length, args.kernel_file, "kernel.ptx");
     in->user = text_of(args.function, args.function_length, args.function_file, "function.ptx");
     in->budget = args.budget ? args.budget : PTXGEN_INLINE_BUDGET;
     pg_out_init(&in->out, in->arena, alloc);
     const ptxgen_status status = run(in);
     in->err = NULL;
+    in->seam = NULL;
     if (status == PTXGEN_OK)
         *out = inlined;
     else
@@ -91,7 +93,7 @@ ptxgen_status pg_inline(const pg_alloc *alloc, const ptxgen_inline_args *given,
 
 ptxgen_status ptxgen_inline(const ptxgen_inline_args *args, ptxgen_inlined **out, ptxgen_error *err)
 {
-    return pg_inline(&pg_alloc_libc, args, out, err);
+    return pg_inline(&pg_alloc_libc, args, NULL, out, err);
 }
 
 void ptxgen_inlined_free(ptxgen_inlined *inlined)

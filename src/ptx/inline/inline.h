@@ -51,11 +51,19 @@ typedef struct pg_bridge {
     uint32_t n_pieces;
 } pg_bridge;
 
+/* A place in a kernel that takes any function of one signature: the kernel calls `kernel_name`, the function is
+ * `user_name`, and may leave out trailing parameters. */
+typedef struct pg_inline_seam {
+    const char *kernel_name, *user_name;
+    const char *signature; /* for messages: "float f(float value, int row)" */
+} pg_inline_seam;
+
 typedef struct pg_inliner {
     pg_arena *arena;
     const pg_alloc *alloc;
     pg_inline_text kernel, user; /* user.module: with new names, see plan.c */
     int64_t budget;
+    const pg_inline_seam *seam;    /* NULL: names are names */
     pg_inline_function *functions; /* by function of user.module */
     uint32_t
         *callee_of_kernel;    /* by function of kernel.module: of user.module, or PG_INLINE_NONE */
@@ -83,9 +91,9 @@ typedef struct pg_caller {
     const char *prefix; /* of the names of bridges */
 } pg_caller;
 
-/* ptxgen_inline with an allocator, which outlives the result. */
-ptxgen_status pg_inline(const pg_alloc *alloc, const ptxgen_inline_args *args, ptxgen_inlined **out,
-                        ptxgen_error *err);
+/* ptxgen_inline with an allocator, which outlives the result, and perhaps a seam. */
+ptxgen_status pg_inline(const pg_alloc *alloc, const ptxgen_inline_args *args,
+                        const pg_inline_seam *seam, ptxgen_inlined **out, ptxgen_error *err);
 
 /* ---- rules.c ---- */
 /* Refuses function `index` of the user's module with file and line. */

@@ -31,6 +31,26 @@ static bool same_list(const pg_inliner *in, const uint32_t *kernel, const uint32
     return true;
 }
 
+static bool fits_seam(const pg_inliner *in, const pg_ptx_function *declared,
+                      const pg_ptx_function *defined)
+{
+    return declared->n_params >= defined->n_params && declared->n_returns == defined->n_returns &&
+           same_list(in, declared->params, defined->params, defined->n_params) &&
+           same_list(in, declared->returns, defined->returns, defined->n_returns);
+}
+
+static ptxgen_status check_seam(const pg_inliner *in, const pg_ptx_function *declared,
+                                const pg_ptx_function *defined)
+{
+    if (fits_seam(in, declared, defined))
+        return PTXGEN_OK;
+    return pg_fail_at(in->err, PTXGEN_EINVAL, in->user.file, (int)defined->line,
+                      "%s: '%s' has another signature than this kernel calls: it must be %s; "
+                      "trailing parameters may "
+                      "be left out",
+                      in->user.file, defined->name, in->seam->signature);
+}
+
 static ptxgen_status check_signature(const pg_inliner *in, const pg_ptx_function *declared,
                                      const pg_ptx_function *defined)
 {
@@ -38,6 +58,8 @@ static ptxgen_status check_signature(const pg_inliner *in, const pg_ptx_function
                       declared->n_returns == defined->n_returns &&
                       same_list(in, declared->params, defined->params, declared->n_params) &&
                       same_list(in, declared->returns, defined->returns, declared->n_returns);
+    if (in->seam)
+        return check_seam(in, declared, defined);
     if (same)
         return PTXGEN_OK;
     return pg_fail_at(in->err, PTXGEN_EINVAL, in->user.file, (int)defined->line,
@@ -54,7 +76,9 @@ static ptxgen_status find_callee(pg_inliner *in, uint32_t declared)
     in->callee_of_kernel[declared] = PG_INLINE_NONE;
     if (f->has_body || f->is_entry)
         return PTXGEN_OK;
-    const uint32_t found = pg_ptx_find_function(in->user.module, f->name);
+    const bool at_seam = in->seam && !strcmp(f->name, in->seam->kernel_name);
+    const uint32_t found =
+        pg_ptx_find_function(in->user.module, at_seam ? in->seam->user_name : f->name);
     if (found == PG_INLINE_NONE)
         return PTXGEN_OK;
     const uint32_t defined = in->callee_of_user[found];
@@ -153,6 +177,22 @@ static const char *names_of(const pg_inliner *in, char *buf, size_t size)
     return buf[0] ? buf : "none";
 }
 
+/* A call that stays passes all that the kernel has. */
+static ptxgen_status keep(pg_inliner *in, uint32_t index)
+{
+    const pg_ptx_function *f = &in->user.module->functions[index];
+    const uint32_t declared = pg_ptx_find_function(in->kernel.module, in->functions[index].called);
+    pg_inline_need(in, index);
+    if (!in->seam || f->n_params == in->kernel.module->functions[declared].n_params)
+        return PTXGEN_OK;
+    return pg_fail_at(
+        in->err, PTXGEN_EPARSE, in->user.file, (int)f->line,
+        "%s: '%s' has %llu instructions, too many to stand in %llu places of this kernel, so it is "
+        "called; for that it must take all parameters: %s",
+        in->user.file, f->name, (unsigned long long)in->functions[index].size,
+        (unsigned long long)in->functions[index].sites, in->seam->signature);
+}
+
 static ptxgen_status decide(pg_inliner *in)
 {
     char names[200];
@@ -167,7 +207,7 @@ static ptxgen_status decide(pg_inliner *in)
         plan->kept = in->budget < 0 || plan->sites > (uint64_t)in->budget ||
                      plan->size * plan->sites > (uint64_t)in->budget;
         if (plan->kept)
-            pg_inline_need(in, i);
+            PG_TRY(keep(in, i));
     }
     if (any)
         return PTXGEN_OK;

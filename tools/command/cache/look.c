@@ -1,4 +1,5 @@
 /* ptxgen cache ls, show, why, stats, path: looking changes nothing. */
+#include "command/function.h"
 #include "command/cache/cache.h"
 #include "command/output.h"
 #include "command/sass.h"
@@ -336,6 +337,8 @@ int cache_why(const cache_action *a)
     ptxgen_status status = cli_params(a->args, 2, &params, &err);
     if (status == PTXGEN_OK)
         status = cli_context(&memory_only, &ctx, &err);
+    if (status == PTXGEN_OK)
+        status = cli_functions(ctx, &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_key(ctx, a->args->words[1], params, key, sizeof key, &err);
     const bool has_key = status == PTXGEN_OK; /* else EMISSING says that there is no assembler */

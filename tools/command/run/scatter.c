@@ -1,9 +1,11 @@
 /* ptxgen run scatter_add: .npy files in, kernel, .npy file out. */
 #include "npy/npy.h"
+#include "command/function.h"
 #include "command/output.h"
 #include "command/run/run.h"
 #include "command/run/parts.h"
 #include "command/run/scatter_check.h"
+#include "ptxgen/function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ typedef struct job {
     bool unchecked;                  /* the kernel does not look at the indices */
     char *params;                 /* owned: what the user gave; later the whole of the kernel's */
     ptxgen_scatter_add_args host; /* with host pointers */
+    void *mapped;                 /* src behind the user function, for --check; NULL: none */
 
     ptxgen *ctx;
     ptxgen_kernel *kernel; /* NULL when there is nothing to launch */
@@ -76,7 +79,10 @@ static ptxgen_status split_words(job *j, ptxgen_error *err)
     if (status == PTXGEN_OK)
         status = cli_params(&rest, 0, &j->params, err);
     free(rest.words);
-    return status;
+    if (status != PTXGEN_OK || !strstr(j->params, "=@"))
+        return status;
+    status = cli_context(&j->args->set, &j->ctx, err);
+    return status == PTXGEN_OK ? cli_functions(j->ctx, &j->params, err) : status;
 }
 
 static ptxgen_status check_rank(const job *j, int file, int rank, ptxgen_error *err)
@@ -279,7 +285,7 @@ static ptxgen_status compute(job *j, ptxgen_error *err)
 {
     /* An unchecked kernel would write outside of out. */
     ptxgen_status status = j->unchecked ? check_indices(j, err) : PTXGEN_OK;
-    if (status == PTXGEN_OK)
+    if (status == PTXGEN_OK && !j->ctx)
         status = cli_context(&j->args->set, &j->ctx, err);
     if (status == PTXGEN_OK && j->host.rows > 0 && j->host.out_rows > 0)
         status = ptxgen_get(j->ctx, "scatter_add", j->params, NULL, &j->kernel, err);
@@ -375,6 +381,29 @@ static ptxgen_status report(const job *j, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* What the kernel must have computed. A user function goes over src first: on the emulator, not in our kernel. */
+static ptxgen_status check_result(job *j, ptxgen_error *err)
+{
+    ptxgen_scatter_add_args a = j->host;
+    const char *word = strstr(j->params, "function=");
+    const int64_t function = word ? strtoll(word + 9, NULL, 10) : 0;
+    if (function) {
+        j->mapped = cli_calloc(1, j->arrays[SRC].header.data_bytes + 1);
+        const ptxgen_function_map_args map = {.size = sizeof map,
+                                              .function = function,
+                                              .dtype = a.dtype,
+                                              .rows = a.rows,
+                                              .n = a.n,
+                                              .in = a.src,
+                                              .out = j->mapped};
+        const ptxgen_status status = ptxgen_function_map(j->ctx, &map, err);
+        if (status != PTXGEN_OK)
+            return status;
+        a.src = j->mapped;
+    }
+    return scatter_check_run(&a, j->result.data, &j->check, err);
+}
+
 /* As run_measure calls it. */
 static ptxgen_status relaunch(void *again, ptxgen_error *err)
 {
@@ -391,6 +420,7 @@ static void free_job(job *j)
     npy_free(&j->result);
     ptxgen_kernel_unref(j->kernel);
     ptxgen_destroy(j->ctx);
+    free(j->mapped);
     free(j->params);
 }
 
@@ -402,7 +432,7 @@ int cli_run_scatter_add(const cli_args *args)
     if (status == PTXGEN_OK)
         status = compute(&j, &err);
     if (status == PTXGEN_OK && args->set.check)
-        status = scatter_check_run(&j.host, j.result.data, &j.check, &err);
+        status = check_result(&j, &err);
     const bool wrong = j.check.wrong > 0;
     if (status == PTXGEN_OK && args->set.repeat > 0)
         status =

@@ -1,0 +1,51 @@
+/* User functions of the command line. */
+#include "command/function.h"
+
+#include "command/file.h"
+#include "ptxgen/function.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The value behind '@' is cut at a ':' in its last part, the name of the function. */
+static ptxgen_status add(ptxgen *ctx, char *path, int64_t *id, ptxgen_error *err)
+{
+    char *slash = strrchr(path, '/'), *colon = strchr(slash ? slash : path, ':'), *text;
+    if (colon)
+        *colon = '\0';
+    const ptxgen_status status = cli_read_text(path, &text, err);
+    if (status != PTXGEN_OK)
+        return status;
+    const ptxgen_function f = {.size = sizeof f,
+                               .language = ends_with(path, ".ptx") ? PTXGEN_FUNCTION_PTX
+                                                                   : PTXGEN_FUNCTION_CUDA,
+                               .text = text,
+                               .file = path,
+                               .name = colon ? colon + 1 : NULL};
+    const ptxgen_status added = ptxgen_function_add(ctx, &f, id, err);
+    free(text);
+    return added;
+}
+
+ptxgen_status cli_functions(ptxgen *ctx, char **params, ptxgen_error *err)
+{
+    for (char *at; (at = strstr(*params, "=@")) != NULL;) {
+        const size_t before = (size_t)(at + 1 - *params), length = strcspn(at + 2, " ");
+        char *path = cli_format("%.*s", (int)length, at + 2);
+        int64_t id;
+        const ptxgen_status status = add(ctx, path, &id, err);
+        free(path);
+        if (status != PTXGEN_OK)
+            return status;
+        char *next = cli_format("%.*s%lld%s", (int)before, *params, (long long)id, at + 2 + length);
+        free(*params);
+        *params = next;
+    }
+    return PTXGEN_OK;
+}
