@@ -16,10 +16,10 @@
  *     scatter_add   float f(float value, long long row, int column)
  *                   of an element of src before it is added; computed in float, rounded to the element type
  *
- * A kernel's key holds a hash of the source, its headers, options and name, and of the NVRTC that compiles it: a changed
- * byte of any of them is another kernel, an unchanged one compiles nothing. The function's PTX is an entry of the cache
- * of its own, so another kernel with the same function does not compile it again. NVRTC may read no file: see
- * `headers`. */
+ * A kernel's key holds a hash of the source, its headers, options and name, and of the NVRTC that compiles it:
+ * a changed byte of any of them is another kernel, an unchanged one compiles nothing. The function's PTX is an
+ * entry of the cache of its own, so another kernel with the same function does not compile it again. NVRTC may
+ * read no file: see `headers`. */
 #ifndef PTXGEN_FUNCTION_H
 #define PTXGEN_FUNCTION_H
 
@@ -65,8 +65,9 @@ typedef struct ptxgen_function {
 } ptxgen_function;
 
 /* *id: never 0; the same function has the same number in every process with the same NVRTC. Nothing is compiled yet:
- * faults of the text are reported by the call that builds the first kernel, or by ptxgen_function_ptx. EINVAL: a field, an
- * option, or a directive that would read a file, with its line; EMISSING: CUDA and no NVRTC. Any thread. */
+ * faults of the text are reported by the call that builds the first kernel, or by ptxgen_function_ptx. EINVAL:
+ * a field, an option, or a directive that would read a file, with its line; EMISSING: CUDA and no NVRTC. Any
+ * thread. */
 PTXGEN_API ptxgen_status ptxgen_function_add(ptxgen *ctx, const ptxgen_function *function,
                                              int64_t *id, ptxgen_error *err);
 
@@ -80,8 +81,8 @@ typedef struct ptxgen_function_info {
     double compile_us;
 } ptxgen_function_info;
 
-/* The function's PTX for an architecture. `exact`: what PTXGEN_DIVISION_AUTO means. EASSEMBLE: NVRTC refuses it, with file,
- * line and its log in the message; EBUDGET: it took too long. */
+/* The function's PTX for an architecture. `exact`: what PTXGEN_DIVISION_AUTO means. EASSEMBLE: NVRTC refuses
+ * it, with file, line and its log in the message; EBUDGET: it took too long. */
 PTXGEN_API ptxgen_status ptxgen_function_ptx(ptxgen *ctx, int64_t id, ptxgen_arch arch, bool exact,
                                              ptxgen_function_info *out, ptxgen_error *err);
 

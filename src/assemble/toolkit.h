@@ -57,8 +57,9 @@ extern const pg_assembler_backend pg_backend_nvptxcompiler; /* nvptxcompiler.c *
 extern const pg_assembler_backend pg_backend_nvjitlink;     /* nvjitlink.c */
 extern const pg_assembler_backend pg_backend_driver;        /* driver.c */
 
-/* toolkit.c: the part of this number, searched for at its first use. Only what was found, or is not there, is remembered
- * in t->tools. After a failure that may pass, the answer is *passing, and the next question searches again. */
+/* toolkit.c: the part of this number, searched for at its first use. Only what was found, or is not there, is
+ * remembered in t->tools. After a failure that may pass, the answer is *passing, and the next question searches
+ * again. */
 const pg_tool *pg_toolkit_find(pg_toolkit *, int kind, pg_tool *passing);
 /* nvrtc.c: frees opened[PG_TOOL_NVRTC]. */
 void pg_nvrtc_close(pg_toolkit *);

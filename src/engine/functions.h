@@ -1,5 +1,6 @@
-/* User functions of an engine: source, and PTX by architecture, from memory, the disk or NVRTC. Entries are added, never
- * changed or removed before the engine ends; lists are followed without a lock, so a fork() catches nothing half-done. */
+/* User functions of an engine: source, and PTX by architecture, from memory, the disk or NVRTC. Entries are
+ * added, never changed or removed before the engine ends; lists are followed without a lock, so a fork()
+ * catches nothing half-done. */
 #ifndef PG_FUNCTIONS_H
 #define PG_FUNCTIONS_H
 

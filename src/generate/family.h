@@ -47,6 +47,7 @@ typedef struct pg_family {
     size_t plan_size;
     ptxgen_arch default_arch; /* when neither the caller nor a device says one */
     bool arch_specific;       /* needs an `a` target: on a device, its `a` arch is the default */
+    const pg_function_seam *function; /* NULL: takes no user function */
     bool whole_program;       /* needs an assembler that keeps setmaxnreg */
 
     /* EUNSUPPORTED or EINVAL with the reason, or the key with no automatic value left. */

@@ -37,6 +37,7 @@ static void every_parameter_changes_the_text(void **state)
         {"bulk", "contig=no"},   {"bulk", "index=i32"},  {"bulk", "oob=trap"},
         {"bulk", "tile=1024"},   {"bulk", "stages=3"},   {"bulk", "warps=2"},
         {"bulk", "ctas=5"},      {"vector", "pieces=2"}, {"vector", "panel=512"},
+        {"vector", "function=7"},
     };
     assert_int_equal(ptxgen_family_param_count(0),
                      sizeof changes / sizeof *changes + 1 /* schedule */);
