@@ -73,6 +73,11 @@ static ptxgen_status load(const pg_tool *tool, nvrtc *lib, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+static void close_library(pg_toolkit *t)
+{
+    pg_free(&t->alloc, t->opened[PG_TOOL_NVRTC], sizeof(nvrtc));
+}
+
 /* Stays loaded, like nvJitLink: the next context will want it again. */
 static ptxgen_status open_library(pg_toolkit *t, const pg_tool *tool, const nvrtc **out,
                                   ptxgen_error *err)
@@ -87,15 +92,12 @@ static ptxgen_status open_library(pg_toolkit *t, const pg_tool *tool, const nvrt
             pg_free(&t->alloc, lib, sizeof *lib);
         else
             t->opened[PG_TOOL_NVRTC] = lib;
+        if (status == PTXGEN_OK)
+            t->close_nvrtc = close_library;
     }
     pthread_mutex_unlock(&t->lock);
     *out = lib;
     return status;
-}
-
-void pg_nvrtc_close(pg_toolkit *t)
-{
-    pg_free(&t->alloc, t->opened[PG_TOOL_NVRTC], sizeof(nvrtc));
 }
 
 ptxgen_status pg_toolkit_nvrtc(pg_toolkit *t, const char **identity, ptxgen_error *err)
@@ -103,7 +105,8 @@ ptxgen_status pg_toolkit_nvrtc(pg_toolkit *t, const char **identity, ptxgen_erro
     pg_tool passing;
     const pg_tool *tool = pg_toolkit_find(t, PG_TOOL_NVRTC, &passing);
     if (!tool->found && tool->error)
-        return pg_fail(err, tool->error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO, "NVRTC %s", tool->note);
+        return pg_fail(err, tool->error == ENOMEM ? PTXGEN_ENOMEM : PTXGEN_EIO, "NVRTC %s",
+                       tool->note);
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING,
                        "NVRTC, which compiles CUDA C++, is not in %.200s: install a CUDA toolkit "

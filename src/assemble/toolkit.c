@@ -9,7 +9,6 @@
 #include "base/fork_guard.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,8 +78,8 @@ void pg_toolkit_destroy(pg_toolkit *t)
     for (int kind = 1; kind <= PTXGEN_ASSEMBLER_DRIVER; kind++)
         if (backends[kind]->close && t->opened[kind])
             backends[kind]->close(t);
-    if (t->opened[PG_TOOL_NVRTC])
-        pg_nvrtc_close(t);
+    if (t->close_nvrtc)
+        t->close_nvrtc(t);
     free_text(&t->alloc, t->dir);
     free_text(&t->alloc, t->cuda_home);
     free_text(&t->alloc, t->user_dir);
@@ -247,21 +246,6 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-ptxgen_status pg_run_in_process(ptxgen_status (*job)(void *user, ptxgen_error *), void *user,
-                                ptxgen_error *err)
-{
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = (locale_t)0;
-    if (!c)
-        return pg_fail_memory(err, 0);
-    pg_compile_begin();
-    before = uselocale(c);
-    const ptxgen_status status = job(user, err);
-    uselocale(before);
-    pg_compile_end();
-    freelocale(c);
-    return status;
-}
-
 typedef struct backend_run {
     pg_toolkit *toolkit;
     const pg_assembler_backend *backend;
@@ -333,7 +317,7 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
 const char *pg_toolkit_program(pg_toolkit *t, ptxgen_assembler kind)
 {
     pg_tool passing;
-    const pg_tool *tool = find_tool(t, kind, &passing);
+    const pg_tool *tool = pg_toolkit_find(t, kind, &passing);
     return tool != &passing && tool->found && !backends[kind]->in_process ? tool->path : "";
 }
 

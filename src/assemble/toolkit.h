@@ -31,6 +31,7 @@ struct pg_toolkit {
     pg_tool tools[PG_TOOL_END];
     atomic_bool searched[PG_TOOL_END]; /* then that tool does not change any more */
     void *opened[PG_TOOL_END];         /* what an assembler keeps open, made at its first use */
+    void (*close_nvrtc)(pg_toolkit *); /* NULL: not opened */
 };
 
 typedef struct pg_assembly_job {
@@ -61,8 +62,6 @@ extern const pg_assembler_backend pg_backend_driver;        /* driver.c */
  * remembered in t->tools. After a failure that may pass, the answer is *passing, and the next question searches
  * again. */
 const pg_tool *pg_toolkit_find(pg_toolkit *, int kind, pg_tool *passing);
-/* nvrtc.c: frees opened[PG_TOOL_NVRTC]. */
-void pg_nvrtc_close(pg_toolkit *);
 
 /* toolkit_search.c: where parts lie. Both fill tool->path, version, identity and found. */
 void pg_search_program(pg_toolkit *, pg_tool *, const char *name);

@@ -1,5 +1,5 @@
 /* User functions in kernels: what they compute, what they are cached under, what is refused. NVRTC is a stand-in here
- * (tests/support/stub_nvrtc), so nothing needs to be installed; test_nvrtc.c has the real one. */
+ * (tests/support/stub_nvrtc), so nothing needs to be installed; tests/command/function.sh has the real one. */
 #include "test.h"
 
 #include "base/half.h"
