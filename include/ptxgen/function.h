@@ -15,6 +15,8 @@
  *
  *     scatter_add   float f(float value, long long row, int column)
  *                   of an element of src before it is added; computed in float, rounded to the element type
+ *     matmul_accumulate, matmul_scaled (tcgen05)   float f(float value, int row, int column)
+ *                   of an element of the sum, behind the epilogue, before it is rounded and stored
  *
  * A kernel's key holds a hash of the source, its headers, options and name, and of the NVRTC that compiles it:
  * a changed byte of any of them is another kernel, an unchanged one compiles nothing. The function's PTX is an

@@ -42,6 +42,9 @@ typedef struct ptxgen_cubin_kernel {
     int param_bytes;
     int max_threads[3];      /* .maxntid, -1: not given */
     int required_threads[3]; /* .reqntid, -1: not given */
+    /* Places in the code that call a subroutine: .func functions, and IEEE division and square root, of which each place
+     * calls its slow path. From sm_70 on, else -1. */
+    int calls;
 } ptxgen_cubin_kernel;
 
 /* EPARSE says what the bytes are instead, or where the cubin is damaged. */

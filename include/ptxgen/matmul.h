@@ -62,6 +62,20 @@ typedef struct ptxgen_matmul_tiling {
  * D in f32. A, B, C: 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd
  * shapes). D: aligned to 4 bytes, any stride; 32-byte aligned rows are stored fastest. D may be
  * C itself; no other overlap. */
+/* What is done to each element of the sum before it is stored, in float and without subroutine calls:
+ * relu(x) = max(x, 0), its square, x Phi(x) by tanh and by erf, x sigmoid(x), 1 / (1 + e^-x), tanh(x). Errors against
+ * the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 + 1e-6 |result|. Kernels for Blackwell only. */
+typedef enum ptxgen_epilogue {
+    PTXGEN_EPILOGUE_NONE,
+    PTXGEN_EPILOGUE_RELU,
+    PTXGEN_EPILOGUE_SQUARED_RELU,
+    PTXGEN_EPILOGUE_GELU_TANH,
+    PTXGEN_EPILOGUE_GELU_ERF,
+    PTXGEN_EPILOGUE_SILU,
+    PTXGEN_EPILOGUE_SIGMOID,
+    PTXGEN_EPILOGUE_TANH
+} ptxgen_epilogue;
+
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
@@ -72,6 +86,8 @@ typedef struct ptxgen_matmul_accumulate_args {
     float *d;
     int64_t a_stride, b_stride, c_stride, d_stride;
     ptxgen_matmul_tiling tiling;
+    ptxgen_epilogue epilogue;
+    int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
 } ptxgen_matmul_accumulate_args;
 
 /* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and
@@ -118,6 +134,8 @@ typedef struct ptxgen_matmul_scaled_args {
     void *d; /* aligned to its type; 32-byte aligned rows are stored fastest; no overlap */
     int64_t a_stride, b_stride, d_stride;
     ptxgen_matmul_tiling tiling; /* swizzle and ctas: 0 */
+    ptxgen_epilogue epilogue;
+    int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
 } ptxgen_matmul_scaled_args;
 
 PTXGEN_API ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,

@@ -25,7 +25,10 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
                    &(pg_matrix_arg){a.b, a.dtype, a.k, a.n, a.b_stride, a.b_transposed});
     pg_view_matrix(&v[PG_MATMUL_C], &(pg_matrix_arg){a.c, PTXGEN_F32, a.m, a.n, a.c_stride, false});
     pg_view_matrix(&v[PG_MATMUL_D], &(pg_matrix_arg){a.d, PTXGEN_F32, a.m, a.n, a.d_stride, false});
-    fill_tiling(&a.tiling, (pg_matmul_accumulate_key *)c->id.key);
+    pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;
+    fill_tiling(&a.tiling, k);
+    k->epilogue = a.epilogue;
+    k->function = a.function;
     return PTXGEN_OK;
 }
 

@@ -18,6 +18,8 @@ static ptxgen_status fill_key(const ptxgen_matmul_scaled_args *a, pg_call *c, pt
     k->block_k = t->block_k;
     k->stages = t->stages;
     k->group_m = t->group_m;
+    k->epilogue = a->epilogue;
+    k->function = a->function;
     pg_call_give(c, offsetof(pg_matmul_scaled_key, a));
     pg_call_give(c, offsetof(pg_matmul_scaled_key, b));
     return PTXGEN_OK;

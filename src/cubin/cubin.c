@@ -17,6 +17,11 @@ enum {
     COMPAT_ACCELERATED = 0x09, /* in .nv.compat: value 1 in cubins for an 'a' architecture */
     RESERVED_SHARED = 1024,    /* counted into .nv.shared.<kernel> from sm_90 on */
 
+    /* The low 12 bits of an instruction of 16 bytes, sm_70 to sm_120 (read off cubins with known numbers of calls). */
+    INSTRUCTION_BYTES = 16,
+    CALL_ABSOLUTE = 0x943,
+    CALL_RELATIVE = 0x944,
+
     ATTRIBUTE_MAX_THREADS = 0x05,
     ATTRIBUTE_REQUIRED_THREADS = 0x10,
     ATTRIBUTE_FRAME_BYTES = 0x11,
@@ -194,6 +199,16 @@ static bool is_section_of(const pg_cubin_section *s, const char *prefix, const c
     return strncmp(s->name, prefix, n) == 0 && strcmp(s->name + n, kernel) == 0;
 }
 
+static int count_calls(const pg_cubin_section *text)
+{
+    int n = 0;
+    for (uint64_t at = 0; text->data && at + INSTRUCTION_BYTES <= text->size; at += INSTRUCTION_BYTES) {
+        const uint32_t opcode = pg_cubin_u32(text->data + at) & 0xfff;
+        n += opcode == CALL_ABSOLUTE || opcode == CALL_RELATIVE;
+    }
+    return n;
+}
+
 static void read_sections(const pg_cubin_elf *e, ptxgen_cubin_kernel *k)
 {
     pg_cubin_section s;
@@ -201,6 +216,8 @@ static void read_sections(const pg_cubin_elf *e, ptxgen_cubin_kernel *k)
     for (uint32_t i = 0; pg_cubin_section_at(e, i, &s); i++) {
         if (is_section_of(&s, ".nv.info.", k->name))
             read_own(&s, k);
+        else if (is_section_of(&s, ".text.", k->name) && sm_of(e) >= 70)
+            k->calls = count_calls(&s);
         else if (is_section_of(&s, ".nv.shared.", k->name) && s.size >= reserved &&
                  s.size < 1 << 30)
             k->shared_bytes = (int)(s.size - reserved);
@@ -225,6 +242,7 @@ bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i, ptxgen_cub
                              .barriers = -1,
                              .local_bytes = -1,
                              .param_bytes = -1,
+                             .calls = -1,
                              .max_threads = {-1, -1, -1},
                              .required_threads = {-1, -1, -1}};
     read_common(&e, at - 1, &k);

@@ -10,6 +10,7 @@
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
+#include "common/activation.h"
 #include "generate/emit.h"
 
 enum { PG_ROLE_THREADS = 256, PG_EPILOGUE_THREADS = 128 };
@@ -50,6 +51,7 @@ typedef struct pg_output_tile {
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const char *packed;      /* "f16x2", "bf16x2": converted to 16 bits; NULL: stored as f32 */
+    pg_element_steps steps;  /* done to each element before that */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 

@@ -30,6 +30,11 @@ static const pg_param params[] = {
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of "
             "B); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
+    {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
+     .doc = "done to each element of the sum before it is stored"},
+    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+     .max = INT64_MAX,
+     .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
@@ -79,6 +84,23 @@ static void tolerance(const pg_problem *p, pg_tolerance *t)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+static int64_t function_number(const void *key)
+{
+    return ((const pg_matmul_accumulate_key *)key)->function;
+}
+
+static bool function_exact(const void *key)
+{
+    return key != NULL; /* D is f32 */
+}
+
+static const pg_function_seam function_seam = {
+    .signature = PG_ELEMENT_SIGNATURE,
+    .types = PG_ELEMENT_TYPES,
+    .number = function_number,
+    .exact = function_exact,
+};
+
 const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
     .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
@@ -87,6 +109,7 @@ const pg_family pg_family_matmul_accumulate = {
     .default_arch = 1001,
     .arch_specific = true,
     .whole_program = true,
+    .function = &function_seam,
     .resolve = pg_matmul_accumulate_resolve,
     .plan = pg_matmul_accumulate_plan_from,
     .emit = pg_matmul_accumulate_emit,

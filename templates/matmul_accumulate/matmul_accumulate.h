@@ -15,6 +15,7 @@
 
 #include "generate/dtype.h"
 #include "generate/family.h"
+#include "common/activation.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
@@ -28,6 +29,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t group_m; /* rows of tiles in a group */
     int64_t swizzle; /* bytes, of A and B in shared memory */
     int64_t ctas;    /* 1, or 2: a pair of CTAs works on a tile of 2 * block_m rows */
+    int64_t epilogue; /* pg_activation */
+    int64_t function; /* number of a user function; 0: none */
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
@@ -42,6 +45,7 @@ enum { PG_ACCUMULATORS = 2 };
 typedef struct pg_matmul_accumulate_plan {
     pg_plan_head head;
     const pg_arch *arch;
+    pg_element_steps steps;
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool b_transposed;

@@ -66,6 +66,11 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
+    {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
+     .doc = "done to each element of the sum before it is stored"},
+    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+     .max = INT64_MAX,
+     .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
 };
 
 static const pg_kernel_param *parameters(const void *plan)
@@ -81,6 +86,23 @@ static void tolerance(const pg_problem *p, pg_tolerance *t)
     t->rtol = p->operand[PG_SCALED_D].dtype == PTXGEN_BF16 ? 0x1p-7 : 1e-3;
 }
 
+static int64_t function_number(const void *key)
+{
+    return ((const pg_matmul_scaled_key *)key)->function;
+}
+
+static bool function_exact(const void *key)
+{
+    return ((const pg_matmul_scaled_key *)key)->out == 0; /* f32 */
+}
+
+static const pg_function_seam function_seam = {
+    .signature = PG_ELEMENT_SIGNATURE,
+    .types = PG_ELEMENT_TYPES,
+    .number = function_number,
+    .exact = function_exact,
+};
+
 const pg_family pg_family_matmul_scaled = {
     .name = "matmul_scaled",
     .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
@@ -89,6 +111,7 @@ const pg_family pg_family_matmul_scaled = {
     .default_arch = 1001,
     .arch_specific = true,
     .whole_program = true,
+    .function = &function_seam,
     .resolve = pg_matmul_scaled_resolve,
     .plan = pg_matmul_scaled_plan_from,
     .emit = pg_matmul_scaled_emit,

@@ -21,6 +21,7 @@
 
 #include "generate/dtype.h"
 #include "generate/family.h"
+#include "common/activation.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
@@ -32,6 +33,8 @@ typedef struct pg_matmul_scaled_key {
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
+    int64_t epilogue; /* pg_activation */
+    int64_t function; /* number of a user function; 0: none */
 } pg_matmul_scaled_key;
 
 /* Operands and their extents, in table order. */
@@ -54,6 +57,7 @@ typedef struct pg_scaled_operand {
 typedef struct pg_matmul_scaled_plan {
     pg_plan_head head;
     const pg_arch *arch;
+    pg_element_steps steps;
     const pg_dtype *out;
     pg_mma_kind kind;
     int block_m, block_n, block_k, stages, group_m;

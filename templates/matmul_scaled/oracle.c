@@ -54,12 +54,13 @@ static void multiply(const pg_problem *p, const double *left, const double *righ
 {
     const pg_view *d = &p->operand[PG_SCALED_D];
     const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
+    const pg_activation activation = (pg_activation)((const pg_matmul_scaled_key *)p->key)->epilogue;
     double sums[COLUMNS];
     for (int64_t i = 0; i < p->symbol[PG_SCALED_M]; i++) {
         for (int64_t j = 0; j < n; j += COLUMNS) {
             dot(left + i * k, right + j * k, k, sums);
             for (int64_t c = 0; c < COLUMNS && j + c < n; c++)
-                pg_element_set(d, i * d->stride[0] + j + c, sums[c]);
+                pg_element_set(d, i * d->stride[0] + j + c, pg_activate(activation, sums[c]));
         }
     }
 }

@@ -230,6 +230,7 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     pg_matmul_scaled_plan *p = plan;
     memset(p, 0, sizeof *p);
     p->arch = arch;
+    p->steps = (pg_element_steps){(pg_activation)k->epilogue, k->function != 0};
     p->out = pg_dtype_find((ptxgen_dtype)(k->out + 1));
     p->kind = kind_of(k);
     p->block_m = BLOCK_M;

@@ -88,7 +88,7 @@ const cli_command cli_compile = {
     .usage = "FAMILY [name=value ...] [-o FILE.cubin]",
     .summary = "assemble a kernel and say what it needs",
     .text = "Assembles one kernel, keeps it in the cache, and says what it needs:\n"
-            "registers, shared memory, spills. -o also writes the cubin. Needs an\n"
+            "registers, shared memory, spills, calls. -o also writes the cubin. Needs an\n"
             "assembler, no GPU.\n",
     .examples = "  ptxgen compile scatter_add dtype=bf16 n=512 arch=sm_90a -o kernel.cubin\n"
                 "  ptxgen compile scatter_add n=4096 --assembler nvjitlink --json\n",

@@ -44,6 +44,7 @@ ptxgen_status cli_cubin_text(const void *bytes, size_t size, ptxgen_error *err)
         print_count("registers", k.registers);
         print_count("shared", k.shared_bytes);
         print_count("local", k.local_bytes);
+        print_count("calls", k.calls);
         print_count("parameters", k.param_bytes);
         print_count("barriers", k.barriers);
         print_dims("max threads", k.max_threads);
@@ -74,6 +75,7 @@ static cJSON *kernel_json(const ptxgen_cubin_kernel *k)
     add_count(o, "registers", k->registers);
     add_count(o, "shared_bytes", k->shared_bytes);
     add_count(o, "local_bytes", k->local_bytes);
+    add_count(o, "calls", k->calls);
     add_count(o, "param_bytes", k->param_bytes);
     add_count(o, "barriers", k->barriers);
     add_dims(o, "max_threads", k->max_threads);

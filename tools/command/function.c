@@ -43,7 +43,10 @@ ptxgen_status cli_functions(ptxgen *ctx, char **params, ptxgen_error *err)
         free(path);
         if (status != PTXGEN_OK)
             return status;
-        char *next = cli_format("%.*s%lld%s", (int)before, *params, (long long)id, at + 2 + length);
+        /* epilogue=@FILE is another way to write function=@FILE. */
+        const size_t name = before >= 9 && !strncmp(*params + before - 9, "epilogue=", 9) ? 9 : 0;
+        char *next = cli_format("%.*s%s%lld%s", (int)(before - name), *params, name ? "function=" : "",
+                                (long long)id, at + 2 + length);
         free(*params);
         *params = next;
     }

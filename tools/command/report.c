@@ -1,5 +1,7 @@
 #include "command/report.h"
 
+#include "ptxgen/inspect.h"
+
 const char *cli_origin_name(ptxgen_origin origin)
 {
     static const char *const names[] = {"emitted", "assembled", "disk"};
@@ -13,6 +15,16 @@ static void print_amount(FILE *to, const char *label, int value, const char *uni
         fprintf(to, "%-10s unknown\n", label);
     else
         fprintf(to, "%-10s %d%s\n", label, value, unit);
+}
+
+/* Calls that the assembler left in the kernel's code; -1: not known. */
+static int calls_of(const ptxgen_kernel_info *k)
+{
+    ptxgen_cubin_kernel c = {.size = sizeof c};
+    int n = -1;
+    for (size_t i = 0; ptxgen_cubin_kernel_at(k->cubin, k->cubin_size, i, &c); i++)
+        n = c.calls < 0 ? n : (n < 0 ? 0 : n) + c.calls;
+    return n;
 }
 
 void cli_kernel_text(const ptxgen_kernel_info *k, bool log, FILE *to)
@@ -31,6 +43,7 @@ void cli_kernel_text(const ptxgen_kernel_info *k, bool log, FILE *to)
     print_amount(to, "shared", k->shared_bytes, " bytes");
     print_amount(to, "local", k->local_bytes, " bytes");
     print_amount(to, "spills", k->spill_bytes, " bytes");
+    print_amount(to, "calls", calls_of(k), " places that call a subroutine");
     if (log && k->log[0] != '\0')
         fprintf(to, "%-10s\n%s", "log", k->log);
 }
@@ -64,6 +77,7 @@ cJSON *cli_kernel_json(const ptxgen_kernel_info *k)
     add_amount(o, "shared_bytes", k->shared_bytes);
     add_amount(o, "local_bytes", k->local_bytes);
     add_amount(o, "spill_bytes", k->spill_bytes);
+    add_amount(o, "calls", calls_of(k));
     cJSON_AddStringToObject(o, "log", k->log);
     return o;
 }
