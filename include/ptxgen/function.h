@@ -89,10 +89,12 @@ PTXGEN_API ptxgen_status ptxgen_function_ptx(ptxgen *ctx, int64_t id, ptxgen_arc
                                              ptxgen_function_info *out, ptxgen_error *err);
 
 /* The plain answer of a function of elements, for tests: out[i, j] = f(in[i, j], i, j) of a [rows, n] matrix in host
- * memory, computed by the emulator and rounded to the element type. `in` and `out` may be the same. */
+ * memory, computed by the emulator and rounded to the element type. `in` and `out` may be the same. `family` says
+ * which signature it has; NULL: scatter_add. */
 typedef struct ptxgen_function_map_args {
     size_t size; /* set by the caller */
     int64_t function;
+    const char *family;
     ptxgen_dtype dtype;
     ptxgen_arch arch; /* the function is compiled for it; 0: sm_90 */
     int64_t rows, n;

@@ -42,8 +42,8 @@ typedef struct ptxgen_cubin_kernel {
     int param_bytes;
     int max_threads[3];      /* .maxntid, -1: not given */
     int required_threads[3]; /* .reqntid, -1: not given */
-    /* Places in the code that call a subroutine: .func functions, and IEEE division and square root, of which each place
-     * calls its slow path. From sm_70 on, else -1. */
+    /* Places in the code that call a subroutine: .func functions, and IEEE division and square root, of which
+     * each place calls its slow path. From sm_70 on, else -1. */
     int calls;
 } ptxgen_cubin_kernel;
 

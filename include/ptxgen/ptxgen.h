@@ -170,7 +170,11 @@ PTXGEN_API const char *ptxgen_version(void);
  * named take their defaults; `ptxgen list -v` and ptxgen_family_param describe them. The canonical text,
  * with every parameter in table order, is the kernel's identity. */
 
-typedef enum ptxgen_param_kind { PTXGEN_PARAM_CHOICE, PTXGEN_PARAM_INTEGER } ptxgen_param_kind;
+typedef enum ptxgen_param_kind {
+    PTXGEN_PARAM_CHOICE,
+    PTXGEN_PARAM_INTEGER,
+    PTXGEN_PARAM_FUNCTION /* the number of a user function (ptxgen/function.h), or a word */
+} ptxgen_param_kind;
 
 typedef struct ptxgen_param_info {
     const char *name, *doc;

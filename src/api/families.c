@@ -38,7 +38,9 @@ bool ptxgen_family_param(size_t i, size_t param, ptxgen_param_info *out)
         return false;
     const pg_param *p = &f->params.rows[param];
     *out = (ptxgen_param_info){.name = p->name, .doc = p->doc, .min = p->min, .max = p->max};
-    out->kind = p->kind == PG_PARAM_INTEGER ? PTXGEN_PARAM_INTEGER : PTXGEN_PARAM_CHOICE;
+    out->kind = p->kind == PG_PARAM_INTEGER    ? PTXGEN_PARAM_INTEGER
+                : p->kind == PG_PARAM_FUNCTION ? PTXGEN_PARAM_FUNCTION
+                                               : PTXGEN_PARAM_CHOICE;
     out->default_text = "";
     if (p->kind == PG_PARAM_ARCH) {
         out->choices = pg_arch_names();

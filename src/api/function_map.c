@@ -14,17 +14,15 @@
 
 enum { THREADS = 256, BLOCKS = 64, DEFAULT_ARCH = 900 };
 
-static const char signature[] = "float f(float value, long long row, int column)";
-
 /* Element i of [rows, n] for i = thread, thread + THREADS * BLOCKS, ... */
 static const char kernel[] =
     ".version 8.0\n.target %s\n.address_size 64\n"
     ".extern .func (.param .f32 result) " PG_FUNCTION_SYMBOL
-    "(.param .f32 value, .param .s64 row, .param .s32 column);\n"
+    "(.param .f32 value, .param .%s row, .param .s32 column);\n"
     ".visible .entry map(.param .u64 data_, .param .u64 count_, .param .u64 n_)\n"
     "{\n"
     "    .reg .b64 %%i, %%data, %%count, %%n, %%row, %%rest, %%address;\n"
-    "    .reg .b32 %%thread, %%block, %%column;\n"
+    "    .reg .b32 %%thread, %%block, %%column, %%row32;\n"
     "    .reg .f32 %%value;\n"
     "    .reg .pred %%done;\n"
     "    ld.param.u64 %%data, [data_];\n"
@@ -41,9 +39,10 @@ static const char kernel[] =
     "    mul.lo.u64 %%rest, %%row, %%n;\n"
     "    sub.u64 %%rest, %%i, %%rest;\n"
     "    cvt.u32.u64 %%column, %%rest;\n"
+    "    cvt.u32.u64 %%row32, %%row;\n"
     "    mad.lo.u64 %%address, %%i, 4, %%data;\n"
     "    ld.global.f32 %%value, [%%address];\n"
-    "    call (%%value), " PG_FUNCTION_SYMBOL ", (%%value, %%row, %%column);\n"
+    "    call (%%value), " PG_FUNCTION_SYMBOL ", (%%value, %s, %%column);\n"
     "    st.global.f32 [%%address], %%value;\n"
     "    add.u64 %%i, %%i, %d;\n"
     "    bra NEXT;\n"
@@ -104,23 +103,35 @@ static ptxgen_status run(const ptxgen_inlined *merged, float *data,
     return status;
 }
 
+static ptxgen_status find_seam(const char *name, const pg_function_seam **out, ptxgen_error *err)
+{
+    const pg_family *family;
+    PG_TRY(pg_family_find(name ? name : "scatter_add", &family, err));
+    *out = family->function;
+    return *out ? PTXGEN_OK
+                : pg_fail(err, PTXGEN_EUNSUPPORTED, "%s takes no user function", family->name);
+}
+
 static ptxgen_status merge(pg_engine *e, const ptxgen_function_map_args *a, ptxgen_inlined **merged,
                            ptxgen_error *err)
 {
+    const pg_function_seam *seam;
     const pg_function_text *f;
-    char text[sizeof kernel + 64];
-    const pg_function_use use = {a->arch, a->dtype == PTXGEN_F32, "float, float, long long, int",
-                                 signature};
+    char text[sizeof kernel + 96];
+    PG_TRY(find_seam(a->family, &seam, err));
+    const bool wide = strstr(seam->types, "long long") != NULL; /* of the row */
+    const pg_function_use use = {a->arch, a->dtype == PTXGEN_F32, seam->types, seam->signature};
     PG_TRY(pg_functions_text(e, a->function, &use, &f, err));
-    snprintf(text, sizeof text, kernel, ptxgen_arch_name(a->arch), THREADS, THREADS * BLOCKS);
+    snprintf(text, sizeof text, kernel, ptxgen_arch_name(a->arch), wide ? "s64" : "s32", THREADS,
+             wide ? "%row" : "%row32", THREADS * BLOCKS);
     const ptxgen_inline_args args = {.size = sizeof args,
                                      .kernel = text,
                                      .function = pg_buf_text(&f->ptx),
                                      .function_length = f->ptx.len,
                                      .function_file =
                                          pg_functions_find(e, a->function)->source.file};
-    return pg_inline(&e->alloc, &args, &(pg_inline_seam){PG_FUNCTION_SYMBOL, f->name, signature},
-                     merged, err);
+    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, f->name, seam->signature};
+    return pg_inline(&e->alloc, &args, &place, merged, err);
 }
 
 static ptxgen_status check(const ptxgen_function_map_args *given, ptxgen_function_map_args *a,

@@ -84,7 +84,7 @@ ptxgen_status pg_params_check(const pg_param_table *t, const void *key, ptxgen_e
         const int64_t v = field_value(&t->rows[i], key);
         if (v == 0)
             continue;
-        if (t->rows[i].kind == PG_PARAM_INTEGER)
+        if (t->rows[i].kind >= PG_PARAM_INTEGER)
             PG_TRY(check_number(&t->rows[i], v, err));
         if (t->rows[i].kind == PG_PARAM_CHOICE)
             PG_TRY(check_place(&t->rows[i], v, err));
@@ -115,6 +115,7 @@ static ptxgen_status parse_value(const pg_param *p, pg_str value, int64_t *out, 
     case PG_PARAM_CHOICE:
         return parse_choice(p, value, out, err);
     case PG_PARAM_INTEGER:
+    case PG_PARAM_FUNCTION:
         return parse_integer(p, value, out, err);
     case PG_PARAM_ARCH:
         break;

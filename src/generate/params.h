@@ -12,7 +12,12 @@
 
 #include <stdint.h>
 
-typedef enum pg_param_kind { PG_PARAM_ARCH, PG_PARAM_CHOICE, PG_PARAM_INTEGER } pg_param_kind;
+typedef enum pg_param_kind {
+    PG_PARAM_ARCH,
+    PG_PARAM_CHOICE,
+    PG_PARAM_INTEGER,
+    PG_PARAM_FUNCTION /* an integer: the number of a user function */
+} pg_param_kind;
 
 /* Where the value of a parameter comes from when operands are known and it is not given. */
 typedef enum pg_param_from {

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *const pg_activation_words[] = {"none",     "relu", "squared_relu", "gelu_tanh",
-                                           "gelu_erf", "silu", "sigmoid",      "tanh",
-                                           NULL};
+const char *const pg_activation_words[] = {
+    "none", "relu", "squared_relu", "gelu_tanh", "gelu_erf", "silu", "sigmoid", "tanh", NULL};
 
 double pg_activate(pg_activation activation, double x)
 {

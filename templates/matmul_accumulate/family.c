@@ -32,7 +32,7 @@ static const pg_param params[] = {
             "B); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
     {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
      .doc = "done to each element of the sum before it is stored"},
-    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+    {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
      .max = INT64_MAX,
      .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
 };

@@ -68,7 +68,7 @@ static const pg_param params[] = {
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
     {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
      .doc = "done to each element of the sum before it is stored"},
-    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+    {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
      .max = INT64_MAX,
      .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
 };

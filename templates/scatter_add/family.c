@@ -44,7 +44,7 @@ static const pg_param params[] = {
      .doc =
          "vector: bytes of a row that are finished for all rows before the next ones; auto: by the "
          "size of out"},
-    {"function", PG_PARAM_INTEGER, FIELD(function), .zero_words = {"none"}, .min = 1,
+    {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
      .max = INT64_MAX,
      .doc = "vector: a user function of each element, before it is added; the command takes "
             "@FILE.cu or @FILE.ptx"},

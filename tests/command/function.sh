@@ -53,7 +53,7 @@ refuse 5 'NVRTC, which compiles CUDA C\+\+, is not in .*give the function as PTX
     compile scatter_add function=@third.cu --toolkit "$work/sub"
 "$PTXGEN" emit scatter_add n=64 function=@scale.ptx | cmp - a.ptx
 
-"$PTXGEN" doctor --json 2>/dev/null | tr -d '\n\t' | grep -qE '"name":"nvrtc","found":true' || {
+"$PTXGEN" doctor --json 2>/dev/null | tr -d "\n\t" | grep -qE "\"topic\":\"nvrtc\",\"state\":\"ok\"" || {
     echo "no NVRTC here: CUDA functions are not tried"
     exit 0
 }
@@ -84,3 +84,10 @@ expect_err 'shared memory, which is the kernel'
 try 'extern "C" float f(float x) { while (x < 1e30f) x = fminf(x, 1); return x; }'
 ok emit scatter_add n=64 function=@bad.cu
 expect_out '^\.version'
+
+# What division costs is said: a call at every place where the result is f32, none where it has 16 bits.
+have_assembler || exit 0
+ok compile scatter_add n=64 function=@third.cu --json
+[ "$(sed -n 's/.*"calls":	\([0-9]*\).*/\1/p' .out)" -ge 16 ] || die "calls of exact division"
+ok compile scatter_add n=64 dtype=f16 function=@third.cu
+expect_out '^calls +0 places'

@@ -38,6 +38,8 @@ static void draw_kernel(const pg_family *f, uint64_t seed, char *params, size_t 
                       : pg_arch_at(draw_random(&state) % i)->name);
     for (i = 1; i < f->params.count; i++) {
         const size_t used = strlen(params);
+        if (f->params.rows[i].kind == PG_PARAM_FUNCTION)
+            continue;
         if (f->params.rows[i].kind == PG_PARAM_CHOICE || draw_random(&state) % 4 == 0)
             draw_word(&f->params.rows[i], &state, params + used, size - used);
     }

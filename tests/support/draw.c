@@ -244,7 +244,7 @@ static void draw_params(draw *w)
     const pg_param_table *t = &w->d->family->params;
     for (size_t i = 1; i < t->count && !w->options->plain; i++) {
         const pg_param *p = &t->rows[i];
-        if (p->from || !one_in(w, 5))
+        if (p->from || p->kind == PG_PARAM_FUNCTION || !one_in(w, 5))
             continue;
         const size_t used = strlen(w->d->params);
         char *to = w->d->params + used;

@@ -10,7 +10,8 @@ static cJSON *param_json(const ptxgen_param_info *p)
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "name", p->name);
     cJSON_AddStringToObject(o, "doc", p->doc);
-    cJSON_AddStringToObject(o, "kind", p->kind == PTXGEN_PARAM_INTEGER ? "integer" : "choice");
+    static const char *const kinds[] = {"choice", "integer", "function"};
+    cJSON_AddStringToObject(o, "kind", kinds[p->kind]);
     cJSON_AddStringToObject(o, "default", p->default_text);
     if (p->kind == PTXGEN_PARAM_INTEGER) {
         cli_json_integer(o, "min", p->min);

@@ -288,6 +288,8 @@ static void print_values(const ptxgen_param_info *p)
     if (p->kind == PTXGEN_PARAM_INTEGER)
         column += printf("%lld..%lld%s", (long long)p->min, (long long)p->max,
                          p->choices && p->choices[0] ? "|" : "");
+    if (p->kind == PTXGEN_PARAM_FUNCTION)
+        column += printf("@FILE.cu|@FILE.ptx|");
     for (size_t c = 0; p->choices && p->choices[c]; c++) {
         const char *bar = p->choices[c + 1] ? "|" : "";
         if (column + (int)strlen(p->choices[c]) >= RIGHT_EDGE)

@@ -1,6 +1,7 @@
 /* The run of a family on .npy files; see job.h. */
 #include "command/run/job.h"
 
+#include "command/function.h"
 #include "command/run/parts.h"
 #include "command/run/report.h"
 
@@ -91,6 +92,10 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
         status = cli_params(&rest, 0, &j->words, err);
     if (status == PTXGEN_OK)
         status = need_files(j, err);
+    if (status == PTXGEN_OK && strstr(j->words, "=@"))
+        status = cli_context(&j->args->set, &j->ctx, err);
+    if (status == PTXGEN_OK && j->ctx)
+        status = cli_functions(j->ctx, &j->words, err);
     free(rest.words);
     free(arch);
     return status;
@@ -181,6 +186,24 @@ ptxgen_status run_choice(const char *name, const char *value, const char *const 
                     near ? "?" : "");
 }
 
+ptxgen_status run_epilogue(const run_job *j, ptxgen_epilogue *out, ptxgen_error *err)
+{
+    static const char *const words[] = {"none", "relu",    "squared_relu", "gelu_tanh", "gelu_erf",
+                                        "silu", "sigmoid", "tanh",         NULL};
+    const char *word = run_word(j, "epilogue");
+    int place = 0;
+    const ptxgen_status status =
+        word && word[0] != '@' ? run_choice("epilogue", word, words, &place, err) : PTXGEN_OK;
+    *out = (ptxgen_epilogue)place;
+    return status;
+}
+
+int64_t run_function(const run_job *j)
+{
+    const char *word = strstr(j->words, "function=");
+    return word ? strtoll(word + 9, NULL, 10) : 0;
+}
+
 static ptxgen_status load(run_job *j, run_file *f, ptxgen_error *err)
 {
     const char *hint = kind_of(j, f)->hint;
@@ -240,7 +263,7 @@ static ptxgen_status compute(run_job *j, ptxgen_error *err)
     const int64_t shape[2] = {j->m, j->n};
     ptxgen_status status = npy_create(j->npy_type, 2, shape, &j->result, err);
     if (status == PTXGEN_OK)
-        status = cli_context(&j->args->set, &j->ctx, err);
+        status = j->ctx ? PTXGEN_OK : cli_context(&j->args->set, &j->ctx, err);
     if (status != PTXGEN_OK || j->result.header.count == 0)
         return status;
     if (j->family->choose)

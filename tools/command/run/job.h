@@ -77,6 +77,9 @@ const char *run_word(const run_job *, const char *name);
 void run_add_word(run_job *, const char *name, const char *value);
 /* Takes name=value out of the words. */
 void run_drop_word(run_job *, const char *name);
+/* The built-in epilogue that the user asked for, and the number of the user function; none: 0. */
+ptxgen_status run_epilogue(const run_job *, ptxgen_epilogue *out, ptxgen_error *err);
+int64_t run_function(const run_job *);
 /* The files' place in the family's table, by name; NULL: not given. */
 run_file *run_file_named(run_job *, const char *name);
 /* The file must have two dimensions; the message calls them `what`. */

@@ -2,6 +2,8 @@
 #include "command/run/run.h"
 #include "command/run/job.h"
 
+#include "ptxgen/function.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +106,7 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
     j->bytes =
         2.0 * ((double)j->m + (double)j->n) * (double)j->k + 8.0 * (double)j->m * (double)j->n;
     j->check = (run_check){.atol = 5e-3, .rtol = 1e-2};
-    return PTXGEN_OK;
+    return run_epilogue(j, &x->epilogue, err);
 }
 
 /* The value of " name=value" in a kernel's parameters, as a number; 0: automatic or not there. */
@@ -188,7 +190,18 @@ static ptxgen_status oracle(run_job *j, void *want, ptxgen_error *err)
     x.b = b_of(j)->array.data;
     x.c = j->files[C].array.data;
     x.d = want;
-    return ptxgen_matmul_accumulate_oracle(&x, err);
+    const ptxgen_status status = ptxgen_matmul_accumulate_oracle(&x, err);
+    if (status != PTXGEN_OK || !run_function(j))
+        return status;
+    const ptxgen_function_map_args map = {.size = sizeof map,
+                                          .function = run_function(j),
+                                          .family = "matmul_accumulate",
+                                          .dtype = PTXGEN_F32,
+                                          .rows = j->m,
+                                          .n = j->n,
+                                          .in = want,
+                                          .out = want};
+    return ptxgen_function_map(j->ctx, &map, err);
 }
 
 static const run_family family = {.name = "matmul_accumulate",

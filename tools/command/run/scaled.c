@@ -256,7 +256,12 @@ static ptxgen_status oracle(run_job *j, void *want, ptxgen_error *err)
     x.a_scales = j->files[A_SCALES].array.data;
     x.b_scales = j->files[B_SCALES].array.data;
     x.d = want;
-    return ptxgen_matmul_scaled_oracle(&x, err);
+    if (run_function(j))
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--check does not know what function= makes of the sums of matmul_scaled: "
+                        "leave it out");
+    const ptxgen_status status = run_epilogue(j, &x.epilogue, err);
+    return status == PTXGEN_OK ? ptxgen_matmul_scaled_oracle(&x, err) : status;
 }
 
 static const run_family family = {.name = "matmul_scaled",
