@@ -263,6 +263,26 @@ PTXGEN_API void ptxgen_emulator_clear_reports(ptxgen_emulator *emu);
 /* "missing proxy fence"; "?" for a number that is none. */
 PTXGEN_API const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind);
 
+/* ---- what of PTX there is ---- */
+
+typedef enum ptxgen_emulator_support {
+    PTXGEN_EMULATOR_EXECUTED,
+    PTXGEN_EMULATOR_PARSED, /* text with it loads, an entry that reaches it does not run */
+    PTXGEN_EMULATOR_UNKNOWN /* of the PTX ISA, but refused by the parser */
+} ptxgen_emulator_support;
+
+/* One form of an instruction. `modifiers` and `operands` are in the notation of src/ptx/table/opcodes.def, "" for
+ * what is unknown. */
+typedef struct ptxgen_emulator_instruction {
+    const char *mnemonic, *modifiers, *operands;
+    unsigned isa;       /* least .version, 10 * major + minor */
+    const char *target; /* least .target without "sm_"; '|' joins alternatives */
+    ptxgen_emulator_support support;
+} ptxgen_emulator_instruction;
+
+/* All forms, in the order of the ISA's chapters; false past the end. Any thread. */
+PTXGEN_API bool ptxgen_emulator_get_instruction(size_t i, ptxgen_emulator_instruction *out);
+
 #ifdef __cplusplus
 }
 #endif

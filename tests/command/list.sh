@@ -18,3 +18,13 @@ expect_out '128, 256 or 512'
 ok list matmul_scaled
 expect_out 'mxfp8 with mxfp4 needs a K that is a multiple of 128'
 expect_out 'sm_103f'
+# Every form of PTX: executed, parsed only, or unknown.
+ok list --ptx vadd4
+expect_out '^executed +3\.0  sm_30 +vadd4 \.u32\|s32'
+ok list --ptx
+expect_out '^parsed only +1\.0  sm_10 +tex '
+expect_out '^unknown +9\.1  sm_90 +multimem\.cp\.async\.bulk$'
+expect_out '^[0-9]+ forms executed, [0-9]+ parsed only, [0-9]+ unknown$'
+ok list --ptx mbarrier.init --json
+expect_out '"support":.*"executed"'
+refuse 2 "no instruction begins with 'zzz'" list --ptx zzz

@@ -1,6 +1,7 @@
 /* ptxgen list: the kernel families and their parameters. */
 #include "command/json.h"
 #include "command/options.h"
+#include "ptxgen/emulator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +63,64 @@ int cli_unknown_family(const cli_settings *set, const char *name)
                            near ? "'?" : "; `ptxgen list` shows all");
 }
 
+/* ---- --ptx: the instructions ---- */
+
+static const char *const support_words[] = {"executed", "parsed only", "unknown"};
+
+static void print_instruction(const ptxgen_emulator_instruction *x)
+{
+    printf("%-11s  %u.%u  sm_%-9s  %s%s%s\n", support_words[x->support], x->isa / 10, x->isa % 10,
+           x->target, x->mnemonic, *x->modifiers ? " ." : "", x->modifiers);
+}
+
+static cJSON *instruction_json(const ptxgen_emulator_instruction *x)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "mnemonic", x->mnemonic);
+    cJSON_AddStringToObject(o, "modifiers", x->modifiers);
+    cJSON_AddStringToObject(o, "operands", x->operands);
+    cli_json_integer(o, "isa", x->isa);
+    cJSON_AddStringToObject(o, "target", x->target);
+    cJSON_AddStringToObject(o, "support", support_words[x->support]);
+    return o;
+}
+
+/* All instructions, or those whose name begins with `word`. */
+static int list_instructions(const cli_args *args, const char *word)
+{
+    size_t shown = 0, by_support[3] = {0};
+    cJSON *all = args->set.json ? cJSON_CreateArray() : NULL;
+    ptxgen_emulator_instruction x;
+    for (size_t i = 0; ptxgen_emulator_get_instruction(i, &x); i++) {
+        if (word && strncmp(x.mnemonic, word, strlen(word)) != 0)
+            continue;
+        shown++;
+        by_support[x.support]++;
+        if (all)
+            cJSON_AddItemToArray(all, instruction_json(&x));
+        else
+            print_instruction(&x);
+    }
+    if (word && !shown) {
+        cJSON_Delete(all);
+        return cli_usage_error(&args->set, "no instruction begins with '%s'", word);
+    }
+    if (all)
+        cli_json_print(all);
+    else
+        printf("%zu forms executed, %zu parsed only, %zu unknown\n", by_support[0], by_support[1],
+               by_support[2]);
+    return CLI_OK;
+}
+
 static int run(const cli_args *args)
 {
     const char *only = args->count > 0 ? args->words[0] : NULL;
     if (args->count > 1)
         return cli_usage_error(&args->set, "'%s' is one word too many; at most one family",
                                args->words[1]);
+    if (args->set.ptx)
+        return list_instructions(args, only);
     if (only && !cli_is_family(only))
         return cli_unknown_family(&args->set, only);
     cJSON *all = args->set.json ? cJSON_CreateArray() : NULL;
@@ -86,13 +139,17 @@ static int run(const cli_args *args)
 
 const cli_command cli_list = {
     .name = "list",
-    .usage = "[FAMILY] [-v]",
-    .summary = "list the kernel families and their parameters",
+    .usage = "[FAMILY] [-v] | --ptx [MNEMONIC]",
+    .summary = "list the kernel families and their parameters, or PTX instructions",
     .text = "Lists the families of kernels; with a family's name or -v also their\n"
-            "parameters: the values each takes, what it means and its default.\n",
+            "parameters: the values each takes, what it means and its default.\n"
+            "With --ptx: the forms of PTX instructions, and whether the emulator executes them,\n"
+            "only parses them (their text loads, an entry that reaches one does not run), or does\n"
+            "not know them; with a word those whose name begins with it.\n",
     .examples = "  ptxgen list\n"
                 "  ptxgen list scatter_add\n"
-                "  ptxgen list --json\n",
-    .options = "verbose json help",
+                "  ptxgen list --json\n"
+                "  ptxgen list --ptx cp.async.bulk\n",
+    .options = "verbose ptx json help",
     .run = run,
 };

@@ -68,8 +68,18 @@ static bool check_base_register(pg_verifier *v, const pg_ptx_operand *o, bool wi
                           pg_type_table[type].spelling);
 }
 
+static bool is_texture(pg_ptx_op op)
+{
+    return op >= PG_OP_TEX && op <= PG_OP_SURED_FORMATTED;
+}
+
 static bool check_coordinates(pg_verifier *v, const pg_ptx_operand *o)
 {
+    const pg_ptx_opcode *op = v->insn->opcode;
+    if (o->n_elems && is_texture(op->op))
+        return true;
+    if (o->n_elems && (!op->mod[PG_F_DIM] || o->elems[0].kind != PG_OPERAND_VECTOR))
+        return pg_verify_fail(v, o, "'%s' takes no coordinates here", pg_verify_name(v));
     const pg_slot slot = {.n_alternatives = 1,
                           .alternatives = {{.letter = 'v', .kinds = 0xFFFF, .type = PG_T_B32}}};
     for (uint32_t i = 0; i < o->n_elems; i++)

@@ -48,6 +48,9 @@ static bool is_declarable(pg_ptx_type type)
     case PG_T_F16X2:
     case PG_T_F32:
     case PG_T_F64:
+    case PG_T_TEXREF:
+    case PG_T_SAMPLERREF:
+    case PG_T_SURFREF:
         return true;
     default:
         return false;

@@ -240,7 +240,7 @@ static bool parse_base(pg_parser *p, pg_ptx_operand *out)
     return out->kind == PG_OPERAND_VAR || parse_offset(p, out);
 }
 
-/* [base + offset], [base + offset, {c0, c1}] from behind the '['. */
+/* [base + offset], [base + offset, {c0, c1}], [texture, sampler, {c0}] from behind the '['. */
 static bool parse_address(pg_parser *p, pg_ptx_operand *out)
 {
     uint32_t first = p->elems.count;
@@ -248,7 +248,10 @@ static bool parse_address(pg_parser *p, pg_ptx_operand *out)
     out->kind = PG_OPERAND_ADDRESS;
     while (ok && pg_parser_accept(p, ',')) {
         pg_ptx_operand v = {.kind = PG_OPERAND_VECTOR, .column = p->token.column};
-        ok = pg_parser_expect(p, '{') && parse_elements(p, '}', &v);
+        if (p->token.kind == PG_TOKEN_IDENT) /* a sampler, or a coordinate alone */
+            ok = parse_element(p, &v);
+        else
+            ok = pg_parser_expect(p, '{') && parse_elements(p, '}', &v);
         *(pg_ptx_operand *)pg_list_add(p, &p->elems) = v;
     }
     if (!ok) {
