@@ -143,9 +143,9 @@ const cli_command cli_list = {
     .summary = "list the kernel families and their parameters, or PTX instructions",
     .text = "Lists the families of kernels; with a family's name or -v also their\n"
             "parameters: the values each takes, what it means and its default.\n"
-            "With --ptx: the forms of PTX instructions, and whether the emulator executes them,\n"
-            "only parses them (their text loads, an entry that reaches one does not run), or does\n"
-            "not know them; with a word those whose name begins with it.\n",
+            "With --ptx: the forms of PTX instructions, and whether the emulator executes\n"
+            "them, only parses them (their text loads, an entry that reaches one does not\n"
+            "run), or does not know them; with a word those whose name begins with it.\n",
     .examples = "  ptxgen list\n"
                 "  ptxgen list scatter_add\n"
                 "  ptxgen list --json\n"
