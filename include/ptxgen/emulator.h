@@ -170,8 +170,8 @@ typedef struct ptxgen_emulator_tensor_map {
     uint64_t strides[4];         /* bytes, of dimensions 1.. */
     uint32_t box[5];             /* elements */
     uint32_t element_strides[5]; /* 0 is taken as 1 */
-    int interleave; /* 0 none; 1 and 2 are refused */
-    int swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
+    int interleave;              /* 0 none; 1 and 2 are refused */
+    int swizzle; /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
     int l2_promotion, oob_fill; /* 0 to 3, without effect; 0 zeros, else NaN */
 } ptxgen_emulator_tensor_map;
 /* Writes 128 bytes. EINVAL with the rule that a value breaks (the driver's rules). */
@@ -212,32 +212,53 @@ PTXGEN_API void ptxgen_emulator_reset_stats(ptxgen_emulator *emu);
 PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i,
                                              const char **name, uint64_t *count);
 
-/* X(name, text): kinds of reports of checking mode. */
+/* X(name, text, class): kinds of reports of checking mode. Names stay what they are: `ptxgen run --ignore` takes
+ * them. */
 #define PTXGEN_EMULATOR_REPORT_MAP(X)                                                              \
-    X(RACE_SHARED, "race on shared memory")                                                        \
-    X(RACE_GLOBAL, "race on global memory")                                                        \
-    X(MISSING_PROXY_FENCE, "missing proxy fence")                                                  \
-    X(MISSING_INIT_FENCE, "mbarrier used before its initialisation is visible")                    \
-    X(READ_BEFORE_ARRIVAL, "read before the copy has arrived")                                     \
-    X(REUSE_BEFORE_RELEASE, "memory reused before its reader is done")                             \
-    X(UNINITIALIZED, "read of memory that nothing has written")                                    \
-    X(STALE_PHASE, "wait satisfied by an older phase")                                             \
-    X(BARRIER_MISUSE, "barrier misused")                                                           \
-    X(BYTE_COUNT, "byte count of an mbarrier does not add up")                                     \
-    X(FOREIGN_BULK_GROUP, "bulk group waited for by a thread that did not issue it")               \
-    X(EXIT_IN_FLIGHT, "exit with work in flight")                                                  \
-    X(MISSING_GRID_WAIT, "dependent grid's data read before griddepcontrol.wait")                  \
-    X(ACCUMULATOR_IN_FLIGHT, "wgmma registers used before wait_group")                             \
-    X(UNNEEDED_FENCE, "fence that was not needed in this run")                                     \
-    X(RACE_TENSOR, "race on tensor memory")                                                        \
-    X(MISSING_TENSOR_FENCE, "missing tcgen05 fence")                                               \
-    X(TENSOR_NOT_WAITED, "tcgen05 operation used before it was waited for")                        \
-    X(TENSOR_ORDER, "order of tcgen05 operations that the ISA does not promise")                   \
-    X(TENSOR_FREED, "tensor memory given back while in use")                                       \
-    X(NARROW_SCOPE, "synchronised at too narrow a scope")
+    X(RACE_SHARED, "race on shared memory", UNDEFINED)                                             \
+    X(RACE_GLOBAL, "race on global memory", UNDEFINED)                                             \
+    X(MISSING_PROXY_FENCE, "missing proxy fence", UNDEFINED)                                       \
+    X(MISSING_INIT_FENCE, "mbarrier used before its initialisation is visible", UNDEFINED)         \
+    X(READ_BEFORE_ARRIVAL, "read before the copy has arrived", UNDEFINED)                          \
+    X(REUSE_BEFORE_RELEASE, "memory reused before its reader is done", UNDEFINED)                  \
+    X(UNINITIALIZED, "read of memory that nothing has written", UNDEFINED)                         \
+    X(STALE_PHASE, "wait satisfied by an older phase", UNDEFINED)                                  \
+    X(BARRIER_MISUSE, "barrier misused", UNDEFINED)                                                \
+    X(BYTE_COUNT, "byte count of an mbarrier does not add up", UNDEFINED)                          \
+    X(FOREIGN_BULK_GROUP, "bulk group waited for by a thread that did not issue it", UNDEFINED)    \
+    X(EXIT_IN_FLIGHT, "exit with work in flight", UNDEFINED)                                       \
+    X(MISSING_GRID_WAIT, "dependent grid's data read before griddepcontrol.wait", UNDEFINED)       \
+    X(ACCUMULATOR_IN_FLIGHT, "wgmma registers used before wait_group", UNDEFINED)                  \
+    X(UNNEEDED_FENCE, "fence that was not needed in this run", ADVICE)                             \
+    X(RACE_TENSOR, "race on tensor memory", UNDEFINED)                                             \
+    X(MISSING_TENSOR_FENCE, "missing tcgen05 fence", RELIANCE)                                     \
+    X(TENSOR_NOT_WAITED, "tcgen05 operation used before it was waited for", UNDEFINED)             \
+    X(TENSOR_ORDER, "order of tcgen05 operations that the ISA does not promise", UNDEFINED)        \
+    X(TENSOR_FREED, "tensor memory given back while in use", UNDEFINED)                            \
+    X(NARROW_SCOPE, "synchronised at too narrow a scope", UNDEFINED)                               \
+    X(DEFAULT_SCOPE, "mbarrier of another CTA used at the default scope .cta", RELIANCE)           \
+    X(LOADED_REGISTER, "tcgen05.ld's register moved: used before it was waited for", RELIANCE)     \
+    X(EXITED_CTA, "shared memory of a CTA that may have exited", UNDEFINED)                        \
+    X(REGISTER_COUNT, "setmaxnreg not executed alike", UNDEFINED)                                  \
+    X(INACTIVE_LANE, "value of a lane that does not take part", UNDEFINED)                         \
+    X(UNDEFINED_REGISTER, "register used that nothing has written", UNDEFINED)                     \
+    X(CARRY, "carry flag used that nothing has written", UNDEFINED)                                \
+    X(READ_ONLY, "ld.global.nc of data that the kernel writes", UNDEFINED)                         \
+    X(TENSOR_MAP, "tensor map changed without its proxy fence", UNDEFINED)                         \
+    X(DESCRIPTOR, "matrix descriptor whose groups overlap", UNDEFINED)                             \
+    X(SAME_VALUE, "same value stored twice without order", ADVICE)                                 \
+    X(DIVERGENT_BARRIER, "aligned barrier in divergent code", ADVICE)
+
+/* How a report is to be taken. */
+typedef enum ptxgen_emulator_report_class {
+    PTXGEN_EMULATOR_UNDEFINED, /* the ISA does not define what the program does */
+    /* The ISA does not define it either, but today's ptxas and hardware are known to do what is meant. */
+    PTXGEN_EMULATOR_RELIANCE,
+    PTXGEN_EMULATOR_ADVICE /* no defect */
+} ptxgen_emulator_report_class;
 
 typedef enum ptxgen_emulator_report_kind {
-#define PTXGEN_EMULATOR_REPORT_ENUM(name, text) PTXGEN_EMULATOR_REPORT_##name,
+#define PTXGEN_EMULATOR_REPORT_ENUM(name, text, report_class) PTXGEN_EMULATOR_REPORT_##name,
     PTXGEN_EMULATOR_REPORT_MAP(PTXGEN_EMULATOR_REPORT_ENUM)
 #undef PTXGEN_EMULATOR_REPORT_ENUM
         PTXGEN_EMULATOR_REPORT_KINDS
@@ -249,19 +270,24 @@ typedef struct ptxgen_emulator_report {
     int line;       /* of the PTX text: the access or instruction that is wrong */
     int other_line; /* the one it conflicts with; 0: none */
     uint32_t cta[3], warp, lane;
-    const char *where; /* "buffer + offset", "shared offset n", "tensor memory of CTA rank r, lane l,
+    const char
+        *where;       /* "buffer + offset", "shared offset n", "tensor memory of CTA rank r, lane l,
                         * column c"; "" when no memory is involved */
-    const char *text;  /* one or two sentences */
-    uint64_t count;    /* times it was met */
+    const char *text; /* one or two sentences */
+    uint64_t count;   /* times it was met */
 } ptxgen_emulator_report;
 
-/* Reports of checking mode since the last clear, in order of discovery; false past the end. UNNEEDED_FENCE ones
- * are advice, not defects. */
+/* Reports of checking mode since the last clear, in order of discovery; false past the end. */
 PTXGEN_API bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i,
                                            ptxgen_emulator_report *out);
 PTXGEN_API void ptxgen_emulator_clear_reports(ptxgen_emulator *emu);
 /* "missing proxy fence"; "?" for a number that is none. */
 PTXGEN_API const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind);
+/* "MISSING_PROXY_FENCE": the kind's name in this file, for options, files and tools; "?". */
+PTXGEN_API const char *ptxgen_emulator_report_id(ptxgen_emulator_report_kind kind);
+/* ADVICE for a number that is none. */
+PTXGEN_API ptxgen_emulator_report_class
+ptxgen_emulator_report_class_of(ptxgen_emulator_report_kind kind);
 
 /* ---- what of PTX there is ---- */
 

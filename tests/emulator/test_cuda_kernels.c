@@ -106,8 +106,9 @@ static void run(session *s, const char *name, shape at, void *const *args)
     ptxgen_emulator_report report;
     if (try_run(s, name, &at, args, &err) != PTXGEN_OK)
         fail_msg("%s: %s", name, err.message);
-    if (ptxgen_emulator_get_report(s->emu, 0, &report))
-        fail_msg("%s: line %d: %s", name, report.line, report.text);
+    for (size_t i = 0; ptxgen_emulator_get_report(s->emu, i, &report); i++)
+        if (ptxgen_emulator_report_class_of(report.kind) != PTXGEN_EMULATOR_ADVICE)
+            fail_msg("%s: line %d: %s", name, report.line, report.text);
 }
 
 static void near(const char *what, double got, double wanted, double tolerance)

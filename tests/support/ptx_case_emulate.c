@@ -95,7 +95,7 @@ static bool first_report(const ptxgen_emulator *emu, const ptx_case *c, char *me
     ptxgen_emulator_report r;
     bool found = false;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
-        if (r.kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
+        if (ptxgen_emulator_report_class_of(r.kind) == PTXGEN_EMULATOR_ADVICE)
             continue;
         char text[400];
         snprintf(text, sizeof text, "%s (line %d: %s %s)", ptxgen_emulator_report_name(r.kind),

@@ -1,166 +1,15 @@
-/* Checking mode: mbarriers, copies, wgmma, and what is left when threads exit. The model is in state.h.
+/* Checking mode: copies, wgmma, and the waits for groups of them. The model is in state.h.
  *
  * An operation that completes on an mbarrier has the barrier as its agent and the phase (+ 1) in which it completed
  * as its clock; until then its writes are PG_IN_FLIGHT, which nobody has seen. Bulk groups, cp.async groups and
  * wgmma groups are agents of the thread (or warp) that commits them, with the group's number + 1 as clock. */
-#include "emulator/check/state.h"
+#include "emulator/check/mbarrier.h"
 
 #include "emulator/machine/stop.h"
 #include "emulator/copy/tensor_map.h"
 #include "emulator/copy/copies.h"
 #include "emulator/tensor/tcgen05.h"
 #include "ptx/ptx.h"
-
-/* ---- mbarriers ---- */
-
-static uint16_t thread_of(const pg_warp *w, uint32_t lane)
-{
-    return (uint16_t)(pg_warp_agent(w) + lane);
-}
-
-void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b, bool was_valid)
-{
-    pg_cluster *c = w->cta->cluster;
-    if (was_valid)
-        pg_check_complain(w, op, (uint32_t)lane, PTXGEN_EMULATOR_REPORT_BARRIER_MISUSE,
-                          "mbarrier.init over an mbarrier that was not invalidated");
-    pg_mbarrier_check *k = b->check;
-    if (!k) {
-        k = pg_alloc_zero(w->launch->alloc, sizeof *k);
-        b->check = k;
-        if (!k)
-            return;
-        k->agent = pg_new_agent(c, 1);
-    } else {
-        pg_knowledge_drop(c->launch->checker, &k->current);
-        pg_knowledge_drop(c->launch->checker, &k->done);
-        const uint16_t agent = pg_new_agent(c, 1);
-        memset(k, 0, sizeof *k);
-        k->agent = agent;
-    }
-    k->init_thread = thread_of(w, (uint32_t)lane);
-    k->init_clock = pg_warp_check_of(w)->now;
-    pg_shadow_reset(w->cta, b->offset, PG_MBARRIER_BYTES);
-}
-
-void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b)
-{
-    const pg_mbarrier_check *k = b->check;
-    if (k && k->in_flight)
-        pg_check_complain(w, op, (uint32_t)lane, PTXGEN_EMULATOR_REPORT_BARRIER_MISUSE,
-                          "mbarrier.inval while a copy that completes on it is in flight");
-}
-
-/* The lane must have seen the initialisation, and use from another CTA needs the fence after it. Copies to their own
- * CTA's barrier need none: they access the mbarrier through the generic proxy (PTX ISA, at each of them). */
-static void check_initialised(pg_warp *w, const pg_op *op, uint32_t lane,
-                              const pg_mbarrier_check *k, bool remote)
-{
-    const pg_warp_check *mine = pg_warp_check_of(w);
-    if (k->published && mine->cluster_waited[lane] >= k->published)
-        return;
-    const bool own = k->init_thread == thread_of(w, lane);
-    const uint32_t seen = own ? PG_IN_FLIGHT : pg_vector_at(mine->lane[lane].seen, k->init_thread);
-    if (seen < k->init_clock)
-        pg_check_complain(w, op, lane, PTXGEN_EMULATOR_REPORT_MISSING_INIT_FENCE,
-                          "nothing orders this use of the mbarrier after its mbarrier.init");
-    else if (remote && (!k->fence_clock || seen < k->fence_clock))
-        pg_check_complain(w, op, lane, PTXGEN_EMULATOR_REPORT_MISSING_INIT_FENCE,
-                          "the mbarrier is used from another CTA without fence.mbarrier_init (or "
-                          "fence.proxy.async) after its "
-                          "mbarrier.init");
-}
-
-void pg_check_init_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    const bool releases =
-        op->opcode == PG_OP_FENCE_MBARRIER_INIT; /* others come here from pg_check_proxy_fence */
-    pg_warp_check *mine = pg_warp_check_of(w);
-    for (uint32_t i = 0; i < w->cta->mbarrier_count; i++) {
-        pg_mbarrier_check *k = w->cta->mbarriers[i].check;
-        const uint32_t lane = k ? (uint32_t)k->init_thread - pg_warp_agent(w) : PG_LANES;
-        if (lane >= PG_LANES || !(lanes >> lane & 1))
-            continue;
-        k->init_released |= releases;
-        if (!k->fence_clock)
-            k->fence_clock = mine->now;
-    }
-    mine->now++;
-}
-
-void pg_check_init_published(pg_warp *w, uint32_t lanes)
-{
-    const uint32_t phase = pg_cluster_check_of(w)->cluster_phases + 1;
-    for (uint32_t i = 0; i < w->cta->mbarrier_count; i++) {
-        pg_mbarrier_check *k = w->cta->mbarriers[i].check;
-        const uint32_t lane = k ? (uint32_t)k->init_thread - pg_warp_agent(w) : PG_LANES;
-        if (lane < PG_LANES && (lanes >> lane & 1) && k->init_released && !k->published)
-            k->published = phase;
-    }
-}
-
-void pg_check_mbarrier_arrive(pg_warp *w, const pg_op *op, int lane, pg_cta *cta, pg_mbarrier *b)
-{
-    pg_mbarrier_check *k = b->check;
-    if (!k)
-        return;
-    check_initialised(w, op, (uint32_t)lane, k, cta != w->cta);
-    if (op->mode & PG_MBAR_RELAXED)
-        pg_check_tensor_release(w, 1u << lane, &k->current);
-    else
-        pg_check_release(w, 1u << lane, &k->current);
-}
-
-void pg_check_mbarrier_phase(pg_cta *cta, pg_mbarrier *b)
-{
-    pg_mbarrier_check *k = b->check;
-    pg_cluster *c = cta->cluster;
-    if (!k)
-        return;
-    pg_knowledge_join(c->launch->checker, &k->done, &k->current);
-    pg_knowledge_drop(c->launch->checker, &k->current);
-    pg_vector_raise(c->launch->checker, &k->done.seen, k->agent, (uint32_t)b->phase);
-    if (!k->in_flight)
-        return;
-    for (const pg_async *a = c->pending_first; a; a = a->next)
-        if (a->check_id == k->agent)
-            pg_check_complain(a->warp, a->op, a->lane, PTXGEN_EMULATOR_REPORT_BYTE_COUNT,
-                              "the mbarrier's phase completed while this copy was still in flight: "
-                              "fewer bytes were "
-                              "expected than are copied");
-}
-
-/* A wait that passes although the thread had passed this phase before, and the next one is under way. */
-static bool is_stale(const pg_mbarrier *b, const pg_mbarrier_check *k, const pg_warp *w)
-{
-    return b->phase && k->observed[w->index] == b->phase + 1 &&
-           (k->in_flight || b->pending != b->expected || b->tx);
-}
-
-void pg_check_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
-                            pg_observed_wait wait)
-{
-    pg_mbarrier_check *k = b->check;
-    if (!k)
-        return;
-    check_initialised(w, op, (uint32_t)lane, k, false);
-    if (!wait.done)
-        return;
-    const bool first_lane =
-        pg_running_group(w)->lanes == 0 || lane == __builtin_ctz(pg_running_group(w)->lanes);
-    if (first_lane && (op->mode & PG_MBAR_PARITY) && is_stale(b, k, w))
-        pg_check_complain(w, op, (uint32_t)lane, PTXGEN_EMULATOR_REPORT_STALE_PHASE,
-                          "the parity is that of a phase this thread has already waited for, while "
-                          "the next phase is "
-                          "under way");
-    k->observed[w->index] = b->phase + 1;
-    if (k->last_waited < b->phase)
-        k->last_waited = b->phase;
-    if (op->mode & PG_MBAR_RELAXED)
-        pg_check_tensor_acquire(w, 1u << lane, &k->done);
-    else
-        pg_check_acquire(w, 1u << lane, &k->done);
-}
 
 /* ---- copies ---- */
 
@@ -324,12 +173,14 @@ static void signalled(pg_async *a, const pg_mbarrier_signal *s, bool done)
         if (!k)
             continue;
         const bool commit = a->kind == &pg_kind_tcgen05_commit;
+        const pg_check_actor by = pg_actor_of(a);
         if (commit)
-            pg_check_tensor_commit(a, &k->current, done);
+            pg_check_tensor_commit(a, &k->of[0].current, done);
         if (!done) {
-            check_initialised(a->warp, a->op, a->lane, k, cta != a->warp->cta);
+            pg_mbarrier_check_initialised(&by, k);
             a->check_id = commit ? 0 : k->agent;
         }
+        k->last_async = by;
         k->in_flight += done ? -1u : 1u;
         if (done && k->last_async_phase < b->phase + 1)
             k->last_async_phase = b->phase + 1;
@@ -383,6 +234,23 @@ static void issue_copy(pg_async *a)
     }
 }
 
+/* Another lane has just issued the same store: same bytes, from and to the same place. */
+static bool repeats_store(const pg_async *a)
+{
+    const pg_async *before = a->previous;
+    if (!before || before->op != a->op || before->warp != a->warp || before->kind != a->kind ||
+        before->lane >= a->lane)
+        return false;
+    if (a->kind == &pg_kind_bulk_store) {
+        const pg_async_bulk *x = (const pg_async_bulk *)a, *y = (const pg_async_bulk *)before;
+        return x->source_address == y->source_address && x->target_address == y->target_address &&
+               x->bytes == y->bytes;
+    }
+    const pg_async_tensor *x = (const pg_async_tensor *)a, *y = (const pg_async_tensor *)before;
+    return a->kind == &pg_kind_tensor_store && x->box_address == y->box_address &&
+           x->map.address == y->map.address && !memcmp(x->coords, y->coords, sizeof x->coords);
+}
+
 /* Stores and reductions out of shared memory: bulk groups of the issuing thread. */
 static void issue_grouped(pg_async *a)
 {
@@ -395,7 +263,11 @@ static void issue_grouped(pg_async *a)
                           .read_agent = k->bulk_agent[a->lane],
                           .write_agent = (uint16_t)(k->bulk_agent[a->lane] + 1)};
     k->bulk_issued[a->lane] = a->group + 1;
-    touch_all(&p);
+    if (repeats_store(a))
+        pg_check_complain(a->warp, a->op, a->lane, PTXGEN_EMULATOR_REPORT_SAME_VALUE,
+                          "several lanes copy the same bytes to the same place: one is enough");
+    else
+        touch_all(&p);
 }
 
 void pg_check_async_issue(pg_async *a)
@@ -425,8 +297,8 @@ void pg_check_async_arriving(pg_async *a)
         pg_mbarrier_check *k = barrier_check(arrive->signal.cta, arrive->signal.offset, &b);
         pg_warp_check *w = pg_warp_check_of(a->warp);
         if (k && w->copy_agent[a->lane])
-            pg_vector_raise(a->warp->launch->checker, &k->current.seen, w->copy_agent[a->lane],
-                               a->group + 1);
+            pg_vector_raise(a->warp->launch->checker, &k->of[0].current.seen,
+                            w->copy_agent[a->lane], a->group + 1);
     }
 }
 
@@ -439,6 +311,7 @@ void pg_check_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     bool any_own = false;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
+        k->bulk_tried |= 1u << l;
         any_own |= k->bulk_issued[l] != 0;
         const uint32_t commits = w->async->bulk_commits[l];
         const uint32_t done = commits > op->imm ? commits - (uint32_t)op->imm : 0;
@@ -446,7 +319,8 @@ void pg_check_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
             continue;
         pg_vector_raise(c->launch->checker, &k->lane[l].seen, k->bulk_agent[l], done);
         if (!op->mode)
-            pg_vector_raise(c->launch->checker, &k->lane[l].seen, (uint16_t)(k->bulk_agent[l] + 1), done);
+            pg_vector_raise(c->launch->checker, &k->lane[l].seen, (uint16_t)(k->bulk_agent[l] + 1),
+                            done);
         if (k->bulk_waited[l] < done)
             k->bulk_waited[l] = done;
     }
@@ -470,9 +344,16 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 
 /* ---- wgmma ---- */
 
+/* One operation of four warps, whose reads are over for all of them when they are for one: what is kept about its first
+ * warp. */
+static pg_warp_check *warpgroup_of(const pg_warp *w)
+{
+    return pg_warp_check_of(&w->cta->warps[w->index / 4 * 4]);
+}
+
 void pg_check_mma_read(pg_async *a, uint32_t first, uint32_t end)
 {
-    pg_warp_check *k = pg_warp_check_of(a->warp);
+    pg_warp_check *k = warpgroup_of(a->warp);
     if (first >= end)
         return;
     if (!k->mma_agent)
@@ -487,51 +368,7 @@ void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     const uint32_t commits = w->async ? w->async->mma_commits : 0;
     const uint32_t done = commits > op->imm ? commits - (uint32_t)op->imm : 0;
     k->mma_waited = done > k->mma_waited ? done : k->mma_waited;
-    if (!k->mma_agent || !done)
-        return;
-    for (uint32_t left = lanes; left; left &= left - 1)
-        pg_vector_raise(w->launch->checker, &k->lane[__builtin_ctz(left)].seen, k->mma_agent, done);
-}
-
-/* ---- the end ---- */
-
-void pg_check_exit(pg_warp *w, const pg_op *op, uint32_t lanes)
-{
-    const pg_warp_check *k = pg_warp_check_of(w);
-    const pg_op *vain = pg_cta_check_of(w->cta)->vain_wait;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const uint32_t l = (uint32_t)__builtin_ctz(left);
-        if (k->bulk_issued[l] <= k->bulk_waited[l])
-            continue;
-        pg_check_complain(w, op, l, PTXGEN_EMULATOR_REPORT_EXIT_IN_FLIGHT,
-                          "the thread exits without waiting for its bulk stores, which may still "
-                          "read shared memory");
-        if (vain)
-            pg_check_complain(w, vain, l, PTXGEN_EMULATOR_REPORT_FOREIGN_BULK_GROUP,
-                              "this wait was executed by threads that had issued no bulk store, so "
-                              "it waited for nothing; the thread named here issued some and never "
-                              "waited");
-    }
-}
-
-void pg_check_mbarriers_end(pg_cluster *c)
-{
-    const pg_op *ops = c->launch->program->ops;
-    for (uint32_t i = 0; i < c->cta_count; i++)
-        for (uint32_t n = 0; n < c->ctas[i].mbarrier_count; n++) {
-            const pg_mbarrier *b = &c->ctas[i].mbarriers[n];
-            const pg_mbarrier_check *k = b->check;
-            pg_op at = {.line = b->init_line, .opcode = ops[0].opcode};
-            if (!k || !b->valid)
-                continue;
-            if (k->last_async_phase > k->last_waited)
-                pg_check_complain(&c->ctas[i].warps[0], &at, 0,
-                                  PTXGEN_EMULATOR_REPORT_EXIT_IN_FLIGHT,
-                                  "a copy completed on this mbarrier and no thread waited for it "
-                                  "before the CTA ended");
-            if (b->tx)
-                pg_check_complain(&c->ctas[i].warps[0], &at, 0, PTXGEN_EMULATOR_REPORT_BYTE_COUNT,
-                                  "bytes are still expected on this mbarrier, or too many have "
-                                  "arrived, at the end");
-        }
+    const uint16_t agent = warpgroup_of(w)->mma_agent;
+    for (uint32_t left = agent && done ? lanes : 0; left; left &= left - 1)
+        pg_vector_raise(w->launch->checker, &k->lane[__builtin_ctz(left)].seen, agent, done);
 }

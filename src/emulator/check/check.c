@@ -1,7 +1,7 @@
 /* Checking mode: the life of its state, plain accesses, fences and barriers. Copies and mbarriers are in
  * async.c; the model is explained in state.h. */
 #include "emulator/check/check.h"
-#include "emulator/check/state.h"
+#include "emulator/check/mbarrier.h"
 
 #include "emulator/machine/stop.h"
 #include "emulator/memory/barrier.h"
@@ -91,21 +91,16 @@ static void drop_all(pg_cluster *c)
             pg_check_matrix_free(&c->ctas[i].warps[w]);
             pg_check_tensor_free(&c->ctas[i].warps[w]);
             pg_check_fences_free(&c->ctas[i].warps[w]);
+            pg_check_registers_free(&c->ctas[i].warps[w]);
             for (int l = 0; l < PG_LANES; l++) {
                 pg_knowledge_drop(c->launch->checker, &k->ctas[i].warps[w].lane[l]);
             }
         }
         for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
             pg_knowledge_drop(c->launch->checker, &k->ctas[i].barrier[b]);
-        for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++) {
-            pg_mbarrier_check *m = c->ctas[i].mbarriers[b].check;
-            if (!m)
-                continue;
-            pg_knowledge_drop(c->launch->checker, &m->current);
-            pg_knowledge_drop(c->launch->checker, &m->done);
-            pg_free(c->launch->alloc, m, sizeof *m);
-            c->ctas[i].mbarriers[b].check = NULL;
-        }
+        for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++)
+            pg_mbarrier_check_free(c->launch->checker, &c->ctas[i].mbarriers[b]);
+        pg_check_remote_free(&c->ctas[i]);
     }
     pg_word_table_free(c->launch->checker, &k->words);
     pg_knowledge_drop(c->launch->checker, &k->arriving);
@@ -124,7 +119,12 @@ void pg_check_cluster_free(pg_cluster *c)
 
 void pg_check_cluster_end(pg_cluster *c)
 {
-    pg_check_mbarriers_end(c);
+    for (uint32_t i = 0; i < c->cta_count; i++) {
+        for (uint32_t n = 0; n < c->ctas[i].mbarrier_count; n++)
+            pg_mbarrier_check_end(&c->ctas[i], &c->ctas[i].mbarriers[n]);
+        pg_check_remote_uses(&c->ctas[i]);
+        pg_check_register_counts(&c->ctas[i]);
+    }
     pg_check_cluster_free(c);
 }
 
@@ -196,6 +196,10 @@ static void check_lane(pg_touch *t, uint64_t address)
     pg_space space = (pg_space)t->op->space;
     if (space == PG_MEM_GENERIC)
         space = pg_generic_space(address, &address);
+    if (space == PG_MEM_LOCAL && t->write)
+        pg_check_local_write(t->warp, t->lane, address, t->bytes);
+    else if (space == PG_MEM_LOCAL)
+        pg_check_local_read(t->warp, t->op, t->lane, address);
     if (space == PG_MEM_LOCAL || space == PG_MEM_PARAM || space == PG_MEM_CONST)
         return;
     const bool shared = space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
@@ -204,12 +208,15 @@ static void check_lane(pg_touch *t, uint64_t address)
     if (shared) {
         t->cta = &t->warp->cta->cluster->ctas[address >> PG_SHARED_RANK_SHIFT & 0xff];
         t->address = PG_SHARED_OFFSET(address);
+        if (t->cta != t->warp->cta)
+            pg_check_remote_use(t->warp, t->op, 1u << t->lane, t->cta);
         check_barrier_memory(t);
     } else {
         check_dependent(t);
     }
-    for (uint32_t e = 0; t->strong && e < t->op->count; e++)
-        pg_check_strong_access(t, address + e * t->op->size + 1);
+    t->whole_address = t->address;
+    for (uint32_t at = 0; t->strong && at < t->bytes; at += t->op->size)
+        pg_check_strong_access(t, address + at + 1);
     pg_shadow_touch(t);
 }
 
@@ -220,10 +227,13 @@ void pg_check_access(pg_warp *w, const pg_op *op, const pg_checked_access *acces
     t.bytes = access->bytes;
     t.write = (access->kind & PG_ACCESS_WRITE) != 0;
     t.reads = (access->kind & PG_ACCESS_READ) != 0;
+    t.read_only = (op->flags & PG_ACCESS_READ_ONLY) != 0;
     t.strong = (op->flags & PG_ACCESS_STRONG) != 0;
     t.scope = !t.strong ? PG_SCOPE_NONE : op->scope ? (pg_scope)op->scope : PG_SCOPE_GPU;
     pg_touch row = t;
     const bool whole = is_row(&row, access);
+    if (whole && row.cta && row.cta != w->cta)
+        pg_check_remote_use(w, op, access->lanes, row.cta);
     const uint32_t lanes = whole ? pg_shadow_touch_row(&row) : access->lanes;
     for (uint32_t left = lanes; left; left &= left - 1) {
         t.lane = (uint32_t)__builtin_ctz(left);
@@ -277,9 +287,32 @@ void pg_check_warp_barrier(pg_warp *w, const pg_op *op, uint32_t lanes)
     pg_knowledge_drop(w->launch->checker, &all);
 }
 
+/* .aligned: all lanes of the warp execute one instruction. The hardware passes it all the same. */
+static void check_aligned(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t barrier)
+{
+    const pg_op **first = &pg_warp_check_of(w)->arrived_by[barrier];
+    if (*first && *first != op && ((op->imm | (*first)->imm) & PG_BAR_ALIGNED)) {
+        const pg_check_conflict c = {.warp = w,
+                                     .op = op,
+                                     .lane = (uint32_t)__builtin_ctz(lanes),
+                                     .kind = PTXGEN_EMULATOR_REPORT_DIVERGENT_BARRIER,
+                                     .other = *first,
+                                     .where = ""};
+        pg_check_report_conflict(&c, "lanes of one warp meet at two .aligned barrier instructions; "
+                                     "barrier.sync without .aligned is for divergent code");
+    }
+    *first = op;
+}
+
+static void forget_arrivals(pg_cta *cta, uint32_t barrier)
+{
+    for (uint32_t i = 0; i < cta->warp_count; i++)
+        pg_warp_check_of(&cta->warps[i])->arrived_by[barrier] = NULL;
+}
+
 void pg_check_barrier(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id)
 {
-    (void)op;
+    check_aligned(w, op, lanes, id);
     pg_check_release(w, lanes, &pg_cta_check_of(w->cta)->barrier[id]);
 }
 
@@ -290,6 +323,7 @@ void pg_check_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id)
 
 void pg_check_barrier_done(pg_cta *cta, uint32_t id)
 {
+    forget_arrivals(cta, id);
     pg_knowledge_drop(cta->cluster->launch->checker, &pg_cta_check_of(cta)->barrier[id]);
 }
 
@@ -297,6 +331,7 @@ void pg_check_barrier_done(pg_cta *cta, uint32_t id)
 void pg_check_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_knowledge *arriving = &pg_cluster_check_of(w)->arriving;
+    check_aligned(w, op, lanes, PG_NAMED_BARRIERS);
     for (uint32_t left = op->mode ? lanes : 0; left; left &= left - 1)
         pg_check_release_fenced(w, (uint32_t)__builtin_ctz(left), PG_SCOPE_CLUSTER, arriving);
     if (op->mode)
@@ -310,6 +345,8 @@ void pg_check_cluster_done(pg_cluster *c)
 {
     pg_cluster_check *k = c->check;
     k->cluster_phases++;
+    for (uint32_t i = 0; i < c->cta_count; i++)
+        forget_arrivals(&c->ctas[i], PG_NAMED_BARRIERS);
     pg_knowledge_drop(c->launch->checker, &k->completed);
     k->completed = k->arriving;
     k->arriving = (pg_knowledge){0};

@@ -28,6 +28,7 @@ void pg_check_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b, bool was_valid);
 void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b);
 void pg_check_mbarrier_arrive(pg_warp *w, const pg_op *op, int lane, pg_cta *cta, pg_mbarrier *b);
+void pg_check_mbarrier_expect(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b);
 void pg_check_mbarrier_phase(pg_cta *cta, pg_mbarrier *b);
 void pg_check_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
                             pg_observed_wait wait);
@@ -64,8 +65,15 @@ void pg_check_tensor_mma(pg_async *a);
 void pg_check_tensor_use(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
 void pg_check_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
 
+/* registers.c */
+void pg_check_watch(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_check_shuffle(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t undefined);
+void pg_check_local_write(pg_warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
+void pg_check_setmaxnreg(pg_warp *w, const pg_op *op, uint32_t lanes);
+
 /* Life cycle of a cluster. */
 bool pg_check_cluster_start(pg_cluster *c);
+void pg_check_stuck(pg_cluster *c);
 void pg_check_exit(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_cluster_end(pg_cluster *c); /* judges what is left, then frees */
 void pg_check_cluster_free(pg_cluster *c);

@@ -129,12 +129,34 @@ bool pg_findings_get(pg_findings *r, size_t i, ptxgen_emulator_report *out)
     return found;
 }
 
+/* ---- kinds ---- */
+
+static const struct kind {
+    const char *name, *constant;
+    ptxgen_emulator_report_class report_class;
+} kinds[] = {
+#define KIND(name, text, report_class) {text, #name, PTXGEN_EMULATOR_##report_class},
+    PTXGEN_EMULATOR_REPORT_MAP(KIND)
+#undef KIND
+};
+
+static const struct kind *kind_of(ptxgen_emulator_report_kind kind)
+{
+    static const struct kind none = {"?", "?", PTXGEN_EMULATOR_ADVICE};
+    return (unsigned)kind < PTXGEN_EMULATOR_REPORT_KINDS ? &kinds[kind] : &none;
+}
+
 const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind)
 {
-    static const char *const names[] = {
-#define REPORT_NAME(name, text) text,
-        PTXGEN_EMULATOR_REPORT_MAP(REPORT_NAME)
-#undef REPORT_NAME
-    };
-    return (unsigned)kind < PTXGEN_EMULATOR_REPORT_KINDS ? names[kind] : "?";
+    return kind_of(kind)->name;
+}
+
+const char *ptxgen_emulator_report_id(ptxgen_emulator_report_kind kind)
+{
+    return kind_of(kind)->constant;
+}
+
+ptxgen_emulator_report_class ptxgen_emulator_report_class_of(ptxgen_emulator_report_kind kind)
+{
+    return kind_of(kind)->report_class;
 }

@@ -7,6 +7,7 @@
 
 #include "emulator/decode/matrix_use.h"
 #include "emulator/matrix/wgmma_op.h"
+#include "ptx/ptx.h"
 
 void pg_check_matrix_fence(pg_warp *w)
 {
@@ -57,12 +58,17 @@ void pg_check_matrix_load_wait(pg_warp *w)
     pg_warp_check_of(w)->load_waits++;
 }
 
-static void complain_of_load(pg_warp *w, const pg_op *op, uint32_t lane, uint32_t load)
+static void complain_of_load(pg_warp *w, const pg_op *op, uint32_t lane, uint32_t load,
+                             bool is_source)
 {
+    /* ptxas renames registers that are only moved. */
+    const bool is_move =
+        is_source && !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "mov");
     const pg_check_conflict c = {.warp = w,
                                  .op = op,
                                  .lane = lane,
-                                 .kind = PTXGEN_EMULATOR_REPORT_TENSOR_NOT_WAITED,
+                                 .kind = is_move ? PTXGEN_EMULATOR_REPORT_LOADED_REGISTER
+                                                 : PTXGEN_EMULATOR_REPORT_TENSOR_NOT_WAITED,
                                  .other = &w->launch->program->ops[load],
                                  .where = ""};
     pg_check_report_conflict(&c,
@@ -80,16 +86,19 @@ void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes)
     const pg_warp_check *k = pg_warp_check_of(w);
     const pg_matrix_use *use = use_of(w, op);
     pg_matrix_register *all = registers_of(w);
-    bool wrong = false;
+    bool wrong = false, is_source = false;
     const pg_matrix_register *loading = NULL;
     for (uint32_t i = 0; all && i < use->count; i++) {
         pg_matrix_register *r = &all[use->registers[i]];
         wrong |= in_flight(k, r);
-        loading = r->loaded == k->load_waits + 1 ? r : loading;
+        if (r->loaded == k->load_waits + 1) {
+            loading = r;
+            is_source = i >= use->written;
+        }
         r->touched = k->mma_fences + 1;
     }
     if (loading)
-        complain_of_load(w, op, (uint32_t)__builtin_ctz(lanes), loading->load_op);
+        complain_of_load(w, op, (uint32_t)__builtin_ctz(lanes), loading->load_op, is_source);
     if (wrong)
         complain(w, op, (uint32_t)__builtin_ctz(lanes),
                  "a wgmma in flight owns this register: wgmma.wait_group must come first");

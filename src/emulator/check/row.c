@@ -72,6 +72,10 @@ static bool touch_block(const row_part *p, pg_shadow_block *b)
     const bool same = b->first_lane == p->first_lane && b->lane_shift == p->lane_shift;
     if (b->split || (!same && pg_granule_is_striped(g)) || !seen_by_all(p, &g->write))
         return false;
+    if (!t->cta && (t->read_only ? g->write.lanes : t->write && g->read_only))
+        return false;
+    if (t->read_only)
+        g->read_only = 15;
     if (t->reads && g->written != 15 && (t->cta || t->warp->launch->checker->has_undefined))
         return false;
     for (int i = 0; t->write && i < PG_SHADOW_READS; i++)

@@ -209,24 +209,47 @@ static void mark_fence_needed(const pg_touch *t, const pg_record *r)
             k->fence_use[w->last_fence[__builtin_ctz(left)] - ops] |= 2;
 }
 
-/* Lanes of one st write the same value to the same address: whichever is last, the outcome is the same. Reductions
- * of compilers end like this. */
-static bool same_store(const pg_touch *t, const pg_record *r)
+static const uint8_t *memory_at(const pg_touch *t)
+{
+    return t->cta ? t->cta->shared + t->address : (const uint8_t *)(uintptr_t)t->address;
+}
+
+/* The bytes that the lane stores; false: nobody knows. */
+static bool stored_value(const pg_touch *t, uint32_t lane, uint8_t *value)
 {
     const pg_op *op = t->op;
-    if (!t->access || !t->write || t->reads || r->op != t->pc || r->base != t->base ||
-        r->cluster != t->cluster || r->clock != t->check->now ||
-        strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "st"))
+    const pg_checked_access *a = t->access;
+    if (a->value) {
+        memcpy(value, (const uint8_t *)a->value + (size_t)lane * a->bytes, a->bytes);
+        return true;
+    }
+    if ((uint32_t)op->size * op->count != a->bytes || op->row_count != op->count)
         return false;
+    for (uint32_t e = 0; e < op->count; e++)
+        memcpy(value + e * op->size,
+               (const char *)pg_row_at(t->warp, op->rows[e]) + (size_t)lane * op->lane_bytes,
+               op->size);
+    return true;
+}
+
+/* The plain store changes nothing that the recorded store has written: whichever of the two is last, the outcome is
+ * the same. Reductions of compilers end like this. `t` may be a part of the access. Lanes of one instruction are
+ * compared with each other, since none of them has stored yet. */
+static bool stores_same_value(const pg_touch *t, const pg_record *r)
+{
+    const pg_checked_access *a = t->access;
+    uint8_t value[PG_GRANULE_MOST], other[PG_GRANULE_MOST];
+    if (!a || !t->write || t->reads || a->bytes > sizeof value || r->cluster != t->cluster ||
+        !stored_value(t, t->lane, value))
+        return false;
+    const uint64_t skipped = t->address - t->whole_address;
+    const bool together = r->op == t->pc && r->base == t->base && r->clock == t->check->now;
+    if (!together)
+        return skipped + t->bytes <= a->bytes && !memcmp(memory_at(t), value + skipped, t->bytes);
     for (uint32_t left = r->lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        bool same = t->access->address[l] == t->access->address[t->lane];
-        for (uint32_t i = 0; same && i < op->count; i++) {
-            const char *row = pg_row_at(t->warp, op->rows[i]);
-            same = !memcmp(row + (size_t)l * op->lane_bytes, row + (size_t)t->lane * op->lane_bytes,
-                           op->lane_bytes);
-        }
-        if (!same)
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        if (a->address[l] != a->address[t->lane] || !stored_value(t, l, other) ||
+            memcmp(value, other, a->bytes))
             return false;
     }
     return true;
@@ -249,13 +272,28 @@ static void report_race(const pg_touch *t, const pg_record *r, bool record_is_wr
                             : "nothing orders this write after a read of the same memory");
 }
 
+/* Both are stores, or the record is one that another lane of the warp has made too, of the same value. */
+static bool is_same_value(const pg_touch *t, const pg_record *r, bool record_is_write)
+{
+    if (!record_is_write || r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED))
+        return false;
+    if (!t->write)
+        return (r->flags & PG_RECORD_SAME) && r->base == t->base && r->cluster == t->cluster;
+    if (!stores_same_value(t, r))
+        return false;
+    pg_check_report(t, PTXGEN_EMULATOR_REPORT_SAME_VALUE, r,
+                    "nothing orders this store after another of the same value");
+    return true;
+}
+
 /* Whether the access may follow the recorded one; reports when not. */
 static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
-    if (!r->lanes || are_morally_strong(t, r) || (record_is_write && same_store(t, r)))
+    if (!r->lanes || are_morally_strong(t, r))
         return;
     if (!may_follow(t, r)) {
-        report_race(t, r, record_is_write);
+        if (!is_same_value(t, r, record_is_write))
+            report_race(t, r, record_is_write);
         return;
     }
     if (!t->async || (r->flags & PG_RECORD_ASYNC))
@@ -272,16 +310,16 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 static inline pg_record new_record(const pg_touch *t, uint8_t bytes)
 {
     const bool dynamic = t->async || t->detached;
-    return (pg_record){.lanes = dynamic ? 1 : 1u << t->lane,
-                       .clock = dynamic ? t->clock : t->check->now,
-                       .cluster = t->cluster,
-                       .op = t->pc,
-                       .base = dynamic ? t->agent : t->base,
-                       .bytes = bytes,
-                       .flags = (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) |
-                                          (t->strong ? PG_RECORD_STRONG : 0) |
-                                          (t->detached ? PG_RECORD_DETACHED : 0) |
-                                          t->scope << PG_RECORD_SCOPE_SHIFT)};
+    return (pg_record){
+        .lanes = dynamic ? 1 : 1u << t->lane,
+        .clock = dynamic ? t->clock : t->check->now,
+        .cluster = t->cluster,
+        .op = t->pc,
+        .base = dynamic ? t->agent : t->base,
+        .bytes = bytes,
+        .flags =
+            (uint8_t)((t->async ? PG_RECORD_ASYNC : 0) | (t->strong ? PG_RECORD_STRONG : 0) |
+                      (t->detached ? PG_RECORD_DETACHED : 0) | t->scope << PG_RECORD_SCOPE_SHIFT)};
 }
 
 static inline bool is_same_access(const pg_record *a, const pg_record *b)
@@ -310,7 +348,14 @@ static void remember_read(const pg_touch *t, pg_granule *g, uint8_t bytes)
 
 static void remember_write(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
+    const pg_record before = g->write;
     g->write = new_record(t, bytes);
+    if (before.lanes && before.base == t->base && before.op == t->pc &&
+        before.clock == g->write.clock && before.cluster == t->cluster &&
+        before.flags == g->write.flags)
+        g->write.flags |= PG_RECORD_SAME; /* several lanes of one store */
+    else if ((before.flags & PG_RECORD_SAME) && before.op == t->pc && before.base == t->base)
+        g->write.flags |= PG_RECORD_SAME;
     g->written |= bytes;
     for (int i = 0; i < PG_SHADOW_READS; i++)
         if (!(g->reads[i].bytes & ~bytes))
@@ -335,9 +380,35 @@ static inline bool reads_nothing(const pg_touch *t, const pg_granule *g, uint8_t
     return false;
 }
 
+/* ld.global.nc and a write of the same bytes in one kernel, in whatever order. */
+static inline bool breaks_read_only(const pg_touch *t, const pg_granule *g, uint8_t bytes)
+{
+    if (t->cta)
+        return false;
+    return t->read_only ? g->write.lanes && (g->write.bytes & bytes)
+                        : t->write && (g->read_only & bytes);
+}
+
+static void touch_read_only(const pg_touch *t, pg_granule *g, uint8_t bytes)
+{
+    if (t->read_only) {
+        if (breaks_read_only(t, g, bytes))
+            pg_check_report(t, PTXGEN_EMULATOR_REPORT_READ_ONLY, &g->write,
+                            "ld.global.nc may read old data: the kernel has written it");
+        g->read_only |= bytes;
+    } else if (breaks_read_only(t, g, bytes)) {
+        const pg_record *by = g->reads[0].lanes ? &g->reads[0] : NULL;
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_READ_ONLY, by,
+                        "ld.global.nc has read this memory, which no part of the kernel may write");
+        g->read_only &= (uint8_t)~bytes; /* once */
+    }
+}
+
 static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
 {
-    if ((g->write.bytes & bytes) && (t->async || !may_follow(t, &g->write)))
+    if (t->read_only || (g->read_only & bytes))
+        touch_read_only(t, g, bytes);
+    if (!t->read_only && (g->write.bytes & bytes) && (t->async || !may_follow(t, &g->write)))
         judge(t, &g->write, true);
     if (reads_nothing(t, g, bytes)) {
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
@@ -387,7 +458,8 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
     spread(&after.write, lanes);
     for (int i = 0; i < PG_SHADOW_READS; i++)
         spread(&after.reads[i], lanes);
-    bool silent = in_order(t, &after.write) && !reads_nothing(t, &after, 15);
+    bool silent = in_order(t, &after.write) && !reads_nothing(t, &after, 15) &&
+                  !breaks_read_only(t, &after, 15);
     for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
         silent = silent && in_order(t, &after.reads[i]);
     if (!silent)
@@ -398,6 +470,7 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
     for (int i = 0; i < PG_SHADOW_READS; i++)
         keep_changed(&b->whole.reads[i], &before.reads[i], &after.reads[i]);
     b->whole.written = after.written;
+    b->whole.read_only = after.read_only;
     return true;
 }
 
@@ -446,6 +519,7 @@ static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule
             const uint64_t next = (at / PG_GRANULE + 1) * PG_GRANULE;
             const uint32_t n = (uint32_t)((next < end ? next : end) - at);
             part.address = at;
+            part.bytes = n;
             f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
               (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
             at += n;

@@ -21,7 +21,8 @@
 #include "emulator/check/findings.h"
 
 enum {
-    PG_GRANULE = 4, /* bytes that share one shadow entry */
+    PG_GRANULE = 4,       /* bytes that share one shadow entry */
+    PG_GRANULE_MOST = 32, /* bytes of one lane's access */
     PG_SHADOW_READS = 3,
     PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
     PG_BLOCK = 128,          /* bytes: what a warp touches when each lane touches 4 */
@@ -97,6 +98,8 @@ typedef struct pg_matrix_register {
     uint32_t load_op; /* index of that tcgen05.ld */
 } pg_matrix_register;
 
+typedef struct pg_watched pg_watched; /* registers.c */
+
 typedef struct pg_warp_check {
     pg_knowledge lane[PG_LANES];
     pg_fences *fences;                 /* NULL until the first */
@@ -104,6 +107,7 @@ typedef struct pg_warp_check {
     uint32_t cluster_waited[PG_LANES]; /* cluster_phases at the last barrier.cluster.wait */
     uint32_t grid_waited;              /* lanes that have executed griddepcontrol.wait */
     uint32_t bulk_issued[PG_LANES];    /* groups + 1 that hold an operation */
+    uint32_t bulk_tried;               /* lanes that have executed a wait for bulk groups */
     uint32_t bulk_waited[PG_LANES];    /* groups whose reads were waited for */
     uint16_t bulk_agent[PG_LANES];     /* agent of the reads, + 1 of the writes; 0: none yet */
     uint16_t copy_agent[PG_LANES];
@@ -111,6 +115,11 @@ typedef struct pg_warp_check {
     uint32_t mma_fences, mma_waited; /* wgmma.fence's; groups that were waited for */
     uint32_t load_waits;             /* tcgen05.wait::ld's */
     pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
+    const pg_op *arrived_by[PG_NAMED_BARRIERS + 1]; /* in this phase; the last: barrier.cluster */
+    pg_watched *watched;             /* registers that may hold nothing; NULL until the first */
+    uint32_t *local_written;         /* by byte of local memory: lanes that have written it */
+    uint32_t registers, register_changes; /* by setmaxnreg: how many, how often */
+    const pg_op *register_op;
     const pg_op *last_fence[PG_LANES];
     struct pg_tensor_warp *tensor; /* NULL until the warp's first tcgen05 instruction */
 } pg_warp_check;
@@ -126,6 +135,7 @@ enum {
     PG_RECORD_STRONG = 2,
     PG_RECORD_DETACHED = 4,
     PG_RECORD_STRIPED = 8,
+    PG_RECORD_SAME = 16, /* several lanes of one store wrote here */
     PG_RECORD_SCOPE_SHIFT = 6
 };
 
@@ -142,7 +152,8 @@ typedef struct pg_record {
 typedef struct pg_granule {
     pg_record write;
     pg_record reads[PG_SHADOW_READS];
-    uint8_t written; /* bytes that something has written */
+    uint8_t written;   /* bytes that something has written */
+    uint8_t read_only; /* bytes that ld.global.nc has read */
 } pg_granule;
 
 /* Copies touch whole blocks, and so do warps whose lanes are side by side: one entry stands for all granules
@@ -157,38 +168,34 @@ typedef struct pg_shadow_block {
 
 /* ---- synchronising objects ---- */
 
-typedef struct pg_mbarrier_check {
-    pg_knowledge current, done; /* arrivals of this phase; all completed phases */
-    uint16_t agent;
-    uint16_t init_thread;
-    uint32_t init_clock, fence_clock; /* 0: not fenced */
-    bool init_released;               /* by fence.mbarrier_init */
-    uint32_t published; /* the phase + 1 of barrier.cluster that shows the fenced initialisation */
-    uint32_t in_flight; /* operations that will complete on it */
-    uint64_t last_async_phase, last_waited; /* phases + 1 */
-    uint64_t observed
-        [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
-} pg_mbarrier_check;
-
 /* A word of memory through which threads synchronise: what its present value publishes. Scope s of a write reaches the
  * writer's CTA, its cluster, or all; later atomics add to it, a store begins anew. */
 typedef struct pg_sync_word {
-    uint64_t key;                     /* 0: free */
-    pg_published reach[PG_SCOPES];    /* by scope - 1 */
-    uint32_t cta;                     /* that reach[0] is of: rank in reach[0].cluster */
-    pg_published narrow;              /* of writes with a scope below .gpu */
+    uint64_t key;                  /* 0: free */
+    pg_published reach[PG_SCOPES]; /* by scope - 1 */
+    uint32_t cta;                  /* that reach[0] is of: rank in reach[0].cluster */
+    pg_published narrow;           /* of writes with a scope below .gpu */
     uint32_t owner_cluster;
-    uint16_t owner;                   /* thread of the last release, + 1 */
+    uint16_t owner; /* thread of the last release, + 1 */
 } pg_sync_word;
 typedef struct pg_word_table {
     pg_sync_word *words;
     uint32_t slots, count;
 } pg_word_table;
 
+/* The last use of another CTA's shared memory by a thread. */
+typedef struct pg_remote_use {
+    uint32_t clock, op; /* clock 0: none */
+} pg_remote_use;
+
 typedef struct pg_cta_check {
     pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
     pg_knowledge barrier[PG_NAMED_BARRIERS];
     pg_warp_check *warps;
+    /* Threads of other CTAs that have used the shared memory, by agent; NULL: none has. What its threads knew when they
+     * ended. */
+    struct pg_remote_use *remote;
+    pg_knowledge exited;
     const pg_op *vain_wait; /* the last bulk wait_group of threads that had issued nothing */
     struct pg_tensor_shadow *tensor; /* NULL until the first tcgen05.alloc */
 } pg_cta_check;
@@ -199,7 +206,7 @@ typedef struct pg_cluster_check {
     uint32_t cluster_phases;          /* of barrier.cluster that have completed */
     uint32_t threads, agents, next_agent;
     pg_word_table words; /* of shared memory */
-    size_t bytes; /* of the block that holds all this */
+    size_t bytes;        /* of the block that holds all this */
 } pg_cluster_check;
 
 typedef struct pg_shadow_page {
@@ -212,8 +219,8 @@ struct pg_checker {
     pg_shadow_page *pages;
     uint32_t page_slots, page_count;
     pg_shadow_page last; /* the page of the last access */
-    uint64_t vector_ids;  /* given out */
-    pg_word_table words;  /* of global memory */
+    uint64_t vector_ids; /* given out */
+    pg_word_table words; /* of global memory */
     bool has_dependent;  /* some buffer is written by the grid before */
     bool has_undefined;  /* some buffer holds nothing at the start */
     uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
@@ -287,6 +294,12 @@ void pg_check_find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_knowledge
 void pg_check_fences_free(pg_warp *w);
 void pg_word_table_free(pg_checker *k, pg_word_table *t);
 
+/* ---- registers.c ---- */
+void pg_check_local_read(pg_warp *w, const pg_op *op, uint32_t lane, uint64_t address);
+/* At the end of a CTA: setmaxnreg by all warps of a warpgroup. */
+void pg_check_register_counts(pg_cta *cta);
+void pg_check_registers_free(pg_warp *w);
+
 void pg_check_matrix_free(pg_warp *w); /* matrix.c */
 
 /* ---- tensor_order.c ---- */
@@ -305,12 +318,14 @@ typedef struct pg_touch {
     const pg_op *op;
     const pg_checked_access *access; /* of a plain access: what all lanes do; else NULL */
     uint32_t lane;
-    pg_cta *cta;      /* shared memory of; NULL: global memory */
-    uint64_t address; /* offset, or global address */
+    pg_cta *cta;            /* shared memory of; NULL: global memory */
+    uint64_t address;       /* offset, or global address */
+    uint64_t whole_address; /* of the access that this touch is a part of */
     uint32_t bytes;
     bool write, async, strong;
     pg_scope scope; /* of a strong access */
     bool reads;     /* what it finds matters: loads, atomics */
+    bool read_only; /* ld.global.nc */
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;
@@ -353,9 +368,14 @@ void pg_shadow_free(pg_checker *checker);
 /* Some record of a block's one entry is striped. */
 bool pg_granule_is_striped(const pg_granule *g);
 
-/* ---- async.c ---- */
-/* What a cluster's mbarriers still wait for at its end. */
-void pg_check_mbarriers_end(pg_cluster *c);
+/* ---- exit.c ---- */
+/* Lanes use shared memory of another CTA. */
+void pg_check_remote_use(pg_warp *w, const pg_op *op, uint32_t lanes, pg_cta *cta);
+/* At the end: those that the CTA did not know to be over when it ended. */
+void pg_check_remote_uses(pg_cta *cta);
+void pg_check_remote_free(pg_cta *cta);
+
+/* ---- mbarrier.c ---- */
 /* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
  * have initialised. */
 void pg_check_init_published(pg_warp *w, uint32_t lanes);

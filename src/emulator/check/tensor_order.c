@@ -188,7 +188,7 @@ static void fence_before(lane_change *x, pg_warp_check *k, uint32_t lane)
     join_lane(x, &k->lane[lane].ordered, t->relied[lane]);
     if (t->agent[lane])
         pg_vector_raise(x->checker, &k->lane[lane].ordered, (uint16_t)(t->agent[lane] + 1),
-                           t->issued[lane]);
+                        t->issued[lane]);
 }
 
 static void fence_after(lane_change *x, pg_warp_check *k, const pg_op *op, uint32_t lane)

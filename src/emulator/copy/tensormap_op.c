@@ -15,11 +15,11 @@ static bool resolve_maps(pg_warp *w, const pg_op *op, uint32_t lanes, pg_access_
     uint64_t address[PG_LANES];
     uint8_t *upper[PG_LANES];
     pg_addresses(w, op, lanes, address);
-    if (!pg_resolve_at(w, op, &(pg_checked_access){lanes, HALF, kind, address}, at))
+    if (!pg_resolve_at(w, op, &(pg_checked_access){lanes, HALF, kind, address, NULL}, at))
         return false;
     for (uint32_t left = lanes; left; left &= left - 1)
         address[__builtin_ctz(left)] += HALF;
-    return pg_resolve_at(w, op, &(pg_checked_access){lanes, HALF, kind, address}, upper);
+    return pg_resolve_at(w, op, &(pg_checked_access){lanes, HALF, kind, address, NULL}, upper);
 }
 
 pg_step pg_op_tensormap_replace(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -33,13 +33,25 @@ void pg_decode_brx_idx(pg_decoder *d, pg_op *op)
 PLAIN(ret, pg_op_ret)
 PLAIN(exit, pg_op_exit)
 PLAIN(nanosleep, pg_op_nanosleep)
-PLAIN(setmaxnreg, pg_op_nop)
 PLAIN(griddepcontrol_launch, pg_op_nop)
 
 void pg_decode_trap(pg_decoder *d, pg_op *op)
 {
     op->imm = !strcmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, "brkpt");
     op->run = pg_op_trap;
+}
+
+/* imm: registers a thread. The assembler's business; how warps execute it is the observer's. */
+static pg_step setmaxnreg(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    PG_OBSERVE(w->launch, setmaxnreg, w, op, lanes);
+    return PG_NEXT;
+}
+
+void pg_decode_setmaxnreg(pg_decoder *d, pg_op *op)
+{
+    op->imm = pg_operand(d, 0)->value;
+    op->run = setmaxnreg;
 }
 
 /* Prerequisite grids have finished before an emulated launch starts: only the checker cares. */

@@ -3,6 +3,7 @@
 #include "emulator/flow/control.h"
 #include "emulator/decode/layout.h"
 #include "emulator/decode/matrix_use.h"
+#include "emulator/decode/watch.h"
 
 enum { GROWING_STACK = 16 * 1024, MAX_CALL_NESTING = 1000 };
 
@@ -326,6 +327,7 @@ static void fill_entry(pg_decoder *d, pg_entry *entry)
     memcpy(entry->reqntid, f->directives.reqntid, sizeof entry->reqntid);
     memcpy(entry->reqcluster, f->directives.reqnctapercluster, sizeof entry->reqcluster);
     const uint32_t *m = f->directives.maxntid;
+    entry->min_ctas = f->directives.minnctapersm;
     entry->maxntid = m[0] ? m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : 0;
     entry->frame_bytes = stack_bytes(d);
 }
@@ -389,8 +391,10 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
         for (uint32_t i = 0; i < input->module->n_functions && d.status == PTXGEN_OK; i++)
             if (layout.functions[i].reachable)
                 decode_function(&d, i, ops);
-        if (d.status == PTXGEN_OK && input->check)
+        if (d.status == PTXGEN_OK && input->check) {
             pg_matrix_uses_find(&d, ops, op_count, program);
+            pg_watches_find(&d, ops, op_count, program);
+        }
         finish_program(&d, program);
     }
     pg_buf_fini(&layout.consts);

@@ -65,6 +65,8 @@ void pg_decode_ld(pg_decoder *d, pg_op *op)
     if (!data_rows(d, op, pg_operand(d, 0), true))
         return;
     ordering(d, op);
+    if (d->opcode->op == PG_OP_LD_NC)
+        op->flags |= PG_ACCESS_READ_ONLY;
     pg_address(d, op, pg_operand(d, 1), pg_space_of_modifier(pg_mod(d, PG_F_SPACE)));
     if (op->space == PG_MEM_PARAM && (op->flags & PG_ACCESS_NO_BASE))
         op->run = pg_load_param_handler(op->size, op->lane_bytes, is_signed);

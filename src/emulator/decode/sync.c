@@ -145,6 +145,11 @@ void pg_decode_bar_warp_sync(pg_decoder *d, pg_op *op)
 
 /* ---- barriers of a CTA and of a cluster ---- */
 
+static bool is_named(const pg_decoder *d, const char *mnemonic)
+{
+    return !strcmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, mnemonic);
+}
+
 /* Barrier number at operand `at`, thread count after it. */
 static void barrier(pg_decoder *d, pg_op *op, uint32_t at, pg_bar_mode mode)
 {
@@ -153,6 +158,9 @@ static void barrier(pg_decoder *d, pg_op *op, uint32_t at, pg_bar_mode mode)
         op->b = pg_source(d, pg_operand(d, at + 1), PG_T_U32);
         op->imm = PG_BAR_COUNTED;
     }
+    if (pg_mod(d, PG_F_ALIGNED) ||
+        !strncmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, "bar.", 4) || is_named(d, "bar"))
+        op->imm |= PG_BAR_ALIGNED;
     op->mode = (uint8_t)mode;
     op->run = pg_op_bar;
 }
@@ -185,12 +193,13 @@ void pg_decode_barrier_red(pg_decoder *d, pg_op *op)
 void pg_decode_barrier_cluster_arrive(pg_decoder *d, pg_op *op)
 {
     op->mode = pg_mod(d, PG_F_SEM) == PG_M_SEM_RELAXED;
+    op->imm = pg_mod(d, PG_F_ALIGNED) ? PG_BAR_ALIGNED : 0;
     op->run = pg_op_cluster_arrive;
 }
 
 void pg_decode_barrier_cluster_wait(pg_decoder *d, pg_op *op)
 {
-    (void)d;
+    op->imm = pg_mod(d, PG_F_ALIGNED) ? PG_BAR_ALIGNED : 0;
     op->run = pg_op_cluster_wait;
 }
 
@@ -202,11 +211,6 @@ static void mbarrier(pg_decoder *d, pg_op *op, uint32_t address, pg_handler run)
     if (pg_mod(d, PG_F_SEM) == PG_M_SEM_RELAXED)
         op->mode |= PG_MBAR_RELAXED;
     op->run = run;
-}
-
-static bool is_named(const pg_decoder *d, const char *mnemonic)
-{
-    return !strcmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, mnemonic);
 }
 
 static void mbarrier_row(pg_decoder *d, pg_op *op, uint32_t i, pg_ptx_type type)

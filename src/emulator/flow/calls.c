@@ -2,6 +2,7 @@
  * address per lane; only calls inside a recursive cycle save the caller's rows. Frames (local variables and
  * parameters in memory) lie on a stack per lane; alloca makes the running function's frame longer. */
 #include "emulator/flow/control.h"
+#include "emulator/machine/observer.h"
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/stop.h"
 
@@ -32,6 +33,8 @@ static void copy_parameter(pg_warp *w, const pg_call_copy *c, int lane, uint32_t
     char *to = c->to_row ? (char *)pg_row_at(w, c->to) + (size_t)lane * c->bytes
                          : local + to_frame + c->to_offset;
     memmove(to, from, c->bytes);
+    if (!c->to_row)
+        PG_OBSERVE(w->launch, local_write, w, (uint32_t)lane, to_frame + c->to_offset, c->bytes);
 }
 
 /* Saves or restores a lane's rows and predicates of a recursive function. */

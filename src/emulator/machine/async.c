@@ -113,6 +113,32 @@ static bool must_wait(const pg_async *a)
     return false;
 }
 
+static bool is_ready(const pg_async *a)
+{
+    return !a->kind->ready || a->kind->ready(a);
+}
+
+/* All that are ready, in order. */
+static void advance_all(pg_cluster *c)
+{
+    bool skipped = false, ok = true;
+    for (pg_async *a = c->pending_first, *next; a && ok; a = next) {
+        next = a->next;
+        if (is_ready(a) && !(skipped && must_wait(a)))
+            ok = finish(c, a);
+        else
+            skipped = true;
+    }
+}
+
+bool pg_async_any_ready(const pg_cluster *c)
+{
+    for (const pg_async *a = c->pending_first; a; a = a->next)
+        if (is_ready(a))
+            return true;
+    return false;
+}
+
 /* One step of one operation that the seed picks; false: none can complete. */
 static bool advance_one(pg_cluster *c, bool forced)
 {
@@ -123,7 +149,7 @@ static bool advance_one(pg_cluster *c, bool forced)
     while (a && skip--)
         a = a->next;
     for (uint32_t tried = 0; tried < window; tried++, a = a->next ? a->next : c->pending_first) {
-        if (must_wait(a) || (a->lazy && !forced))
+        if (!is_ready(a) || must_wait(a) || (a->lazy && !forced))
             continue;
         if (a->kind->read && !a->read_done) {
             if (!a->kind->read(a))
@@ -150,8 +176,7 @@ static bool nothing_runs(const pg_cluster *c)
 void pg_async_advance(pg_cluster *c)
 {
     if (!c->launch->isa_order) {
-        while (c->pending_first && finish(c, c->pending_first))
-            ;
+        advance_all(c);
         return;
     }
     const bool forced = nothing_runs(c) || c->pending_count > ADVERSARY_WINDOW;

@@ -25,6 +25,8 @@ typedef struct pg_async_kind {
     bool (*complete)(pg_async *a);
     /* Whether `before`, issued earlier and pending, must complete first; NULL: it never has to wait. */
     bool (*follows)(const pg_async *a, const pg_async *before);
+    /* Whether it can complete, as far as other warps go; NULL: always. */
+    bool (*ready)(const pg_async *a);
     /* order=isa: the reading half alone, into a->staging; NULL: it reads and writes at once. */
     bool (*read)(pg_async *a);
     /* NULL: it signals no mbarrier. */
@@ -50,7 +52,7 @@ struct pg_async {
 typedef struct pg_warp_async {
     uint32_t bulk_commits[PG_LANES];
     uint32_t copy_commits[PG_LANES];
-    uint32_t mma_commits;
+    uint32_t mma_commits, mma_issued;
 } pg_warp_async;
 
 /* A zeroed operation, not yet queued; NULL: out of memory, the launch is stopped. */

@@ -96,5 +96,7 @@ void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t 
 /* ---- async.c ---- */
 /* Completes pending operations: all of them in order, or one chosen by the adversary. */
 void pg_async_advance(pg_cluster *cluster);
+/* Whether a pending operation can complete. */
+bool pg_async_any_ready(const pg_cluster *cluster);
 
 #endif

@@ -161,9 +161,10 @@ typedef struct pg_named_barrier {
     uint64_t completed;
     uint32_t arrived_lanes[PG_MAX_WARPS_IN_CTA]; /* of warps of which others have not arrived yet */
     uint32_t arrived_warps;                      /* those that have been counted, one bit each */
-    uint32_t count; /* bar.red popc */
+    uint32_t count;                              /* bar.red popc */
     bool all, any;
-    bool whole; /* no count was given: expects every warp of the CTA that has not exited without arriving */
+    bool
+        whole; /* no count was given: expects every warp of the CTA that has not exited without arriving */
 } pg_named_barrier;
 
 struct pg_cta {

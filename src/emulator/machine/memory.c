@@ -239,7 +239,7 @@ bool pg_resolve_async(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t byte
 {
     uint64_t address[PG_LANES];
     pg_addresses(w, op, lanes, address);
-    return resolve(w, op, &(pg_checked_access){lanes, bytes, kind, address}, at);
+    return resolve(w, op, &(pg_checked_access){lanes, bytes, kind, address, NULL}, at);
 }
 
 bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_access_kind kind,
@@ -247,7 +247,7 @@ bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_
 {
     uint64_t address[PG_LANES];
     pg_addresses(w, op, lanes, address);
-    return pg_resolve_at(w, op, &(pg_checked_access){lanes, bytes, kind, address}, at);
+    return pg_resolve_at(w, op, &(pg_checked_access){lanes, bytes, kind, address, NULL}, at);
 }
 
 bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at)

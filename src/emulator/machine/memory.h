@@ -22,6 +22,7 @@ typedef struct pg_checked_access {
     uint32_t bytes;
     pg_access_kind kind;
     const uint64_t *address; /* per lane, as the program wrote it, for op->space */
+    const void *value; /* of a store, `bytes` per lane; NULL: op->rows hold it, or nobody knows */
 } pg_checked_access;
 bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at);
 

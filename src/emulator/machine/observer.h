@@ -55,6 +55,7 @@ typedef struct pg_observer {
     void (*mbarrier_init)(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b, bool was_valid);
     void (*mbarrier_inval)(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b);
     void (*mbarrier_arrive)(pg_warp *w, const pg_op *op, int lane, pg_cta *cta, pg_mbarrier *b);
+    void (*mbarrier_expect)(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b);
     void (*mbarrier_phase)(pg_cta *cta, pg_mbarrier *b);
     void (*mbarrier_wait)(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
                           pg_observed_wait wait);
@@ -89,9 +90,18 @@ typedef struct pg_observer {
     void (*tensor_use)(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
     void (*tensor_read)(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
 
+    /* Registers that may hold nothing (decode/watch.h): an instruction that touches some, before it runs; a shfl in
+     * these lanes, of which some get the value of a lane that does not take part. A frame of local memory of a lane is
+     * filled. setmaxnreg. */
+    void (*watch)(pg_warp *w, const pg_op *op, uint32_t lanes);
+    void (*shuffle)(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t undefined);
+    void (*local_write)(pg_warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
+    void (*setmaxnreg)(pg_warp *w, const pg_op *op, uint32_t lanes);
+
     /* The life of a cluster; false: out of memory. `cluster_end`: it has run to its end; then, and after a stop,
      * `cluster_free`. */
     bool (*cluster_start)(pg_cluster *c);
+    void (*stuck)(pg_cluster *c); /* a deadlock, about to be reported */
     void (*cluster_end)(pg_cluster *c);
     void (*cluster_free)(pg_cluster *c);
 } pg_observer;

@@ -51,8 +51,9 @@ enum {
         4, /* relaxed, acquire, release, volatile: other host threads may race by design */
     PG_ACCESS_ACQUIRE = 8,
     PG_ACCESS_RELEASE = 16,
-    PG_ACCESS_NO_BASE = 32, /* the address is op->imm alone */
-    PG_ACCESS_FRAME = 64,   /* a .local or .param variable: add the frame of the lane */
+    PG_ACCESS_NO_BASE = 32,   /* the address is op->imm alone */
+    PG_ACCESS_FRAME = 64,     /* a .local or .param variable: add the frame of the lane */
+    PG_ACCESS_READ_ONLY = 128 /* .nc: of data that the kernel never writes */
 };
 
 /* A special register that is a row, filled when a warp starts. */
@@ -90,6 +91,7 @@ typedef struct pg_entry {
     uint32_t static_shared; /* end offset of static shared variables, from PG_SHARED_BASE */
     uint32_t dynamic_align;
     uint32_t reqntid[3], maxntid, reqcluster[3];
+    uint32_t min_ctas; /* .minnctapersm; 0: not given */
     uint32_t frame_bytes;
 } pg_entry;
 
@@ -110,6 +112,9 @@ struct pg_program {
     const struct pg_matrix_use
         *matrix_uses; /* by op; NULL: no checking mode, or no wgmma and no tcgen05.ld */
     uint32_t matrix_registers;
+    const struct pg_watch *watches; /* by op; NULL: no checking mode */
+    const char *const *watched_names;
+    uint32_t watched_registers;
 };
 
 /* Rows. */

@@ -240,17 +240,19 @@ pg_step pg_op_stmatrix(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!pg_gather_warp(w, op, lanes, &all, &step))
         return step;
     const uint32_t addressed = address_lanes(op, all);
-    if (!pg_resolve(w, op, addressed, MATRIX_ROW_BYTES, PG_ACCESS_WRITE, at))
-        return PG_STOP;
+    uint64_t address[PG_LANES];
+    uint16_t rows[PG_LANES][8] = {{0}};
     for (uint32_t i = 0; i < op->row_count; i++) {
         const uint32_t *s = pg_row_at(w, op->rows[i]);
-        uint16_t matrix[8][8];
         for (uint32_t lane = 0; lane < PG_LANES; lane++)
-            scatter_pair(matrix, lane, s[lane], op->mode != 0);
-        for (uint32_t row = 0; row < 8; row++)
-            if (addressed >> (8 * i + row) & 1)
-                memcpy(at[8 * i + row], matrix[row], MATRIX_ROW_BYTES);
+            scatter_pair(&rows[8 * i], lane, s[lane], op->mode != 0);
     }
+    pg_addresses(w, op, addressed, address);
+    const pg_checked_access access = {addressed, MATRIX_ROW_BYTES, PG_ACCESS_WRITE, address, rows};
+    if (!pg_resolve_at(w, op, &access, at))
+        return PG_STOP;
+    for (uint32_t left = addressed; left; left &= left - 1)
+        memcpy(at[__builtin_ctz(left)], rows[__builtin_ctz(left)], MATRIX_ROW_BYTES);
     w->cta->cluster->progress++;
     return PG_NEXT;
 }

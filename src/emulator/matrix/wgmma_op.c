@@ -192,8 +192,20 @@ static bool follows(const pg_async *a, const pg_async *before)
     return before->warp == a->warp && before->kind == &pg_kind_mma;
 }
 
+/* It is one operation of four warps: carried out when all that still live have issued it. */
+static bool ready(const pg_async *a)
+{
+    const pg_warp *first = &a->warp->cta->warps[a->warp->index / GROUP_WARPS * GROUP_WARPS];
+    for (uint32_t i = 0; i < GROUP_WARPS; i++) {
+        const uint32_t issued = first[i].async ? first[i].async->mma_issued : 0;
+        if (first[i].live && issued < payload(a)->number)
+            return false;
+    }
+    return true;
+}
+
 const pg_async_kind pg_kind_mma = {
-    .bytes = sizeof(pg_async_mma), .complete = execute, .follows = follows};
+    .bytes = sizeof(pg_async_mma), .complete = execute, .follows = follows, .ready = ready};
 
 /* ---- instructions ---- */
 
@@ -204,7 +216,7 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!pg_gather_warp(w, op, lanes, &all, &step))
         return step;
     const pg_wgmma_plan *p = op->extra;
-    const pg_warp_async *counters = pg_async_counters(w);
+    pg_warp_async *counters = pg_async_counters(w);
     if (w->index / GROUP_WARPS * GROUP_WARPS + GROUP_WARPS > w->cta->warp_count)
         return pg_stop(w, op, PTXGEN_EEMULATOR,
                        "wgmma in warp %u: the CTA has %u warps, so its warpgroup is not complete",
@@ -217,6 +229,7 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
         payload(a)->a = ((const uint64_t *)pg_row_at(w, p->a))[a->lane];
     payload(a)->zero_d = !(pg_pred_lanes(w, op->p, op->p_not) >> a->lane & 1);
     a->group = counters->mma_commits;
+    payload(a)->number = ++counters->mma_issued;
     pg_matrix_extent reads[2] = {{0, 0}, {0, 0}}; /* A in registers reads nothing */
     if (!operand_extent(w, op, payload(a)->b, &p->b_shape, &reads[1]) ||
         (!p->a_in_registers && !operand_extent(w, op, payload(a)->a, &p->a_shape, &reads[0]))) {

@@ -14,7 +14,8 @@ typedef struct pg_async_mma {
     pg_async head;
     uint64_t a, b; /* descriptors */
     bool zero_d;
-    bool executed; /* carried out together with another warp's part */
+    uint32_t number; /* of the warp's wgmma's; from 1 */
+    bool executed;   /* carried out together with another warp's part */
 } pg_async_mma;
 extern const pg_async_kind pg_kind_mma; /* wgmma.mma_async; wgmma group */
 

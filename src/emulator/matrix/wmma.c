@@ -80,7 +80,7 @@ static bool move_piece(pg_warp *w, const pg_op *op, const uint64_t *base, const 
         address[l] = base[l] + index * f->elem_bits / 8;
     }
     const pg_checked_access access = {PG_ALL_LANES, p->bytes,
-                                      load ? PG_ACCESS_READ : PG_ACCESS_WRITE, address};
+                                      load ? PG_ACCESS_READ : PG_ACCESS_WRITE, address, NULL};
     if (!pg_resolve_at(w, op, &access, at))
         return false;
     char *row = (char *)pg_row_at(w, op->rows[p->reg]);

@@ -12,7 +12,7 @@ typedef enum pg_bar_mode {
     PG_BAR_AND,
     PG_BAR_OR
 } pg_bar_mode;
-enum { PG_BAR_COUNTED = 1 }; /* op->imm */
+enum { PG_BAR_COUNTED = 1, PG_BAR_ALIGNED = 2 }; /* op->imm; of barrier.cluster: ALIGNED */
 pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_cluster_arrive(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_cluster_wait(pg_warp *w, const pg_op *op, uint32_t lanes);

@@ -140,7 +140,7 @@ static pg_step store_torn(pg_warp *w, const pg_op *op, uint32_t lanes, const pie
     if (!pg_resolve_async(w, op, lanes, (uint32_t)op->size * op->count, PG_ACCESS_WRITE, at))
         return PG_STOP;
     PG_EACH_LANE(lanes, address[l] += (uint64_t)g->stored * op->size);
-    const pg_checked_access access = {lanes, op->size, PG_ACCESS_WRITE, address};
+    const pg_checked_access access = {lanes, op->size, PG_ACCESS_WRITE, address, NULL};
     if (!pg_resolve_at(w, op, &access, at))
         return PG_STOP;
     for (uint32_t left = lanes; left; left &= left - 1) {

@@ -124,15 +124,18 @@ pg_step pg_op_shfl(pg_warp *w, const pg_op *op, uint32_t lanes)
     GATHER(w, op, lanes, all);
     uint32_t *d = pg_row_at(w, op->d);
     const uint32_t *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b), *c = pg_row_at(w, op->c);
-    uint32_t source[PG_LANES], in_range = 0;
+    uint32_t source[PG_LANES], in_range = 0, undefined = 0;
     memcpy(source, a, sizeof source);
     for (uint32_t left = all; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         bool valid = false;
-        d[l] = source[shfl_source((pg_shfl_mode)op->mode, l, b[l], c[l], &valid)];
+        const int from = shfl_source((pg_shfl_mode)op->mode, l, b[l], c[l], &valid);
+        d[l] = source[from];
         in_range |= (uint32_t)valid << l;
+        undefined |= (uint32_t)!(partners(w, op, all, l) >> from & 1) << l;
     }
     pg_pred_write(w, op->p, all, in_range);
+    PG_OBSERVE(w->launch, shuffle, w, op, all, undefined);
     return PG_NEXT;
 }
 

@@ -1,6 +1,7 @@
 /* The message of a deadlock: every barrier that lacks something, every group of lanes and what it waits for. */
 #include "emulator/run/deadlock.h"
 
+#include "emulator/machine/observer.h"
 #include "emulator/machine/stop.h"
 #include "emulator/memory/barrier.h"
 #include "emulator/tensor/tensor_memory.h"
@@ -111,6 +112,7 @@ void pg_stop_deadlock(pg_cluster *c)
     pg_buf_init(&text, c->launch->alloc);
     pg_buf_printf(&text, "deadlock in cluster %llu: ", (unsigned long long)c->index);
     int line = 0;
+    PG_OBSERVE(c->launch, stuck, c);
     for (uint32_t i = 0; i < c->cta_count && !line; i++)
         line = append_cause(&c->ctas[i], &text);
     pg_buf_puts(&text, "no warp can go on and no copy is in flight");

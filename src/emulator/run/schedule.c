@@ -254,7 +254,7 @@ static void run_cluster(pg_cluster *c)
     const uint64_t used = c->launch->isa_order ? run_random_warps(c) : run_all_warps(c);
     c->worker->instructions += used;
     c->worker->now++;
-    if (c->pending_first)
+    if (pg_async_any_ready(c))
         pg_async_advance(c);
     else if (c->live_ctas)
         check_idle(c);

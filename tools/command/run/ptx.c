@@ -186,7 +186,7 @@ static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
 {
     ptxgen_emulator_report r;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
-        const bool advice = r.kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE;
+        const bool advice = ptxgen_emulator_report_class_of(r.kind) == PTXGEN_EMULATOR_ADVICE;
         j->defects += !advice;
         j->advice += advice;
         if (j->json)
