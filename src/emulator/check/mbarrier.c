@@ -1,7 +1,7 @@
 /* Checking mode: mbarriers. An mbarrier is an agent whose clock is the number of completed phases. Arrivals and waits
- * at the scope .cta, the default, reach threads of another CTA by the hardware's grace only. An operation whose scope is
- * left out counts all the same, as everybody relies on it, and an arrival is named as such; one that says .cta does not
- * count. */
+ * at the scope .cta, the default, reach threads of another CTA by the hardware's grace only. An operation whose scope
+ * is left out counts all the same, as everybody relies on it, and an arrival is named as such; one that says .cta does
+ * not count. */
 #include "emulator/check/mbarrier.h"
 
 #include "emulator/memory/barrier.h"
