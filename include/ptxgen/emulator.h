@@ -238,6 +238,7 @@ PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t 
     X(NARROW_SCOPE, "synchronised at too narrow a scope", UNDEFINED)                               \
     X(DEFAULT_SCOPE, "mbarrier of another CTA used at the default scope .cta", RELIANCE)           \
     X(LOADED_REGISTER, "tcgen05.ld's register moved: used before it was waited for", RELIANCE)     \
+    X(COPY_WITHOUT_FENCE, "data of cp.async used by the async proxy without a fence", RELIANCE)    \
     X(EXITED_CTA, "shared memory of a CTA that may have exited", UNDEFINED)                        \
     X(REGISTER_COUNT, "setmaxnreg not executed alike", UNDEFINED)                                  \
     X(INACTIVE_LANE, "value of a lane that does not take part", UNDEFINED)                         \
@@ -264,17 +265,24 @@ typedef enum ptxgen_emulator_report_kind {
         PTXGEN_EMULATOR_REPORT_KINDS
 } ptxgen_emulator_report_kind;
 
-/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads that met it. */
+/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads that met it. Strings
+ * are "" where there is nothing to say. */
 typedef struct ptxgen_emulator_report {
     ptxgen_emulator_report_kind kind;
     int line;       /* of the PTX text: the access or instruction that is wrong */
     int other_line; /* the one it conflicts with; 0: none */
     uint32_t cta[3], warp, lane;
-    const char
-        *where;       /* "buffer + offset", "shared offset n", "tensor memory of CTA rank r, lane l,
-                        * column c"; "" when no memory is involved */
-    const char *text; /* one or two sentences */
-    uint64_t count;   /* times it was met */
+    const char *where; /* "argument 0 + 16 (64 bytes)", "tile + 4, shared offset 1028", "tensor memory of CTA rank r,
+                        * lane l, column c", "register %r3" */
+    const char *text;  /* one or two sentences */
+    uint64_t count;    /* times it was met */
+    const char *op, *other_op; /* mnemonics of the two lines; static */
+    bool other_thread;         /* the other access is of a thread, which the next two lines name */
+    uint32_t other_cta[3], other_warp;
+    uint32_t other_lane; /* 32: some or all lanes of the warp */
+    const char *source, *other_source; /* files of the program that the PTX was made from (.loc) */
+    int source_line, other_source_line;
+    const char *object; /* what `where` is in: a shared variable, a buffer, a register */
 } ptxgen_emulator_report;
 
 /* Reports of checking mode since the last clear, in order of discovery; false past the end. */

@@ -128,7 +128,8 @@ expect_out '^fenced.ptx:[0-9]+: advice: fence that was not needed'
 expect_out '^fenced.ptx: 0 defects in 1 runs; advice: 1$'
 ok run fenced.ptx --block 64 --arg zeros:256 --check-races --json
 tr -d ' \n\t' <.out >flat
-grep -q '"defects":\[\],"advice":\[{"kind":"fencethatwasnotneeded' flat || die "advice is not apart"
+grep -q '"defects":\[\],"reliances":\[\],"advice":\[{"id":"UNNEEDED_FENCE","kind":"fencethatwasnotneeded' flat ||
+    die "advice is not apart"
 ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stats
 expect_out ' 360  global_read_bytes$'
 expect_out ' 360  global_written_bytes$'

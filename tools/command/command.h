@@ -19,7 +19,8 @@ enum cli_exit {
     CLI_USAGE = 2, /* the command line or an input file is wrong */
     CLI_UNSUPPORTED = 3, /* no kernel exists for this problem */
     CLI_REJECTED = 4,    /* the PTX was refused: by the assembler or by our parser */
-    CLI_SYSTEM = 5       /* a file, memory, the driver, a missing part */
+    CLI_SYSTEM = 5,      /* a file, memory, the driver, a missing part */
+    CLI_RELIES = 6 /* checking mode: nothing undefined, but it relies on ptxas or the hardware */
 };
 
 enum { CLI_MAX_ARGS = 64 };
@@ -45,6 +46,9 @@ typedef struct cli_settings {
     int64_t shared, order, budget,
         result; /* order: ptxgen_emulator_order; result: from 1, 0 if not given */
     bool check_races, stats;
+    const char *ignore[CLI_MAX_ARGS]; /* kinds of reports */
+    size_t ignore_count;
+    const char *suppress, *sarif; /* files; NULL: not given */
     /* emulate */
     int64_t threads, sms, memory; /* 0: not given */
     bool fast;

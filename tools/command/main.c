@@ -32,6 +32,7 @@ static void print_help(FILE *to)
           "  3  no kernel exists for this problem\n"
           "  4  the PTX was rejected by the assembler or the parser\n"
           "  5  the system: a file, memory, the driver, a part that is not installed\n"
+          "  6  --check-races: defined by no ISA, but today's ptxas and hardware do it\n"
           "\nenvironment: PTXGEN_CACHE_DIR, PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE,\n"
           "  PTXGEN_TOOLKIT, PTXGEN_LOG; an option of the command goes before them\n",
           to);

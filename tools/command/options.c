@@ -10,7 +10,8 @@ typedef enum option_kind {
     OPTION_TEXT,
     OPTION_INTEGER,
     OPTION_CHOICE,
-    OPTION_ARGUMENT /* may be given many times */
+    OPTION_ARGUMENT, /* may be given many times */
+    OPTION_IGNORE    /* the same */
 } option_kind;
 
 typedef struct option {
@@ -78,8 +79,14 @@ static const option options[] = {
     {"arg", 0, OPTION_ARGUMENT, 0, "VALUE", "the next parameter of the kernel", 0, 0, NULL},
     {"result", 0, OPTION_INTEGER, FIELD(result), "N", "-o writes parameter N's buffer (from 1)", 1,
      64, NULL},
-    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races and misuse; exit code 1",
+    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races and misuse; exit code 1, 6: docs/checking.md",
      0, 0, NULL},
+    {"ignore", 0, OPTION_IGNORE, 0, "KIND", "no reports of this kind (an id, like race-shared)", 0,
+     0, NULL},
+    {"suppress", 0, OPTION_TEXT, FIELD(suppress), "FILE", "no reports that the file's lines name", 0,
+     0, NULL},
+    {"sarif", 0, OPTION_TEXT, FIELD(sarif), "FILE", "also write the reports as SARIF 2.1.0", 0, 0,
+     NULL},
     {"order", 0, OPTION_CHOICE, FIELD(order), NULL, "isa: reorder what may be reordered", 0, 0,
      order_words},
     {"seeds", 0, OPTION_TEXT, FIELD(seeds), "A..B", "order=isa, once with each of these seeds", 0,
@@ -214,6 +221,11 @@ static ptxgen_status set_option(const option *o, const char *value, cli_settings
         if (set->arg_count == CLI_MAX_ARGS)
             return cli_fail(err, PTXGEN_EINVAL, "more than %d --%s", CLI_MAX_ARGS, o->name);
         set->arg[set->arg_count++] = value;
+        return PTXGEN_OK;
+    case OPTION_IGNORE:
+        if (set->ignore_count == CLI_MAX_ARGS)
+            return cli_fail(err, PTXGEN_EINVAL, "more than %d --%s", CLI_MAX_ARGS, o->name);
+        set->ignore[set->ignore_count++] = value;
         return PTXGEN_OK;
     }
     return PTXGEN_OK;

@@ -5,6 +5,7 @@
 
 #include "emulator/machine/stop.h"
 #include "emulator/memory/barrier.h"
+#include "ptx/ptx.h"
 
 /* ---- life ---- */
 
@@ -36,6 +37,7 @@ void pg_checker_free(pg_checker *k)
         const ptxgen_emulator_report r = {
             .kind = PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE,
             .where = "",
+            .op = pg_ptx_op_describe((pg_ptx_op)launch->program->ops[i].opcode)->mnemonic,
             .line = (int)launch->program->ops[i].line,
             .text = "no asynchronous access of this run relied on this fence"};
         pg_findings_add(launch->findings, &r);

@@ -41,12 +41,46 @@ static void drop(const pg_alloc *alloc, const char *text)
         pg_free(alloc, (void *)text, strlen(text) + 1);
 }
 
+/* The strings that a report owns once it is kept. */
+enum { OWN_STRINGS = 5 };
+static void own_strings(ptxgen_emulator_report *r, const char **own[OWN_STRINGS])
+{
+    own[0] = &r->where;
+    own[1] = &r->text;
+    own[2] = &r->source;
+    own[3] = &r->other_source;
+    own[4] = &r->object;
+}
+
+static void drop_strings(const pg_alloc *alloc, ptxgen_emulator_report *r)
+{
+    const char **own[OWN_STRINGS];
+    own_strings(r, own);
+    for (int i = 0; i < OWN_STRINGS; i++)
+        drop(alloc, *own[i]);
+}
+
+static bool copy_strings(const pg_alloc *alloc, ptxgen_emulator_report *r)
+{
+    const char **own[OWN_STRINGS];
+    bool all = true;
+    own_strings(r, own);
+    for (int i = 0; i < OWN_STRINGS; i++) {
+        *own[i] = copy(alloc, *own[i] ? *own[i] : "");
+        all &= *own[i] != NULL;
+    }
+    r->op = r->op ? r->op : "";
+    r->other_op = r->other_op ? r->other_op : "";
+    if (!all)
+        drop_strings(alloc, r);
+    return all;
+}
+
 void pg_findings_clear(pg_findings *r)
 {
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->count; i++) {
-        drop(r->alloc, r->items[i].where);
-        drop(r->alloc, r->items[i].text);
+        drop_strings(r->alloc, &r->items[i]);
     }
     r->count = 0;
     pthread_mutex_unlock(&r->lock);
@@ -76,14 +110,9 @@ static bool append(pg_findings *r, const ptxgen_emulator_report *report)
         r->capacity = grown;
     }
     ptxgen_emulator_report kept = *report;
-    kept.where = copy(r->alloc, report->where);
-    kept.text = copy(r->alloc, report->text);
     kept.count = 1;
-    if (!kept.where || !kept.text) {
-        drop(r->alloc, kept.where);
-        drop(r->alloc, kept.text);
+    if (!copy_strings(r->alloc, &kept))
         return false;
-    }
     r->items[r->count++] = kept;
     return true;
 }

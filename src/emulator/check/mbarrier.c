@@ -4,6 +4,7 @@
  * not count. */
 #include "emulator/check/mbarrier.h"
 
+#include "emulator/machine/stop.h"
 #include "emulator/memory/barrier.h"
 #include "ptx/ptx.h"
 
@@ -24,15 +25,20 @@ pg_check_actor pg_actor_of(const pg_async *a)
 static void complain(const pg_check_actor *by, ptxgen_emulator_report_kind kind, const pg_op *other,
                      const pg_mbarrier_check *k, const char *text)
 {
-    char where[64];
-    snprintf(where, sizeof where, "mbarrier at shared offset %u", k->offset);
+    const pg_grid_run *launch = by->warp->launch;
+    pg_buf where;
+    pg_buf_init(&where, launch->alloc);
+    pg_buf_puts(&where, "mbarrier ");
+    pg_describe_address(launch, PG_MEM_CLUSTER, k->address, &where);
     const pg_check_conflict c = {.warp = by->warp,
                                  .op = by->op,
                                  .lane = by->lane,
                                  .kind = kind,
                                  .other = other,
-                                 .where = where};
+                                 .where = pg_buf_text(&where),
+                                 .object = pg_object_at(launch, PG_MEM_CLUSTER, k->address)};
     pg_check_report_conflict(&c, text);
+    pg_buf_fini(&where);
 }
 
 /* ---- life ---- */
@@ -61,7 +67,7 @@ void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
     if (!k)
         return;
     k->agent = pg_new_agent(w->cta->cluster, 1);
-    k->offset = b->offset;
+    k->address = w->cta->shared_address | b->offset;
     k->init_thread = thread_of(w, (uint32_t)lane);
     k->init_clock = pg_warp_check_of(w)->now;
     pg_shadow_reset(w->cta, b->offset, PG_MBARRIER_BYTES);

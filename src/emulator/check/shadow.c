@@ -286,6 +286,14 @@ static bool is_same_value(const pg_touch *t, const pg_record *r, bool record_is_
     return true;
 }
 
+/* Compilers leave the proxy fence out between cp.async and wgmma. */
+static bool is_cp_async(const pg_touch *t, const pg_record *r)
+{
+    const pg_op *op = &t->warp->launch->program->ops[r->op];
+    return (r->flags & PG_RECORD_DETACHED) &&
+           !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "cp.async");
+}
+
 /* Whether the access may follow the recorded one; reports when not. */
 static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
@@ -299,7 +307,10 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
     if (!t->async || (r->flags & PG_RECORD_ASYNC))
         return;
     if (!has_seen(t, r, known_of(t, r, fenced_part(t)), false))
-        pg_check_report(t, PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE, r,
+        pg_check_report(t,
+                        is_cp_async(t, r) ? PTXGEN_EMULATOR_REPORT_COPY_WITHOUT_FENCE
+                                          : PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE,
+                        r,
                         record_is_write
                             ? "the asynchronous access needs fence.proxy.async after the write"
                             : "the asynchronous write needs fence.proxy.async after the read");

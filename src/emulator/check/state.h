@@ -390,14 +390,14 @@ void pg_shadow_join_row(const pg_touch *t);
 /* ---- wording.c ---- */
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
                      const char *text);
-/* A report of a conflict that is no access to shared or global memory; `where` may be "". */
+/* A report of a conflict that is no access to shared or global memory. */
 typedef struct pg_check_conflict {
     pg_warp *warp;
     const pg_op *op;
     uint32_t lane;
     ptxgen_emulator_report_kind kind;
     const pg_op *other; /* NULL: none */
-    const char *where;
+    const char *where, *object; /* NULL: "" */
 } pg_check_conflict;
 void pg_check_report_conflict(const pg_check_conflict *c, const char *text);
 /* A report that names no memory. */

@@ -1,97 +1,109 @@
-/* What checking mode reports, in words. */
+/* What checking mode reports: who, where and what else, for findings.h. */
 #include "emulator/check/state.h"
 
 #include "emulator/machine/stop.h"
 #include "ptx/ptx.h"
 
-static void add(pg_warp *w, const pg_op *op, const ptxgen_emulator_report *report, const char *text)
+static const char *mnemonic_of(const pg_op *op)
+{
+    return pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic;
+}
+
+/* The source line of an op of the program; others (made for a report) have none. */
+static void set_source(const pg_grid_run *launch, const pg_op *op, const char **file, int *line)
+{
+    const pg_program *p = launch->program;
+    if (!p->sources || op < p->ops || op >= p->ops + p->op_count || !p->sources[op - p->ops].file)
+        return;
+    *file = p->sources[op - p->ops].file;
+    *line = (int)p->sources[op - p->ops].line;
+}
+
+static void add(pg_warp *w, const pg_op *op, ptxgen_emulator_report *r)
 {
     const pg_grid_run *launch = w->launch;
-    ptxgen_emulator_report r = *report;
-    r.line = (int)op->line;
-    memcpy(r.cta, w->cta->id, sizeof r.cta);
-    r.warp = w->index;
-    r.text = text;
-    if (pg_findings_add(launch->findings, &r))
-        pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r.line,
-                    ptxgen_emulator_report_name(r.kind), text, *r.where ? ", at " : "", r.where);
+    r->line = (int)op->line;
+    r->op = mnemonic_of(op);
+    memcpy(r->cta, w->cta->id, sizeof r->cta);
+    r->warp = w->index;
+    set_source(launch, op, &r->source, &r->source_line);
+    if (pg_findings_add(launch->findings, r))
+        pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r->line,
+                    ptxgen_emulator_report_name(r->kind), r->text, *r->where ? ", at " : "",
+                    r->where);
 }
 
-static void describe_op(const pg_op *op, pg_buf *out)
+static void set_other(const pg_grid_run *launch, const pg_op *other, ptxgen_emulator_report *r)
 {
-    pg_buf_printf(out, "; the other access: line %u (%s)", op->line,
-                  pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic);
+    r->other_line = (int)other->line;
+    r->other_op = mnemonic_of(other);
+    set_source(launch, other, &r->other_source, &r->other_source_line);
 }
 
-/* ", warp 1 lane 5 of CTA (2,0,0)" of a thread; nothing for copies. A striped record knows the warp only. */
-static void describe_thread(const pg_grid_run *launch, const pg_record *r, pg_buf *out)
+/* The thread of a record; copies have none. A striped record knows the warp only. */
+static void set_other_thread(const pg_grid_run *launch, const pg_record *other,
+                             ptxgen_emulator_report *r)
 {
     const uint32_t *n = launch->cluster, warps = launch->warps_per_cta;
-    const uint32_t agent = r->base + (unsigned)__builtin_ctz(r->lanes);
-    const uint32_t warp = agent / PG_LANES % warps, rank = agent / PG_LANES / warps;
-    uint32_t id[3];
-    if ((r->flags & PG_RECORD_ASYNC) || rank >= launch->ctas_per_cluster)
+    const uint32_t agent = other->base + (unsigned)__builtin_ctz(other->lanes);
+    const uint32_t rank = agent / PG_LANES / warps;
+    if ((other->flags & PG_RECORD_ASYNC) || rank >= launch->ctas_per_cluster)
         return;
-    pg_cluster_first_ctaid(launch, r->cluster, id);
-    pg_buf_printf(out, ", warp %u", warp);
-    if (!(r->flags & PG_RECORD_STRIPED))
-        pg_buf_printf(out, " lane %u", agent % PG_LANES);
-    pg_buf_printf(out, " of CTA (%u,%u,%u)", id[0] + rank % n[0], id[1] + rank / n[0] % n[1],
-                  id[2] + rank / n[0] / n[1]);
-}
-
-/* "line 12 (ld), warp 1 lane 5 of CTA (2,0,0)" of an earlier access. */
-static void describe_record(const pg_grid_run *launch, const pg_record *other, pg_buf *out)
-{
-    describe_op(&launch->program->ops[other->op], out);
-    describe_thread(launch, other, out);
+    r->other_thread = true;
+    pg_cluster_first_ctaid(launch, other->cluster, r->other_cta);
+    r->other_cta[0] += rank % n[0];
+    r->other_cta[1] += rank / n[0] % n[1];
+    r->other_cta[2] += rank / n[0] / n[1];
+    r->other_warp = agent / PG_LANES % warps;
+    r->other_lane = other->flags & PG_RECORD_STRIPED ? PG_LANES : agent % PG_LANES;
 }
 
 void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const pg_record *other,
                      const char *text)
 {
     const pg_grid_run *launch = t->warp->launch;
-    const int other_line = other ? (int)launch->program->ops[other->op].line : 0;
-    pg_buf where, words;
-    if (pg_findings_again(launch->findings, kind, (int)t->op->line, other_line))
+    const pg_op *other_op = other ? &launch->program->ops[other->op] : NULL;
+    const pg_space space = t->cta ? PG_MEM_CLUSTER : PG_MEM_GLOBAL;
+    const uint64_t address =
+        t->cta ? t->address | (uint64_t)t->cta->rank << PG_SHARED_RANK_SHIFT : t->address;
+    pg_buf where;
+    if (pg_findings_again(launch->findings, kind, (int)t->op->line,
+                          other ? (int)other_op->line : 0))
         return;
     pg_buf_init(&where, launch->alloc);
-    pg_buf_init(&words, launch->alloc);
-    if (t->cta)
-        pg_describe_address(launch, PG_MEM_CLUSTER,
-                            t->address | (uint64_t)t->cta->rank << PG_SHARED_RANK_SHIFT, &where);
-    else
-        pg_describe_address(launch, PG_MEM_GLOBAL, t->address, &where);
-    pg_buf_puts(&words, text);
-    if (other)
-        describe_record(launch, other, &words);
-    const ptxgen_emulator_report r = {
-        .kind = kind, .lane = t->lane, .where = pg_buf_text(&where), .other_line = other_line};
-    add(t->warp, t->op, &r, pg_buf_text(&words));
+    pg_describe_address(launch, space, address, &where);
+    ptxgen_emulator_report r = {.kind = kind,
+                                .lane = t->lane,
+                                .where = pg_buf_text(&where),
+                                .object = pg_object_at(launch, space, address),
+                                .text = text};
+    if (other) {
+        set_other(launch, other_op, &r);
+        set_other_thread(launch, other, &r);
+    }
+    add(t->warp, t->op, &r);
     pg_buf_fini(&where);
-    pg_buf_fini(&words);
 }
 
 void pg_check_report_conflict(const pg_check_conflict *c, const char *text)
 {
     const pg_grid_run *launch = c->warp->launch;
-    const int other_line = c->other ? (int)c->other->line : 0;
-    pg_buf words;
-    if (pg_findings_again(launch->findings, c->kind, (int)c->op->line, other_line))
+    ptxgen_emulator_report r = {.kind = c->kind,
+                                .lane = c->lane,
+                                .where = c->where ? c->where : "",
+                                .object = c->object ? c->object : "",
+                                .text = text};
+    if (pg_findings_again(launch->findings, c->kind, (int)c->op->line,
+                          c->other ? (int)c->other->line : 0))
         return;
-    pg_buf_init(&words, launch->alloc);
-    pg_buf_puts(&words, text);
     if (c->other)
-        describe_op(c->other, &words);
-    const ptxgen_emulator_report r = {
-        .kind = c->kind, .lane = c->lane, .where = c->where, .other_line = other_line};
-    add(c->warp, c->op, &r, pg_buf_text(&words));
-    pg_buf_fini(&words);
+        set_other(launch, c->other, &r);
+    add(c->warp, c->op, &r);
 }
 
 void pg_check_complain(pg_warp *w, const pg_op *op, uint32_t lane, ptxgen_emulator_report_kind kind,
                        const char *text)
 {
-    const ptxgen_emulator_report r = {.kind = kind, .lane = lane, .where = ""};
-    add(w, op, &r, text);
+    const pg_check_conflict c = {.warp = w, .op = op, .lane = lane, .kind = kind};
+    pg_check_report_conflict(&c, text);
 }

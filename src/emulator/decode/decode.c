@@ -395,6 +395,7 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
             pg_matrix_uses_find(&d, ops, op_count, program);
             pg_watches_find(&d, ops, op_count, program);
         }
+        pg_program_names(&d, op_count, program);
         finish_program(&d, program);
     }
     pg_buf_fini(&layout.consts);

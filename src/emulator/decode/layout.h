@@ -36,4 +36,7 @@ enum {
     PG_TRUE_PRED = 1         /* predicate operand that always holds */
 };
 
+/* names.c: program->shared_names and ->sources. Out of memory: the arena says so. */
+void pg_program_names(pg_decoder *d, uint32_t op_count, pg_program *program);
+
 #endif

@@ -95,6 +95,19 @@ typedef struct pg_entry {
     uint32_t frame_bytes;
 } pg_entry;
 
+/* A shared variable of an entry; bytes 0: dynamic, to the end. */
+typedef struct pg_shared_name {
+    const char *name;
+    uint32_t offset;
+    uint64_t bytes;
+} pg_shared_name;
+
+/* Where an op comes from (.loc); file NULL: nothing says so. */
+typedef struct pg_source_place {
+    const char *file;
+    uint32_t line;
+} pg_source_place;
+
 struct pg_program {
     const char *file; /* name of the PTX text, for messages */
     const pg_op *ops;
@@ -115,6 +128,9 @@ struct pg_program {
     const struct pg_watch *watches; /* by op; NULL: no checking mode */
     const char *const *watched_names;
     uint32_t watched_registers;
+    const pg_shared_name *shared_names;
+    uint32_t shared_name_count;
+    const pg_source_place *sources; /* by op; NULL: none */
 };
 
 /* Rows. */

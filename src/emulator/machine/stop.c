@@ -47,26 +47,64 @@ static const char *space_name(pg_space space)
     return names[space];
 }
 
+static const pg_shared_name *shared_name(const pg_grid_run *launch, uint32_t offset)
+{
+    const pg_program *p = launch->program;
+    for (uint32_t i = 0; i < p->shared_name_count; i++) {
+        const pg_shared_name *n = &p->shared_names[i];
+        if (offset >= n->offset && (!n->bytes || offset - n->offset < n->bytes))
+            return n;
+    }
+    return NULL;
+}
+
+static void describe_shared(const pg_grid_run *launch, uint64_t address, pg_buf *out)
+{
+    const uint32_t offset = PG_SHARED_OFFSET(address);
+    const pg_shared_name *n = shared_name(launch, offset);
+    if (n)
+        pg_buf_printf(out, "%s + %u, ", n->name, offset - n->offset);
+    pg_buf_printf(out, "shared offset %u", offset);
+    if (launch->ctas_per_cluster > 1)
+        pg_buf_printf(out, " of CTA rank %u", (unsigned)(address >> PG_SHARED_RANK_SHIFT & 0xff));
+}
+
+/* The last buffer that begins at or before the address; NULL: none that is near. */
+static const pg_buffer *buffer_below(const pg_grid_run *launch, uint64_t address)
+{
+    const pg_buffer *below = NULL;
+    for (uint32_t i = 0; i < launch->memory.count; i++)
+        if (launch->memory.buffers[i].address <= address)
+            below = &launch->memory.buffers[i];
+    return below && address - below->address < below->bytes + (1u << 20) ? below : NULL;
+}
+
+const char *pg_object_at(const pg_grid_run *launch, pg_space space, uint64_t address)
+{
+    if (space == PG_MEM_GENERIC)
+        space = pg_generic_space(address, &address);
+    if (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER) {
+        const pg_shared_name *n = shared_name(launch, PG_SHARED_OFFSET(address));
+        return n ? n->name : "";
+    }
+    const pg_buffer *b = space == PG_MEM_GLOBAL ? buffer_below(launch, address) : NULL;
+    return b ? b->name : "";
+}
+
 void pg_describe_address(const pg_grid_run *launch, pg_space space, uint64_t address, pg_buf *out)
 {
     if (space == PG_MEM_GENERIC)
         space = pg_generic_space(address, &address);
     if (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER) {
-        pg_buf_printf(out, "shared offset %u", PG_SHARED_OFFSET(address));
-        if (launch->ctas_per_cluster > 1)
-            pg_buf_printf(out, " of CTA rank %u",
-                          (unsigned)(address >> PG_SHARED_RANK_SHIFT & 0xff));
+        describe_shared(launch, address, out);
         return;
     }
     if (space == PG_MEM_LOCAL || space == PG_MEM_PARAM) {
         pg_buf_printf(out, "%s offset %llu", space_name(space), (unsigned long long)address);
         return;
     }
-    const pg_buffer *below = NULL;
-    for (uint32_t i = 0; i < launch->memory.count; i++)
-        if (launch->memory.buffers[i].address <= address)
-            below = &launch->memory.buffers[i];
-    if (below && address - below->address < below->bytes + (1u << 20))
+    const pg_buffer *below = buffer_below(launch, address);
+    if (below)
         pg_buf_printf(out, "%s + %llu (%llu bytes)", below->name,
                       (unsigned long long)(address - below->address),
                       (unsigned long long)below->bytes);

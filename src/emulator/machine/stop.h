@@ -25,6 +25,8 @@ void pg_stop_launch(pg_grid_run *launch, ptxgen_status status, int line, const c
 /* Appends "line 7 (bra), CTA (0,0,0) warp 1: ". */
 void pg_append_place(const pg_warp *w, const pg_op *op, pg_buf *out);
 
+/* The shared variable or buffer that holds an address, or is next below it; "" for none. */
+const char *pg_object_at(const pg_grid_run *launch, pg_space space, uint64_t address);
 /* Appends "buffer + offset" for an address. */
 void pg_describe_address(const pg_grid_run *launch, pg_space space, uint64_t address, pg_buf *out);
 

@@ -3,6 +3,7 @@
 #include "command/json.h"
 #include "command/output.h"
 #include "command/progress.h"
+#include "command/run/findings.h"
 #include "command/run/ptx_args.h"
 #include "command/run/run.h"
 
@@ -19,7 +20,7 @@ typedef struct job {
     uint64_t seed_from, seed_to; /* order=isa */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
-    size_t defects, advice;
+    run_findings findings;
     char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
     cJSON *json;    /* NULL without --json */
 } job;
@@ -76,7 +77,7 @@ static ptxgen_status parse_seeds(const char *text, job *j, ptxgen_error *err)
                            "--seeds is '%s'; write one seed or a range, like 1..100", text);
 }
 
-/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by report_defects. */
+/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by findings.c. */
 static void log_line(void *user, ptxgen_log_level level, const char *line)
 {
     job *j = user;
@@ -155,48 +156,6 @@ static void free_machine(machine *m)
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 
-static cJSON *defect_json(const ptxgen_emulator_report *r, uint64_t seed)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
-    cli_json_integer(o, "line", r->line);
-    cli_json_integer(o, "other_line", r->other_line);
-    cJSON_AddStringToObject(o, "where", r->where);
-    cJSON_AddStringToObject(o, "text", r->text);
-    cli_json_integer(o, "count", (int64_t)r->count);
-    cli_json_integer(o, "seed", (int64_t)seed);
-    return o;
-}
-
-static void print_defect(const job *j, const char *prefix, const ptxgen_emulator_report *r,
-                         uint64_t seed)
-{
-    fprintf(j->to, "%s:%d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s; met %llu times", j->name,
-            r->line, prefix, ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1],
-            r->cta[2], r->warp, r->lane, r->where[0] ? "; " : "", r->where,
-            (unsigned long long)r->count);
-    if (r->other_line > 0)
-        fprintf(j->to, "; conflicts with line %d", r->other_line);
-    if (j->seed_from != j->seed_to)
-        fprintf(j->to, "; seed %llu", (unsigned long long)seed);
-    fprintf(j->to, "]\n");
-}
-
-static void report_defects(job *j, const ptxgen_emulator *emu, uint64_t seed)
-{
-    ptxgen_emulator_report r;
-    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
-        const bool advice = ptxgen_emulator_report_class_of(r.kind) == PTXGEN_EMULATOR_ADVICE;
-        j->defects += !advice;
-        j->advice += advice;
-        if (j->json)
-            cJSON_AddItemToArray(cJSON_GetObjectItem(j->json, advice ? "advice" : "defects"),
-                                 defect_json(&r, seed));
-        else
-            print_defect(j, advice ? "advice: " : "", &r, seed);
-    }
-}
-
 static void report_opcodes(const job *j, const ptxgen_emulator *emu, cJSON *into)
 {
     const char *name;
@@ -244,8 +203,12 @@ static void reword(char *message, const char *from, const char *to)
 }
 
 /* The library's words for its caller's means become the command's for its user's. */
-static void speak_of_the_command(ptxgen_error *err)
+static void speak_of_the_command(const job *j, uint64_t seed, ptxgen_error *err)
 {
+    const size_t n = strlen(err->message);
+    if (j->findings.seeded)
+        snprintf(err->message + n, sizeof err->message - n, " (order=isa, seed %llu)",
+                 (unsigned long long)seed);
     reword(err->message, " (config.instruction_budget)", "; --budget N allows more");
     reword(err->message, "launch.dynamic_shared", "--shared");
     reword(err->message, " (config.memory_budget)", "");
@@ -264,13 +227,13 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
         j->launch.args = j->arguments.pointers;
         j->launch.arg_count = j->arguments.count;
         status = ptxgen_emulator_run(m.entry, &j->launch, err);
-        report_defects(j, m.emu, seed);
+        run_findings_collect(&j->findings, m.emu, seed);
         if (set->stats && seed == j->seed_to)
             report_stats(j, m.emu);
     }
     free_machine(&m);
     if (status != PTXGEN_OK)
-        speak_of_the_command(err);
+        speak_of_the_command(j, seed, err);
     return status;
 }
 
@@ -308,6 +271,38 @@ static ptxgen_status write_result(const job *j, ptxgen_error *err)
     return cli_output_commit(&to, err);
 }
 
+static ptxgen_status prepare_findings(job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const char *alone = set->ignore_count ? "ignore" : set->suppress ? "suppress" : "sarif";
+    ptxgen_status status = PTXGEN_OK;
+    j->findings.file = j->name;
+    j->findings.entry = set->entry;
+    j->findings.seeded = set->seeds || set->order == PTXGEN_EMULATOR_ORDER_ISA;
+    if (!set->check_races && (set->ignore_count || set->suppress || set->sarif))
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--%s is about the reports of --check-races, which is "
+                        "not given",
+                        alone);
+    for (size_t i = 0; i < set->ignore_count && status == PTXGEN_OK; i++)
+        status = run_suppress_kind(&j->findings.filter, set->ignore[i], err);
+    if (status == PTXGEN_OK && set->suppress)
+        status = run_suppress_file(&j->findings.filter, set->suppress, err);
+    return status;
+}
+
+static ptxgen_status write_sarif(const job *j, ptxgen_error *err)
+{
+    cli_output to;
+    if (!j->args->set.sarif)
+        return PTXGEN_OK;
+    const ptxgen_status status = cli_output_open(&to, j->args->set.sarif, false, err);
+    if (status != PTXGEN_OK)
+        return status;
+    cli_json_write(run_findings_sarif(&j->findings), to.file);
+    return cli_output_commit(&to, err);
+}
+
 static ptxgen_status prepare(job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
@@ -323,27 +318,31 @@ static ptxgen_status prepare(job *j, ptxgen_error *err)
         status = parse_extent("cluster", set->cluster, j->launch.cluster, err);
     if (status == PTXGEN_OK)
         status = parse_seeds(set->seeds, j, err);
+    if (status == PTXGEN_OK)
+        status = prepare_findings(j, err);
     return status == PTXGEN_OK ? cli_read_text(j->path, &j->text, err) : status;
 }
 
-/* The last line, or the JSON object. */
+/* The findings and the last line, or the JSON object. */
 static void conclude(job *j, const ptxgen_error *err)
 {
     const uint64_t runs = j->seed_to - j->seed_from + 1;
     if (j->json) {
+        run_findings_json(&j->findings, j->json);
         cli_json_integer(j->json, "runs", (int64_t)runs);
         if (err)
             cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
         cli_json_write(j->json, j->to);
-    } else if (!err && j->args->set.check_races) {
-        fprintf(j->to, "%s: %zu defects in %llu runs", j->name, j->defects,
-                (unsigned long long)runs);
-        if (j->advice > 0)
-            fprintf(j->to, "; advice: %zu", j->advice);
-        fprintf(j->to, "\n");
+    } else {
+        run_findings_text(&j->findings, j->to);
+        if (!err && j->args->set.check_races)
+            run_findings_summary(&j->findings, runs, j->to);
     }
-    if (err && j->deadlock && strncmp(j->deadlock, err->message, strlen(err->message)) == 0)
-        cli_say("%s:%d: %s", j->name, err->line, j->deadlock); /* longer than an error can hold */
+    /* The log's account is longer than an error can hold. */
+    const char *seed = err ? strstr(err->message, " (order=isa, seed ") : NULL;
+    const size_t said = err ? seed ? (size_t)(seed - err->message) : strlen(err->message) : 0;
+    if (err && j->deadlock && strncmp(j->deadlock, err->message, said) == 0)
+        cli_say("%s:%d: %s%s", j->name, err->line, j->deadlock, seed ? seed : "");
     else if (err)
         cli_say_error(err);
 }
@@ -361,20 +360,25 @@ int cli_run_ptx(const cli_args *args)
         return cli_usage_error(set, "'%s': arguments of a kernel are written --arg VALUE",
                                args->words[1]);
     ptxgen_status status = prepare(&j, &err);
-    if (set->json) {
+    if (set->json)
         j.json = cJSON_CreateObject();
-        cJSON_AddItemToObject(j.json, "defects", cJSON_CreateArray());
-        cJSON_AddItemToObject(j.json, "advice", cJSON_CreateArray());
-    }
     if (status == PTXGEN_OK)
         status = run_seeds(&j, &err);
     if (status == PTXGEN_OK)
         status = write_result(&j, &err);
+    ptxgen_error unwritten = {0};
+    const ptxgen_status written = write_sarif(&j, &unwritten);
+    if (status == PTXGEN_OK && written != PTXGEN_OK) {
+        status = written;
+        err = unwritten;
+    }
     conclude(&j, status == PTXGEN_OK ? NULL : &err);
+    const int found = run_findings_exit(&j.findings);
+    run_findings_free(&j.findings);
     ptx_args_free(&j.arguments);
     free(j.deadlock);
     free(j.text);
     if (status != PTXGEN_OK)
         return cli_exit_for(status);
-    return j.defects > 0 ? CLI_NO : CLI_OK;
+    return found;
 }

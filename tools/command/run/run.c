@@ -20,8 +20,8 @@ static const struct {
 enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
 
 static const char ptx_options[] =
-    "output json entry grid block cluster shared arg result check-races order seeds "
-    "stats budget";
+    "output json entry grid block cluster shared arg result check-races ignore suppress sarif "
+    "order seeds stats budget";
 
 /* Runs it unless an option was given that would mean nothing to it. */
 static int run_with(const cli_args *args, const char *options, int (*run)(const cli_args *))
@@ -64,11 +64,9 @@ const cli_command cli_run = {
     .name = "run",
     .usage = "FAMILY name=FILE.npy ... [name=value ...] | FILE.ptx",
     .summary = "run a kernel on .npy files, or any PTX on the emulator",
-    .text = "Reads .npy files (one may be -), runs the kernel, writes the result with -o. The\n"
-            "files give types and sizes; other parameters have defaults. --check compares\n"
-            "with the plain C answer: exit code 1 when an element is off by more than said.\n"
-            "scatter_add out= index= src=   out[index[i], :] += src[i, :]; (k + 1) u (|out| +\n"
-            "    sum |src|) where k rows were added. A bad index: exit code 1\n"
+    .text = "Runs a kernel on .npy files (one may be -), which give types and sizes. -o is\n"
+            "the result; --check compares it: exit code 1 if it is off by more than said.\n"
+            "scatter_add out= index= src=   out[index] += src; (adds+1) u (|out|+sum|src|)\n"
             "matmul_accumulate a= b= c=     A @ B + C; 5e-3 + 1e-2 |answer|. A and B f16 or\n"
             "    bf16, C f32 (default 0). A B stored as [N, K] is named bt=\n"
             "matmul_scaled a= b= a_scales= b_scales=   A @ B^T; 1e-3 + 1e-3 |answer| (bf16:\n"
@@ -79,11 +77,10 @@ const cli_command cli_run = {
             "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
             "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
-                "  ptxgen run matmul_accumulate a=a.npy b=b.npy c=c.npy -o d.npy --check\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n"
                 "  ptxgen run k.ptx --block 32 --arg zeros:4096 --check-races --seeds 1..100\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
-        "shared arg result check-races order seeds stats budget log help",
+        "shared arg result check-races ignore suppress sarif order seeds stats budget log help",
     .run = run,
 };
