@@ -79,7 +79,7 @@ static const option options[] = {
     {"arg", 0, OPTION_ARGUMENT, 0, "VALUE", "the next parameter of the kernel", 0, 0, NULL},
     {"result", 0, OPTION_INTEGER, FIELD(result), "N", "-o writes parameter N's buffer (from 1)", 1,
      64, NULL},
-    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races and misuse; exit code 1, 6: docs/checking.md",
+    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races, misuse: docs/checking.md",
      0, 0, NULL},
     {"ignore", 0, OPTION_IGNORE, 0, "KIND", "no reports of this kind (an id, like race-shared)", 0,
      0, NULL},

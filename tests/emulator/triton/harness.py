@@ -133,7 +133,7 @@ def run(case, arch, check):
                 capture_output=True,
                 text=True,
             )
-            if got.returncode:
+            if got.returncode not in (0, 6):  # 6: relies on ptxas or the hardware
                 if os.environ.get("KEEP_PTX"):  # for a look at what failed
                     shutil.copy(ptx, os.environ["KEEP_PTX"])
                 raise Failure((got.stdout + got.stderr)[-1500:] + "\n" + " ".join(command))
