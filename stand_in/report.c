@@ -8,20 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_advice(const ptxgen_emulator_report *r)
-{
-    return r->kind == PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE;
-}
+static const char *const prefix[] = {"", "relies on ptxas or the hardware: ", "advice: "};
+static const char *const class_name[] = {"undefined", "reliance", "advice"};
 
 static void say(const pg_function *f, const ptxgen_emulator_report *r)
 {
-    char other[64] = "";
-    if (r->other_line > 0)
-        snprintf(other, sizeof other, "; conflicts with line %d", r->other_line);
-    pg_complain("%s: PTX line %d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s%s]", f->name, r->line,
-                is_advice(r) ? "advice: " : "", ptxgen_emulator_report_name(r->kind), r->text,
-                r->cta[0], r->cta[1], r->cta[2], r->warp, r->lane, r->where[0] ? "; " : "",
-                r->where, other);
+    pg_complain("%s: PTX line %d: %s%s: %s [CTA %u,%u,%u warp %u lane %u%s%s]", f->name, r->line,
+                prefix[ptxgen_emulator_report_class_of(r->kind)],
+                ptxgen_emulator_report_name(r->kind), r->text, r->cta[0], r->cta[1], r->cta[2],
+                r->warp, r->lane, r->where[0] ? "; " : "", r->where);
 }
 
 /* One write(2), so that lines of several processes stay whole. */
@@ -31,7 +26,8 @@ static void append(const char *path, const pg_function *f, const ptxgen_emulator
     cJSON_AddStringToObject(o, "kernel", f->name);
     cJSON_AddStringToObject(o, "module", f->module->name);
     cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
-    cJSON_AddBoolToObject(o, "advice", is_advice(r));
+    cJSON_AddStringToObject(o, "id", ptxgen_emulator_report_id(r->kind));
+    cJSON_AddStringToObject(o, "class", class_name[ptxgen_emulator_report_class_of(r->kind)]);
     cJSON_AddNumberToObject(o, "line", r->line);
     cJSON_AddNumberToObject(o, "other_line", r->other_line);
     cJSON_AddStringToObject(o, "where", r->where);

@@ -88,7 +88,7 @@ typedef struct run_plan {
     bool isa;
     struct sigaction interrupt; /* what SIGINT did before us */
     cJSON *json;
-    size_t defects, advice;
+    size_t defects, reliances, advice;
     int exit_code; /* of the program: the first that is not 0 */
 } run_plan;
 
@@ -151,8 +151,11 @@ static void take_reports(run_plan *p, uint64_t seed)
     size_t room = 0;
     while (file && getline(&line, &room, file) > 0) {
         cJSON *o = cJSON_Parse(line);
-        const bool advice = cJSON_IsTrue(cJSON_GetObjectItem(o, "advice"));
-        p->defects += !advice;
+        const char *class = cJSON_GetStringValue(cJSON_GetObjectItem(o, "class"));
+        const bool advice = class && strcmp(class, "advice") == 0;
+        const bool reliance = class && strcmp(class, "reliance") == 0;
+        p->defects += !advice && !reliance;
+        p->reliances += reliance;
         p->advice += advice;
         if (p->json && o) {
             cli_json_integer(o, "seed", (int64_t)seed);
@@ -218,8 +221,10 @@ static void conclude(run_plan *p)
         cli_json_integer(p->json, "exit_code", p->exit_code);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
-        cli_say("%s: %zu defects, %zu pieces of advice in %llu runs", p->args->words[0], p->defects,
-                p->advice, (unsigned long long)(p->seed_to - p->seed_from + 1));
+        cli_say("%s: %zu defects, %zu reliances on ptxas or the hardware, %zu pieces of advice in "
+                "%llu runs",
+                p->args->words[0], p->defects, p->reliances, p->advice,
+                (unsigned long long)(p->seed_to - p->seed_from + 1));
     }
 }
 
@@ -242,20 +247,19 @@ static int run_emulate(const cli_args *args)
             p.exit_code = one < 0 ? CLI_SYSTEM : one;
     }
     conclude(&p);
-    return p.exit_code ? p.exit_code : p.defects ? CLI_NO : CLI_OK;
+    return p.exit_code ? p.exit_code : p.defects ? CLI_NO : p.reliances ? CLI_RELIES : CLI_OK;
 }
 
 const cli_command cli_emulate = {
     .name = "emulate",
     .usage = "[options] -- PROGRAM [ARGUMENTS ...]",
     .summary = "run a CUDA program without a GPU, race-checked on request",
-    .text =
-        "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or\n"
-        "static, the driver API, NVRTC) on the emulator. Its kernels must be there as\n"
-        "PTX: nvcc -arch=sm_90 embeds it. What the stand-in for the runtime lacks is\n"
-        "refused by name. Output is the program's own; words of the emulator, and the\n"
-        "object of --json at the end, go to standard error. Exit code: the program's;\n"
-        "1 if that is 0 and --check-races found a defect.\n",
+    .text = "Runs an unmodified program that nvcc built (CUDA 13; the runtime shared or\n"
+            "static, the driver API, NVRTC) on the emulator. Its kernels must be there as\n"
+            "PTX: nvcc -arch=sm_90 embeds it. What the stand-in for the runtime lacks is\n"
+            "refused by name. Output is the program's own; words of the emulator, and the\n"
+            "object of --json at the end, go to standard error. Exit code: the program's;\n"
+            "1 if that is 0 and --check-races found a defect.\n",
     .examples = "  ptxgen emulate -- ./vectorAdd\n"
                 "  ptxgen emulate --check-races -- ./a.out --size 128\n"
                 "  ptxgen emulate --check-races --seeds 1..20 -- ./a.out\n"

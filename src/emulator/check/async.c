@@ -270,8 +270,30 @@ static void issue_grouped(pg_async *a)
         touch_all(&p);
 }
 
+/* The map itself, unless it is a parameter: the kernel may have changed it. */
+static void touch_map(const pg_async_tensor *a)
+{
+    const pg_grid_run *launch = a->head.warp->launch;
+    if (a->map_address - (uint64_t)(uintptr_t)launch->params < launch->entry->param_bytes)
+        return;
+    pg_touch t = pg_touch_by(a->head.warp, a->head.op);
+    t.lane = a->head.lane;
+    t.address = a->map_address;
+    t.bytes = PG_TENSOR_MAP_BYTES;
+    t.reads = t.map = true;
+    pg_shadow_touch(&t);
+}
+
+static bool is_tensor_copy(const pg_async *a)
+{
+    return a->kind == &pg_kind_tensor_load || a->kind == &pg_kind_tensor_store ||
+           a->kind == &pg_kind_tensor_reduce;
+}
+
 void pg_check_async_issue(pg_async *a)
 {
+    if (is_tensor_copy(a))
+        touch_map((const pg_async_tensor *)a);
     const pg_mbarrier_signal *s = pg_async_targets_of(a).signal;
     if (s) {
         touch_signalled(a, s, false);

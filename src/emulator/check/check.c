@@ -19,9 +19,15 @@ pg_checker *pg_checker_new(pg_grid_run *launch)
         k->has_dependent |= launch->memory.buffers[i].dependent;
         k->has_undefined |= launch->memory.buffers[i].uninitialized;
     }
-    k->fence_use = pg_alloc_zero(launch->alloc, launch->program->op_count + 1);
-    if (k->fence_use)
+    const size_t ops = launch->program->op_count + 1;
+    k->fence_use = pg_alloc_zero(launch->alloc, ops);
+    k->strides = pg_alloc_zero(launch->alloc, ops * sizeof *k->strides);
+    if (k->fence_use && k->strides)
         return k;
+    if (k->fence_use)
+        pg_free(launch->alloc, k->fence_use, ops);
+    if (k->strides)
+        pg_free(launch->alloc, k->strides, ops * sizeof *k->strides);
     pg_free(launch->alloc, k, sizeof *k);
     return NULL;
 }
@@ -44,7 +50,9 @@ void pg_checker_free(pg_checker *k)
     }
     pg_word_table_free(k, &k->words);
     pg_shadow_free(k);
-    pg_free(launch->alloc, k->fence_use, launch->program->op_count + 1);
+    const size_t ops = launch->program->op_count + 1;
+    pg_free(launch->alloc, k->fence_use, ops);
+    pg_free(launch->alloc, k->strides, ops * sizeof *k->strides);
     pg_free(launch->alloc, k, sizeof *k);
 }
 
@@ -266,7 +274,7 @@ void pg_check_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
                             k->now);
         }
         if (orders[1])
-            pg_foreign_fence(checker, &mine->foreign);
+            pg_foreign_fence(checker, &mine->foreign, PG_KNOWN_GLOBAL);
         k->last_fence[l] = op;
     }
     k->now++;

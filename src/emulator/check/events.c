@@ -42,6 +42,7 @@ const pg_observer pg_checker_observer = {
     .tensor_mma = pg_check_tensor_mma,
     .tensor_use = pg_check_tensor_use,
     .tensor_read = pg_check_tensor_read,
+    .matrix_operand = pg_check_matrix_operand,
     .watch = pg_check_watch,
     .shuffle = pg_check_shuffle,
     .local_write = pg_check_local_write,

@@ -65,6 +65,8 @@ void pg_check_tensor_mma(pg_async *a);
 void pg_check_tensor_use(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
 void pg_check_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
 
+void pg_check_matrix_operand(pg_async *a, const struct pg_matrix_layout *layout,
+                             const struct pg_matrix_shape *shape);
 /* registers.c */
 void pg_check_watch(pg_warp *w, const pg_op *op, uint32_t lanes);
 void pg_check_shuffle(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t undefined);

@@ -114,15 +114,15 @@ void pg_foreign_join(pg_checker *k, pg_foreign **to, pg_foreign *from)
         pg_foreign_add(k, to, from->entry[i].cluster, from->entry[i].part);
 }
 
-void pg_foreign_fence(pg_checker *k, pg_foreign **f)
+void pg_foreign_fence(pg_checker *k, pg_foreign **f, int part)
 {
     const pg_foreign *old = *f;
     bool fenced = true;
     for (uint32_t i = 0; old && i < old->count && fenced; i++)
-        fenced = old->entry[i].part[PG_KNOWN_GLOBAL] == old->entry[i].part[PG_KNOWN_SEEN];
+        fenced = old->entry[i].part[part] == old->entry[i].part[PG_KNOWN_SEEN];
     for (uint32_t i = 0; !fenced && *f && i < (*f)->count; i++) {
         pg_vector *only[PG_KNOWN_PARTS] = {NULL};
-        only[PG_KNOWN_GLOBAL] = (*f)->entry[i].part[PG_KNOWN_SEEN];
+        only[part] = (*f)->entry[i].part[PG_KNOWN_SEEN];
         pg_foreign_add(k, f, (*f)->entry[i].cluster, only);
     }
 }

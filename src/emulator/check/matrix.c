@@ -6,6 +6,7 @@
 #include "emulator/check/state.h"
 
 #include "emulator/decode/matrix_use.h"
+#include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/matrix/wgmma_op.h"
 #include "ptx/ptx.h"
 
@@ -130,4 +131,26 @@ void pg_check_matrix_issue(pg_async *a)
         complain(w, a->op, a->lane,
                  "a wgmma in flight uses these registers otherwise (as A, or as accumulators of "
                  "another shape): wgmma.wait_group must come first");
+}
+
+/* The strides that an instruction was last found to be right with, so that most are looked at once. */
+static uint64_t strides_of(const pg_matrix_layout *l, const pg_matrix_shape *s)
+{
+    return ((uint64_t)l->row_outer << 32 | l->depth_outer) * UINT64_C(0x9e3779b97f4a7c15) ^
+           ((uint64_t)s->rows << 32 | s->depth << 8 | (uint32_t)l->swizzle);
+}
+
+void pg_check_matrix_operand(pg_async *a, const pg_matrix_layout *layout,
+                             const pg_matrix_shape *shape)
+{
+    uint64_t *known = a->warp->launch->checker->strides[pg_pc_of(a->warp, a->op)];
+    const uint64_t now = strides_of(layout, shape);
+    if (known[0] == now || known[1] == now)
+        return;
+    known[0] = known[1];
+    known[1] = now;
+    if (pg_matrix_layout_overlaps(layout, shape))
+        pg_check_complain(a->warp, a->op, a->lane, PTXGEN_EMULATOR_REPORT_DESCRIPTOR,
+                          "the strides of a matrix descriptor are smaller than the groups that "
+                          "they separate, so elements lie over each other");
 }

@@ -16,7 +16,7 @@ typedef struct pg_mbarrier_check {
     struct {
         pg_knowledge current, done; /* arrivals of this phase; all completed phases */
     } of[2];                        /* of the own CTA's threads, of others' */
-    uint32_t address; /* shared::cluster */
+    uint32_t address;               /* shared::cluster */
     uint16_t agent;
     uint16_t init_thread;
     uint32_t init_clock;

@@ -51,7 +51,7 @@ static void complain(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t numbe
                                                     : PTXGEN_EMULATOR_REPORT_UNINITIALIZED,
                                  .other = by,
                                  .where = p->watched_names[number],
-        .object = p->watched_names[number]};
+                                 .object = p->watched_names[number]};
     pg_check_report_conflict(
         &c, carry ? "no instruction with .cc has set the carry flag since the thread began or last "
                     "called a function"

@@ -304,6 +304,10 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
             report_race(t, r, record_is_write);
         return;
     }
+    if (t->map && !has_seen(t, r, known_of(t, r, PG_KNOWN_MAPS), false))
+        pg_check_report(t, PTXGEN_EMULATOR_REPORT_TENSOR_MAP, r,
+                        "the tensor map was changed, and fence.proxy.tensormap::generic.acquire "
+                        "comes before a copy that uses it");
     if (!t->async || (r->flags & PG_RECORD_ASYNC))
         return;
     if (!has_seen(t, r, known_of(t, r, fenced_part(t)), false))
@@ -419,7 +423,8 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
 {
     if (t->read_only || (g->read_only & bytes))
         touch_read_only(t, g, bytes);
-    if (!t->read_only && (g->write.bytes & bytes) && (t->async || !may_follow(t, &g->write)))
+    if (!t->read_only && (g->write.bytes & bytes) &&
+        (t->async || t->map || !may_follow(t, &g->write)))
         judge(t, &g->write, true);
     if (reads_nothing(t, g, bytes)) {
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
@@ -469,7 +474,7 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
     spread(&after.write, lanes);
     for (int i = 0; i < PG_SHADOW_READS; i++)
         spread(&after.reads[i], lanes);
-    bool silent = in_order(t, &after.write) && !reads_nothing(t, &after, 15) &&
+    bool silent = !t->map && in_order(t, &after.write) && !reads_nothing(t, &after, 15) &&
                   !breaks_read_only(t, &after, 15);
     for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
         silent = silent && in_order(t, &after.reads[i]);

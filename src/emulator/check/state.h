@@ -43,6 +43,7 @@ typedef struct pg_vector {
 /* What else is known, each a vector of the same agents:
  * SHARED, GLOBAL  accesses that a proxy fence has made visible to the async proxy, in that space
  * ORDERED         tcgen05 operations that come before what the lane does next; see tensor.h
+ * MAPS            writes that fence.proxy.tensormap has shown to the copies that read tensor maps
  * HOPED           what would have been seen, had the scopes of some synchronisation been wide enough */
 enum {
     PG_KNOWN_SEEN,
@@ -50,6 +51,7 @@ enum {
     PG_KNOWN_GLOBAL,
     PG_KNOWN_ORDERED,
     PG_KNOWN_HOPED,
+    PG_KNOWN_MAPS,
     PG_KNOWN_PARTS
 };
 
@@ -67,7 +69,7 @@ typedef struct pg_foreign {
 typedef struct pg_knowledge {
     union {
         struct {
-            pg_vector *seen, *fenced[2], *ordered, *hoped; /* NULL: nothing */
+            pg_vector *seen, *fenced[2], *ordered, *hoped, *maps; /* NULL: nothing */
         };
         pg_vector *part[PG_KNOWN_PARTS];
     };
@@ -116,8 +118,8 @@ typedef struct pg_warp_check {
     uint32_t load_waits;             /* tcgen05.wait::ld's */
     pg_matrix_register *matrix;      /* program->matrix_registers, NULL until the first use */
     const pg_op *arrived_by[PG_NAMED_BARRIERS + 1]; /* in this phase; the last: barrier.cluster */
-    pg_watched *watched;             /* registers that may hold nothing; NULL until the first */
-    uint32_t *local_written;         /* by byte of local memory: lanes that have written it */
+    pg_watched *watched;     /* registers that may hold nothing; NULL until the first */
+    uint32_t *local_written; /* by byte of local memory: lanes that have written it */
     uint32_t registers, register_changes; /* by setmaxnreg: how many, how often */
     const pg_op *register_op;
     const pg_op *last_fence[PG_LANES];
@@ -218,12 +220,13 @@ struct pg_checker {
     pg_grid_run *launch;
     pg_shadow_page *pages;
     uint32_t page_slots, page_count;
-    pg_shadow_page last; /* the page of the last access */
-    uint64_t vector_ids; /* given out */
-    pg_word_table words; /* of global memory */
-    bool has_dependent;  /* some buffer is written by the grid before */
-    bool has_undefined;  /* some buffer holds nothing at the start */
-    uint8_t *fence_use;  /* by op: 1 executed, 2 needed */
+    pg_shadow_page last;    /* the page of the last access */
+    uint64_t vector_ids;    /* given out */
+    pg_word_table words;    /* of global memory */
+    bool has_dependent;     /* some buffer is written by the grid before */
+    bool has_undefined;     /* some buffer holds nothing at the start */
+    uint64_t (*strides)[2]; /* by op: of the last matrix operands that were looked at */
+    uint8_t *fence_use;     /* by op: 1 executed, 2 needed */
 };
 
 static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)
@@ -276,8 +279,8 @@ void pg_foreign_drop(pg_checker *k, pg_foreign *f);
 const pg_foreign_entry *pg_foreign_find(const pg_foreign *f, uint32_t cluster);
 void pg_foreign_add(pg_checker *k, pg_foreign **f, uint32_t cluster, pg_vector *const *part);
 void pg_foreign_join(pg_checker *k, pg_foreign **to, pg_foreign *from);
-/* A proxy fence: all that is seen of other clusters' global memory is fenced. */
-void pg_foreign_fence(pg_checker *k, pg_foreign **f);
+/* A proxy fence: all that is seen of other clusters is fenced too, in this part. */
+void pg_foreign_fence(pg_checker *k, pg_foreign **f, int part);
 
 /* ---- published.c ---- */
 /* Knowledge of `cluster` joined with what is published; the same as hope alone. */
@@ -326,6 +329,7 @@ typedef struct pg_touch {
     pg_scope scope; /* of a strong access */
     bool reads;     /* what it finds matters: loads, atomics */
     bool read_only; /* ld.global.nc */
+    bool map;       /* a copy reads its tensor map */
     bool detached;  /* of an agent of its own, though in the generic proxy (cp.async, st.async) */
     uint16_t agent; /* of an asynchronous operation */
     uint32_t clock;
@@ -396,7 +400,7 @@ typedef struct pg_check_conflict {
     const pg_op *op;
     uint32_t lane;
     ptxgen_emulator_report_kind kind;
-    const pg_op *other; /* NULL: none */
+    const pg_op *other;         /* NULL: none */
     const char *where, *object; /* NULL: "" */
 } pg_check_conflict;
 void pg_check_report_conflict(const pg_check_conflict *c, const char *text);

@@ -30,8 +30,10 @@ static void read_shared(pg_async *a, const pg_tcgen05_work *w, pg_cta *cta)
 {
     const pg_matrix_extent b = pg_matrix_layout_extent(&w->b_layout, &w->b_shape);
     pg_check_tensor_read(a, cta, b.first, b.end);
+    pg_check_matrix_operand(a, &w->b_layout, &w->b_shape);
     if (w->plan->a_in_tensor)
         return;
+    pg_check_matrix_operand(a, &w->a_layout, &w->a_shape);
     const pg_matrix_extent e = pg_matrix_layout_extent(&w->a_layout, &w->a_shape);
     pg_check_tensor_read(a, cta, e.first, e.end);
 }

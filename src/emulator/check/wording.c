@@ -19,9 +19,27 @@ static void set_source(const pg_grid_run *launch, const pg_op *op, const char **
     *line = (int)p->sources[op - p->ops].line;
 }
 
+/* "...; conflicts with line 12 (ld), warp 1 lane 5 of CTA (2,0,0)" */
+static void append_other(const ptxgen_emulator_report *r, pg_buf *text)
+{
+    pg_buf_printf(text, "; conflicts with line %d (%s)", r->other_line, r->other_op);
+    if (!r->other_thread)
+        return;
+    pg_buf_printf(text, ", warp %u", r->other_warp);
+    if (r->other_lane < PG_LANES)
+        pg_buf_printf(text, " lane %u", r->other_lane);
+    pg_buf_printf(text, " of CTA (%u,%u,%u)", r->other_cta[0], r->other_cta[1], r->other_cta[2]);
+}
+
 static void add(pg_warp *w, const pg_op *op, ptxgen_emulator_report *r)
 {
     const pg_grid_run *launch = w->launch;
+    pg_buf text;
+    pg_buf_init(&text, launch->alloc);
+    pg_buf_puts(&text, r->text);
+    if (r->other_line)
+        append_other(r, &text);
+    r->text = pg_buf_text(&text);
     r->line = (int)op->line;
     r->op = mnemonic_of(op);
     memcpy(r->cta, w->cta->id, sizeof r->cta);
@@ -31,6 +49,7 @@ static void add(pg_warp *w, const pg_op *op, ptxgen_emulator_report *r)
         pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r->line,
                     ptxgen_emulator_report_name(r->kind), r->text, *r->where ? ", at " : "",
                     r->where);
+    pg_buf_fini(&text);
 }
 
 static void set_other(const pg_grid_run *launch, const pg_op *other, ptxgen_emulator_report *r)

@@ -136,6 +136,17 @@ static void acquire_found(pg_warp *w, uint32_t lane, pg_scope scope)
         pg_knowledge_hope(checker, mine, cluster, &wider);
 }
 
+/* Tensor maps that the lane knows to be written may be used from now on. */
+static void show_maps(pg_warp *w, uint32_t lane)
+{
+    pg_checker *checker = w->launch->checker;
+    pg_warp_check *k = pg_warp_check_of(w);
+    pg_knowledge *mine = &k->lane[lane];
+    pg_vector_join(checker, &mine->maps, mine->seen);
+    pg_vector_raise(checker, &mine->maps, (uint16_t)(pg_warp_agent(w) + lane), k->now);
+    pg_foreign_fence(checker, &mine->foreign, PG_KNOWN_MAPS);
+}
+
 void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_checker *checker = w->launch->checker;
@@ -146,6 +157,8 @@ void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
         const uint32_t l = (uint32_t)__builtin_ctz(left);
         if (op->flags & PG_ACCESS_ACQUIRE)
             acquire_found(w, l, scope);
+        if (op->opcode == PG_OP_FENCE_TENSORMAP_ACQUIRE)
+            show_maps(w, l);
         for (int s = 0; (op->flags & PG_ACCESS_RELEASE) && s < (int)scope; s++) {
             pg_knowledge_set(checker, &f->released[l][s], &k->lane[l]);
             f->released_at[l][s] = k->now;

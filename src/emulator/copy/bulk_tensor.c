@@ -94,7 +94,8 @@ static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in
     uint8_t *at;
     t->four_rows = o->four_rows;
     t->pair = o->pair;
-    if (!read_map(w, op, lane, load ? in->source : in->target, &t->map) ||
+    t->map_address = load ? in->source : in->target;
+    if (!read_map(w, op, lane, t->map_address, &t->map) ||
         !check_rank(w, op, &t->map))
         return false;
     box.bytes = pg_async_tensor_box_bytes(t);

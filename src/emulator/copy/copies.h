@@ -35,6 +35,7 @@ typedef struct pg_async_bulk {
 typedef struct pg_async_tensor {
     pg_async head;
     pg_tensor_map map;
+    uint64_t map_address; /* as the program wrote it */
     int32_t coords[PG_TENSOR_MAX_RANK];
     bool four_rows;       /* tile::gather4, tile::scatter4: coords is the column and four rows */
     bool pair;            /* cta_group::2: the barrier is in the target CTA or in its peer */

@@ -6,6 +6,9 @@
 
 #include "emulator/machine/memory.h"
 
+struct pg_matrix_layout;
+struct pg_matrix_shape;
+
 /* A test of an mbarrier by a lane. */
 typedef struct pg_observed_wait {
     uint64_t wanted; /* parity or state */
@@ -89,6 +92,10 @@ typedef struct pg_observer {
     void (*tensor_mma)(pg_async *a);
     void (*tensor_use)(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
     void (*tensor_read)(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
+
+    /* An operand in shared memory, as its matrix descriptor says. */
+    void (*matrix_operand)(pg_async *a, const struct pg_matrix_layout *layout,
+                           const struct pg_matrix_shape *shape);
 
     /* Registers that may hold nothing (decode/watch.h): an instruction that touches some, before it runs; a shfl in
      * these lanes, of which some get the value of a lane that does not take part. A frame of local memory of a lane is

@@ -9,6 +9,8 @@
  * swizzle span is not canonical. */
 #include "emulator/matrix/matrix_descriptor.h"
 
+#include "base/sort.h"
+
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -264,4 +266,54 @@ void pg_matrix_gather(const pg_matrix_layout *layout, const pg_matrix_shape *sha
         gather_mn_major(layout, shape, shared, out);
     else
         gather_k_major(layout, shape, shared, out);
+}
+
+/* ---- overlap ---- */
+
+/* One direction as its groups: `count` of them, `step` bytes apart. */
+typedef struct repeat {
+    uint32_t count, step;
+} repeat;
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Runs of `bytes` contiguous bytes, repeated in three directions. */
+static bool runs_overlap(uint32_t bytes, const repeat by[3])
+{
+    enum { MOST = 4096 };
+    uint32_t offset[MOST], n = 0;
+    if ((uint64_t)by[0].count * by[1].count * by[2].count > MOST)
+        return false;
+    for (uint32_t i = 0; i < by[0].count; i++)
+        for (uint32_t j = 0; j < by[1].count; j++)
+            for (uint32_t k = 0; k < by[2].count; k++)
+                offset[n++] = i * by[0].step + j * by[1].step + k * by[2].step;
+    pg_sort(offset, n, sizeof *offset, compare_offsets);
+    for (uint32_t i = 1; i < n; i++)
+        if (offset[i] - offset[i - 1] < bytes)
+            return true;
+    return false;
+}
+
+static uint32_t groups_of(uint32_t count, uint32_t inner)
+{
+    return (count - 1) / inner + 1;
+}
+
+bool pg_matrix_layout_overlaps(const pg_matrix_layout *l, const pg_matrix_shape *shape)
+{
+    const uint32_t depth = depth_units(shape), rows = shape->rows;
+    const uint32_t row_inner = rows < l->row_inner ? rows : l->row_inner;
+    const uint32_t depth_inner = depth < l->depth_inner ? depth : l->depth_inner;
+    const repeat row_groups = {groups_of(rows, l->row_inner), l->row_outer};
+    const repeat depth_groups = {groups_of(depth, l->depth_inner), l->depth_outer};
+    if (l->depth_step == l->elem_bytes)
+        return runs_overlap(depth_inner * l->elem_bytes,
+                            (repeat[3]){{row_inner, l->row_step}, row_groups, depth_groups});
+    return runs_overlap(row_inner * l->elem_bytes,
+                        (repeat[3]){{depth_inner, l->depth_step}, row_groups, depth_groups});
 }

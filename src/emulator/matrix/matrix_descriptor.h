@@ -66,6 +66,9 @@ typedef struct pg_matrix_extent {
 pg_matrix_extent pg_matrix_layout_extent(const pg_matrix_layout *layout,
                                          const pg_matrix_shape *shape);
 
+/* Whether two groups of elements lie over each other: strides that are too small. */
+bool pg_matrix_layout_overlaps(const pg_matrix_layout *layout, const pg_matrix_shape *shape);
+
 /* Copies the operand to `out` as rows x depth elements, depth contiguous (row stride = depth * elem
  * bytes). `shared` is the host address of shared address 0; the caller has checked the extent.
  * MN-major needs rows to be a multiple of 16 bytes of elements. */

@@ -38,16 +38,6 @@ static bool operand_layout(pg_warp *w, const pg_op *op, uint64_t descriptor,
     return false;
 }
 
-static bool operand_extent(pg_warp *w, const pg_op *op, uint64_t descriptor,
-                           const pg_matrix_shape *shape, pg_matrix_extent *extent)
-{
-    pg_matrix_layout layout;
-    if (!operand_layout(w, op, descriptor, shape, &layout))
-        return false;
-    *extent = pg_matrix_layout_extent(&layout, shape);
-    return true;
-}
-
 /* ---- execution ---- */
 
 static pg_async_mma *payload(const pg_async *a)
@@ -209,6 +199,13 @@ const pg_async_kind pg_kind_mma = {
 
 /* ---- instructions ---- */
 
+static void tell_observer(pg_async *a, const pg_matrix_layout *layout, const pg_matrix_shape *shape)
+{
+    const pg_matrix_extent e = pg_matrix_layout_extent(layout, shape);
+    a->warp->launch->observer->mma_read(a, e.first, e.end);
+    a->warp->launch->observer->matrix_operand(a, layout, shape);
+}
+
 pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;
@@ -230,16 +227,16 @@ pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)
     payload(a)->zero_d = !(pg_pred_lanes(w, op->p, op->p_not) >> a->lane & 1);
     a->group = counters->mma_commits;
     payload(a)->number = ++counters->mma_issued;
-    pg_matrix_extent reads[2] = {{0, 0}, {0, 0}}; /* A in registers reads nothing */
-    if (!operand_extent(w, op, payload(a)->b, &p->b_shape, &reads[1]) ||
-        (!p->a_in_registers && !operand_extent(w, op, payload(a)->a, &p->a_shape, &reads[0]))) {
+    pg_matrix_layout layout[2]; /* of A, unless it is in registers, and of B */
+    if (!operand_layout(w, op, payload(a)->b, &p->b_shape, &layout[1]) ||
+        (!p->a_in_registers && !operand_layout(w, op, payload(a)->a, &p->a_shape, &layout[0]))) {
         pg_async_free(w->cta->cluster, a);
         return PG_STOP;
     }
     pg_async_issue(a);
     PG_OBSERVE(w->launch, matrix_issue, a);
-    for (int i = 0; w->launch->observer && i < 2; i++)
-        w->launch->observer->mma_read(a, reads[i].first, reads[i].end);
+    for (int i = p->a_in_registers; w->launch->observer && i < 2; i++)
+        tell_observer(a, &layout[i], i ? &p->b_shape : &p->a_shape);
     w->cta->cluster->progress++;
     return PG_NEXT;
 }

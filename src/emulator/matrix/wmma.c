@@ -4,7 +4,11 @@
 #include "emulator/machine/memory.h"
 #include "emulator/memory/warp_sync.h"
 
-enum { MAX_OPERAND_BYTES = 32 * 16 * 2, SCRATCH_BYTES = PG_MMA_SCRATCH(32, 8, 16), MAX_REGISTERS = 8 };
+enum {
+    MAX_OPERAND_BYTES = 32 * 16 * 2,
+    SCRATCH_BYTES = PG_MMA_SCRATCH(32, 8, 16),
+    MAX_REGISTERS = 8
+};
 
 /* Elements that one register holds. */
 static uint32_t per_register(const pg_wmma_fragment *f)

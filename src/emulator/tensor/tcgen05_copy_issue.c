@@ -49,6 +49,7 @@ static void tell_observer(pg_async *a, pg_cta *cta)
         area.lanes[i] = (uint16_t)(i % 2 == lane / 16 ? 1u << lane % 16 : 0);
     area.writes = true;
     a->warp->launch->observer->tensor_read(a, cta, e.first, e.end);
+    a->warp->launch->observer->matrix_operand(a, &layout, &shape);
     a->warp->launch->observer->tensor_use(a, cta, &area);
 }
 

@@ -138,19 +138,6 @@ int run_findings_exit(const run_findings *all)
 
 enum { PAIRS_SHOWN = 4 };
 
-static void print_other(const ptxgen_emulator_report *r, FILE *to)
-{
-    if (!r->other_line)
-        return;
-    fprintf(to, "; conflicts with line %d (%s)", r->other_line, r->other_op);
-    if (!r->other_thread)
-        return;
-    fprintf(to, ", CTA %u,%u,%u warp %u", r->other_cta[0], r->other_cta[1], r->other_cta[2],
-            r->other_warp);
-    if (r->other_lane < 32)
-        fprintf(to, " lane %u", r->other_lane);
-}
-
 static void print_source(const ptxgen_emulator_report *r, FILE *to)
 {
     if (*r->source)
@@ -184,7 +171,6 @@ static void print_finding(const run_findings *all, const run_finding *f, FILE *t
     if (*r->where)
         fprintf(to, "; %s", r->where);
     fprintf(to, "; met %llu times", (unsigned long long)f->count);
-    print_other(r, to);
     print_pairs(f, to);
     print_source(r, to);
     if (all->seeded)
