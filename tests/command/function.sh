@@ -91,3 +91,17 @@ ok compile scatter_add n=64 function=@third.cu --json
 [ "$(sed -n 's/.*"calls":	\([0-9]*\).*/\1/p' .out)" -ge 16 ] || die "calls of exact division"
 ok compile scatter_add n=64 dtype=f16 function=@third.cu
 expect_out '^calls +0 places'
+
+# The function is an entry of the cache of its own, with PTX and no cubin.
+t cache verify --recompile
+expect_code 0
+expect_out '0 damaged, 0 different from a fresh build'
+expect_out 'the source of its user function is not here'
+hash=$("$PTXGEN" cache ls 2>/dev/null | awk '$NF == "third.cu" { print $1; exit }')
+ok inspect "$hash"
+expect_out '^function +third.cu, compiled by nvrtc'
+ok cache show "$hash" --ptx
+expect_out 'func .* third'
+t cache show "$hash" --cubin
+expect_code 2
+expect_err 'it has PTX only'

@@ -101,12 +101,17 @@ ptxgen_status cli_cubin_json(const void *bytes, size_t size, cJSON *into, ptxgen
     return PTXGEN_OK;
 }
 
+bool cli_entry_is_function(const ptxgen_cache_record *r)
+{
+    return !r->fault[0] && r->status == PTXGEN_OK && r->cubin_size == 0;
+}
+
 void cli_entry_doubt(const ptxgen_cache_record *r, char *text, size_t size)
 {
     ptxgen_error err = {0};
     ptxgen_cubin_info info = {.size = sizeof info};
     text[0] = '\0';
-    if (r->fault[0] || r->status != PTXGEN_OK)
+    if (r->fault[0] || r->status != PTXGEN_OK || cli_entry_is_function(r))
         return;
     if (ptxgen_cubin_inspect(r->cubin, r->cubin_size, &info, &err) != PTXGEN_OK) {
         snprintf(text, size, "the cubin cannot be read: %s", err.message);
@@ -144,6 +149,10 @@ void cli_entry_text(const ptxgen_cache_record *r, bool log)
     printf("created    %s\n", cli_time_text(r->created, created, sizeof created));
     if (r->status != PTXGEN_OK) {
         printf("failed     %s: %s\n", ptxgen_status_name(r->status), r->message);
+    } else if (cli_entry_is_function(r)) {
+        printf("function   %s, compiled by %s in %.1f ms\n", r->params, r->assembler,
+               r->assemble_us / 1000);
+        printf("ptx        %zu bytes\n", r->ptx_size);
     } else {
         printf("problem    %s %s\n", r->family, r->params);
         printf("ptx        %zu bytes, written in %.1f us\n", r->ptx_size, r->emit_us);

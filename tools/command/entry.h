@@ -27,4 +27,7 @@ int cli_show_entry(const cli_settings *, ptxgen_cache *, const char *text);
  * kernel. "" when nothing is. */
 void cli_entry_doubt(const ptxgen_cache_record *, char *text, size_t size);
 
+/* A user function: PTX, and no cubin. */
+bool cli_entry_is_function(const ptxgen_cache_record *);
+
 #endif

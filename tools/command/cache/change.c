@@ -59,7 +59,11 @@ static bool comparable(verifying *v, const ptxgen_cache_record *r)
     ptxgen_error err = {0};
     char *key = cli_calloc(KEY_MAX, 1), old[128], fresh[128];
     char *why = NULL;
-    if (ptxgen_key(v->ctx, r->family, r->params, key, KEY_MAX, &err) != PTXGEN_OK)
+    if (cli_entry_is_function(r))
+        why = cli_format("not comparable: a user function, whose source is not here");
+    else if (key_line(r->key, "function", old, sizeof old) && strcmp(old, "none") != 0)
+        why = cli_format("not comparable: the source of its user function is not here");
+    else if (ptxgen_key(v->ctx, r->family, r->params, key, KEY_MAX, &err) != PTXGEN_OK)
         why = cli_format("not comparable: cannot be built here: %s", err.message);
     else if (strcmp(key, r->key) == 0)
         why = NULL;
