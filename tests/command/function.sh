@@ -101,7 +101,7 @@ hash=$("$PTXGEN" cache ls 2>/dev/null | awk '$NF == "third.cu" { print $1; exit 
 ok inspect "$hash"
 expect_out '^function +third.cu, compiled by nvrtc'
 ok cache show "$hash" --ptx
-expect_out 'func .* third'
+expect_out 'func .* f\('
 t cache show "$hash" --cubin
 expect_code 2
 expect_err 'it has PTX only'

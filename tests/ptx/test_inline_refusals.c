@@ -203,6 +203,18 @@ static void test_budget(void **state)
     }
 }
 
+/* A parameter that is passed on as it is stays memory: that call cannot be inlined, nor what it stands in. */
+static void test_passed_on(void **state)
+{
+    (void)state;
+    refused(HEADER ".func (.param .b32 r) g(.param .b32 x)\n{\n    ret;\n}\n"
+                   ".func (.param .b32 r) f(.param .b32 x)\n{\n    .reg .b32 %r1;\n"
+                   "    call (%r1), g, (x);\n    ret;\n}\n",
+            11,
+            "the call of 'g' cannot be inlined: one of its .param variables is used for something "
+            "else too");
+}
+
 /* Refusals name the line of the language that the function was compiled from. */
 static void test_source_line(void **state)
 {
@@ -259,7 +271,8 @@ int main(void)
         cmocka_unit_test(test_instructions), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_whole_texts),  cmocka_unit_test(test_version),
         cmocka_unit_test(test_budget),       cmocka_unit_test(test_source_line),
-        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_passed_on),    cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

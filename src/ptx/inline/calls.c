@@ -23,9 +23,16 @@ typedef struct param_use {
 
 typedef struct uses {
     const pg_caller *c;
-    param_use *vars;
-    bool changed, failed;
+    param_use *
+        vars; /* by variable of the module, from `first` on: those of the caller follow each other */
+    uint32_t first, count;
+    bool changed;
 } uses;
+
+static param_use *use_of(const uses *u, uint32_t var)
+{
+    return &u->vars[var - u->first];
+}
 
 static bool is_local_param(const pg_caller *c, uint32_t var)
 {
@@ -48,6 +55,12 @@ static const pg_ptx_var *parameter_of(const pg_caller *c, uint32_t callee, unsig
     return i < n ? &m->vars[(slot ? f->params : f->returns)[i]] : NULL;
 }
 
+/* An own parameter, passed on as it is, cannot: it is the kernel's memory, or another call's. */
+static bool can_bridge(const uses *u, uint32_t var)
+{
+    return is_local_param(u->c, var) && !use_of(u, var)->blocked;
+}
+
 static bool can_inline(const uses *u, const pg_ptx_insn *insn, uint32_t callee)
 {
     if (callee == PG_INLINE_NONE || is_kept(u->c, callee))
@@ -59,7 +72,7 @@ static bool can_inline(const uses *u, const pg_ptx_insn *insn, uint32_t callee)
             const bool is_var = list->elems[i].kind == PG_OPERAND_VAR;
             if (!parameter && u->c->in->seam)
                 continue; /* the function does not want it */
-            if (!parameter || (is_var && u->vars[list->elems[i].index].blocked) ||
+            if (!parameter || (is_var && !can_bridge(u, list->elems[i].index)) ||
                 (is_var && parameter->space != PG_SPACE_PARAM))
                 return false;
         }
@@ -69,8 +82,8 @@ static bool can_inline(const uses *u, const pg_ptx_insn *insn, uint32_t callee)
 
 static void block(uses *u, uint32_t var)
 {
-    if (is_local_param(u->c, var) && !u->vars[var].blocked)
-        u->changed = u->vars[var].blocked = true;
+    if (is_local_param(u->c, var) && !use_of(u, var)->blocked)
+        u->changed = use_of(u, var)->blocked = true;
 }
 
 static void visit_call(uses *u, const pg_ptx_insn *insn)
@@ -82,7 +95,7 @@ static void visit_call(uses *u, const pg_ptx_insn *insn)
             if (o->kind != PG_OPERAND_VAR)
                 continue;
             if (inlined)
-                u->vars[o->index].of_call = true;
+                use_of(u, o->index)->of_call = true;
             else
                 block(u, o->index);
         }
@@ -124,7 +137,7 @@ static bool touch_callee(uses *u, const pg_ptx_insn *insn)
             const pg_ptx_var *parameter = parameter_of(u->c, callee, slot, i);
             if (parameter && o->kind == PG_OPERAND_VAR &&
                 !pg_touch_body(u->c->in, m, &m->functions[callee], (uint32_t)(parameter - m->vars),
-                               &u->vars[o->index].list))
+                               &use_of(u, o->index)->list))
                 return false;
         }
     return true;
@@ -136,7 +149,7 @@ static bool touch_caller(uses *u, const pg_ptx_insn *insn)
     if (!pg_param_access_of(u->c->module, insn, &a) || !is_local_param(u->c, a.var))
         return true;
     for (uint32_t i = 0; i < a.n; i++)
-        if (!pg_touch_add(u->c->in, &u->vars[a.var].list,
+        if (!pg_touch_add(u->c->in, &use_of(u, a.var)->list,
                           (pg_touch){a.offset + i * a.size, a.size, a.is_store}))
             return false;
     return true;
@@ -153,27 +166,42 @@ static bool make_bridges(uses *u)
         const uint32_t var = c->f->locals[i];
         char name[200];
         c->bridges[var] = NULL;
-        if (!is_local_param(c, var) || !u->vars[var].of_call || u->vars[var].blocked)
+        if (!is_local_param(c, var) || !use_of(u, var)->of_call || use_of(u, var)->blocked)
             continue;
         snprintf(name, sizeof name, "%%%s%.80s", c->text ? c->prefix : "",
                  c->module->vars[var].name);
         c->bridges[var] =
-            pg_bridge_make(c->in, c->module->vars[var].size, &u->vars[var].list, name);
+            pg_bridge_make(c->in, c->module->vars[var].size, &use_of(u, var)->list, name);
         if (!c->bridges[var])
             return false;
     }
     return true;
 }
 
+/* The locals are declared between the function's braces, so nothing else's numbers lie between theirs. */
+static void find_range(uses *u)
+{
+    const pg_ptx_function *f = u->c->f;
+    uint32_t end = 0;
+    u->first = f->n_locals ? f->locals[0] : 0;
+    for (uint32_t i = 0; i < f->n_locals; i++) {
+        u->first = f->locals[i] < u->first ? f->locals[i] : u->first;
+        end = f->locals[i] + 1 > end ? f->locals[i] + 1 : end;
+    }
+    u->count = end - (f->n_locals ? u->first : 0);
+}
+
 bool pg_inline_bridges(const pg_caller *c)
 {
-    uses u = {.c = c, .vars = PG_NEW_ARRAY(c->in->arena, param_use, c->module->n_vars + 1)};
+    uses u = {.c = c};
+    find_range(&u);
+    u.vars = PG_NEW_ARRAY(c->in->arena, param_use, u.count + 1);
     if (!u.vars)
         return false;
     /* A call that is not inlined blocks its variables, which may keep another call. */
     do {
         u.changed = false;
-        for (uint32_t i = 0; i < c->module->n_vars; i++)
+        for (uint32_t i = 0; i < u.count; i++)
             u.vars[i].of_call = false;
         for (uint32_t i = 0; i < c->f->n_code; i++)
             visit(&u, &c->f->code[i]);
@@ -196,7 +224,8 @@ const char *pg_inline_why_not(const pg_caller *c, const pg_ptx_insn *insn)
                 return "it leaves out an argument";
             if (o->kind == PG_OPERAND_VAR && parameter->space != PG_SPACE_PARAM)
                 return "it passes memory where the function takes a register";
-            if (o->kind == PG_OPERAND_VAR && !c->bridges[o->index])
+            if (o->kind == PG_OPERAND_VAR &&
+                (!is_local_param(c, o->index) || !c->bridges[o->index]))
                 return "one of its .param variables is used for something else too";
         }
     return NULL;

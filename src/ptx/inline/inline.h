@@ -36,6 +36,7 @@ typedef struct pg_inline_function {
     uint64_t size;      /* instructions with all that it calls; 0: not known yet */
     uint64_t sites;     /* calls in the kernel */
     const char *called; /* its name there */
+    const char *name;   /* in the user's text */
     const char *prefix;
 } pg_inline_function;
 

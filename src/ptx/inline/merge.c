@@ -80,8 +80,7 @@ static ptxgen_status check_nested(pg_inliner *in, uint32_t index)
         if (why)
             return pg_fail_at(in->err, PTXGEN_EPARSE, in->user.file, (int)f->code[i].line,
                               "%s:%u:%u: the call of '%s' cannot be inlined: %s", in->user.file,
-                              f->code[i].line, f->code[i].column,
-                              in->user.module->functions[callee].name, why);
+                              f->code[i].line, f->code[i].column, in->functions[callee].name, why);
     }
     for (uint32_t i = 0; i < f->n_code; i++) {
         const uint32_t callee = pg_callee_of(&c, &f->code[i]);

@@ -280,7 +280,8 @@ static bool rename_functions(pg_inliner *in, pg_ptx_module *m)
     for (uint32_t i = 0; i < m->n_functions; i++) {
         pg_inline_function *plan = &in->functions[i];
         functions[i] = m->functions[i];
-        plan->prefix = fresh_prefix(in, functions[i].name);
+        plan->name = functions[i].name;
+        plan->prefix = fresh_prefix(in, plan->name);
         if (!plan->prefix || !plan->reached)
             continue;
         rename_function(in, &functions[i], plan->prefix);
