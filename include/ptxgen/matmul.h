@@ -134,6 +134,8 @@ typedef struct ptxgen_matmul_scaled_args {
     void *d; /* aligned to its type; 32-byte aligned rows are stored fastest; no overlap */
     int64_t a_stride, b_stride, d_stride;
     ptxgen_matmul_tiling tiling; /* swizzle and ctas: 0 */
+    /* D = epilogue(row_scale[i] * col_scale[j] * product + bias[j]); each vector may be NULL: 1, 1, 0. */
+    const float *row_scale, *col_scale, *bias; /* [m], [n], [n] */
     ptxgen_epilogue epilogue;
     int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
 } ptxgen_matmul_scaled_args;

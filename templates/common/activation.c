@@ -7,6 +7,11 @@
 const char *const pg_activation_words[] = {
     "none", "relu", "squared_relu", "gelu_tanh", "gelu_erf", "silu", "sigmoid", "tanh", NULL};
 
+bool pg_has_element_steps(const pg_element_steps *s)
+{
+    return s->row_scale || s->col_scale || s->bias || s->activation || s->function;
+}
+
 double pg_activate(pg_activation activation, double x)
 {
     const double root_two_over_pi = 0.79788456080286535588, root_half = 0.70710678118654752440;

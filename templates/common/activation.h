@@ -1,5 +1,5 @@
-/* What a matrix multiplication does to an element of its result before it is stored: an activation, then a user
- * function (ptxgen/function.h). Absent steps cost nothing.
+/* What a matrix multiplication does to an element of its result before it is stored: factors of its row and column,
+ * a bias of its column, an activation, then a user function (ptxgen/function.h). Absent steps cost nothing.
  *
  * Activations are arithmetic without subroutine calls: ex2.approx and rcp.approx (PTX ISA 9.7.3: 2^-22 and 1 unit in
  * the last place) in formulas that keep their accuracy. Errors against the exact function, |x| <= 100, on the
@@ -36,9 +36,18 @@ double pg_activate(pg_activation activation, double x);
 
 /* What is done to each element. */
 typedef struct pg_element_steps {
+    bool row_scale, col_scale,
+        bias; /* f32 vectors: parameters row_scale_, col_scale_, bias_ of the kernel */
     pg_activation activation;
     bool function;
 } pg_element_steps;
+bool pg_has_element_steps(const pg_element_steps *s);
+/* With vectors, in the kernel's order: at the start; where %row, %row_ok are known (before the first column); where
+ * %column is. They set %row_factor, %col_factors and %biases, which they declare, and which pg_element_step reads, with
+ * %left: the columns that exist from %column on. */
+void pg_element_vectors(pg_emit *E, const pg_element_steps *s);
+void pg_element_row(pg_emit *E, const pg_element_steps *s);
+void pg_element_columns(pg_emit *E, const pg_element_steps *s);
 /* Before the entry: the declaration that the steps need. */
 void pg_declare_element_steps(pg_emit *E, const pg_element_steps *s);
 /* In a scope of the caller's: registers that pg_element_step uses. */

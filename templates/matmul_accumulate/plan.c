@@ -156,7 +156,8 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->ctas, 1);
     if (hopper && (k->epilogue || k->function))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: on sm_90a call a "
+                       "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: "
+                       "on sm_90a call a "
                        "kernel of your own after this one");
     PG_TRY(check_blocks(k, err));
     settle(&k->swizzle, widest_swizzle(k));
@@ -283,7 +284,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     pg_matmul_accumulate_plan *p = plan;
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps = (pg_element_steps){(pg_activation)k->epilogue, k->function != 0};
+    p->steps =
+        (pg_element_steps){.activation = (pg_activation)k->epilogue, .function = k->function != 0};
     p->engine = engine_of(k);
     p->threads = p->engine == PG_ENGINE_WGMMA ? 384 : 256;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);

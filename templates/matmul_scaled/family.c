@@ -2,6 +2,7 @@
 #include "matmul_scaled/matmul_scaled.h"
 
 static const char *const format_words[] = {"mxfp8", "mxfp4", "nvfp4", NULL};
+static const char *const yes_no[] = {"no", "yes", NULL};
 static const char *const out_words[] = {"f32", "f16", "bf16", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_scaled_key, name)
@@ -9,6 +10,7 @@ static const char *const out_words[] = {"f32", "f16", "bf16", NULL};
 static const ptxgen_dtype element_dtypes[] = {PTXGEN_E4M3, PTXGEN_E2M1, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scale_dtypes[] = {PTXGEN_UE8M0, PTXGEN_E4M3, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype out_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
@@ -41,6 +43,14 @@ static const pg_operand operands[] = {
                             .doc = "scales of B, likewise"},
     [PG_SCALED_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_N},
                      .dtypes = out_dtypes, .doc = "D, the result"},
+    [PG_SCALED_ROW_SCALE] = {"row_scale", PG_IN, .optional = true, .rank = 1,
+                             .extents = {PG_SCALED_M}, .dtypes = f32,
+                             .doc = "a factor of each row of the product"},
+    [PG_SCALED_COL_SCALE] = {"col_scale", PG_IN, .optional = true, .rank = 1,
+                             .extents = {PG_SCALED_N}, .dtypes = f32,
+                             .doc = "a factor of each column"},
+    [PG_SCALED_BIAS] = {"bias", PG_IN, .optional = true, .rank = 1, .extents = {PG_SCALED_N},
+                        .dtypes = f32, .doc = "added to each column after that"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -66,6 +76,12 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
+    {"row_scale", PG_PARAM_CHOICE, FIELD(row_scale), yes_no, .from = PG_FROM_HOOK,
+     .doc = "yes: rows of the product are scaled"},
+    {"col_scale", PG_PARAM_CHOICE, FIELD(col_scale), yes_no, .from = PG_FROM_HOOK,
+     .doc = "yes: its columns are scaled"},
+    {"bias", PG_PARAM_CHOICE, FIELD(bias), yes_no, .from = PG_FROM_HOOK,
+     .doc = "yes: a value for each column is added after that"},
     {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
      .doc = "done to each element of the sum before it is stored"},
     {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,

@@ -18,6 +18,9 @@ void pg_matmul_scaled_bind(const pg_problem *p, void *key)
     pg_matmul_scaled_key *k = key;
     k->a = format_of(&p->operand[PG_SCALED_A], &p->operand[PG_SCALED_A_SCALES]);
     k->b = format_of(&p->operand[PG_SCALED_B], &p->operand[PG_SCALED_B_SCALES]);
+    k->row_scale = p->operand[PG_SCALED_ROW_SCALE].present;
+    k->col_scale = p->operand[PG_SCALED_COL_SCALE].present;
+    k->bias = p->operand[PG_SCALED_BIAS].present;
 }
 
 int64_t pg_matmul_scaled_scale_bytes(ptxgen_scaled_format format, int64_t rows, int64_t k)

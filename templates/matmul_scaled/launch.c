@@ -12,7 +12,7 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 /* Packed 4-bit elements travel as bytes, unpacked ones as what they are. */
 static pg_tensor_spec operand_map(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o,
-                        const pg_view *v)
+                                  const pg_view *v)
 {
     const pg_matrix_map map = {
         .type = o->padded ? PG_TENSOR_16U4_ALIGN16B : PG_TENSOR_U8,
@@ -29,7 +29,7 @@ static pg_tensor_spec operand_map(const pg_matmul_scaled_plan *p, const pg_scale
 
 /* Packed scales [1, blocks, words, 2, 256]. */
 static pg_tensor_spec scale_map(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o,
-                       const void *address, const int64_t shape[2])
+                                const void *address, const int64_t shape[2])
 {
     enum { HALF = PG_SCALE_CHUNK_BYTES / 2 };
     const int64_t blocks = pg_scale_blocks(shape[0]);
@@ -58,10 +58,10 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const int64_t d_stride = d->stride[0] * p->out->bytes;
     const pg_tensor_spec a_map = operand_map(p, &p->a, &v[PG_SCALED_A]),
                          b_map = operand_map(p, &p->b, &v[PG_SCALED_B]),
-                         a_scale_map = scale_map(p, &p->a, v[PG_SCALED_A_SCALES].data,
-                                                 v[PG_SCALED_A].shape),
-                         b_scale_map = scale_map(p, &p->b, v[PG_SCALED_B_SCALES].data,
-                                                 v[PG_SCALED_B].shape);
+                         a_scale_map =
+                             scale_map(p, &p->a, v[PG_SCALED_A_SCALES].data, v[PG_SCALED_A].shape),
+                         b_scale_map =
+                             scale_map(p, &p->b, v[PG_SCALED_B_SCALES].data, v[PG_SCALED_B].shape);
     pg_launch_line(l, tiles < sms ? tiles : sms, PG_ROLE_THREADS, COUNT);
     l->shared_bytes = p->head.shared_bytes;
     pg_set_tensor(l, at_a_map_, &a_map);
@@ -77,4 +77,7 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_, pg_vector_bytes(d->data, m > 1 ? d_stride : 0));
+    pg_set_pointer(l, at_row_scale_, v[PG_SCALED_ROW_SCALE].data);
+    pg_set_pointer(l, at_col_scale_, v[PG_SCALED_COL_SCALE].data);
+    pg_set_pointer(l, at_bias_, v[PG_SCALED_BIAS].data);
 }

@@ -33,12 +33,22 @@ typedef struct pg_matmul_scaled_key {
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
-    int64_t epilogue; /* pg_activation */
-    int64_t function; /* number of a user function; 0: none */
+    int64_t row_scale, col_scale, bias; /* 1: there is such a vector */
+    int64_t epilogue;                   /* pg_activation */
+    int64_t function;                   /* number of a user function; 0: none */
 } pg_matmul_scaled_key;
 
 /* Operands and their extents, in table order. */
-enum { PG_SCALED_A, PG_SCALED_B, PG_SCALED_A_SCALES, PG_SCALED_B_SCALES, PG_SCALED_D };
+enum {
+    PG_SCALED_A,
+    PG_SCALED_B,
+    PG_SCALED_A_SCALES,
+    PG_SCALED_B_SCALES,
+    PG_SCALED_D,
+    PG_SCALED_ROW_SCALE,
+    PG_SCALED_COL_SCALE,
+    PG_SCALED_BIAS
+};
 enum { PG_SCALED_M, PG_SCALED_N, PG_SCALED_K, PG_SCALED_A_BYTES, PG_SCALED_B_BYTES };
 
 /* One operand. `rows` of it in a tile; a block of scales covers 128 of them. */
@@ -84,9 +94,11 @@ extern const pg_family pg_family_matmul_scaled;
 
 /* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
 #define PG_SCALED_PARAMS(X)                                                                        \
-    X(a_map_, TENSOR) X(b_map_, TENSOR) X(a_scale_map_, TENSOR) X(b_scale_map_, TENSOR)            \
-    X(d_, POINTER) X(d_stride_, U64) X(m_, U32) X(n_, U32) X(k_blocks_, U32) X(tiles_m_, U32)      \
-    X(tiles_n_, U32) X(tiles_, U32) X(vector_bytes_, U32)
+    X(a_map_, TENSOR)                                                                              \
+    X(b_map_, TENSOR) X(a_scale_map_, TENSOR) X(b_scale_map_, TENSOR) X(d_, POINTER)               \
+        X(d_stride_, U64) X(m_, U32) X(n_, U32) X(k_blocks_, U32) X(tiles_m_, U32)                 \
+            X(tiles_n_, U32) X(tiles_, U32) X(vector_bytes_, U32) X(row_scale_, POINTER)           \
+                X(col_scale_, POINTER) X(bias_, POINTER)
 extern const pg_kernel_param pg_matmul_scaled_params[];
 
 enum {

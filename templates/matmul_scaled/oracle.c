@@ -50,17 +50,33 @@ static void dot(const double *row, const double *right, int64_t k, double sums[C
     sums[3] = s3;
 }
 
+static double vector_at(const pg_view *v, int64_t i, double otherwise)
+{
+    return v->present ? pg_element(v, i * v->stride[0]) : otherwise;
+}
+
+/* Of row i, column j. */
+static double scaled(const pg_problem *p, int64_t i, int64_t j, double sum)
+{
+    const pg_view *v = p->operand;
+    return sum * vector_at(&v[PG_SCALED_ROW_SCALE], i, 1) *
+               vector_at(&v[PG_SCALED_COL_SCALE], j, 1) +
+           vector_at(&v[PG_SCALED_BIAS], j, 0);
+}
+
 static void multiply(const pg_problem *p, const double *left, const double *right)
 {
     const pg_view *d = &p->operand[PG_SCALED_D];
     const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
-    const pg_activation activation = (pg_activation)((const pg_matmul_scaled_key *)p->key)->epilogue;
+    const pg_activation activation =
+        (pg_activation)((const pg_matmul_scaled_key *)p->key)->epilogue;
     double sums[COLUMNS];
     for (int64_t i = 0; i < p->symbol[PG_SCALED_M]; i++) {
         for (int64_t j = 0; j < n; j += COLUMNS) {
             dot(left + i * k, right + j * k, k, sums);
             for (int64_t c = 0; c < COLUMNS && j + c < n; c++)
-                pg_element_set(d, i * d->stride[0] + j + c, pg_activate(activation, sums[c]));
+                pg_element_set(d, i * d->stride[0] + j + c,
+                               pg_activate(activation, scaled(p, i, j + c, sums[c])));
         }
     }
 }

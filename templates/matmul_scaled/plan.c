@@ -230,7 +230,11 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     pg_matmul_scaled_plan *p = plan;
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps = (pg_element_steps){(pg_activation)k->epilogue, k->function != 0};
+    p->steps = (pg_element_steps){.row_scale = k->row_scale != 0,
+                                  .col_scale = k->col_scale != 0,
+                                  .bias = k->bias != 0,
+                                  .activation = (pg_activation)k->epilogue,
+                                  .function = k->function != 0};
     p->out = pg_dtype_find((ptxgen_dtype)(k->out + 1));
     p->kind = kind_of(k);
     p->block_m = BLOCK_M;

@@ -9,7 +9,7 @@
 #include "command/command.h"
 #include "command/run/check.h"
 
-enum { RUN_MAX_FILES = 5 };
+enum { RUN_MAX_FILES = 8 };
 
 typedef struct run_job run_job;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { A, B, A_SCALES, B_SCALES };
+enum { A, B, A_SCALES, B_SCALES, ROW_SCALE, COL_SCALE, BIAS };
 enum { FORMATS = 3, ROW_ALIGN = 16, UNPACKED_ROW_ALIGN = 32 };
 
 static const char *const format_words[] = {"mxfp8", "mxfp4", "nvfp4", NULL};
@@ -16,7 +16,10 @@ static const char hint[] = " (a= and b= name files; the formats are a_format= an
 static const run_file_kind files[] = {{.name = "a", .hint = hint},
                                       {.name = "b", .hint = hint},
                                       {.name = "a_scales"},
-                                      {.name = "b_scales"}};
+                                      {.name = "b_scales"},
+                                      {.name = "row_scale", .optional = true},
+                                      {.name = "col_scale", .optional = true},
+                                      {.name = "bias", .optional = true}};
 
 static const char *const format_names[] = {"a_format", "b_format"};
 static const char operand_names[] = "AB";
@@ -187,6 +190,25 @@ static void name_formats(run_job *j, const int formats[2])
     run_add_word(j, "b", format_words[formats[1]]);
 }
 
+/* A float32 vector with an element for each row (row_scale) or column of D; it goes on as one row. */
+static ptxgen_status take_vector(run_job *j, int file, ptxgen_error *err)
+{
+    npy_header *h = &j->files[file].array.header;
+    const int64_t wanted = file == ROW_SCALE ? j->m : j->n;
+    if (!j->files[file].path)
+        return PTXGEN_OK;
+    if (h->type != NPY_F32 || h->rank != 1 || h->shape[0] != wanted)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s: %s must be a float32 vector of %lld elements, one for each %s of D",
+                        j->files[file].path, files[file].name, (long long)wanted,
+                        file == ROW_SCALE ? "row" : "column");
+    h->rank = 2;
+    h->shape[1] = h->shape[0];
+    h->shape[0] = 1;
+    run_add_word(j, files[file].name, "yes");
+    return PTXGEN_OK;
+}
+
 static ptxgen_status prepare(run_job *j, ptxgen_error *err)
 {
     int formats[2] = {0};
@@ -205,7 +227,9 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
         return status;
     fill(j, formats);
     name_formats(j, formats);
-    return PTXGEN_OK;
+    for (int f = ROW_SCALE; f <= BIAS && status == PTXGEN_OK; f++)
+        status = take_vector(j, f, err);
+    return status == PTXGEN_OK ? run_epilogue(j, &j->host.scaled.epilogue, err) : status;
 }
 
 /* Replaces the scales by the packed ones. */
@@ -232,6 +256,9 @@ static ptxgen_status upload(run_job *j, ptxgen_error *err)
         status = pack(&j->files[f], err);
     for (int f = A; f <= B_SCALES && status == PTXGEN_OK; f++)
         status = run_upload(j, &j->files[f], mixed ? UNPACKED_ROW_ALIGN : ROW_ALIGN, err);
+    for (int f = ROW_SCALE; f <= BIAS && status == PTXGEN_OK; f++)
+        if (j->files[f].path)
+            status = run_upload(j, &j->files[f], ROW_ALIGN, err);
     return status;
 }
 
@@ -242,6 +269,9 @@ static ptxgen_status launch(run_job *j, ptxgen_error *err)
     x.b = j->files[B].device;
     x.a_scales = j->files[A_SCALES].device;
     x.b_scales = j->files[B_SCALES].device;
+    x.row_scale = j->files[ROW_SCALE].device;
+    x.col_scale = j->files[COL_SCALE].device;
+    x.bias = j->files[BIAS].device;
     x.d = j->device_result;
     x.a_stride = elements_of((int)x.a_format, j->files[A].stride);
     x.b_stride = elements_of((int)x.b_format, j->files[B].stride);
@@ -255,13 +285,15 @@ static ptxgen_status oracle(run_job *j, void *want, ptxgen_error *err)
     x.b = j->files[B].array.data;
     x.a_scales = j->files[A_SCALES].array.data;
     x.b_scales = j->files[B_SCALES].array.data;
+    x.row_scale = j->files[ROW_SCALE].path ? j->files[ROW_SCALE].array.data : NULL;
+    x.col_scale = j->files[COL_SCALE].path ? j->files[COL_SCALE].array.data : NULL;
+    x.bias = j->files[BIAS].path ? j->files[BIAS].array.data : NULL;
     x.d = want;
     if (run_function(j))
         return cli_fail(err, PTXGEN_EINVAL,
                         "--check does not know what function= makes of the sums of matmul_scaled: "
                         "leave it out");
-    const ptxgen_status status = run_epilogue(j, &x.epilogue, err);
-    return status == PTXGEN_OK ? ptxgen_matmul_scaled_oracle(&x, err) : status;
+    return ptxgen_matmul_scaled_oracle(&x, err);
 }
 
 static const run_family family = {.name = "matmul_scaled",
