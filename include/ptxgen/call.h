@@ -114,6 +114,7 @@ typedef struct ptxgen_launch {
     uint32_t dynamic_shared_bytes;
     size_t arg_count;
     const ptxgen_launch_arg *args;
+    const char *family; /* whose kernel it is: the call's, or one that does a part of its work */
 } ptxgen_launch;
 /* Return false to stop. All is borrowed during the visit. */
 typedef bool (*ptxgen_launch_visit)(void *user, const ptxgen_launch *launch);

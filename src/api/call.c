@@ -2,6 +2,7 @@
 #include "api/call.h"
 
 #include "base/error.h"
+#include "engine/kernel_launch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,16 +61,6 @@ static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **de
     return pg_kernel_id_resolve(&c->id, err);
 }
 
-static ptxgen_status launch(pg_problem *p, const ptxgen_kernel *k, pg_device *device,
-                            ptxgen_stream stream, ptxgen_error *err)
-{
-    pg_launch l;
-    p->plan = k->plan;
-    p->family->launch(p, &l);
-    pg_loaded *loaded = atomic_load_explicit(&k->loaded, memory_order_acquire);
-    return device->ops->launch(device, loaded, &l, stream, err);
-}
-
 static ptxgen_status check_limits(const pg_problem *p, ptxgen_error *err)
 {
     return p->family->limits ? p->family->limits(p, err) : PTXGEN_OK;
@@ -86,7 +77,7 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
     PG_TRY(choose_kernel(c, ctx->engine, &device, err));
     PG_TRY(check_limits(&c->problem, err));
     PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, &k, err));
-    const ptxgen_status status = launch(&c->problem, k, device, stream, err);
+    const ptxgen_status status = pg_kernel_launch(k, &c->problem, device, stream, err);
     ptxgen_kernel_unref(k);
     return status;
 }
@@ -118,7 +109,7 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream,
         return PTXGEN_OK;
     PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
-    return launch(&c->problem, k, device, stream, err);
+    return pg_kernel_launch(k, &c->problem, device, stream, err);
 }
 
 ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err)
@@ -139,6 +130,20 @@ ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err)
 {
     PG_TRY(pg_problem_check_memory(&c->problem, err));
     return check_limits(&c->problem, err);
+}
+
+ptxgen_status pg_call_workspace(pg_call *c, ptxgen *ctx, size_t *bytes, ptxgen_error *err)
+{
+    pg_device *device;
+    *bytes = 0;
+    PG_TRY(pg_call_check_shapes(c, err));
+    if (c->problem.empty)
+        return PTXGEN_OK;
+    PG_TRY(choose_kernel(c, ctx->engine, &device, err));
+    pg_plans plans;
+    pg_plans_make(&c->id, &plans, &c->problem);
+    *bytes = pg_sequence_of(&c->problem).workspace_bytes;
+    return PTXGEN_OK;
 }
 
 ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)

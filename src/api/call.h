@@ -41,6 +41,8 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *kernel, ptxgen_stream st
                              ptxgen_error *err);
 /* The resolved parameters, as text, of the kernel that pg_call_run would take; no pointer is looked at. */
 ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err);
+/* How much workspace pg_call_run would take; no pointer is looked at, but the alignment of those that are there. */
+ptxgen_status pg_call_workspace(pg_call *c, ptxgen *ctx, size_t *bytes, ptxgen_error *err);
 /* The plain C answer; the views are host memory. */
 ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err);
 

@@ -2,8 +2,10 @@
 #include "api/call.h"
 
 #include "base/error.h"
+#include "engine/kernel_launch.h"
 #include "ptxgen/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The operand that an address is the first byte of. */
@@ -66,24 +68,51 @@ static void place(ptxgen_launch_arg *a, uint32_t *end)
     *end = a->offset + a->bytes;
 }
 
-static void describe(const pg_problem *p, const pg_launch *l, ptxgen_launch_arg *args,
-                     ptxgen_launch *out)
+/* The name of the entry that a launch is of. */
+static void name_entry(const pg_plan_head *head, const pg_launch *l, char *out, size_t size)
 {
-    const pg_kernel_param *params = p->family->parameters ? p->family->parameters(p->plan) : NULL;
+    snprintf(out, size, head->parts ? "%s_%s" : "%s", head->entry,
+             head->parts ? head->parts[l->part] : "");
+}
+
+static bool describe(const pg_problem *p, const pg_plans *plans, const pg_launch *l,
+                     ptxgen_launch_visit visit, void *user)
+{
+    char entry[128];
+    ptxgen_launch_arg args[PG_LAUNCH_MAX_ARGS];
+    const pg_plan_head *head = l->helper ? p->helper_plan : p->plan;
+    const pg_family *f = l->helper ? plans->helper_family : p->family;
+    const pg_kernel_param *params = f->parameters && !head->parts ? f->parameters(p->plan) : NULL;
     uint32_t end = 0;
     for (uint32_t i = 0; i < l->nargs; i++) {
         args[i] = (ptxgen_launch_arg){.name = params ? params[i].name : "", .operand = ""};
         describe_arg(p, &l->args[i], &args[i]);
         place(&args[i], &end);
     }
-    *out = (ptxgen_launch){.size = sizeof *out,
-                           .entry = ((const pg_plan_head *)p->plan)->entry,
-                           .dynamic_shared_bytes = l->shared_bytes,
-                           .arg_count = l->nargs,
-                           .args = args};
-    memcpy(out->grid, l->grid, sizeof out->grid);
-    memcpy(out->block, l->block, sizeof out->block);
-    memcpy(out->cluster, l->cluster, sizeof out->cluster);
+    name_entry(head, l, entry, sizeof entry);
+    ptxgen_launch out = {.size = sizeof out,
+                         .entry = entry,
+                         .dynamic_shared_bytes = l->shared_bytes,
+                         .arg_count = l->nargs,
+                         .args = args,
+                         .family = f->name};
+    memcpy(out.grid, l->grid, sizeof out.grid);
+    memcpy(out.block, l->block, sizeof out.block);
+    memcpy(out.cluster, l->cluster, sizeof out.cluster);
+    return visit(user, &out);
+}
+
+/* Who launches by himself brings the workspace along. */
+static ptxgen_status find_workspace(const pg_problem *p, const pg_sequence *s, pg_step *step,
+                                    ptxgen_error *err)
+{
+    const pg_view *given = pg_workspace_of(p);
+    if (s->workspace_bytes && (!given || (size_t)given->shape[0] < s->workspace_bytes))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the launches need %zu bytes of workspace: pass the operand workspace",
+                       s->workspace_bytes);
+    step->workspace = given ? given->data : NULL;
+    return PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxgen_tensor *tensors,
@@ -91,17 +120,21 @@ ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxgen_tensor *t
                                    ptxgen_error *err)
 {
     pg_call c;
-    pg_launch l;
-    ptxgen_launch launch;
-    ptxgen_launch_arg args[PG_LAUNCH_MAX_ARGS];
+    pg_plans plans;
+    pg_step step = {0};
     pg_call_init(&c, kernel->id.family);
     PG_TRY(pg_problem_take(&c.problem, tensors, count, err));
     PG_TRY(pg_call_prepare(&c, kernel, err));
     if (c.problem.empty)
         return PTXGEN_OK;
-    c.problem.plan = kernel->plan;
-    c.problem.family->launch(&c.problem, &l);
-    describe(&c.problem, &l, args, &launch);
-    visit(user, &launch);
+    pg_plans_make(&kernel->id, &plans, &c.problem);
+    const pg_sequence sequence = pg_sequence_of(&c.problem);
+    PG_TRY(find_workspace(&c.problem, &sequence, &step, err));
+    for (; step.number < sequence.launches; step.number++) {
+        pg_launch l;
+        pg_launch_of(&c.problem, &step, &l);
+        if (!describe(&c.problem, &plans, &l, visit, user))
+            break;
+    }
     return PTXGEN_OK;
 }

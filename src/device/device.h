@@ -19,6 +19,7 @@ typedef struct pg_loaded
 /* What can be loaded. All borrowed during the call, except what the device copies. */
 typedef struct pg_image {
     const char *entry; /* .entry name */
+    const char *const *parts; /* NULL: one entry; else the entries are entry_part (generate/family.h) */
     const void *cubin;
     size_t cubin_size;
     const char *ptx; /* NUL-terminated; what the emulator runs */
@@ -43,6 +44,10 @@ typedef struct pg_device_ops {
     void (*unload)(pg_device *, pg_loaded *);
     ptxgen_status (*launch)(pg_device *, pg_loaded *, const pg_launch *, ptxgen_stream,
                             ptxgen_error *);
+    /* Memory for the launches that follow in the stream, until it is given back there. A capture keeps it as
+     * the graph's own. Aligned to 256 bytes. */
+    ptxgen_status (*borrow)(pg_device *, size_t bytes, ptxgen_stream, void **out, ptxgen_error *);
+    ptxgen_status (*give_back)(pg_device *, void *, ptxgen_stream, ptxgen_error *);
     ptxgen_status (*alloc)(pg_device *, size_t bytes, void **out, ptxgen_error *);
     void (*free)(pg_device *, void *);
     ptxgen_status (*upload)(pg_device *, void *device, const void *host, size_t, ptxgen_error *);

@@ -3,9 +3,10 @@
 #ifndef PG_LAUNCH_H
 #define PG_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { PG_LAUNCH_MAX_ARGS = 24, PG_TENSOR_MAX_RANK = 5 };
+enum { PG_LAUNCH_MAX_ARGS = 24, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
 
 /* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion, ...FloatOOBfill. */
 typedef enum pg_tensor_type {
@@ -81,6 +82,8 @@ typedef struct pg_arg {
 } pg_arg;
 
 typedef struct pg_launch {
+    uint32_t part;                          /* which of the module's entries; 0: the first */
+    bool helper; /* of the helper's module (generate/family.h), not the kernel's own */
     uint32_t grid[3], block[3], cluster[3]; /* cluster all 0: none */
     uint32_t shared_bytes;                  /* dynamic */
     uint32_t nargs;

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/sized.h"
 
+#include <string.h>
+
 ptxgen_status pg_kernel_create(pg_engine *engine, const pg_kernel_id *id, ptxgen_kernel **out,
                                ptxgen_error *err)
 {
@@ -36,6 +38,7 @@ static void destroy(ptxgen_kernel *k)
 {
     pg_engine *engine = k->engine;
     pg_loaded *loaded = atomic_load(&k->loaded);
+    ptxgen_kernel_unref(atomic_load(&k->helper));
     if (loaded) {
         pg_device *device = atomic_load(&engine->device);
         device->ops->unload(device, loaded);
@@ -105,4 +108,20 @@ bool ptxgen_kernel_line_origin(const ptxgen_kernel *k, int ptx_line, const char 
     *file = o.file;
     *line = o.line;
     return o.line != 0;
+}
+
+bool pg_kernel_helper_id(const ptxgen_kernel *k, pg_kernel_id *out)
+{
+    memset(out, 0, sizeof *out);
+    out->assembled = k->id.assembled;
+    out->family = k->id.family->helper ? k->id.family->helper(k->id.key, out->key) : NULL;
+    return out->family != NULL;
+}
+
+void pg_kernel_set_helper(ptxgen_kernel *k, ptxgen_kernel *helper)
+{
+    ptxgen_kernel *none = NULL;
+    ptxgen_kernel_ref(helper);
+    if (!atomic_compare_exchange_strong(&k->helper, &none, helper))
+        ptxgen_kernel_unref(helper);
 }

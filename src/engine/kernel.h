@@ -24,6 +24,7 @@ struct ptxgen_kernel {
     double emit_us, assemble_us;
 
     _Atomic(pg_loaded *) loaded; /* on the engine's device */
+    _Atomic(ptxgen_kernel *) helper; /* of a family that has one: set before it is launched, for good */
     atomic_bool rejected; /* the driver refused what came from the disk; set under its load lock */
 };
 
@@ -39,9 +40,14 @@ static inline bool pg_kernel_is_rejected(const ptxgen_kernel *k)
     return atomic_load_explicit(&k->rejected, memory_order_relaxed);
 }
 
+/* The helper's id; false when the family has none. */
+bool pg_kernel_helper_id(const ptxgen_kernel *, pg_kernel_id *out);
+/* Gives the kernel its helper, with a reference of its own; the first one stays. */
+void pg_kernel_set_helper(ptxgen_kernel *, ptxgen_kernel *helper);
+
 /* ---- loading (kernel_load.c) ---- */
 
-/* Makes the kernel ready on the device; ECAPTURE when that is needed and `stream` is being
+/* Makes the kernel and its helper ready on the device; ECAPTURE when that is needed and `stream` is being
  * captured. When the driver refuses bytes that came from the disk, the kernel becomes rejected
  * and the disk's entry is thrown out. */
 ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);

@@ -1,6 +1,6 @@
 /* Making a kernel ready on a device, and what happens when the driver does not like what the
  * disk had. */
-#include "engine/kernel.h"
+#include "engine/build.h"
 
 #include "base/error.h"
 
@@ -8,7 +8,7 @@ static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err
 {
     const pg_plan_head *head = (const pg_plan_head *)k->plan;
     pg_image image = {
-        .entry = head->entry, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
+        .entry = head->entry, .parts = head->parts, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
     image.ptx = pg_kernel_ptx(k, &image.ptx_size);
     image.cubin = pg_kernel_cubin(k, &image.cubin_size);
     pg_loaded *loaded = atomic_load(&k->loaded);
@@ -55,11 +55,9 @@ static void reject(ptxgen_kernel *k)
     pg_cache_reject(k->engine->cache, pg_buf_text(&k->key_text), k->key_text.len);
 }
 
-ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
-                             ptxgen_error *err)
+static ptxgen_status load_one(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
+                              ptxgen_error *err)
 {
-    ptxgen_error local;
-    err = err ? err : &local;
     if (is_ready(k, device))
         return PTXGEN_OK;
     PG_TRY(pg_refuse_capture(&k->id, device, stream, err));
@@ -70,4 +68,31 @@ ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream 
         reject(k);
     pthread_mutex_unlock(lock);
     return status;
+}
+
+/* A kernel that did not come by a kernel store has to build its helper by itself. */
+static ptxgen_status get_helper(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
+                                ptxgen_kernel **out, ptxgen_error *err)
+{
+    pg_kernel_id id;
+    *out = atomic_load_explicit(&k->helper, memory_order_acquire);
+    if (*out || !pg_kernel_helper_id(k, &id))
+        return PTXGEN_OK;
+    PG_TRY(pg_refuse_capture(&id, device, stream, err));
+    PG_TRY(pg_build(k->engine, &id, PG_BUILD_ON_DEMAND, out, err));
+    pg_kernel_set_helper(k, *out);
+    ptxgen_kernel_unref(*out);
+    *out = atomic_load_explicit(&k->helper, memory_order_acquire);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream stream,
+                             ptxgen_error *err)
+{
+    ptxgen_error local;
+    ptxgen_kernel *helper;
+    err = err ? err : &local;
+    PG_TRY(load_one(k, device, stream, err));
+    PG_TRY(get_helper(k, device, stream, &helper, err));
+    return helper ? load_one(helper, device, stream, err) : PTXGEN_OK;
 }

@@ -80,6 +80,20 @@ ptxgen_status pg_kernel_store_load(pg_kernel_store *s, ptxgen_kernel **k, pg_dev
     return status;
 }
 
+/* The helper is shared: it is a kernel of the store like any other. */
+static ptxgen_status add_helper(pg_kernel_store *s, ptxgen_kernel *k, pg_device *device,
+                                ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_kernel_id id;
+    ptxgen_kernel *helper;
+    if (atomic_load_explicit(&k->helper, memory_order_acquire) || !pg_kernel_helper_id(k, &id))
+        return PTXGEN_OK;
+    PG_TRY(pg_kernel_store_ready(s, device, &id, stream, &helper, err));
+    pg_kernel_set_helper(k, helper);
+    ptxgen_kernel_unref(helper);
+    return PTXGEN_OK;
+}
+
 ptxgen_status pg_kernel_store_ready(pg_kernel_store *s, pg_device *device, pg_kernel_id *id,
                                     ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err)
 {
@@ -88,6 +102,12 @@ ptxgen_status pg_kernel_store_ready(pg_kernel_store *s, pg_device *device, pg_ke
     if (!*out) {
         PG_TRY(pg_refuse_capture(id, device, stream, err));
         PG_TRY(pg_kernel_store_get(s, id, PG_BUILD_ON_DEMAND, out, err));
+    }
+    const ptxgen_status status = add_helper(s, *out, device, stream, err);
+    if (status != PTXGEN_OK) {
+        ptxgen_kernel_unref(*out);
+        *out = NULL;
+        return status;
     }
     return pg_kernel_store_load(s, out, device, stream, err);
 }

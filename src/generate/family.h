@@ -19,7 +19,10 @@ enum { PG_PLAN_MAX_BYTES = 512 };
 /* Every plan begins with this. */
 typedef struct pg_plan_head {
     char entry[64];        /* the .entry name: what profilers show */
-    uint32_t shared_bytes; /* dynamic shared memory */
+    uint32_t shared_bytes; /* dynamic shared memory; of the entry that needs most */
+    /* NULL: the module has this one entry. Else its entries are named entry_part, one for each of these at
+     * most PG_MAX_PARTS words, NULL after the last. */
+    const char *const *parts;
 } pg_plan_head;
 
 /* What a kernel with a user function calls: PTX's name of it, which the template declares (.extern .func). */
@@ -32,6 +35,18 @@ typedef struct pg_function_seam {
     int64_t (*number)(const void *key);
     bool (*exact)(const void *key); /* what PTXGEN_DIVISION_AUTO means for this kernel */
 } pg_function_seam;
+
+/* A call as a sequence of launches, each after the one before, with device memory that lives as long. */
+typedef struct pg_sequence {
+    uint32_t launches;
+    size_t workspace_bytes;
+} pg_sequence;
+
+/* Which launch of the sequence is wanted. workspace: workspace_bytes, 256-byte aligned. */
+typedef struct pg_step {
+    uint32_t number;
+    char *workspace;
+} pg_step;
 
 /* An element may be off by atol + rtol |answer|, or by what `bounds` says of it. */
 typedef struct pg_tolerance {
@@ -61,6 +76,11 @@ typedef struct pg_family {
     pg_operand_table operands;
     /* The problem is checked and its plan and device are known. */
     void (*launch)(const pg_problem *, pg_launch *);
+    /* Instead of `launch`, where a call takes several launches: how many, and each of them. */
+    pg_sequence (*sequence)(const pg_problem *);
+    void (*launch_step)(const pg_problem *, const pg_step *, pg_launch *);
+    /* The family whose kernels do a part of the sequence (pg_launch.helper), and its key; NULL: none. */
+    const struct pg_family *(*helper)(const void *key, void *helper_key);
     /* The plain C answer. The problem is checked, of host memory, its key bound but not resolved. ENOMEM;
      * EINDEX, and then nothing is written. */
     ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);

@@ -18,6 +18,10 @@ void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);
 void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
 /* The same when arrivals come from other CTAs of the cluster. */
 void pg_mbarrier_wait_cluster(pg_emit *E, const char *barrier, const char *parity);
+/* The bad index that a kernel reports (bad_index.ptxc). */
+void pg_keep_bad_index(pg_emit *E, const char *index, const char *position);
+void pg_offer_bad_index(pg_emit *E);
+
 /* Every thread of every CTA of the cluster; what they did before is visible to all after it. */
 void pg_cluster_barrier(pg_emit *E);
 

@@ -51,7 +51,17 @@ void pg_element_set(const pg_view *v, int64_t i, double value)
 {
     if (v->dtype == PTXGEN_F32)
         ((float *)v->data)[i] = (float)value;
+    else if (v->dtype == PTXGEN_F64)
+        ((double *)v->data)[i] = value;
     else
         ((uint16_t *)v->data)[i] =
             v->dtype == PTXGEN_F16 ? pg_f16_from_double(value) : pg_bf16_from_double(value);
+}
+
+void pg_element_set_integer(const pg_view *v, int64_t i, int64_t value)
+{
+    if (v->dtype == PTXGEN_S64)
+        ((int64_t *)v->data)[i] = value;
+    else
+        ((int32_t *)v->data)[i] = (int32_t)(uint32_t)value;
 }

@@ -6,9 +6,11 @@
 
 /* Element `i` elements after the first. Every type but the 64-bit integers is exact in double. */
 double pg_element(const pg_view *v, int64_t i);
-/* Rounded once, to nearest even; of F32, F16 and BF16. */
+/* Rounded once, to nearest even; of F32, F64, F16 and BF16. */
 void pg_element_set(const pg_view *v, int64_t i, double value);
 /* Of the integer types; of an index. */
 int64_t pg_element_integer(const pg_view *v, int64_t i);
+/* The low bits; of S32 and S64. */
+void pg_element_set_integer(const pg_view *v, int64_t i, int64_t value);
 
 #endif

@@ -3,11 +3,16 @@
 
 #include "base/error.h"
 
-static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
+#include <math.h>
+
+static const char *const dtype_words[] = {"f32", "f16", "bf16", "f64", "s32", "s64", NULL};
 static const char *const yes_no[] = {"no", "yes", NULL};
 static const char *const index_words[] = {"i64", "i32", NULL};
-static const char *const schedule_words[] = {"auto", "seed", "bulk", "vector", NULL};
+static const char *const schedule_words[] = {"auto", "seed", "bulk", "vector", "owner", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
+
+static const char *const reduce_words[] = {"add", "min", "max", NULL};
+static const char *const weight_words[] = {"none", "f32", "element", NULL};
 
 #define MAX_N       (INT64_C(1) << 31)
 #define FIELD(name) offsetof(pg_scatter_add_key, name)
@@ -26,7 +31,7 @@ static const pg_param params[] = {
      .from = PG_FROM_DTYPE, .source = PG_SCATTER_INDEX},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
      .doc = "seed: tensor-map loads, two stages; bulk: several rows at once; vector: 16-byte "
-            "reductions, panels"},
+            "reductions, panels; owner: sums in registers, in the order of the sorted index"},
     {"oob", PG_PARAM_CHOICE, FIELD(oob), oob_words,
      .doc = "a bad index: record (skip the row, report it), trap (lose the context), unchecked"},
     {"tile", PG_PARAM_INTEGER, FIELD(tile), .zero_words = {"auto"}, .min = 256, .max = 16384,
@@ -36,9 +41,9 @@ static const pg_param params[] = {
     {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "bulk, vector: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
-     .doc = "bulk, vector: CTAs per SM"},
+     .doc = "bulk, vector, owner: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "vector: rows that a thread has in flight"},
+     .doc = "vector, owner: rows that a thread has in flight"},
     {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16,
      .max = INT64_C(1) << 33,
      .doc =
@@ -48,6 +53,18 @@ static const pg_param params[] = {
      .max = INT64_MAX,
      .doc = "vector: a user function of each element, before it is added; the command takes "
             "@FILE.cu or @FILE.ptx"},
+    {"access", PG_PARAM_INTEGER, FIELD(access), .zero_words = {"auto"}, .min = 2, .max = 16,
+     .doc = "owner: bytes that all rows of out and src are aligned to"},
+    {"reduce", PG_PARAM_CHOICE, FIELD(reduce), reduce_words,
+     .doc = "what becomes of a row of out and its rows of src; min, max: owner"},
+    {"exact", PG_PARAM_CHOICE, FIELD(exact), yes_no,
+     .doc = "owner: yes: the same bits in every run, halves summed in f32, one rounding a row"},
+    {"weight", PG_PARAM_CHOICE, FIELD(weight), weight_words,
+     .doc = "owner: type of the factor of each entry", .from = PG_FROM_HOOK},
+    {"gather", PG_PARAM_CHOICE, FIELD(gather), yes_no,
+     .doc = "owner: src_index says which row of src an entry takes", .from = PG_FROM_HOOK},
+    {"share", PG_PARAM_INTEGER, FIELD(share), .zero_words = {"auto"}, .min = 8, .max = 4096,
+     .doc = "owner: entries of a group of lanes; auto: by the size of the problem"},
 };
 
 static int64_t function_number(const void *key)
@@ -67,43 +84,145 @@ static const pg_function_seam function_seam = {
     .exact = function_exact,
 };
 
-static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16,      PTXGEN_F64,
+                                      PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype index_dtypes[] = {PTXGEN_S64, PTXGEN_S32, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype scalar_dtypes[] = {PTXGEN_F64, PTXGEN_F32, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype s64[] = {PTXGEN_S64, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
 
 static const pg_symbol symbols[] = {
-    [PG_SCATTER_ROWS] = {"rows", 0, INT64_MAX, "rows of src, values of index"},
+    [PG_SCATTER_ROWS] = {"rows", 0, INT64_MAX, "values of index; rows of src, without src_index"},
     [PG_SCATTER_OUT_ROWS] = {"out_rows", 0, INT64_MAX, "rows of out"},
     [PG_SCATTER_N] = {"n", 0, MAX_N, "elements of a row"},
+    [PG_SCATTER_SRC_ROWS] = {"src_rows", 0, INT64_MAX, "rows of src"},
+    [PG_SCATTER_ONE] = {"one", 1, 1, "a number"},
+    [PG_SCATTER_TWO] = {"two", 2, 2, "position and value"},
+    [PG_SCATTER_BYTES] = {"bytes", 0, INT64_MAX, "of the workspace"},
 };
 
 static const pg_operand operands[] = {
     [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
-                        .dtypes = dtypes, .alignment = 16, .row_multiple = 16,
-                        .needed_by = "16-byte reductions", .doc = "what is added to"},
+                        .dtypes = dtypes, .doc = "what is added to"},
     [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_ROWS, PG_SCATTER_N},
                         .dtypes = dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT, .broadcast = true,
-                        .alignment = 16, .row_multiple = 16, .needed_by = "16-byte loads",
                         .doc = "the rows to add"},
     [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
                           .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
                           .doc = "the row of out that each row of src is added to"},
 };
 
+/* With what only ptxgen_scatter_add offers: there src may have rows of its own. */
+static const pg_operand options[] = {
+    [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
+                        .dtypes = dtypes, .doc = "what is added to"},
+    [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_SRC_ROWS, PG_SCATTER_N},
+                        .dtypes = dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT, .broadcast = true,
+                        .doc = "the rows to add"},
+    [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
+                          .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
+                          .doc = "the row of out that each row of src is added to"},
+    [PG_SCATTER_WEIGHT] = {"weight", PG_IN, .optional = true, .rank = 1,
+                           .extents = {PG_SCATTER_ROWS}, .dtypes = dtypes,
+                           .doc = "a factor for each row of src, f32 or of its type"},
+    [PG_SCATTER_SRC_INDEX] = {"src_index", PG_IN, .optional = true, .rank = 1,
+                              .extents = {PG_SCATTER_ROWS}, .dtypes = index_dtypes,
+                              .same_dtype_as = 1 + PG_SCATTER_INDEX,
+                              .doc = "the row of src that each value of index is about"},
+    [PG_SCATTER_ALPHA] = {"alpha", PG_SCALAR, .optional = true, .dtypes = scalar_dtypes, .scalar = 1,
+                          .doc = "a factor for all rows of src"},
+    [PG_SCATTER_DEVICE_ROWS] = {"device_rows", PG_IN, .optional = true, .rank = 1,
+                                .extents = {PG_SCATTER_ONE}, .dtypes = s64,
+                                .doc = "only so many of the rows count"},
+    [PG_SCATTER_PADDING_INDEX] = {"padding_index", PG_SCALAR, .optional = true,
+                                  .dtypes = index_dtypes,
+                                  .doc = "values of index that are left out, and are not bad"},
+    [PG_SCATTER_RECORD] = {"record", PG_INOUT, .optional = true, .rank = 1,
+                           .extents = {PG_SCATTER_TWO}, .dtypes = s64, .alignment = 16,
+                           .needed_by = "16-byte atomics",
+                           .doc = "where the first bad index is told; -1, -1: none yet"},
+    [PG_SCATTER_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
+                              .extents = {PG_SCATTER_BYTES}, .dtypes = u8, .alignment = 128,
+                              .needed_by = "vector accesses",
+                              .doc = "device memory for the sorted index"},
+};
+
+static bool has(const pg_problem *p, size_t operand)
+{
+    return p->operand[operand].present;
+}
+
 static void bind(const pg_problem *p, void *key)
 {
     const pg_view *out = &p->operand[PG_SCATTER_OUT], *src = &p->operand[PG_SCATTER_SRC];
+    const pg_view *weight = &p->operand[PG_SCATTER_WEIGHT];
     const int64_t n = p->symbol[PG_SCATTER_N];
-    ((pg_scatter_add_key *)key)->contig = out->stride[0] == n && src->stride[0] == n;
+    pg_scatter_add_key *k = key;
+    k->contig = out->stride[0] == n && src->stride[0] == n;
+    k->gather = has(p, PG_SCATTER_SRC_INDEX);
+    k->weight = !weight->present                 ? PG_WEIGHT_NONE
+                : weight->dtype == out->dtype ? PG_WEIGHT_ELEMENT
+                                                 : PG_WEIGHT_F32;
+}
+
+/* Bytes, 16 at most, that every row of the operand begins at a multiple of, and is long. */
+static int64_t alignment_of(const pg_problem *p, size_t operand)
+{
+    const pg_view *v = &p->operand[operand];
+    const int64_t bytes = pg_dtype_bits(v->dtype) / 8;
+    const uint64_t all = 16 | (uintptr_t)v->data | (uint64_t)(v->shape[1] * bytes) |
+                         (v->shape[0] > 1 ? (uint64_t)(v->stride[0] * bytes) : 0);
+    return (int64_t)(all & (~all + 1));
+}
+
+static int64_t access_of(const pg_problem *p)
+{
+    const int64_t out = alignment_of(p, PG_SCATTER_OUT), src = alignment_of(p, PG_SCATTER_SRC);
+    return out < src ? out : src;
+}
+
+/* What the other schedules do not read. */
+static const char *owner_operand(const pg_problem *p)
+{
+    static const uint8_t owners[] = {PG_SCATTER_WEIGHT, PG_SCATTER_SRC_INDEX, PG_SCATTER_ALPHA,
+                                     PG_SCATTER_DEVICE_ROWS, PG_SCATTER_PADDING_INDEX};
+    for (size_t i = 0; i < sizeof owners; i++)
+        if (has(p, owners[i]))
+            return options[owners[i]].name;
+    return p->prepared ? "a plan" : NULL;
+}
+
+/* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is distributed. Rows under 64
+ * bytes would be gathered in pieces that memory does not deliver one by one. Where out stays in L2, additions that
+ * are spread evenly cost little, and the sort pays later. Measured: docs/benchmarks.md. */
+static bool prefers_owner(const pg_problem *p)
+{
+    enum { LEAST_ROW_BYTES = 64, LEAST_ROWS = 8192 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t row_bytes =
+        p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[PG_SCATTER_OUT].dtype) / 8;
+    const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
+    const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
+    return row_bytes >= LEAST_ROW_BYTES && rows >= LEAST_ROWS && rows <= INT32_MAX &&
+           out_rows <= PG_SORT_MAX && rows >= least_bytes / row_bytes;
+}
+
+static void choose(const pg_problem *p, void *key)
+{
+    pg_scatter_add_key *k = key;
+    const int64_t access = access_of(p);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
+        (owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
+        k->schedule = PTXGEN_SCHEDULE_OWNER;
+    if (k->schedule == PTXGEN_SCHEDULE_OWNER && !k->access)
+        k->access = access;
 }
 
 /* The seed schedule's tensor map. */
-static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
+static ptxgen_status seed_limits(const pg_problem *p, ptxgen_error *err)
 {
-    const pg_scatter_add_key *k = p->key;
     const pg_view *src = &p->operand[PG_SCATTER_SRC];
     const int64_t stride = src->stride[0] * pg_dtype_bits(src->dtype) / 8;
-    if (p->host || k->schedule != PTXGEN_SCHEDULE_SEED)
-        return PTXGEN_OK;
     if (src->shape[0] >= INT64_C(1) << 31 || stride >= INT64_C(1) << 40 || stride == 0)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=seed addresses rows by a 32-bit tensor coordinate and strides "
@@ -112,7 +231,115 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_scatter_add_key *k = p->key;
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    if (access_of(p) < k->access)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "access=%lld, but rows of out and src are aligned to %lld bytes: leave access "
+                       "out",
+                       (long long)k->access, (long long)access_of(p));
+    if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX && p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "schedule=owner takes up to %d values of index and %lld rows, here %lld and %lld: "
+                   "split the call",
+                   INT32_MAX, (long long)PG_SORT_MAX, (long long)rows, (long long)out_rows);
+}
+
+static ptxgen_status row_limits(const pg_problem *p, ptxgen_error *err)
+{
+    const char *name = owner_operand(p);
+    const int64_t bytes = p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[0].dtype) / 8;
+    if (name)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s needs schedule=owner: use it or auto", name);
+    if (bytes % 16)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "rows of n=%lld are %lld bytes, not a multiple of 16: use schedule=owner or "
+                       "auto, or pad the rows",
+                       (long long)p->symbol[PG_SCATTER_N], (long long)bytes);
+    PG_TRY(pg_problem_require_alignment(p, PG_SCATTER_OUT, 16, "16-byte reductions", err));
+    return pg_problem_require_alignment(p, PG_SCATTER_SRC, 16, "16-byte loads", err);
+}
+
+/* What the table does not say of alpha and weight. */
+static ptxgen_status check_factors(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_scatter_add_key *k = p->key;
+    const double alpha = pg_scatter_add_alpha(p);
+    const pg_view *weight = &p->operand[PG_SCATTER_WEIGHT];
+    const pg_sum_type *type = pg_sum_type_at(k->dtype);
+    const bool whole = type->acc[0] == 's';
+    if (k->reduce != PTXGEN_SCATTER_ADD && (weight->present || alpha != 1))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight and alpha need reduce=add");
+    if (whole && (alpha != rint(alpha) || fabs(alpha) > 0x1p53))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "alpha=%g: of %s it must be a whole number up to 2^53", alpha, type->name);
+    if (weight->present && weight->dtype != type->dtype && (whole || weight->dtype != PTXGEN_F32))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight holds %s: use %s%s",
+                       pg_dtype_word(weight->dtype), type->name, whole ? "" : " or f32");
+    return PTXGEN_OK;
+}
+
+static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_scatter_add_key *k = p->key;
+    const struct ptxgen_scatter_plan *plan = p->prepared;
+    PG_TRY(check_factors(p, err));
+    if (plan && (plan->rows != p->symbol[PG_SCATTER_ROWS] ||
+                 plan->out_rows != p->symbol[PG_SCATTER_OUT_ROWS]))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the plan is of an index of %lld into %lld rows, the call says %lld into %lld",
+                       (long long)plan->rows, (long long)plan->out_rows,
+                       (long long)p->symbol[PG_SCATTER_ROWS],
+                       (long long)p->symbol[PG_SCATTER_OUT_ROWS]);
+    if (plan && (has(p, PG_SCATTER_DEVICE_ROWS) || has(p, PG_SCATTER_PADDING_INDEX)))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "device_rows and padding_index are given when the plan is made, not with it");
+    if (p->host)
+        return PTXGEN_OK;
+    if (k->schedule == PTXGEN_SCHEDULE_OWNER)
+        return owner_limits(p, err);
+    PG_TRY(row_limits(p, err));
+    return k->schedule == PTXGEN_SCHEDULE_SEED ? seed_limits(p, err) : PTXGEN_OK;
+}
+
+/* Without src_index each value of index has its row of src. */
+static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
+{
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], src_rows = p->operand[PG_SCATTER_SRC].shape[0];
+    if (!has(p, PG_SCATTER_SRC_INDEX) && src_rows != rows)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "index has rows=%lld, but src has rows=%lld: they must be equal",
+                       (long long)rows, (long long)src_rows);
+    p->empty = rows == 0 || p->symbol[PG_SCATTER_N] == 0;
+    if (!p->empty && p->symbol[PG_SCATTER_OUT_ROWS] == 0)
+        return pg_fail(err, PTXGEN_EINDEX,
+                       "out_rows=0: there are no rows, so each of the %lld values of index is out of "
+                       "range",
+                       (long long)rows);
+    if (!p->empty && src_rows == 0)
+        return pg_fail(err, PTXGEN_EINDEX,
+                       "src has no rows, so each of the %lld values of src_index is out of range",
+                       (long long)rows);
+    return PTXGEN_OK;
+}
+
+/* A kernel that reads a plain index sorts it first. */
+static const pg_family *helper(const void *key, void *helper_key)
+{
+    const pg_scatter_add_key *k = key;
+    pg_index_sort_key *h = helper_key;
+    if (k->schedule != PTXGEN_SCHEDULE_OWNER)
+        return NULL;
+    *h = (pg_index_sort_key){.arch = k->arch, .index = k->index, .oob = k->oob};
+    return &pg_family_index_sort;
+}
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const pg_operand_table pg_scatter_add_options = {options, COUNT(options), symbols, COUNT(symbols)};
 
 const pg_family pg_family_scatter_add = {
     .name = "scatter_add",
@@ -124,10 +351,15 @@ const pg_family pg_family_scatter_add = {
     .resolve = pg_scatter_add_resolve,
     .plan = pg_scatter_add_plan_from,
     .emit = pg_scatter_add_emit,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+    .operands = {operands, COUNT(operands), symbols, PG_SCATTER_SRC_ROWS},
     .launch = pg_scatter_add_launch,
+    .sequence = pg_scatter_add_sequence,
+    .launch_step = pg_scatter_add_launch_step,
+    .helper = helper,
     .oracle = pg_scatter_add_oracle,
     .tolerance = pg_scatter_add_tolerance,
     .bind = bind,
+    .choose = choose,
     .limits = limits,
+    .empty = find_empty,
 };

@@ -8,7 +8,7 @@ enum { PIECE_BYTES = 16 };
 /* What a schedule needs of one call. */
 typedef struct call {
     const pg_scatter_add_plan *plan;
-    const pg_view *out, *src, *index;
+    const pg_view *out, *src, *index, *record;
     int64_t rows, out_rows, n, row_bytes;
     const ptxgen_device_info *device;
 } call;
@@ -41,7 +41,7 @@ static void launch_seed(const call *c, pg_launch *l)
     pg_arg_tensor(l, &src);
     pg_arg_pointer(l, c->out->data);
     pg_arg_pointer(l, c->index->data);
-    pg_arg_record(l);
+    pg_scatter_add_record_arg(c->record, l);
     pg_arg_u64(l, (uint64_t)c->rows);
     pg_arg_u64(l, (uint64_t)c->out_rows);
     pg_arg_u64(l, (uint64_t)stride_bytes(c, c->out));
@@ -55,7 +55,7 @@ static void add_common(const call *c, pg_launch *l)
     pg_arg_pointer(l, c->out->data);
     pg_arg_pointer(l, c->src->data);
     pg_arg_pointer(l, c->index->data);
-    pg_arg_record(l);
+    pg_scatter_add_record_arg(c->record, l);
     pg_arg_u64(l, (uint64_t)c->rows);
     pg_arg_u64(l, (uint64_t)c->out_rows);
     pg_arg_u64(l, (uint64_t)stride_bytes(c, c->out));
@@ -123,12 +123,15 @@ void pg_scatter_add_launch(const pg_problem *problem, pg_launch *l)
                     .out = &problem->operand[PG_SCATTER_OUT],
                     .src = &problem->operand[PG_SCATTER_SRC],
                     .index = &problem->operand[PG_SCATTER_INDEX],
+                    .record = &problem->operand[PG_SCATTER_RECORD],
                     .rows = problem->symbol[PG_SCATTER_ROWS],
                     .out_rows = problem->symbol[PG_SCATTER_OUT_ROWS],
                     .n = problem->symbol[PG_SCATTER_N],
                     .row_bytes = problem->symbol[PG_SCATTER_N] * p->dtype->bytes,
                     .device = problem->device};
     l->nargs = 0;
+    l->part = 0;
+    l->helper = false;
     l->shared_bytes = 0;
     l->grid[2] = l->block[1] = l->block[2] = 1;
     memset(l->cluster, 0, sizeof l->cluster);
@@ -138,4 +141,22 @@ void pg_scatter_add_launch(const pg_problem *problem, pg_launch *l)
         launch_vector(&c, l);
     else
         launch_bulk(&c, l);
+}
+
+static bool is_owner(const pg_problem *p)
+{
+    return ((const pg_scatter_add_plan *)p->plan)->schedule == PTXGEN_SCHEDULE_OWNER;
+}
+
+pg_sequence pg_scatter_add_sequence(const pg_problem *p)
+{
+    return is_owner(p) ? pg_scatter_add_owner_sequence(p) : (pg_sequence){.launches = 1};
+}
+
+void pg_scatter_add_launch_step(const pg_problem *p, const pg_step *step, pg_launch *l)
+{
+    if (is_owner(p))
+        pg_scatter_add_launch_owner(p, step, l);
+    else
+        pg_scatter_add_launch(p, l);
 }

@@ -76,6 +76,7 @@ static const struct settings {
     [PTXGEN_SCHEDULE_SEED] = {0, 0, 0, 0, 0, false},
     [PTXGEN_SCHEDULE_BULK] = {2048, 4, 4, 8, 0, false},
     [PTXGEN_SCHEDULE_VECTOR] = {0, 0, 8, 4, 4, true},
+    [PTXGEN_SCHEDULE_OWNER] = {0, 0, 8, 3, 4, false},
 };
 
 static void settle(int64_t *setting, int64_t automatic_value)
@@ -95,10 +96,17 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
                    (long long)((bytes / REDUCE_ALIGNMENT + 1) * REDUCE_ALIGNMENT));
 }
 
-ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+/* Only the owner schedule does more than add rows of floats that are aligned to 16 bytes. */
+static bool needs_owner(const pg_scatter_add_key *k)
 {
-    pg_scatter_add_key *k = key;
-    const pg_dtype *d = pg_dtype_find((ptxgen_dtype)(k->dtype + 1));
+    return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
+           (k->access && k->access != REDUCE_ALIGNMENT) ||
+           !pg_dtype_find(pg_sum_type_at(k->dtype)->dtype);
+}
+
+static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, ptxgen_error *err)
+{
+    const pg_sum_type *d = pg_sum_type_at(k->dtype);
     const int64_t row_bytes = k->n * d->bytes;
     if (arch->sm < 90)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -109,13 +117,10 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
             "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
             (long long)k->n, d->name, (long long)row_bytes, REDUCE_ALIGNMENT,
             (long long)(REDUCE_ALIGNMENT / d->bytes));
-    /* Measured on an H200 over row lengths from 16 bytes to 2.5 MB, few and many rows, unique and repeated
-     * indices: the vector schedule is the fastest or within 1% of it everywhere (docs/benchmarks.md). */
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO)
-        k->schedule = PTXGEN_SCHEDULE_VECTOR;
     if (k->function && k->schedule != PTXGEN_SCHEDULE_VECTOR)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: the others add without "
                                                  "loading into registers");
+    k->access = 0;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -137,14 +142,34 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     return PTXGEN_OK;
 }
 
+/* Measured on an H200: of the schedules that take an index as it is, vector is the fastest or within 1% of it
+ * everywhere (docs/benchmarks.md). Calls choose between it and owner by their sizes (family.c). */
+ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+{
+    pg_scatter_add_key *k = key;
+    const bool short_rows = k->n * pg_sum_type_at(k->dtype)->bytes % REDUCE_ALIGNMENT != 0;
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO)
+        k->schedule = needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER : PTXGEN_SCHEDULE_VECTOR;
+    if (k->function && k->schedule == PTXGEN_SCHEDULE_OWNER)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "a user function needs schedule=vector: rows of 16-byte multiples, added");
+    if (k->schedule == PTXGEN_SCHEDULE_OWNER)
+        return pg_scatter_add_resolve_owner(k, arch, err);
+    if (needs_owner(k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "exact, weight, gather, share, access under 16, min and max, f64, s32 and s64 "
+                       "need schedule=owner: use it or auto");
+    return resolve_rows(k, arch, err);
+}
+
 static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
+    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
     char n[24] = "dynamic";
     if (k->n)
         snprintf(n, sizeof n, "n%lld", (long long)k->n);
     snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s%s", schedules[k->schedule],
-             p->dtype->name, n, k->function ? "_function" : "");
+             p->element->name, n, k->function ? "_function" : "");
 }
 
 static void plan_seed(pg_scatter_add_plan *p)
@@ -178,13 +203,14 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->schedule = (ptxgen_schedule)k->schedule;
     p->oob = (ptxgen_oob)k->oob;
     p->arch = arch;
-    p->dtype = pg_dtype_find((ptxgen_dtype)(k->dtype + 1));
+    p->element = pg_sum_type_at(k->dtype);
+    p->dtype = pg_dtype_find(p->element->dtype);
     p->index_type = k->index == PTXGEN_INDEX_I32 ? "s32" : "s64";
     p->index_bytes = k->index == PTXGEN_INDEX_I32 ? 4 : 8;
     p->dynamic = k->n == 0;
     p->contig = k->contig != 0;
     p->n = k->n;
-    p->row_bytes = k->n * p->dtype->bytes;
+    p->row_bytes = k->n * p->element->bytes;
     p->warps = (int)k->warps;
     p->ctas_per_sm = (int)k->ctas;
     p->pieces = (int)k->pieces;
@@ -195,4 +221,6 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
         plan_seed(p);
     if (p->schedule == PTXGEN_SCHEDULE_BULK)
         plan_bulk(k, p);
+    if (p->schedule == PTXGEN_SCHEDULE_OWNER)
+        pg_scatter_add_plan_owner(k, p);
 }

@@ -1,22 +1,26 @@
 /* scatter_add, `out[index[i], :] += src[i, :]`: key, plan and the schedules' emitters.
  *
- * Three schedules share the family:
+ * Four schedules share the family:
  * - seed:   one warp per CTA, one driving thread; tile-mode tensor-map loads of 512-byte chunks, two stages,
  *           each reduce waited for. The reference that everything faster is measured against.
  * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D bulk loads;
  *           lanes reduce one row each.
  * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector reductions,
- *           in an order that keeps the part of out at work in the L2 cache. */
+ *           in an order that keeps the part of out at work in the L2 cache.
+ * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row of out in registers,
+ *           in equal shares whatever the index is like. The fastest for large calls, and the one that does all else. */
 #ifndef PG_SCATTER_ADD_H
 #define PG_SCATTER_ADD_H
 
 #include "generate/dtype.h"
 #include "generate/family.h"
+#include "common/index_sort.h"
+#include "scatter_add/sum_type.h"
 
 /* All int64_t: see generate/params.h. */
 typedef struct pg_scatter_add_key {
     int64_t arch;
-    int64_t dtype;    /* place in {f32, f16, bf16}: ptxgen_dtype - 1 */
+    int64_t dtype;    /* place in the list of types: pg_sum_type_at */
     int64_t n;        /* elements per row; 0: a run-time value */
     int64_t contig;   /* 1: the row strides of out and src equal n */
     int64_t index;    /* ptxgen_index_type */
@@ -26,14 +30,41 @@ typedef struct pg_scatter_add_key {
     int64_t stages;   /* bulk: stages per warp */
     int64_t warps;    /* bulk, vector: warps per CTA */
     int64_t ctas;     /* bulk, vector: CTAs per SM */
-    int64_t pieces;   /* vector: 16-byte pieces, each of another row, that a thread has in flight */
+    int64_t pieces;   /* vector, owner: 16-byte pieces, each of another row, that a thread has in flight */
     int64_t panel;    /* vector: bytes of a panel */
     int64_t function; /* vector: number of a user function; 0: none */
+    int64_t access;   /* owner: bytes that all rows of out and src are aligned to, 16 at most */
+    int64_t reduce;   /* ptxgen_scatter_reduce */
+    int64_t exact;    /* owner: 1: the same bits always, one rounding for each row of out */
+    int64_t weight;   /* owner: pg_weight */
+    int64_t gather;   /* owner: 1: src_index says which row of src an entry takes */
+    int64_t share;    /* owner: entries of a group of lanes; 0: the launch decides */
 } pg_scatter_add_key;
 
 /* Operands and their extents, in table order. */
-enum { PG_SCATTER_OUT, PG_SCATTER_SRC, PG_SCATTER_INDEX };
-enum { PG_SCATTER_ROWS, PG_SCATTER_OUT_ROWS, PG_SCATTER_N };
+enum {
+    PG_SCATTER_OUT,
+    PG_SCATTER_SRC,
+    PG_SCATTER_INDEX,
+    PG_SCATTER_WEIGHT,
+    PG_SCATTER_SRC_INDEX,
+    PG_SCATTER_ALPHA,
+    PG_SCATTER_DEVICE_ROWS,
+    PG_SCATTER_PADDING_INDEX,
+    PG_SCATTER_RECORD,
+    PG_SCATTER_WORKSPACE
+};
+enum {
+    PG_SCATTER_ROWS,
+    PG_SCATTER_OUT_ROWS,
+    PG_SCATTER_N,
+    PG_SCATTER_SRC_ROWS,
+    PG_SCATTER_ONE,
+    PG_SCATTER_TWO,
+    PG_SCATTER_BYTES
+};
+
+typedef enum pg_weight { PG_WEIGHT_NONE, PG_WEIGHT_F32, PG_WEIGHT_ELEMENT } pg_weight;
 
 /* A number of the plan as PTX operand: an immediate when n is fixed, a register when it is not. */
 typedef struct pg_ptx_operand {
@@ -61,13 +92,36 @@ typedef struct pg_scatter_add_plan {
     int64_t tile_chunks; /* tiles in one row, 1 when whole rows fit; 0 when dynamic */
     int rows_per_lane;   /* reductions a lane issues per tile at most */
 
-    /* vector */
+    /* vector, owner */
     int pieces;
     int64_t panel; /* bytes; 0: the launch decides */
     bool function; /* elements go through ptxgen_function */
+
+    /* owner */
+    const pg_sum_type *element; /* of every schedule */
+    int access;
+    int64_t share;
+    ptxgen_scatter_reduce reduce;
+    pg_weight weight;
+    bool exact, gather;
 } pg_scatter_add_plan;
 
+/* pg_problem.prepared: a sorted index. Those that callers hold own their memory (src/api/scatter_plan.c). */
+struct ptxgen_scatter_plan {
+    void *entries;   /* device */
+    uint32_t *total; /* device: how many entries there are */
+    int64_t rows, out_rows;
+    void *owner; /* the engine */
+};
+
 extern const pg_family pg_family_scatter_add;
+/* The operands of ptxgen_scatter_add: the family's, and those that may be left out. */
+extern const pg_operand_table pg_scatter_add_options;
+
+static inline double pg_scatter_add_alpha(const pg_problem *p)
+{
+    return p->operand[PG_SCATTER_ALPHA].present ? pg_problem_scalar(p, PG_SCATTER_ALPHA) : 1;
+}
 
 /* How a row length is cut for the bulk schedule: `rows` whole rows in a tile, or a row in `chunks` tiles. */
 typedef struct pg_tile_shape {
@@ -78,6 +132,23 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_scatter_add_launch(const pg_problem *, pg_launch *);
+/* The caller's bad-index record, or the device's. */
+static inline void pg_scatter_add_record_arg(const pg_view *record, pg_launch *l)
+{
+    if (record->present)
+        pg_arg_pointer(l, record->data);
+    else
+        pg_arg_record(l);
+}
+/* The same as a sequence: schedule=owner takes several launches. */
+pg_sequence pg_scatter_add_sequence(const pg_problem *);
+void pg_scatter_add_launch_step(const pg_problem *, const pg_step *, pg_launch *);
+
+/* schedule=owner (owner_plan.c, owner_launch.c). */
+ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch *, ptxgen_error *);
+void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
+pg_sequence pg_scatter_add_owner_sequence(const pg_problem *);
+void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch *);
 
 /* Emitters: the whole module, then one per schedule. */
 void pg_scatter_add_emit(pg_emit *E, const void *plan);
@@ -87,8 +158,8 @@ void pg_scatter_add_vector(pg_emit *E, const pg_scatter_add_plan *p);
 /* function.ptxc; nothing when there is no function. */
 void pg_scatter_add_declare_function(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_apply_function(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_scatter_add_owner(pg_emit *E, const pg_scatter_add_plan *p);
 /* Shared pieces (main.ptxc). */
-void pg_scatter_add_keep_bad(pg_emit *E, const char *index, const char *position);
 void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const char *index,
                                 const char *position, const char *lane_has_row, const char *row_ok);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);

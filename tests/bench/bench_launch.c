@@ -137,8 +137,8 @@ static bool set_up(bench *b)
     b->tensor = load(b->device, GPU_EMPTY_TENSOR, "empty_tensor");
     if (!b->plain || !b->tensor)
         return false;
-    b->plain_function = atomic_load(&b->plain->first)->handle;
-    b->tensor_function = atomic_load(&b->tensor->first)->handle;
+    b->plain_function = atomic_load(&b->plain->first)->handles[0];
+    b->tensor_function = atomic_load(&b->tensor->first)->handles[0];
     b->plain_launch = (pg_launch){.grid = {1, 1, 1}, .block = {32, 1, 1}, .nargs = 2};
     b->plain_launch.args[0] = (pg_arg){.kind = PG_ARG_U64, .u64 = (uintptr_t)memory};
     b->plain_launch.args[1] = (pg_arg){.kind = PG_ARG_U32, .u32 = 1};

@@ -1,41 +1,48 @@
 #!/usr/bin/env python3
 """scatter_add on a GPU, against PyTorch, in one run.
 
-    python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--sweep] [--csv FILE] [--rows 3,7]
+    python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--set anchors,skew,...] [--csv FILE] [--rows 3,7]
+                                             [--torch none|fast|all] [--sweep]
 
-Prints one line per problem: milliseconds of PyTorch's index_add_ and scatter_add_ and of each schedule, and
-the memory floor (src and touched rows of out moved once at the copy bandwidth measured in this run). Times
-are medians of CUDA event pairs that wait behind a sleeping kernel, so that the host's speed does not count.
---sweep tries tile settings of schedule=bulk and schedule=vector and writes every time to the CSV file.
-Needs PyTorch; the library itself does not."""
+Prints one line per problem: milliseconds of PyTorch's index_add_, scatter_add_ and embedding_dense_backward, of
+schedule=seed and vector, of a call as it comes (auto), with a prepared index (plan) and with deterministic=yes
+(exact, and exact with a plan), and the memory floor: src and the index read once, touched rows of out read and
+written once, at the copy bandwidth measured in this run. Times are medians of CUDA event pairs that wait behind a
+sleeping kernel, so that the host's speed does not count. Every result is compared with PyTorch in double.
+--torch fast leaves out what takes over 50 ms or differs from the others by a constant; none leaves PyTorch out.
+--sweep tries settings of schedule=owner. Needs PyTorch; the library itself does not."""
 import argparse
-import concurrent.futures
 import csv
 import ctypes
 import itertools
+import math
 import sys
 
 import torch
 
 DTYPES = {"f32": (1, torch.float32, 4), "f16": (2, torch.float16, 2), "bf16": (3, torch.bfloat16, 2)}
+BOTH = ("f32", "bf16")
+
+
+def over(dtypes, *rows):
+    return [row + (dtype,) for row in rows for dtype in dtypes]
+
 
 # (index, rows of src, rows of out, n, dtype)
-PROBLEMS = [
-    (kind, m, k, n, dtype)
-    for kind, m, k, n in [
-        ("uniform", 1 << 20, 1 << 18, 128),
-        ("uniform", 1 << 20, 1 << 18, 512),
-        ("permutation", 1 << 20, 1 << 20, 256),
-        ("half on row 0", 1 << 20, 1 << 18, 128),
-        ("uniform", 1 << 20, 100, 256),
-        ("uniform", 1 << 22, 1 << 20, 32),
-        ("uniform", 1 << 22, 1 << 20, 8),
-        ("uniform", 1 << 16, 1 << 14, 4096),
-        ("uniform", 100, 200, 640000),
-        ("uniform", 4096, 4096, 1024),
-    ]
-    for dtype in ("f32", "bf16")
-]
+SETS = {
+    "anchors": over(BOTH, ("uniform", 1 << 20, 1 << 18, 128), ("uniform", 1 << 20, 1 << 18, 512),
+                    ("permutation", 1 << 20, 1 << 20, 256), ("half on row 0", 1 << 20, 1 << 18, 128),
+                    ("uniform", 1 << 20, 100, 256), ("uniform", 1 << 22, 1 << 20, 32),
+                    ("uniform", 1 << 22, 1 << 20, 8), ("uniform", 1 << 16, 1 << 14, 4096),
+                    ("uniform", 100, 200, 640000), ("uniform", 4096, 4096, 1024)),
+    "skew": over(BOTH, ("zipf 0.6", 1 << 20, 1 << 18, 128), ("zipf 1.0", 1 << 20, 1 << 18, 128),
+                 ("zipf 1.2", 1 << 20, 1 << 18, 128), ("zipf 1.4", 1 << 20, 1 << 18, 128),
+                 ("zipf 1.0", 32768, 128256, 4096), ("moe 8", 32768, 4096, 7168),
+                 ("sorted", 1 << 20, 1 << 18, 128), ("runs", 1 << 20, 1 << 18, 128),
+                 ("graph", 1200000, 170000, 128)),
+    "groups": over(BOTH, *[("uniform", 30600000, k, 4) for k in (64, 256, 1024, 4096)]),
+    "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 64, 512, 2048, 8192, 32768)]),
+}
 
 
 class Error(ctypes.Structure):
@@ -49,7 +56,16 @@ class Args(ctypes.Structure):
                 ("out", ctypes.c_void_p), ("src", ctypes.c_void_p), ("index", ctypes.c_void_p),
                 ("out_stride", ctypes.c_int64), ("src_stride", ctypes.c_int64),
                 ("out_inner", ctypes.c_int64), ("src_inner", ctypes.c_int64), ("index_stride", ctypes.c_int64),
-                ("schedule", ctypes.c_int), ("oob", ctypes.c_int), ("dynamic_n", ctypes.c_bool)]
+                ("schedule", ctypes.c_int), ("oob", ctypes.c_int), ("dynamic_n", ctypes.c_bool),
+                ("plan", ctypes.c_void_p), ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
+                ("reduce", ctypes.c_int), ("deterministic", ctypes.c_bool), ("accumulate_f32", ctypes.c_bool),
+                ("alpha", ctypes.c_double), ("weight", ctypes.c_void_p), ("weight_dtype", ctypes.c_int),
+                ("src_index", ctypes.c_void_p), ("src_rows", ctypes.c_int64), ("device_rows", ctypes.c_void_p),
+                ("has_padding_index", ctypes.c_bool), ("padding_index", ctypes.c_int64),
+                ("record", ctypes.c_void_p)]
+
+
+SEED, VECTOR, AUTO = 1, 3, 0
 
 
 class Library:
@@ -58,6 +74,7 @@ class Library:
     def __init__(self, path):
         self.lib = ctypes.CDLL(path)
         self.lib.ptxgen_kernel_unref.argtypes = [ctypes.c_void_p]
+        self.lib.ptxgen_scatter_plan_destroy.argtypes = [ctypes.c_void_p]
         self.ctx = ctypes.c_void_p()
         self.error = Error()
         self.check(self.lib.ptxgen_create(None, ctypes.byref(self.ctx), ctypes.byref(self.error)))
@@ -66,11 +83,11 @@ class Library:
         if status:
             sys.exit("ptxgen: " + (error or self.error).message.decode())
 
-    def kernel(self, params):
-        """Compiled, not loaded; None when the combination is refused. Any thread."""
-        k, error = ctypes.c_void_p(), Error()
-        status = self.lib.ptxgen_compile(self.ctx, b"scatter_add", params.encode(), ctypes.byref(k),
-                                         ctypes.byref(error))
+    def get(self, params):
+        """A kernel, loaded; None when the combination is refused."""
+        k = ctypes.c_void_p()
+        status = self.lib.ptxgen_get(self.ctx, b"scatter_add", params.encode(), None, ctypes.byref(k),
+                                     ctypes.byref(self.error))
         return k if status == 0 else None
 
     def launch(self, kernel, args, stream):
@@ -81,13 +98,19 @@ class Library:
         self.check(self.lib.ptxgen_scatter_add(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
                                                ctypes.byref(self.error)))
 
+    def plan(self, args, stream):
+        plan = ctypes.c_void_p()
+        self.check(self.lib.ptxgen_scatter_plan_create(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
+                                                       ctypes.byref(plan), ctypes.byref(self.error)))
+        return plan
 
-def milliseconds(call, budget_ms=60.0, most=40):
-    """Median GPU time of one call."""
+
+def milliseconds(call, budget_ms=30.0, most=30):
+    """Median GPU time of one call; infinite for one over 50 ms, which is made once."""
     def pairs(count):
         events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
                   for _ in range(count)]
-        torch.cuda._sleep(2_000_000)
+        torch.cuda._sleep(1_000_000)
         for start, stop in events:
             start.record()
             call()
@@ -95,135 +118,180 @@ def milliseconds(call, budget_ms=60.0, most=40):
         torch.cuda.synchronize()
         return sorted(start.elapsed_time(stop) for start, stop in events)
 
-    call()
+    once = pairs(1)[0]
+    if once > 50:
+        return once
     once = pairs(1)[0]
     times = pairs(max(3, min(most, int(budget_ms / max(once, 1e-3)))))
     return times[len(times) // 2]
+
+
+def zipf(m, k, s, g):
+    """Row r (in an order drawn at random) with probability in proportion to (r + 1) ** -s."""
+    weight = torch.arange(1, k + 1, device="cuda", dtype=torch.float64) ** -s
+    bounds = weight.cumsum(0) / weight.sum()
+    rank = torch.searchsorted(bounds, torch.rand(m, device="cuda", dtype=torch.float64, generator=g))
+    return torch.randperm(k, device="cuda", generator=g)[rank.clamp_(max=k - 1)]
 
 
 def make_index(kind, m, k):
     g = torch.Generator(device="cuda").manual_seed(1)
     if kind == "permutation":
         return torch.randperm(k, device="cuda", generator=g)[:m].contiguous()
+    if kind.startswith("zipf"):
+        return zipf(m, k, float(kind.split()[1]), g).contiguous()
+    if kind.startswith("moe"):  # each row of out is hit exactly top-k times, in the order of experts
+        top = int(kind.split()[1])
+        return torch.randperm(k * top, device="cuda", generator=g)[:m] % k
     index = torch.randint(0, k, (m,), device="cuda", generator=g)
     if kind == "half on row 0":
         index[torch.rand(m, device="cuda", generator=g) < 0.5] = 0
+    if kind == "sorted":
+        index = index.sort().values
+    if kind == "runs":  # 64 adjacent entries go to one row
+        index = index[torch.arange(m, device="cuda") // 64].contiguous()
+    if kind == "graph":  # edges by source, degrees of a power law
+        index = zipf(m, k, 0.7, g).contiguous()
     return index
 
 
 class Problem:
-    def __init__(self, kind, m, k, n, dtype):
-        self.kind, self.m, self.k, self.n, self.dtype = kind, m, k, n, dtype
-        number, torch_dtype, self.bytes = DTYPES[dtype]
+    def __init__(self, lib, kind, m, k, n, dtype):
+        self.lib, self.kind, self.m, self.k, self.n, self.dtype = lib, kind, m, k, n, dtype
+        number, self.torch_dtype, self.bytes = DTYPES[dtype]
         self.index = make_index(kind, m, k)
-        self.src = torch.randn(m, n, device="cuda").to(torch_dtype)
-        self.out = torch.zeros(k, n, device="cuda", dtype=torch_dtype)
+        self.src = torch.randn(m, n, device="cuda").to(self.torch_dtype)
+        self.out = torch.zeros(k, n, device="cuda", dtype=self.torch_dtype)
+        self.stream = torch.cuda.current_stream().cuda_stream
         self.args = Args(size=ctypes.sizeof(Args), dtype=number, rows=m, out_rows=k, n=n,
                          out=self.out.data_ptr(), src=self.src.data_ptr(), index=self.index.data_ptr())
 
     def floor_ms(self, bandwidth):
         touched = self.index.unique().numel()
-        return (self.m + 2 * touched) * self.n * self.bytes / bandwidth * 1e3
+        return ((self.m + 2 * touched) * self.n * self.bytes + self.m * 8) / bandwidth * 1e3
 
     def text(self):
         return f"{self.kind:13} {self.m:8} {self.k:8} {self.n:7} {self.dtype:4}"
 
-    def params(self, **settings):
-        words = {"arch": "sm_90", "dtype": self.dtype, "n": self.n, **settings}
-        return " ".join(f"{k}={v}" for k, v in words.items())
+    def call(self, **settings):
+        args = Args.from_buffer_copy(self.args)
+        for name, value in settings.items():
+            setattr(args, name, value)
+        return lambda: self.lib.scatter_add(args, self.stream)
 
-    def agrees(self, lib, stream, schedule):
-        """One call against PyTorch in double, on fresh data."""
-        sample = min(self.n, 256)
-        self.out.zero_()
-        self.args.schedule = schedule
-        lib.scatter_add(self.args, stream)
-        torch.cuda.synchronize()
-        want = torch.zeros(self.k, sample, device="cuda", dtype=torch.float64)
+    def reference(self):
+        """The first columns in double, and how far an element may be off for each unit of roundoff."""
+        columns = min(self.n, 64)
+        want = torch.zeros(self.k, columns, device="cuda", dtype=torch.float64)
         size = torch.zeros_like(want)
-        part = self.src[:, :sample].double()
+        part = self.src[:, :columns].double()
         want.index_add_(0, self.index, part)
         size.index_add_(0, self.index, part.abs())
+        return want, size, self.index.bincount().max().item()
+
+    def agrees(self, call, reference):
+        want, size, most = reference
+        self.out.zero_()
+        call()
+        torch.cuda.synchronize()
         epsilon = {"f32": 2.0**-22, "f16": 2.0**-10, "bf16": 2.0**-7}[self.dtype]
-        most = self.index.bincount().max().item()
         bound = size * epsilon * max(2.0, most**0.5) + 1e-30
-        return bool(((self.out[:, :sample].double() - want).abs() <= bound).all())
+        return bool(((self.out[:, :want.shape[1]].double() - want).abs() <= bound).all())
+
+    def torch_calls(self, which):
+        expanded = self.index.unsqueeze(-1).expand(-1, self.n)
+        calls = {"index_add": lambda: self.out.index_add_(0, self.index, self.src),
+                 "scatter_add": lambda: self.out.scatter_add_(0, expanded, self.src),
+                 "embedding": lambda: torch.ops.aten.embedding_dense_backward(
+                     self.src, self.index, self.k, -1, False)}
+        slow = self.dtype != "f32" and self.kind in ("half on row 0", "zipf 1.2", "zipf 1.4") or self.k < 5000
+        if which == "none" or self.m * self.n < 1000:
+            return {}
+        if which == "fast" and slow and self.dtype != "f32":
+            del calls["scatter_add"]
+        if which == "fast" and self.n < 16:
+            del calls["embedding"]
+        return calls
 
 
 def copy_bandwidth():
-    a = torch.randn(1 << 29, device="cuda")
+    a = torch.randn(1 << 28, device="cuda")
     b = torch.empty_like(a)
     return 2 * a.numel() * 4 / milliseconds(lambda: b.copy_(a)) * 1e3
 
 
-def sweep_settings(p):
-    for tile, stages, warps, ctas in itertools.product((1024, 2048, 4096, 8192), (2, 4, 8), (1, 4), (4, 8, 16)):
-        shared = warps * stages * tile
-        if shared <= 47 << 10 and 32 << 10 <= shared * ctas <= 220 << 10 and warps * ctas <= 64:
-            yield dict(schedule="bulk", tile=tile, stages=stages, warps=warps, ctas=ctas)
-    row = p.n * p.bytes
-    panels = [w for w in (32, 64, 128, 256, 1024, 4096, 65536) if w < row] + [row]
-    for panel, pieces, (warps, ctas) in itertools.product(panels, (2, 4, 8), ((8, 8), (8, 4))):
-        yield dict(schedule="vector", panel=panel, pieces=pieces, warps=warps, ctas=ctas)
-
-
-def sweep(lib, p, stream, writer):
-    settings = list(sweep_settings(p))
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        kernels = list(pool.map(lambda s: lib.kernel(p.params(**s)), settings))
+def sweep(lib, p, plan):
+    """Settings of schedule=owner on the problem's plan: the eight fastest."""
     results = []
-    for s, k in zip(settings, kernels):
-        if k is None:
+    for pieces, ctas, share in itertools.product((4, 6, 8), (2, 3, 4, 5, 6), (16, 32, 64, 128)):
+        if pieces * ctas > 24:
             continue
-        ms = milliseconds(lambda: lib.launch(k, p.args, stream), budget_ms=3.0, most=9)
-        results.append((ms, s))
-        lib.lib.ptxgen_kernel_unref(k)
-        if writer:
-            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype, f"{ms:.5f}", s])
-    results.sort(key=lambda r: r[0])
-    for ms, s in results[:4] + [r for r in results if r[1]["schedule"] == "vector"][:1]:
-        print(f"    {ms:8.4f}  {s}", flush=True)
+        kernel = lib.get(f"dtype={p.dtype} schedule=owner pieces={pieces} ctas={ctas} share={share}")
+        args = Args.from_buffer_copy(p.args)
+        args.plan = plan
+        if kernel is None:
+            continue
+        ms = milliseconds(lambda: lib.launch(kernel, args, p.stream), budget_ms=2.0, most=9)
+        results.append((ms, pieces, ctas, share))
+        lib.lib.ptxgen_kernel_unref(kernel)
+    results.sort()
+    print("    " + "  ".join(f"{ms:.4f} p{a} c{b} s{c}" for ms, a, b, c in results[:8]), flush=True)
+
+
+def measure(lib, p, bandwidth, options):
+    """Name -> milliseconds, in the order of the columns; and whether all results were right."""
+    plan = lib.plan(p.args, p.stream)
+    reference = p.reference()
+    ours = {"seed": p.call(schedule=SEED), "vector": p.call(schedule=VECTOR), "auto": p.call(),
+            "plan": p.call(plan=plan), "exact": p.call(deterministic=True),
+            "exact plan": p.call(deterministic=True, plan=plan)}
+    good = all(p.agrees(call, reference) for call in ours.values())
+    times = {name: milliseconds(call) for name, call in {**p.torch_calls(options.torch), **ours}.items()}
+    times["floor"] = p.floor_ms(bandwidth)
+    if options.sweep:
+        sweep(lib, p, plan)
+    torch.cuda.synchronize()
+    lib.lib.ptxgen_scatter_plan_destroy(plan)
+    return times, good
+
+
+COLUMNS = ["index_add", "scatter_add", "embedding", "seed", "vector", "auto", "plan", "exact", "exact plan", "floor"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("library")
+    parser.add_argument("--set", default="anchors,skew,groups,small")
+    parser.add_argument("--rows", help="comma-separated numbers of problems in the sets")
+    parser.add_argument("--torch", default="all", choices=["none", "fast", "all"])
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--csv")
-    parser.add_argument("--rows", help="comma-separated problem numbers")
     options = parser.parse_args()
     lib = Library(options.library)
-    stream = torch.cuda.current_stream().cuda_stream
-    writer = None
-    if options.csv:
-        writer = csv.writer(open(options.csv, "w", newline=""))
+    writer = csv.writer(open(options.csv, "w", newline="")) if options.csv else None
     bandwidth = copy_bandwidth()
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, copy {bandwidth / 1e12:.2f} TB/s; ms")
-    names = ["index_add", "scatter_add", "seed", "bulk", "vector", "auto", "dynamic", "unchecked", "floor"]
-    print(f"{'index':13} {'rows':>8} {'out':>8} {'n':>7} type " + " ".join(f"{n:>11}" for n in names) +
-          "  auto/seed auto/torch")
-    chosen = range(len(PROBLEMS)) if not options.rows else [int(r) for r in options.rows.split(",")]
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, copy {bandwidth / 1e12:.2f} TB/s, "
+          f"{torch.cuda.clock_rate()} MHz; ms")
+    print(f"{'index':13} {'rows':>8} {'out':>8} {'n':>7} type " + " ".join(f"{n:>11}" for n in COLUMNS) +
+          "  auto/floor plan/floor seed/auto vector/auto torch/auto")
+    problems = [row for name in options.set.split(",") for row in SETS[name]]
+    chosen = range(len(problems)) if not options.rows else [int(r) for r in options.rows.split(",")]
+    gains = []
     for i in chosen:
-        p = Problem(*PROBLEMS[i])
-        good = all(p.agrees(lib, stream, s) for s in range(4))
-        expanded = p.index.unsqueeze(-1).expand(-1, p.n)
-        times = [milliseconds(lambda: p.out.index_add_(0, p.index, p.src)),
-                 milliseconds(lambda: p.out.scatter_add_(0, expanded, p.src))]
-        for schedule, dynamic, oob in ((1, 0, 0), (2, 0, 0), (3, 0, 0), (0, 0, 0), (0, 1, 0), (0, 0, 2)):
-            p.args.schedule, p.args.dynamic_n, p.args.oob = schedule, bool(dynamic), oob
-            times.append(milliseconds(lambda: lib.scatter_add(p.args, stream)))
-        p.args.schedule = p.args.oob = 0
-        p.args.dynamic_n = False
-        times.append(p.floor_ms(bandwidth))
-        print(f"{p.text()} " + " ".join(f"{t:11.4f}" for t in times) +
-              f"  {times[5] / times[2]:9.3f} {times[5] / min(times[0], times[1]):10.3f}" +
-              ("" if good else "  WRONG"), flush=True)
-        if options.sweep:
-            sweep(lib, p, stream, writer)
-        elif writer:
-            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype] + [f"{t:.5f}" for t in times])
-        del p, expanded
+        p = Problem(lib, *problems[i])
+        times, good = measure(lib, p, bandwidth, options)
+        best = min([times[n] for n in COLUMNS[:3] if n in times] or [math.nan])
+        gains.append(times["seed"] / times["auto"])
+        ratios = [times["auto"] / times["floor"], times["plan"] / times["floor"], times["seed"] / times["auto"],
+                  times["vector"] / times["auto"], best / times["auto"]]
+        print(f"{p.text()} " + " ".join(f"{times[n]:11.4f}" if n in times else " " * 11 for n in COLUMNS) +
+              "  " + " ".join(f"{r:9.3f}" for r in ratios) + ("" if good else "  WRONG"), flush=True)
+        if writer:
+            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype] +
+                            [f"{times[n]:.5f}" if n in times else "" for n in COLUMNS])
+        del p
         torch.cuda.empty_cache()
+    print(f"geometric mean of seed/auto: {math.exp(sum(map(math.log, gains)) / len(gains)):.3f}")
 
 
 if __name__ == "__main__":

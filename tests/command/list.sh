@@ -4,7 +4,7 @@
 ok list
 expect_out '^scatter_add +out\[index\[i\], :\] \+= src\[i, :\]$'
 ok list -v
-expect_out '^  dtype=f32\|f16\|bf16$'
+expect_out '^  dtype=f32\|f16\|bf16\|f64\|s32\|s64$'
 expect_out '\(default f32\)$'
 ok list --json
 expect_out '"name":.*"scatter_add"'

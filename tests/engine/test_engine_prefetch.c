@@ -216,7 +216,7 @@ static void wrong_requests_are_refused_at_once(void **state)
     ptxgen_error err = {0};
     ptxgen *ctx = engine_create(&toolkit, "", NULL);
     assert_int_equal(ptxgen_prefetch(ctx, "scatter_sub", "", &err), PTXGEN_EINVAL);
-    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=7 dtype=f16", &err),
+    assert_int_equal(ptxgen_prefetch(ctx, "scatter_add", "n=7 dtype=f16 schedule=bulk", &err),
                      PTXGEN_EUNSUPPORTED);
     assert_int_equal(ptxgen_prefetch(ctx, NULL, NULL, &err), PTXGEN_EINVAL);
     assert_int_equal(ptxgen_poll(ctx, "scatter_add", "n=64", &err), PTXGEN_EINVAL);

@@ -17,7 +17,7 @@ uint64_t next_random(uint64_t *state)
 const char *scatter_case_text(const scatter_case *c)
 {
     static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
+    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
     static const char *const oobs[] = {"record", "trap", "unchecked"};
     static const char *const indices[] = {"uniform", "permutation", "sorted", "half-on-0",
                                           "100-rows"};

@@ -28,7 +28,7 @@ bool scatter_combination(size_t i, scatter_case *c)
 void scatter_combination_params(const scatter_case *c, char *text, size_t size)
 {
     static const char *const dtypes[] = {"", "f32", "f16", "bf16"};
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector"};
+    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
     char n[24] = "dynamic";
     if (c->n)
         snprintf(n, sizeof n, "%lld", (long long)c->n);
@@ -67,7 +67,7 @@ void scatter_every_combination(const scatter_suite *s)
 void scatter_every_distribution(const scatter_suite *s)
 {
     for (int d = 0; d < DISTRIBUTIONS; d++) {
-        for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++) {
+        for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++) {
             for (int t = PTXGEN_F32; t <= PTXGEN_BF16; t++) {
                 const scatter_case c = {.dtype = (ptxgen_dtype)t,
                                         .n = 264,
@@ -85,7 +85,7 @@ void scatter_every_distribution(const scatter_suite *s)
 
 void scatter_small_and_single_rows(const scatter_suite *s)
 {
-    for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++) {
+    for (int schedule = PTXGEN_SCHEDULE_AUTO; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++) {
         for (int64_t rows = 1; rows < 70; rows += rows < 5 ? 1 : 31) {
             scatter_case c = {.dtype = PTXGEN_BF16,
                               .n = 24,
@@ -126,9 +126,10 @@ void scatter_bad_indices(const scatter_suite *s)
 {
     const int64_t values[] = {-1, 500, INT64_MIN, (INT64_C(1) << 32) + 1, INT32_MIN, INT32_MAX};
     const int64_t positions[] = {0, 501, 1002};
-    for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_VECTOR; schedule++)
+    for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             for (size_t p = 0; p < 3; p++)
-                for (int shape = 0; shape < 3; shape++)
+                /* The owner schedule reads the index in kernels of its own, whatever the rows are. */
+                for (int shape = 0; shape < (schedule == PTXGEN_SCHEDULE_OWNER ? 1 : 3); shape++)
                     bad_index_case(s, (ptxgen_schedule)schedule, values[v], positions[p], shape);
 }

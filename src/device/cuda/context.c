@@ -31,14 +31,18 @@ static int context_id(const pg_driver *d, pg_cu_context handle, unsigned long lo
 
 /* Only of a context that is certainly alive: a destroyed one took its memory along, and the address may be
  * someone else's by now. */
-static void free_record(pg_cuda_contexts *c, pg_cu_context handle)
+static void free_memory(pg_cuda_contexts *c, pg_cu_context handle)
 {
     const pg_driver *d = c->driver;
     unsigned long long id;
     pg_cuda_context *p = handle && context_id(d, handle, &id) == 0 ? known(c, handle, id) : NULL;
     pg_cu_pointer record = p ? atomic_exchange(&p->record, 0) : 0;
-    if (record && d->cuCtxPushCurrent(handle) == 0) {
-        d->cuMemFree(record);
+    pg_cu_pool pool = p ? atomic_exchange(&p->pool, NULL) : NULL;
+    if ((record || pool) && d->cuCtxPushCurrent(handle) == 0) {
+        if (record)
+            d->cuMemFree(record);
+        if (pool)
+            d->cuMemPoolDestroy(pool);
         d->cuCtxPopCurrent(&handle);
     }
 }
@@ -48,8 +52,8 @@ void pg_cuda_contexts_fini(pg_cuda_contexts *c)
     if (c->fork_generation == pg_fork_generation()) {
         pg_cu_context current = NULL, primary = atomic_load(&c->primary);
         if (c->driver->cuCtxGetCurrent(&current) == 0)
-            free_record(c, current);
-        free_record(c, primary);
+            free_memory(c, current);
+        free_memory(c, primary);
         if (primary)
             c->driver->cuDevicePrimaryCtxRelease(0);
     }

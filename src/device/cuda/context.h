@@ -20,6 +20,7 @@ typedef struct pg_cuda_context {
     pg_cu_context handle;
     unsigned long long id;
     ptxgen_device_info info;
+    _Atomic(pg_cu_pool) pool;      /* of workspaces; NULL: not made yet */
     _Atomic(pg_cu_pointer) record; /* its bad-index record (device/record.h); 0: not made yet */
 } pg_cuda_context;
 

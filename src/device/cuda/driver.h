@@ -16,7 +16,19 @@ typedef struct pg_cu_kernel_object *pg_cu_kernel;
 typedef struct pg_cu_module_object *pg_cu_module;
 typedef struct pg_cu_function_object *pg_cu_function;
 typedef struct pg_cu_link_object *pg_cu_link;
+typedef struct pg_cu_pool_object *pg_cu_pool;
 typedef unsigned long long pg_cu_pointer; /* a device address */
+
+/* CUmemPoolProps: memory of one device, for this process only. */
+typedef struct pg_cu_pool_settings {
+    int allocation; /* PG_CU_ALLOCATION_PINNED */
+    int handles;    /* 0: none */
+    int location;   /* PG_CU_LOCATION_DEVICE */
+    int device;
+    void *security;
+    size_t max_bytes; /* 0: as the driver likes */
+    unsigned char reserved[56];
+} pg_cu_pool_settings;
 
 /* CUlaunchAttribute with the one attribute that we set; padded to the driver's size. */
 typedef struct pg_cu_launch_attribute {
@@ -61,6 +73,9 @@ enum {
     PG_CU_LAUNCH_CLUSTER = 4,
     PG_CU_CAPTURE_MODE_RELAXED = 2,
     PG_CU_STREAM_NON_BLOCKING = 1,
+    PG_CU_ALLOCATION_PINNED = 1,
+    PG_CU_LOCATION_DEVICE = 1,
+    PG_CU_POOL_RELEASE_THRESHOLD = 4,
 
     PG_CU_JIT_INFO_LOG = 3,
     PG_CU_JIT_INFO_LOG_SIZE = 4,

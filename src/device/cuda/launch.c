@@ -64,7 +64,7 @@ static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loa
                                const pg_launch *launch, ptxgen_error *err)
 {
     const pg_driver *d = cuda->driver;
-    pg_cu_function function;
+    const pg_cuda_function *function;
     arguments a;
     if (launch->cluster[0] && !d->cuLaunchKernelEx)
         return pg_driver_too_old(d, 11060, "a launch with clusters", err);
@@ -73,9 +73,12 @@ static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loa
             err, PTXGEN_EINVAL,
             "%s is launched with %u bytes of dynamic shared memory but was loaded for %u",
             loaded->entry, launch->shared_bytes, loaded->shared_bytes);
+    if (launch->part >= loaded->part_count)
+        return pg_fail(err, PTXGEN_EINVAL, "%s has %u parts, part %u is launched", loaded->entry,
+                       loaded->part_count, launch->part);
     PG_TRY(pg_cuda_resolve(cuda, loaded, scope, &function, err));
     PG_TRY(fill_arguments(d, launch, scope->context, &a, err));
-    int result = start_kernel(d, function, launch, scope->stream, a.pointers);
+    int result = start_kernel(d, function->handles[launch->part], launch, scope->stream, a.pointers);
     return result == 0 ? PTXGEN_OK : pg_driver_check(d, result, "launch the kernel", err);
 }
 

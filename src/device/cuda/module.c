@@ -10,6 +10,7 @@
 #include "base/arch_match.h"
 #include "base/fork_guard.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static pg_cuda_function *known(const pg_loaded *loaded, const pg_cuda_context *context)
@@ -33,30 +34,51 @@ static ptxgen_status check_fits(const pg_loaded *loaded, const pg_cuda_context *
     return PTXGEN_OK;
 }
 
-/* Fills f->handle (and f->module) in the current context. */
-static ptxgen_status get_function(const pg_driver *d, const pg_loaded *loaded, pg_cuda_function *f,
-                                  ptxgen_error *err)
+enum { MAX_NAME = 128 };
+
+/* The name of part i. */
+static void entry_name(const pg_loaded *loaded, uint32_t i, char name[MAX_NAME])
 {
+    snprintf(name, MAX_NAME, loaded->parts ? "%s_%s" : "%s", loaded->entry,
+             loaded->parts ? loaded->parts[i] : "");
+}
+
+/* Fills f->handles[i] in the current context. */
+static ptxgen_status get_function(const pg_driver *d, const pg_loaded *loaded, uint32_t i,
+                                  pg_cuda_function *f, ptxgen_error *err)
+{
+    char name[MAX_NAME];
     if (loaded->library)
-        return pg_driver_check(d, d->cuKernelGetFunction(&f->handle, loaded->kernel),
+        return pg_driver_check(d, d->cuKernelGetFunction(&f->handles[i], loaded->kernels[i]),
                                "load the kernel into the context", err);
-    PG_TRY(
-        pg_driver_check(d, d->cuModuleLoadData(&f->module, loaded->image), "load the cubin", err));
-    return pg_driver_check(d, d->cuModuleGetFunction(&f->handle, f->module, loaded->entry),
+    entry_name(loaded, i, name);
+    return pg_driver_check(d, d->cuModuleGetFunction(&f->handles[i], f->module, name),
                            "find the kernel in the cubin", err);
 }
 
-static ptxgen_status prepare_function(const pg_driver *d, const pg_loaded *loaded,
+static ptxgen_status prepare_function(const pg_driver *d, const pg_loaded *loaded, uint32_t i,
                                       pg_cuda_function *f, ptxgen_error *err)
 {
-    PG_TRY(get_function(d, loaded, f, err));
+    PG_TRY(get_function(d, loaded, i, f, err));
     if (d->cuFuncLoad)
-        PG_TRY(pg_driver_check(d, d->cuFuncLoad(f->handle), "load the kernel's code", err));
+        PG_TRY(pg_driver_check(d, d->cuFuncLoad(f->handles[i]), "load the kernel's code", err));
     if (loaded->shared_bytes)
         PG_TRY(pg_driver_check(d,
-                               d->cuFuncSetAttribute(f->handle, PG_CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                               d->cuFuncSetAttribute(f->handles[i],
+                                                     PG_CU_FUNCTION_MAX_DYNAMIC_SHARED,
                                                      (int)loaded->shared_bytes),
                                "reserve dynamic shared memory for the kernel", err));
+    return PTXGEN_OK;
+}
+
+static ptxgen_status prepare_functions(const pg_driver *d, const pg_loaded *loaded,
+                                       pg_cuda_function *f, ptxgen_error *err)
+{
+    if (!loaded->library)
+        PG_TRY(pg_driver_check(d, d->cuModuleLoadData(&f->module, loaded->image), "load the cubin",
+                               err));
+    for (uint32_t i = 0; i < loaded->part_count; i++)
+        PG_TRY(prepare_function(d, loaded, i, f, err));
     return PTXGEN_OK;
 }
 
@@ -71,7 +93,7 @@ static ptxgen_status add_function(pg_cuda *cuda, pg_loaded *loaded, const pg_cud
     if (!f)
         return pg_fail_memory(err, sizeof *f);
     f->context = scope->context;
-    ptxgen_status status = prepare_function(d, loaded, f, err);
+    ptxgen_status status = prepare_functions(d, loaded, f, err);
     if (status != PTXGEN_OK) {
         if (f->module)
             d->cuModuleUnload(f->module);
@@ -100,7 +122,7 @@ static ptxgen_status resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_sco
 }
 
 ptxgen_status pg_cuda_resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_scope *scope,
-                              pg_cu_function *out, ptxgen_error *err)
+                              const pg_cuda_function **out, ptxgen_error *err)
 {
     pg_cuda_function *f = known(loaded, scope->context);
     if (!f) {
@@ -114,7 +136,7 @@ ptxgen_status pg_cuda_resolve(pg_cuda *cuda, pg_loaded *loaded, const pg_cuda_sc
                 loaded->entry);
         PG_TRY(resolve(cuda, loaded, scope, &f, err));
     }
-    *out = f->handle;
+    *out = f;
     return PTXGEN_OK;
 }
 
@@ -152,10 +174,13 @@ static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image
     int mode = pg_cuda_relax_capture(d);
     int result = d->cuLibraryLoadData(&loaded->library, image->cubin, NULL, NULL, 0, NULL, NULL, 0);
     ptxgen_status status = pg_driver_check(d, result, "load the cubin", err);
-    if (status == PTXGEN_OK)
-        status = pg_driver_check(
-            d, d->cuLibraryGetKernel(&loaded->kernel, loaded->library, loaded->entry),
-            "find the kernel in the cubin", err);
+    for (uint32_t i = 0; i < loaded->part_count && status == PTXGEN_OK; i++) {
+        char name[MAX_NAME];
+        entry_name(loaded, i, name);
+        status =
+            pg_driver_check(d, d->cuLibraryGetKernel(&loaded->kernels[i], loaded->library, name),
+                            "find the kernel in the cubin", err);
+    }
     pg_cuda_restore_capture(d, mode);
     return status;
 }
@@ -180,6 +205,10 @@ static ptxgen_status load_in(pg_cuda *cuda, const pg_cuda_scope *scope, const pg
         return pg_fail_memory(err, size);
     loaded->arch = image->arch;
     loaded->shared_bytes = image->shared_bytes;
+    loaded->parts = image->parts;
+    loaded->part_count = 1;
+    while (image->parts && image->parts[loaded->part_count])
+        loaded->part_count++;
     pthread_mutex_init(&loaded->lock, NULL);
     memcpy(loaded->entry, image->entry, strlen(image->entry) + 1);
     ptxgen_status status = check_image(loaded, image, scope->context, err);

@@ -24,7 +24,7 @@ typedef struct emulator_device {
 
 struct pg_loaded {
     ptxgen_emulator_module *module;
-    ptxgen_emulator_entry *entry;
+    ptxgen_emulator_entry *entries[PG_MAX_PARTS];
 };
 
 static emulator_device *of(pg_device *d)
@@ -70,6 +70,18 @@ static void unload(pg_device *d, pg_loaded *loaded)
     pg_free(&of(d)->alloc, loaded, sizeof *loaded);
 }
 
+static ptxgen_status find_entries(const pg_image *image, pg_loaded *loaded, ptxgen_error *err)
+{
+    char name[128];
+    if (!image->parts)
+        return ptxgen_emulator_find(loaded->module, image->entry, &loaded->entries[0], err);
+    for (int i = 0; image->parts[i]; i++) {
+        snprintf(name, sizeof name, "%s_%s", image->entry, image->parts[i]);
+        PG_TRY(ptxgen_emulator_find(loaded->module, name, &loaded->entries[i], err));
+    }
+    return PTXGEN_OK;
+}
+
 static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, ptxgen_error *err)
 {
     emulator_device *e = of(d);
@@ -81,7 +93,7 @@ static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, 
     ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size,
                                                 image->entry, &loaded->module, err);
     if (status == PTXGEN_OK)
-        status = ptxgen_emulator_find(loaded->module, image->entry, &loaded->entry, err);
+        status = find_entries(image, loaded, err);
     if (status != PTXGEN_OK) {
         unload(d, loaded);
         return status;
@@ -139,7 +151,7 @@ static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    return ptxgen_emulator_run(loaded->entry, &launch, err);
+    return ptxgen_emulator_run(loaded->entries[l->part], &launch, err);
 }
 
 /* ---- memory: an aligned block with its size before it ---- */
@@ -171,6 +183,21 @@ static void device_free(pg_device *d, void *p)
     block_head head;
     memcpy(&head, (char *)p - sizeof head, sizeof head);
     pg_free(&of(d)->alloc, head.block, head.size);
+}
+
+static ptxgen_status borrow(pg_device *d, size_t bytes, ptxgen_stream stream, void **out,
+                            ptxgen_error *err)
+{
+    (void)stream;
+    return device_alloc(d, bytes, out, err);
+}
+
+static ptxgen_status give_back(pg_device *d, void *p, ptxgen_stream stream, ptxgen_error *err)
+{
+    (void)stream;
+    (void)err;
+    device_free(d, p);
+    return PTXGEN_OK;
 }
 
 static ptxgen_status copy(pg_device *d, void *to, const void *from, size_t bytes, ptxgen_error *err)
@@ -211,6 +238,8 @@ static const pg_device_ops ops = {
     .ready = ready,
     .unload = unload,
     .launch = launch,
+    .borrow = borrow,
+    .give_back = give_back,
     .alloc = device_alloc,
     .free = device_free,
     .upload = copy,

@@ -11,9 +11,9 @@ void pg_problem_init(pg_problem *p, const pg_family *family)
     p->family = family;
     p->table = &family->operands;
     p->host = p->empty = false;
-    p->key = p->plan = NULL;
+    p->key = p->plan = p->helper_plan = p->prepared = NULL;
     p->device = NULL;
-    for (size_t i = 0; i < p->table->count; i++)
+    for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
         p->operand[i].present = false;
 }
 

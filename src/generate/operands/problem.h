@@ -34,6 +34,8 @@ typedef struct pg_problem {
     pg_view operand[PG_MAX_OPERANDS];
     const void *key;                  /* bound; resolved unless `host` */
     const void *plan;                 /* NULL for the plain C answer */
+    const void *helper_plan;          /* of the family's helper; NULL when there is none */
+    const void *prepared;             /* what only a typed call brings along: a sorted index */
     const ptxgen_device_info *device; /* likewise */
 } pg_problem;
 

@@ -56,27 +56,38 @@ static void bad_arguments_are_refused(void **state)
 {
     (void)state;
     REFUSED(a.size = 0, PTXGEN_EINVAL, "sizeof");
-    REFUSED(a.dtype = PTXGEN_DTYPE_NONE, PTXGEN_EINVAL, "use f32, f16 or bf16");
+    REFUSED(a.dtype = PTXGEN_DTYPE_NONE, PTXGEN_EINVAL, "use f32, f16, bf16, f64, s32 or s64");
     REFUSED(a.dtype = (ptxgen_dtype)99, PTXGEN_EINVAL, "99");
     REFUSED(a.index_type = (ptxgen_index_type)5, PTXGEN_EINVAL, "use s64 or s32");
     REFUSED(a.schedule = (ptxgen_schedule)77, PTXGEN_EINVAL, "77");
     REFUSED(a.rows = -1, PTXGEN_EINVAL, "negative");
     REFUSED(a.n = INT64_MIN, PTXGEN_EINVAL, "negative");
-    REFUSED(a.n = 3, PTXGEN_EUNSUPPORTED, "divisible by 4");
-    REFUSED((a.dtype = PTXGEN_BF16, a.n = 12), PTXGEN_EUNSUPPORTED, "divisible by 8");
+    for (int s = PTXGEN_SCHEDULE_SEED; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
+        const ptxgen_schedule schedule = (ptxgen_schedule)s;
+        REFUSED((a.schedule = schedule, a.n = 3), PTXGEN_EUNSUPPORTED, "divisible by 4");
+        REFUSED((a.schedule = schedule, a.dtype = PTXGEN_BF16, a.n = 12), PTXGEN_EUNSUPPORTED,
+                "divisible by 8");
+        REFUSED((a.schedule = schedule, a.dynamic_n = true, a.n = 3), PTXGEN_EUNSUPPORTED,
+                "schedule=owner");
+        REFUSED((a.schedule = schedule, a.out = out + 1), PTXGEN_EUNSUPPORTED, "16-byte aligned");
+        REFUSED((a.schedule = schedule, a.src = src + 1), PTXGEN_EUNSUPPORTED, "16-byte aligned");
+        REFUSED((a.schedule = schedule, a.out_stride = 10), PTXGEN_EUNSUPPORTED,
+                "multiple of 4 elements (16 bytes)");
+        REFUSED((a.schedule = schedule, a.alpha = 2), PTXGEN_EUNSUPPORTED, "alpha");
+        REFUSED((a.schedule = schedule, a.deterministic = true), PTXGEN_EUNSUPPORTED, "exact");
+    }
     REFUSED(a.n = (INT64_C(1) << 31) + 4, PTXGEN_EUNSUPPORTED, "2147483648");
     REFUSED(a.out = NULL, PTXGEN_EINVAL, "out is NULL");
     REFUSED(a.src = NULL, PTXGEN_EINVAL, "src is NULL");
     REFUSED(a.index = NULL, PTXGEN_EINVAL, "index");
-    REFUSED(a.out = out + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
-    REFUSED(a.src = src + 1, PTXGEN_EUNSUPPORTED, "16-byte aligned");
+    REFUSED(a.out = (char *)out + 2, PTXGEN_EUNSUPPORTED, "4-byte aligned");
+    REFUSED(a.src = (char *)src + 1, PTXGEN_EUNSUPPORTED, "4-byte aligned");
     REFUSED(a.index = (char *)index_values + 4, PTXGEN_EUNSUPPORTED, "8-byte aligned");
     REFUSED(a.out_inner = 2, PTXGEN_EUNSUPPORTED, "inner stride 2");
     REFUSED(a.src_inner = -1, PTXGEN_EUNSUPPORTED, "inner stride -1");
     REFUSED(a.index_stride = 2, PTXGEN_EUNSUPPORTED, "index has inner stride 2");
     REFUSED(a.out_stride = 4, PTXGEN_EINVAL, "less than its 8 elements");
     REFUSED(a.src_stride = -8, PTXGEN_EUNSUPPORTED, "go backwards");
-    REFUSED(a.out_stride = 10, PTXGEN_EUNSUPPORTED, "multiple of 4 elements (16 bytes)");
     REFUSED(a.src_stride = INT64_MAX / 4, PTXGEN_EINVAL, "addressed");
     REFUSED(a.oob = (ptxgen_oob)9, PTXGEN_EINVAL, "record, trap, unchecked");
     REFUSED(a.src_stride = (INT64_MAX / 4) & ~INT64_C(3), PTXGEN_EINVAL, "addressed");
@@ -89,10 +100,40 @@ static void bad_arguments_are_refused(void **state)
             PTXGEN_EUNSUPPORTED, "schedule=bulk");
 }
 
+/* Of what schedule=owner does on top. */
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    static _Alignas(16) char bytes[64];
+    REFUSED(a.reduce = (ptxgen_scatter_reduce)3, PTXGEN_EINVAL, "add, min, max");
+    REFUSED((a.reduce = PTXGEN_SCATTER_MIN, a.alpha = 2), PTXGEN_EUNSUPPORTED, "reduce=add");
+    REFUSED((a.reduce = PTXGEN_SCATTER_MAX, a.weight = src), PTXGEN_EUNSUPPORTED, "reduce=add");
+    REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED, "use f32");
+    REFUSED((a.dtype = PTXGEN_S32, a.weight = src, a.weight_dtype = PTXGEN_F32), PTXGEN_EUNSUPPORTED,
+            "element");
+    REFUSED((a.dtype = PTXGEN_S64, a.n = a.out_stride = a.src_stride = 4, a.alpha = 0.5),
+            PTXGEN_EUNSUPPORTED, "whole number");
+    REFUSED(a.weight = bytes + 2, PTXGEN_EUNSUPPORTED, "weight is at");
+    REFUSED(a.weight = out, PTXGEN_EUNSUPPORTED, "out and weight overlap");
+    REFUSED(a.src_index = index_values, PTXGEN_EINDEX, "src has no rows");
+    REFUSED((a.src_index = bytes + 4, a.src_rows = 6), PTXGEN_EUNSUPPORTED, "src_index is at");
+    REFUSED((a.src_index = index_values, a.src_rows = -1), PTXGEN_EINVAL, "negative");
+    REFUSED(a.device_rows = (int64_t *)(void *)(bytes + 4), PTXGEN_EUNSUPPORTED, "device_rows");
+    REFUSED(a.record = (ptxgen_bad_index *)(void *)(bytes + 8), PTXGEN_EUNSUPPORTED, "record");
+    REFUSED((a.workspace = bytes + 8, a.workspace_bytes = 1 << 20, a.alpha = 3),
+            PTXGEN_EUNSUPPORTED, "128-byte aligned");
+    static _Alignas(128) char workspace[128];
+    REFUSED((a.workspace = workspace, a.workspace_bytes = 128, a.alpha = 3), PTXGEN_EINVAL,
+            "the call needs");
+    REFUSED((a.rows = INT64_C(1) << 31, a.alpha = 2, a.src = (void *)(UINT64_C(1) << 45),
+             a.index = (void *)(UINT64_C(1) << 44)),
+            PTXGEN_EUNSUPPORTED, "split the call");
+}
+
 static void nothing_to_add_is_a_success(void **state)
 {
     (void)state;
-    for (int s = PTXGEN_SCHEDULE_AUTO; s <= PTXGEN_SCHEDULE_VECTOR; s++) {
+    for (int s = PTXGEN_SCHEDULE_AUTO; s <= PTXGEN_SCHEDULE_OWNER; s++) {
         ptxgen_scatter_add_args a = good_args();
         a.schedule = (ptxgen_schedule)s;
         a.rows = 0;
@@ -213,6 +254,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(nothing_to_add_is_a_success),
         cmocka_unit_test(two_slices_of_one_buffer_are_fine),
         cmocka_unit_test(a_row_stride_counts_from_two_rows_on),

@@ -244,6 +244,44 @@ int cuMemFree_v2(pg_cu_pointer p)
     return leave(0);
 }
 
+int cuMemPoolCreate(pg_cu_pool *pool, const pg_cu_pool_settings *settings)
+{
+    (void)settings;
+    CALL(cuMemPoolCreate, {
+        s.live_pools++;
+        *pool = (pg_cu_pool)(uintptr_t)0x9001;
+    });
+}
+
+int cuMemPoolDestroy(pg_cu_pool pool)
+{
+    (void)pool;
+    pthread_mutex_lock(&lock);
+    s.live_pools--;
+    return leave(0);
+}
+
+int cuMemPoolSetAttribute(pg_cu_pool pool, int attribute, void *value)
+{
+    (void)pool;
+    (void)attribute;
+    (void)value;
+    CALL(cuMemPoolSetAttribute, );
+}
+
+int cuMemAllocFromPoolAsync(pg_cu_pointer *out, size_t bytes, pg_cu_pool pool, ptxgen_stream stream)
+{
+    (void)pool;
+    (void)stream;
+    return cuMemAlloc_v2(out, bytes);
+}
+
+int cuMemFreeAsync(pg_cu_pointer p, ptxgen_stream stream)
+{
+    (void)stream;
+    return cuMemFree_v2(p);
+}
+
 int cuMemcpyHtoD_v2(pg_cu_pointer to, const void *from, size_t bytes)
 {
     CALL(cuMemcpyHtoD, memcpy((void *)(uintptr_t)to, from, bytes));

@@ -37,7 +37,7 @@ typedef struct stub {
     /* filled by the stub */
     int calls;
     int retains, releases, pushes, pops, loads, module_loads, resolves, launches, function_loads;
-    int live_libraries, live_modules, live_memory, live_links, live_streams;
+    int live_libraries, live_modules, live_memory, live_links, live_streams, live_pools;
     int link_target;     /* of the last cuLinkCreate */
     int attribute_value; /* of the last cuFuncSetAttribute */
     stub_launch last;

@@ -1,0 +1,84 @@
+/* See kernel_launch.h. */
+#include "engine/kernel_launch.h"
+
+#include "base/error.h"
+
+void pg_plans_make(const pg_kernel_id *id, pg_plans *plans, pg_problem *p)
+{
+    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)] = {0};
+    const pg_family *f = id->family;
+    const pg_arch *arch = pg_arch_find(id->key[0]);
+    plans->helper_family = f->helper ? f->helper(id->key, key) : NULL;
+    f->plan(id->key, arch, plans->own);
+    if (plans->helper_family)
+        plans->helper_family->plan(key, arch, plans->helper);
+    p->plan = plans->own;
+    p->helper_plan = plans->helper_family ? plans->helper : NULL;
+}
+
+pg_sequence pg_sequence_of(const pg_problem *p)
+{
+    return p->family->sequence ? p->family->sequence(p) : (pg_sequence){.launches = 1};
+}
+
+void pg_launch_of(const pg_problem *p, const pg_step *step, pg_launch *l)
+{
+    l->part = 0;
+    l->helper = false;
+    if (p->family->sequence)
+        p->family->launch_step(p, step, l);
+    else
+        p->family->launch(p, l);
+}
+
+const pg_view *pg_workspace_of(const pg_problem *p)
+{
+    for (size_t i = 0; i < p->table->count; i++)
+        if (p->table->rows[i].role == PG_WORKSPACE && p->operand[i].present)
+            return &p->operand[i];
+    return NULL;
+}
+
+static ptxgen_status run(ptxgen_kernel *k, const pg_problem *p, pg_device *device,
+                         ptxgen_stream stream, pg_step *step, ptxgen_error *err)
+{
+    const ptxgen_kernel *helper = atomic_load_explicit(&k->helper, memory_order_acquire);
+    pg_launch l;
+    pg_launch_of(p, step, &l);
+    pg_loaded *const loaded =
+        atomic_load_explicit(l.helper ? &helper->loaded : &k->loaded, memory_order_acquire);
+    return device->ops->launch(device, loaded, &l, stream, err);
+}
+
+static ptxgen_status run_all(ptxgen_kernel *k, const pg_problem *p, pg_device *device,
+                             ptxgen_stream stream, char *workspace, ptxgen_error *err)
+{
+    pg_step step = {.workspace = workspace};
+    for (const uint32_t n = pg_sequence_of(p).launches; step.number < n; step.number++)
+        PG_TRY(run(k, p, device, stream, &step, err));
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_kernel_launch(ptxgen_kernel *k, pg_problem *p, pg_device *device,
+                               ptxgen_stream stream, ptxgen_error *err)
+{
+    const ptxgen_kernel *helper = atomic_load_explicit(&k->helper, memory_order_acquire);
+    void *memory;
+    p->plan = k->plan;
+    p->helper_plan = helper ? helper->plan : NULL;
+    const size_t bytes = pg_sequence_of(p).workspace_bytes;
+    if (!bytes)
+        return run_all(k, p, device, stream, NULL, err);
+    const pg_view *given = pg_workspace_of(p);
+    if (given && (size_t)given->shape[0] < bytes)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "workspace has %lld bytes, the call needs %zu: pass that much, or none",
+                       (long long)given->shape[0], bytes);
+    if (given)
+        return run_all(k, p, device, stream, given->data, err);
+    PG_TRY(device->ops->borrow(device, bytes, stream, &memory, err));
+    const ptxgen_status status = run_all(k, p, device, stream, memory, err);
+    const ptxgen_status returned =
+        device->ops->give_back(device, memory, stream, status == PTXGEN_OK ? err : NULL);
+    return status == PTXGEN_OK ? returned : status;
+}

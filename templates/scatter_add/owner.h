@@ -1,0 +1,42 @@
+/* The pieces of the owner schedule's kernels (owner.ptxc says how they work). */
+#ifndef PG_SCATTER_OWNER_H
+#define PG_SCATTER_OWNER_H
+
+#include "scatter_add/sum_type.h"
+#include "scatter_add/scatter_add.h"
+
+/* Row numbers that no row has: of a group without entries, and of a partial sum that is none. */
+#define PG_NO_GROUP "0xfffffffe"
+#define PG_NO_ROW "0xffffffff"
+
+enum {
+    PG_OWNER_THREADS = 256,
+    PG_OWNER_ROWS = 4 * PG_OWNER_THREADS, /* bytes: a row number per group */
+};
+/* Set in the recorded position of a bad src_index. */
+#define PG_SRC_INDEX_MARK (UINT64_C(1) << 62)
+
+/* What one of the two kernels reads: rows of src, or partial sums. */
+typedef struct pg_owner_source {
+    bool partial;
+    int depth;          /* rows in flight */
+    int word_bytes;     /* of memory, in a register */
+    int words;          /* registers of a row that a lane has */
+    int values;         /* accumulators of a lane: 16 bytes of elements */
+    int pieces;         /* accesses of a lane to a row */
+    int piece_words, piece_values;
+} pg_owner_source;
+pg_owner_source pg_owner_source_of(const pg_scatter_add_plan *p, bool partial);
+
+void pg_owner_declare(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+/* Parameters, the thread's group, lane and columns, the share of entries. */
+void pg_owner_set_up(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+/* Sums the runs of the thread's share; the first and the last go to shared memory. */
+void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+/* Adds %acc to row `row` of out where %store holds. */
+void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
+                  const char *row);
+/* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as partial sums. */
+void pg_owner_combine(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+
+#endif

@@ -1,0 +1,234 @@
+/* A call of schedule=owner: how it is cut into shares and tiles, its workspace, and its launches: those of the sort,
+ * unless the index is prepared, then those that sum. The workspace: entries, their number, and what first the sort
+ * needs and then the sums. */
+#include "scatter_add/owner.h"
+
+#include "common/elements.h"
+
+#include <string.h>
+
+enum { MAX_LANES = 32, MERGE_SHARE = 8, ROW_ALIGNMENT = 32, ALIGNMENT = 256 };
+
+/* How the columns of a row are cut, and the entries of one launch. */
+typedef struct cut {
+    int64_t pieces; /* accesses to a row */
+    int64_t panels, lanes, groups;
+    int64_t share, tiles;
+} cut;
+
+static int64_t div_up(int64_t a, int64_t b)
+{
+    return (a - 1) / b + 1;
+}
+
+/* A panel is at most 32 lanes wide, and all panels are as wide as can be alike. */
+static cut cut_columns(const pg_scatter_add_plan *p, int64_t n)
+{
+    const int64_t lane_pieces = 16 / p->access;
+    cut c = {.pieces = n * p->element->bytes / p->access};
+    const int64_t lanes = div_up(c.pieces, lane_pieces);
+    c.panels = div_up(lanes, MAX_LANES);
+    c.lanes = div_up(lanes, c.panels);
+    c.groups = PG_OWNER_THREADS / c.lanes;
+    return c;
+}
+
+/* Shares are as long as still gives every multiprocessor several tiles: a tile writes its first and last run by
+ * itself. */
+static void cut_entries(cut *c, int64_t entries, int64_t wanted, int sms)
+{
+    enum { LONGEST = 32, SHORTEST = 16, TILES_PER_SM = 24 };
+    c->share = wanted;
+    if (!wanted)
+        for (c->share = LONGEST; c->share > SHORTEST; c->share /= 2)
+            if (div_up(entries, c->share * c->groups) * c->panels >= (int64_t)TILES_PER_SM * sms)
+                break;
+    c->tiles = div_up(entries, c->share * c->groups);
+}
+
+static int64_t align_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static int64_t partial_stride(const pg_scatter_add_plan *p, int64_t n)
+{
+    return align_up(n * p->element->acc_bytes, ROW_ALIGNMENT);
+}
+
+/* Launch `number` of a call: its cut, and where in the workspace its partial sums and their entries go. */
+typedef struct level {
+    cut c;
+    int64_t entries; /* how many it has, at most */
+    size_t rows, list, end;
+} level;
+
+/* What the launches need of one call. */
+typedef struct call {
+    const pg_scatter_add_plan *plan;
+    const pg_problem *problem;
+    const ptxgen_scatter_plan *prepared;
+    int64_t rows, n;
+    int sms;
+    pg_index_sort_args sort;
+    size_t entries_bytes; /* of the sorted index, and 256 for how many there are */
+} call;
+
+static call call_of(const pg_problem *p)
+{
+    const pg_view *v = p->operand;
+    call c = {.plan = p->plan,
+              .problem = p,
+              .prepared = p->prepared,
+              .rows = p->symbol[PG_SCATTER_ROWS],
+              .n = p->symbol[PG_SCATTER_N],
+              .sms = p->device->sm_count};
+    c.entries_bytes = p->prepared ? 0 : pg_index_sort_entries_bytes(c.rows);
+    c.sort = (pg_index_sort_args){.index = v[PG_SCATTER_INDEX].data,
+                                  .rows = c.rows,
+                                  .out_rows = p->symbol[PG_SCATTER_OUT_ROWS],
+                                  .has_padding = v[PG_SCATTER_PADDING_INDEX].present,
+                                  .grouped = !c.plan->exact};
+    if (v[PG_SCATTER_DEVICE_ROWS].present)
+        c.sort.device_rows = v[PG_SCATTER_DEVICE_ROWS].data;
+    if (c.sort.has_padding)
+        c.sort.padding = pg_element_integer(&v[PG_SCATTER_PADDING_INDEX], 0);
+    if (v[PG_SCATTER_RECORD].present)
+        c.sort.record = v[PG_SCATTER_RECORD].data;
+    return c;
+}
+
+static level level_at(const call *c, uint32_t number)
+{
+    const pg_scatter_add_plan *p = c->plan;
+    level l = {.c = cut_columns(p, c->n), .entries = c->rows};
+    cut_entries(&l.c, l.entries, p->share, c->sms);
+    for (uint32_t i = 0;; i++) {
+        l.rows = l.end;
+        l.list = l.rows + (size_t)align_up(2 * l.c.tiles * partial_stride(p, c->n), ALIGNMENT);
+        l.end = l.list + (size_t)align_up((2 * l.c.tiles + 16) * 8, ALIGNMENT);
+        if (i == number)
+            return l;
+        l.entries = 2 * l.c.tiles;
+        cut_entries(&l.c, l.entries, MERGE_SHARE, c->sms);
+    }
+}
+
+/* The launches that sum: one, or one for each level of partial sums. */
+static pg_sequence sum_sequence(const call *c)
+{
+    pg_sequence s = {.launches = 1};
+    if (!c->plan->exact)
+        return s;
+    level l = level_at(c, 0);
+    while (l.c.tiles > 1)
+        l = level_at(c, s.launches++);
+    s.workspace_bytes = l.end;
+    return s;
+}
+
+static pg_sequence sort_sequence(const call *c)
+{
+    if (c->prepared)
+        return (pg_sequence){0};
+    return pg_index_sort_sequence(c->problem->helper_plan, &c->sort);
+}
+
+/* The sort's memory is free again when the sums begin. */
+pg_sequence pg_scatter_add_owner_sequence(const pg_problem *p)
+{
+    const call c = call_of(p);
+    const pg_sequence sort = sort_sequence(&c), sum = sum_sequence(&c);
+    const size_t bytes = sort.workspace_bytes > sum.workspace_bytes ? sort.workspace_bytes
+                                                                    : sum.workspace_bytes;
+    return (pg_sequence){.launches = sort.launches + sum.launches,
+                         .workspace_bytes = c.entries_bytes + bytes};
+}
+
+/* alpha as the accumulator's bits. */
+static uint64_t alpha_bits(const call *c)
+{
+    const pg_sum_type *e = c->plan->element;
+    const double alpha = pg_scatter_add_alpha(c->problem);
+    const float single = (float)alpha;
+    uint64_t bits = 0;
+    if (e->acc[0] == 's')
+        bits = (uint64_t)(int64_t)alpha;
+    else if (e->acc_bytes == 8)
+        memcpy(&bits, &alpha, sizeof alpha);
+    else
+        memcpy(&bits, &single, sizeof single);
+    return bits;
+}
+
+/* What both kernels take after the partial sums. */
+static void add_rest(const call *c, const level *v, pg_launch *l)
+{
+    const pg_view *operand = c->problem->operand;
+    pg_arg_pointer(l, operand[PG_SCATTER_WEIGHT].present ? operand[PG_SCATTER_WEIGHT].data : NULL);
+    pg_arg_pointer(l,
+                   operand[PG_SCATTER_SRC_INDEX].present ? operand[PG_SCATTER_SRC_INDEX].data : NULL);
+    pg_arg_u64(l, (uint64_t)operand[PG_SCATTER_SRC].shape[0]);
+    pg_scatter_add_record_arg(&operand[PG_SCATTER_RECORD], l);
+    pg_arg_u64(l, alpha_bits(c));
+    pg_arg_u32(l, v->entries);
+    pg_arg_u32(l, v->c.lanes);
+    pg_arg_u32(l, v->c.panels);
+    pg_arg_u32(l, v->c.share);
+    pg_arg_u32(l, v->c.groups);
+    pg_arg_u32(l, v->c.pieces);
+    l->grid[0] = (uint32_t)(v->c.tiles * v->c.panels);
+    l->block[0] = PG_OWNER_THREADS;
+}
+
+/* The sum of rows of src (number 0), or of the partial sums that the launch before left. */
+static void launch_sum(const call *c, const pg_step *step, const ptxgen_scatter_plan *sorted,
+                       pg_launch *l)
+{
+    const pg_scatter_add_plan *p = c->plan;
+    const pg_view *out = &c->problem->operand[PG_SCATTER_OUT];
+    const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
+    const level v = level_at(c, step->number);
+    const int64_t bytes = p->element->bytes, partial_bytes = partial_stride(p, c->n);
+    l->part = step->number != 0;
+    pg_arg_pointer(l, out->data);
+    if (step->number == 0) {
+        pg_arg_pointer(l, src->data);
+        pg_arg_pointer(l, sorted->entries);
+        pg_arg_pointer(l, sorted->total);
+    } else {
+        const level before = level_at(c, step->number - 1);
+        pg_arg_pointer(l, step->workspace + before.rows);
+        pg_arg_pointer(l, step->workspace + before.list);
+        pg_arg_pointer(l, NULL);
+    }
+    pg_arg_u64(l, (uint64_t)(out->stride[0] * bytes));
+    pg_arg_u64(l, (uint64_t)(step->number ? partial_bytes : src->stride[0] * bytes));
+    pg_arg_pointer(l, p->exact ? step->workspace + v.rows : NULL);
+    pg_arg_pointer(l, p->exact ? step->workspace + v.list : NULL);
+    pg_arg_u64(l, (uint64_t)partial_bytes);
+    add_rest(c, &v, l);
+}
+
+void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_launch *l)
+{
+    call c = call_of(p);
+    const uint32_t sorts = sort_sequence(&c).launches;
+    ptxgen_scatter_plan sorted = {.entries = step->workspace};
+    pg_step inner = {.number = step->number, .workspace = step->workspace + c.entries_bytes};
+    l->nargs = 0;
+    l->shared_bytes = 0;
+    l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
+    memset(l->cluster, 0, sizeof l->cluster);
+    sorted.total = (uint32_t *)(inner.workspace - ALIGNMENT);
+    if (step->number < sorts) {
+        c.sort.entries = sorted.entries;
+        c.sort.total = sorted.total;
+        pg_index_sort_launch(p->helper_plan, &c.sort, &inner, l);
+        l->helper = true;
+        return;
+    }
+    inner.number -= sorts;
+    l->helper = false;
+    launch_sum(&c, &inner, c.prepared ? c.prepared : &sorted, l);
+}

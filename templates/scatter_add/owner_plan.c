@@ -1,0 +1,67 @@
+/* Numbers of schedule=owner: what its key may be, and what its plan is. */
+#include "scatter_add/owner.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum { SHARE_UNIT = 8 };
+
+/* ---- key and plan ---- */
+
+static ptxgen_status check_access(const pg_scatter_add_key *k, const pg_sum_type *e,
+                                  ptxgen_error *err)
+{
+    if ((k->access & (k->access - 1)) == 0 && k->access >= e->bytes)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "access=%lld is not a power of two from %d (an element of %s) to 16",
+                   (long long)k->access, e->bytes, e->name);
+}
+
+ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch *arch,
+                                           ptxgen_error *err)
+{
+    const pg_sum_type *e = pg_sum_type_at(k->dtype);
+    if (arch->sm < 80)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "schedule=owner needs sm_80 or later, not %s",
+                       arch->name);
+    if (k->weight && k->reduce != PTXGEN_SCATTER_ADD)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight needs reduce=add");
+    if (k->weight == PG_WEIGHT_F32 && (e->acc[0] == 's'))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight=f32 needs a float dtype, not %s: use element",
+                       e->name);
+    if (k->pieces && k->pieces % 2)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=owner needs 2, 4, 6 or 8",
+                       (long long)k->pieces);
+    const int64_t row_bytes = k->n * e->bytes | 16;
+    k->access = k->access ? k->access : row_bytes & -row_bytes;
+    PG_TRY(check_access(k, e, err));
+    /* Without 16-byte float reductions all sums are stored by their owner. */
+    k->exact = k->exact || arch->sm < 90 || k->access < 16 || k->reduce != PTXGEN_SCATTER_ADD ||
+               !pg_dtype_find(e->dtype);
+    k->weight = k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
+    k->pieces = k->pieces ? k->pieces : 4;
+    k->ctas = k->ctas ? k->ctas : 3;
+    k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
+    /* One kernel serves every row length and stride. */
+    k->n = k->tile = k->stages = k->warps = k->panel = 0;
+    if (k->oob == PTXGEN_OOB_RECORD && arch->sm < 90)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "oob=record needs the 16-byte compare-and-swap of sm_90: on %s use "
+                       "oob=unchecked (bad indices are left out)",
+                       arch->name);
+    return PTXGEN_OK;
+}
+
+void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
+{
+    static const char *const parts[] = {"sum", NULL}, *const exact_parts[] = {"sum", "merge", NULL};
+    p->access = (int)k->access;
+    p->share = k->share;
+    p->reduce = (ptxgen_scatter_reduce)k->reduce;
+    p->weight = (pg_weight)k->weight;
+    p->exact = k->exact != 0;
+    p->gather = k->gather != 0;
+    p->head.parts = p->exact ? exact_parts : parts;
+}

@@ -1,0 +1,231 @@
+/* The kernels of index_sort and of schedule=owner in checking mode: right sums and not one report, whatever order=isa
+ * does with them. Several tiles and panels, runs that are cut between groups and CTAs, partial sums of several levels.
+ *
+ *     test_emulator_owner [SEEDS (2)] */
+#include "test.h"
+
+#include "api/typed.h"
+#include "ptxgen/emulator.h"
+#include "scatter_add/scatter_add.h"
+
+enum { ROWS = 1500, OUT_ROWS = 300, MAX_N = 160, WORKSPACE = 1 << 21 };
+
+static unsigned seeds = 2;
+static ptxgen *ctx;
+
+typedef struct problem {
+    const char *params;
+    ptxgen_scatter_add_args a;
+    int hot; /* of 8 entries, how many go to row 7 */
+    uint64_t seed;
+    _Alignas(16) float out[OUT_ROWS * MAX_N];
+    _Alignas(16) float src[ROWS * MAX_N];
+    float want[OUT_ROWS * MAX_N];
+    int64_t index[ROWS], src_index[ROWS];
+    float weight[ROWS];
+    _Alignas(256) char workspace[WORKSPACE];
+    _Alignas(16) pg_bad_index record;
+} problem;
+
+static problem p;
+static const ptxgen_device_info device = {.sm_count = 3, .l2_bytes = 4096};
+
+static void fill(void)
+{
+    ptxgen_scatter_add_args *a = &p.a;
+    for (int i = 0; i < ROWS; i++) {
+        p.index[i] = i % 8 < p.hot ? 7 : i * 11 % OUT_ROWS;
+        p.src_index[i] = i * 7 % ROWS;
+        p.weight[i] = (float)(i % 3 - 1);
+    }
+    for (int i = 0; i < ROWS * MAX_N; i++)
+        p.src[i] = (float)(i * 5 % 7 - 3);
+    for (int i = 0; i < OUT_ROWS * MAX_N; i++)
+        p.out[i] = p.want[i] = (float)(i % 5);
+    memset(p.workspace, 0x5a, sizeof p.workspace);
+    p.record = PG_BAD_INDEX_EMPTY;
+    a->size = sizeof *a;
+    a->dtype = PTXGEN_F32;
+    a->rows = ROWS;
+    a->out_rows = OUT_ROWS;
+    a->out = p.out;
+    a->src = p.src;
+    a->index = p.index;
+    if (a->src_index)
+        a->src_rows = ROWS;
+}
+
+static void add_buffers(ptxgen_emulator *emu)
+{
+    const struct {
+        const char *name;
+        void *at;
+        size_t bytes;
+        unsigned flags;
+    } buffers[] = {{"out", p.out, sizeof p.out, PTXGEN_EMULATOR_WRITABLE},
+                   {"src", p.src, sizeof p.src, 0},
+                   {"index", p.index, sizeof p.index, 0},
+                   {"src_index", p.src_index, sizeof p.src_index, 0},
+                   {"weight", p.weight, sizeof p.weight, 0},
+                   {"workspace", p.workspace, sizeof p.workspace, PTXGEN_EMULATOR_WRITABLE},
+                   {"record", &p.record, sizeof p.record, PTXGEN_EMULATOR_WRITABLE}};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        assert_int_equal(ptxgen_emulator_add_buffer(emu, buffers[i].name, buffers[i].at,
+                                                    buffers[i].bytes, buffers[i].flags, NULL),
+                         PTXGEN_OK);
+}
+
+static void run_launch(ptxgen_emulator_module *module, const pg_plan_head *head, pg_launch *l)
+{
+    ptxgen_emulator_entry *entry;
+    void *pointers[PG_LAUNCH_MAX_ARGS], *record = &p.record;
+    char name[128];
+    ptxgen_error err = {0};
+    for (uint32_t i = 0; i < l->nargs; i++)
+        pointers[i] = l->args[i].kind == PG_ARG_RECORD ? (void *)&record : (void *)&l->args[i].u64;
+    const ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                           .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                           .block = {l->block[0], l->block[1], l->block[2]},
+                                           .dynamic_shared = l->shared_bytes,
+                                           .args = pointers,
+                                           .arg_count = l->nargs};
+    snprintf(name, sizeof name, "%s_%s", head->entry, head->parts[l->part]);
+    if (ptxgen_emulator_find(module, name, &entry, &err) != PTXGEN_OK ||
+        ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
+        fail_msg("%s, %s, seed %d: %s", p.params, name, (int)p.seed, err.message);
+}
+
+static ptxgen_kernel *load(ptxgen_emulator *emu, const char *family, const char *params,
+                           ptxgen_emulator_module **module)
+{
+    ptxgen_kernel *k;
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_error err = {0};
+    if (ptxgen_emit(ctx, family, params, &k, &err) != PTXGEN_OK)
+        fail_msg("%s: %s", params, err.message);
+    ptxgen_kernel_describe(k, &info);
+    assert_int_equal(ptxgen_emulator_load(emu, info.ptx, info.ptx_size, NULL, module, &err),
+                     PTXGEN_OK);
+    return k;
+}
+
+/* All launches of a call; the emulator keeps its reports. */
+static void run_call(ptxgen_emulator *emu)
+{
+    pg_call c;
+    ptxgen_emulator_module *modules[2];
+    ptxgen_kernel *kernels[2] = {load(emu, "scatter_add", p.params, &modules[0]),
+                                 load(emu, "index_sort", "", &modules[1])};
+    const pg_family *family = &pg_family_scatter_add;
+    assert_int_equal(pg_fill_scatter_add(&p.a, &c, NULL), PTXGEN_OK);
+    assert_int_equal(pg_problem_check_shapes(&c.problem, NULL), PTXGEN_OK);
+    c.problem.key = kernels[0]->id.key;
+    c.problem.plan = kernels[0]->plan;
+    c.problem.helper_plan = kernels[1]->plan;
+    c.problem.device = &device;
+    const pg_sequence sequence = family->sequence(&c.problem);
+    assert_true(sequence.workspace_bytes <= sizeof p.workspace);
+    pg_step step = {.workspace = p.workspace};
+    for (; step.number < sequence.launches; step.number++) {
+        pg_launch l;
+        l.part = 0;
+        family->launch_step(&c.problem, &step, &l);
+        run_launch(modules[l.helper], (const pg_plan_head *)kernels[l.helper]->plan, &l);
+    }
+    for (int i = 0; i < 2; i++) {
+        ptxgen_emulator_unload(modules[i]);
+        ptxgen_kernel_unref(kernels[i]);
+    }
+}
+
+static void expect_no_reports(const ptxgen_emulator *emu)
+{
+    ptxgen_emulator_report r;
+    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
+        if (r.kind != PTXGEN_EMULATOR_REPORT_UNNEEDED_FENCE)
+            fail_msg("%s, seed %d: line %d (and %d): %s: %s %s", p.params, (int)p.seed, r.line,
+                     r.other_line, ptxgen_emulator_report_name(r.kind), r.text, r.where);
+}
+
+/* seed 0: order=hw, several host threads, unchecked. */
+static void run_seed(uint64_t seed)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .threads = 3,
+                                           .seed = seed,
+                                           .check = seed != 0,
+                                           .order = seed ? PTXGEN_EMULATOR_ORDER_ISA
+                                                         : PTXGEN_EMULATOR_ORDER_HW};
+    ptxgen_emulator *emu;
+    p.seed = seed;
+    fill();
+    assert_int_equal(ptxgen_emulator_create(&config, &emu, NULL), PTXGEN_OK);
+    add_buffers(emu);
+    run_call(emu);
+    expect_no_reports(emu);
+    ptxgen_emulator_destroy(emu);
+    ptxgen_scatter_add_args want = p.a;
+    want.out = p.want;
+    assert_int_equal(ptxgen_scatter_add_oracle(&want, NULL), PTXGEN_OK);
+    if (memcmp(p.out, p.want, sizeof p.out))
+        fail_msg("%s, seed %d: wrong sums", p.params, (int)seed);
+}
+
+static void run(const char *params, int64_t n, int hot)
+{
+    p.params = params;
+    p.hot = hot;
+    p.a.n = n;
+    for (uint64_t seed = 0; seed <= seeds; seed++)
+        run_seed(seed);
+}
+
+static void vector_reductions(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){0};
+    run("schedule=owner share=8 pieces=2", 16, 4);
+    run("schedule=owner share=16 pieces=4", 160, 8);
+}
+
+static void partial_sums(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){.deterministic = true};
+    run("schedule=owner exact=yes share=8 pieces=4", 132, 4);
+    run("schedule=owner exact=yes share=8 pieces=2", 8, 8);
+    run("schedule=owner exact=yes share=8 pieces=4 access=4", 33, 1);
+}
+
+static void weights_and_gathering(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){.weight = p.weight, .src_index = p.src_index};
+    run("schedule=owner share=8 pieces=4 gather=yes weight=element", 24, 3);
+    run("schedule=owner share=8 pieces=4 gather=yes weight=element exact=yes access=8", 6, 3);
+}
+
+static void minimum(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){.reduce = PTXGEN_SCATTER_MIN};
+    run("schedule=owner share=8 reduce=min access=4", 5, 4);
+}
+
+int main(int argc, char **argv)
+{
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    if (argc > 1 && atoi(argv[1]) > 0)
+        seeds = (unsigned)atoi(argv[1]);
+    if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vector_reductions),
+        cmocka_unit_test(partial_sums),
+        cmocka_unit_test(weights_and_gathering),
+        cmocka_unit_test(minimum),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ptxgen_destroy(ctx);
+    return failed;
+}
