@@ -57,6 +57,7 @@ class Args(ctypes.Structure):
                 ("out_stride", ctypes.c_int64), ("src_stride", ctypes.c_int64),
                 ("out_inner", ctypes.c_int64), ("src_inner", ctypes.c_int64), ("index_stride", ctypes.c_int64),
                 ("schedule", ctypes.c_int), ("oob", ctypes.c_int), ("dynamic_n", ctypes.c_bool),
+                ("function", ctypes.c_int64),
                 ("plan", ctypes.c_void_p), ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
                 ("reduce", ctypes.c_int), ("deterministic", ctypes.c_bool), ("accumulate_f32", ctypes.c_bool),
                 ("alpha", ctypes.c_double), ("weight", ctypes.c_void_p), ("weight_dtype", ctypes.c_int),
