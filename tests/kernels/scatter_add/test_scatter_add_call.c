@@ -177,9 +177,12 @@ static void a_row_stride_counts_from_two_rows_on(void **state)
 {
     (void)state;
     const char *const words = "multiple of 4 elements (16 bytes)";
-    REFUSED((a.rows = 2, a.src_stride = N + 2), PTXGEN_EUNSUPPORTED, words);
-    REFUSED((a.out_rows = 2, a.out_stride = N + 2), PTXGEN_EUNSUPPORTED, words);
+    REFUSED((a.schedule = PTXGEN_SCHEDULE_VECTOR, a.rows = 2, a.src_stride = N + 2),
+            PTXGEN_EUNSUPPORTED, words);
+    REFUSED((a.schedule = PTXGEN_SCHEDULE_VECTOR, a.out_rows = 2, a.out_stride = N + 2),
+            PTXGEN_EUNSUPPORTED, words);
     ptxgen_scatter_add_args a = good_args();
+    a.schedule = PTXGEN_SCHEDULE_VECTOR;
     a.rows = a.out_rows = 1;
     a.src_stride = a.out_stride = N + 2;
     ptxgen_error err;
