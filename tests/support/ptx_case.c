@@ -124,6 +124,20 @@ static bool key_line(pg_str key, pg_str rest, ptx_case *c, data_target *target)
         return copy_name(c->dependent, pg_str_word(&rest)), true;
     if (pg_str_is(key, "undefined"))
         return copy_name(c->undefined, pg_str_word(&rest)), true;
+    while (rest.n && *rest.p == ' ')
+        rest.p++, rest.n--;
+    if (pg_str_is(key, "at")) {
+        snprintf(c->at, sizeof c->at, "%.*s", (int)rest.n, rest.p);
+        return true;
+    }
+    if (pg_str_is(key, "advice")) {
+        snprintf(c->advice, sizeof c->advice, "%.*s", (int)rest.n, rest.p);
+        return true;
+    }
+    if (pg_str_is(key, "seeds")) {
+        c->seeds = (unsigned)strtoul(rest.p, NULL, 10);
+        return true;
+    }
     if (pg_str_is(key, "report")) {
         snprintf(c->report, sizeof c->report, "%.*s", (int)rest.n, rest.p);
         return true;

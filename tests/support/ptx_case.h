@@ -11,6 +11,9 @@
  *     //: exact                              matrix arithmetic is compared bit for bit
  *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
  *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
+ *     //: at line=7 other=5 thread=0,0,0/1/4 where=TEXT   what that report must say; the thread with order=hw only
+ *     //: seeds 12                           how many of the 21 runs find it at least; without it all do
+ *     //: advice TEXT                        checking mode must give this advice, with order=hw
  *     //: dependent NAME                     the buffer is written by the grid before (griddepcontrol)
  *     //: undefined NAME                     the buffer's content counts as undefined before the launch
  *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
@@ -47,6 +50,8 @@ typedef struct ptx_case {
     uint32_t shared;
     ptx_case_param params[PTX_CASE_MAX_PARAMS];
     size_t param_count;
+    char at[160], advice[80];
+    unsigned seeds;
     char fails[128], report[128], dependent[PTX_CASE_NAME], undefined[PTX_CASE_NAME];
     bool exact, emulator_only;
     char error[200]; /* of reading, "" when fine */
@@ -66,7 +71,7 @@ bool ptx_case_expects(const ptx_case *c, const char *outcome);
 /* How to run a case on the emulator. */
 typedef struct ptx_case_mode {
     uint64_t isa_seed; /* 0: order=hw */
-    bool check;        /* checking mode: a report fails the case */
+    bool check; /* checking mode: a report fails the case, and so does the lack of the `advice` */
 } ptx_case_mode;
 bool ptx_case_emulate(ptx_case *c, ptx_case_mode mode, char *message, size_t size);
 

@@ -89,18 +89,50 @@ static bool launch_case(ptxgen_emulator *emu, ptx_case *c, ptxgen_error *err)
     return ok;
 }
 
-/* The first report that is no advice; false: none. */
-static bool first_report(const ptxgen_emulator *emu, const ptx_case *c, char *message, size_t size)
+/* " line=7 other=5 thread=0,0,0/1/4 where=..." */
+static void place_of(const ptxgen_emulator_report *r, char *text, size_t size)
+{
+    snprintf(text, size, " line=%d other=%d thread=%u,%u,%u/%u/%u where=%s", r->line, r->other_line,
+             r->cta[0], r->cta[1], r->cta[2], r->warp, r->lane, r->where);
+}
+
+/* Whether the place is what the `at` line asks for, word by word; `where` is the rest of the line. */
+static bool is_at(const ptx_case *c, bool with_thread, const char *place)
+{
+    char list[sizeof c->at], word[sizeof c->at + 2];
+    snprintf(list, sizeof list, "%s", c->at);
+    char *rest = list, *where = strstr(list, "where=");
+    if (where) {
+        if (!strstr(strstr(place, "where="), where + 6))
+            return false;
+        *where = '\0';
+    }
+    for (char *one = strtok_r(rest, " ", &rest); one; one = strtok_r(NULL, " ", &rest)) {
+        snprintf(word, sizeof word, " %s ", one);
+        if ((with_thread || strncmp(one, "thread=", 7)) && !strstr(place, word))
+            return false;
+    }
+    return true;
+}
+
+/* The report that the case asks for, else the first that is no advice; false: none. */
+static bool first_report(const ptxgen_emulator *emu, const ptx_case *c, bool in_order,
+                         char *message, size_t size)
 {
     ptxgen_emulator_report r;
     bool found = false;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++) {
         if (ptxgen_emulator_report_class_of(r.kind) == PTXGEN_EMULATOR_ADVICE)
             continue;
-        char text[400];
-        snprintf(text, sizeof text, "%s (line %d: %s %s)", ptxgen_emulator_report_name(r.kind),
-                 r.line, r.text, r.where);
-        const bool wanted = c->report[0] && ptx_case_expects(c, text);
+        char text[700], place[300];
+        place_of(&r, place, sizeof place);
+        snprintf(text, sizeof text, "%s (%s)%s", ptxgen_emulator_report_name(r.kind), r.text,
+                 place);
+        const bool kind = c->report[0] && ptx_case_expects(c, text);
+        const bool wanted = kind && is_at(c, in_order, place);
+        if (kind && !wanted)
+            snprintf(text, sizeof text, "at another place than \"%s\": %s%s", c->at,
+                     ptxgen_emulator_report_id(r.kind), place);
         if (!found || wanted)
             snprintf(message, size, "%s", text);
         found = true;
@@ -110,9 +142,28 @@ static bool first_report(const ptxgen_emulator *emu, const ptx_case *c, char *me
     return found;
 }
 
-static bool judge(const ptxgen_emulator *emu, const ptx_case *c, bool ran, const ptxgen_error *err,
-                  char *message, size_t size)
+static bool gives_advice(const ptxgen_emulator *emu, const ptx_case *c)
 {
+    ptxgen_emulator_report r;
+    for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
+        if (ptxgen_emulator_report_class_of(r.kind) == PTXGEN_EMULATOR_ADVICE &&
+            strstr(ptxgen_emulator_report_name(r.kind), c->advice))
+            return true;
+    return false;
+}
+
+typedef struct outcome {
+    const ptxgen_emulator *emu;
+    ptx_case_mode mode;
+    bool ran;
+    const ptxgen_error *err;
+} outcome;
+
+static bool judge(const outcome *o, const ptx_case *c, char *message, size_t size)
+{
+    const ptxgen_emulator *emu = o->emu;
+    const ptxgen_error *err = o->err;
+    const bool ran = o->ran;
     if (c->fails[0]) {
         /* every mistake of a program has one status; only what is not executed has another */
         const bool not_executed = !ran && strstr(err->message, "not executed");
@@ -123,10 +174,14 @@ static bool judge(const ptxgen_emulator *emu, const ptx_case *c, bool ran, const
                  ran ? "success" : err->message, (int)err->status);
         return false;
     }
-    if (first_report(emu, c, message, size))
+    if (first_report(emu, c, !o->mode.isa_seed, message, size))
         return false;
     if (!ran) {
         snprintf(message, size, "error: %s", err->message);
+        return false;
+    }
+    if (c->advice[0] && o->mode.check && !o->mode.isa_seed && !gives_advice(emu, c)) {
+        snprintf(message, size, "the advice \"%s\" is not given", c->advice);
         return false;
     }
     return ptx_case_check(c, message, size);
@@ -148,7 +203,7 @@ bool ptx_case_emulate(ptx_case *c, ptx_case_mode mode, char *message, size_t siz
         return false;
     }
     const bool ran = launch_case(emu, c, &err);
-    const bool ok = judge(emu, c, ran, &err, message, size);
+    const bool ok = judge(&(outcome){emu, mode, ran, &err}, c, message, size);
     ptxgen_emulator_destroy(emu);
     return ok;
 }

@@ -19,13 +19,23 @@ static void copy_strings(ptxgen_emulator_report *r)
     r->object = copy(r->object);
 }
 
+static void free_strings(ptxgen_emulator_report *r)
+{
+    free((void *)r->where);
+    free((void *)r->text);
+    free((void *)r->source);
+    free((void *)r->other_source);
+    free((void *)r->object);
+}
+
 static bool shares_a_line(const run_finding *f, const ptxgen_emulator_report *r)
 {
     if (f->first.kind != r->kind || strcmp(f->first.object, r->object) != 0)
         return false;
     for (size_t i = 0; i < f->pair_count; i++)
-        if (f->pairs[i].line == r->line ||
-            (r->other_line && f->pairs[i].other_line == r->other_line))
+        if (f->pairs[i].line == r->line || f->pairs[i].other_line == r->line ||
+            (r->other_line &&
+             (f->pairs[i].other_line == r->other_line || f->pairs[i].line == r->other_line)))
             return true;
     return false;
 }
@@ -48,11 +58,7 @@ static void add_pair(run_finding *f, const run_pair_of_lines *pair)
 
 static void free_finding(run_finding *f)
 {
-    free((void *)f->first.where);
-    free((void *)f->first.text);
-    free((void *)f->first.source);
-    free((void *)f->first.other_source);
-    free((void *)f->first.object);
+    free_strings(&f->first);
     free(f->pairs);
 }
 
@@ -87,6 +93,28 @@ static void merge_into(run_findings *all, size_t to, const ptxgen_emulator_repor
     }
 }
 
+/* A line that conflicts with one above it says more than the reverse. */
+static void speak_for(run_finding *f, const ptxgen_emulator_report *r, uint64_t seed)
+{
+    if (f->first.line >= f->first.other_line || r->line <= r->other_line)
+        return;
+    free_strings(&f->first);
+    f->first = *r;
+    f->seed = seed;
+    copy_strings(&f->first);
+}
+
+/* The pair of `first` comes first. */
+static void put_first(run_finding *f)
+{
+    for (size_t i = 1; i < f->pair_count; i++)
+        if (f->pairs[i].line == f->first.line && f->pairs[i].other_line == f->first.other_line) {
+            const run_pair_of_lines moved = f->pairs[i];
+            f->pairs[i] = f->pairs[0];
+            f->pairs[0] = moved;
+        }
+}
+
 static void collect(run_findings *all, const ptxgen_emulator_report *r, uint64_t seed)
 {
     const run_pair_of_lines pair = {r->line, r->other_line, r->count, seed};
@@ -97,7 +125,9 @@ static void collect(run_findings *all, const ptxgen_emulator_report *r, uint64_t
         append(all, r, seed);
     else
         merge_into(all, at, r);
+    speak_for(&all->all[at], r, seed);
     add_pair(&all->all[at], &pair);
+    put_first(&all->all[at]);
 }
 
 void run_findings_collect(run_findings *all, const ptxgen_emulator *emu, uint64_t seed)

@@ -206,7 +206,8 @@ static void reword(char *message, const char *from, const char *to)
 static void speak_of_the_command(const job *j, uint64_t seed, ptxgen_error *err)
 {
     const size_t n = strlen(err->message);
-    if (j->findings.seeded)
+    const bool ran = err->status == PTXGEN_EEMULATOR || err->status == PTXGEN_EBUDGET;
+    if (ran && j->findings.seeded)
         snprintf(err->message + n, sizeof err->message - n, " (order=isa, seed %llu)",
                  (unsigned long long)seed);
     reword(err->message, " (config.instruction_budget)", "; --budget N allows more");
