@@ -36,7 +36,8 @@ endforeach()
 # Everything below decides the emitted text: a change in any of it changes every cache key.
 file(GLOB_RECURSE fingerprint_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/templates/* ${PROJECT_SOURCE_DIR}/src/generate/*
-    ${PROJECT_SOURCE_DIR}/tools/ptxt.c ${PROJECT_SOURCE_DIR}/src/base/buf.c)
+    ${PROJECT_SOURCE_DIR}/tools/ptxt.c ${PROJECT_SOURCE_DIR}/src/base/buf.c
+    ${PROJECT_SOURCE_DIR}/src/base/arch.c)
 set(fingerprint_header ${PTXGEN_GENERATED_DIR}/generator_fingerprint.h)
 add_custom_command(OUTPUT ${fingerprint_header}
     COMMAND ${CMAKE_COMMAND} "-DROOT=${PROJECT_SOURCE_DIR}" "-DFILES=${fingerprint_sources}"

@@ -3,7 +3,7 @@
  * (nvJitLink API reference, 13.0); the options are -no-cache, since its own cache hides the log of a second
  * compilation, and -verbose for the log. */
 #include "base/error.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "assemble/toolkit.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* NVIDIA's static PTX compiler, linked in when CMake finds it (PG_HAVE_NVPTXCOMPILER): in process, whole
  * programs, no driver. The prototypes are ours (PTX Compiler APIs, 13.0). */
 #include "base/error.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "assemble/toolkit.h"
 
 #include <stdio.h>

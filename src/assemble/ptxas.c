@@ -3,7 +3,7 @@
  * command line into the cubin. */
 #include "base/error.h"
 #include "ptxgen/inspect.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "assemble/child_process.h"
 #include "assemble/toolkit.h"
 

@@ -2,7 +2,7 @@
 #include "engine/refused.h"
 
 #include "base/arena.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "ptx/ptx.h"

@@ -9,7 +9,7 @@
 #define PG_FAMILY_H
 
 #include "device/launch.h"
-#include "generate/arch.h"
+#include "base/arch.h"
 #include "generate/emit.h"
 #include "generate/operands/problem.h"
 #include "generate/params.h"

@@ -2,7 +2,7 @@
 #include "generate/params.h"
 
 #include "base/str.h"
-#include "generate/arch.h"
+#include "base/arch.h"
 
 #include <stdio.h>
 #include <string.h>

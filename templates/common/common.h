@@ -4,7 +4,7 @@
 #define PG_TEMPLATES_COMMON_H
 
 #include "device/launch.h"
-#include "generate/arch.h"
+#include "base/arch.h"
 #include "generate/emit.h"
 
 /* The lines between the parentheses of an entry. */

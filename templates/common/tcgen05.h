@@ -8,7 +8,7 @@
 #ifndef PG_TEMPLATES_TCGEN05_H
 #define PG_TEMPLATES_TCGEN05_H
 
-#include "generate/arch.h"
+#include "base/arch.h"
 #include "generate/emit.h"
 
 #include "device/launch.h"

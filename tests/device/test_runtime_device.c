@@ -3,7 +3,7 @@
 #include "stub_libcuda.h"
 
 #include "base/error.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 
 static const pg_log silent;
 

@@ -2,7 +2,7 @@
  * other compilers emit for the same shapes; and tensor-memory sizes. */
 #include "test.h"
 
-#include "generate/arch.h"
+#include "base/arch.h"
 #include "common/tcgen05.h"
 
 static uint64_t matrix_bits(pg_smem_matrix m, uint32_t address)

@@ -3,7 +3,7 @@
 #include "device/cuda/context.h"
 
 #include "base/error.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "base/fork_guard.h"
 
 void pg_cuda_contexts_init(pg_cuda_contexts *c, const pg_alloc *alloc, const pg_driver *driver)

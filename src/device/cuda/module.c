@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "ptxgen/inspect.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "base/fork_guard.h"
 
 #include <stdio.h>
