@@ -3,7 +3,7 @@
 
 #include "assemble/in_process.h"
 #include "assemble/toolkit.h"
-#include "base/arch_match.h"
+#include "base/arch.h"
 #include "base/clock.h"
 #include "base/error.h"
 
