@@ -1,17 +1,19 @@
-/* ptxt: the template compiler. `ptxt templates/x/main.ptxc -o main.c` turns a kernel template into C.
+/* ptxt: the template compiler. `ptxt templates/x/main.ptxc -o main.c` turns a kernel template into
+ * C.
  *
- * A template is a C file in which a line whose first non-blank character is `|` is PTX and every other line
- * is C, copied as it is. In PTX, `$name` and `$(expr)` are holes that take a C value, `$$` is a dollar sign.
- * That is all there is, on purpose: C decides, PTX reads like PTX.
+ * A template is a C file in which a line whose first non-blank character is `|` is PTX and every
+ * other line is C, copied as it is. In PTX, `$name` and `$(expr)` are holes that take a C value,
+ * `$$` is a dollar sign. That is all there is, on purpose: C decides, PTX reads like PTX.
  *
- * One template line becomes one line of C, so a single #line at the top gives compilers, debuggers and
- * coverage the right position:
+ * One template line becomes one line of C, so a single #line at the top gives compilers, debuggers
+ * and coverage the right position:
  *     |   add.s64 %a, %a, $(2 * k);
  *     { pg_at(E, __FILE__, __LINE__); pg_lit(E, "   add.s64 %a, %a, ", 19); pg_put(E, (2 * k)); ... }
- * The emitter must be called E. The braces make a PTX line one statement, but a PTX line directly under an
- * unbraced if, else, for or while is refused: the next line would silently stand outside.
+ * The emitter must be called E. The braces make a PTX line one statement, but a PTX line directly
+ * under an unbraced if, else, for or while is refused: the next line would silently stand outside.
  *
- * Runs at build time only; prints file:line: message and exits 1 on a bad template, leaving no output. */
+ * Runs at build time only; prints file:line: message and exits 1 on a bad template, leaving no
+ * output. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +90,8 @@ static void put_literal(text *out, const char *s, size_t n)
     append_string(out, number);
 }
 
-/* The length of the parenthesised expression at s, both parentheses included. Strings and characters inside
- * may hold parentheses. */
+/* The length of the parenthesised expression at s, both parentheses included. Strings and
+ * characters inside may hold parentheses. */
 static size_t expression_length(const char *s, const char *end)
 {
     int depth = 0;
@@ -151,7 +153,8 @@ static void put_ptx_line(text *out, const char *s, const char *end)
     append_string(out, " }\n");
 }
 
-/* The last C line without trailing blanks and `//` comment ends a control head that wants a statement. */
+/* The last C line without trailing blanks and `//` comment ends a control head that wants a
+ * statement. */
 static int wants_statement(const char *s, const char *end)
 {
     const char *comment = NULL;

@@ -1,15 +1,16 @@
-/* What a cubin says about itself: architecture with its suffix, kernels and what they use, the tool that
- * wrote it. Any cubin, not only ours; no driver, no toolkit.
+/* What a cubin says about itself: architecture with its suffix, kernels and what they use, the tool
+ * that wrote it. Any cubin, not only ours; no driver, no toolkit.
  *
  *     ptxgen_cubin_info info = {.size = sizeof info};
- *     if (ptxgen_cubin_inspect(bytes, size, &info, &err) != PTXGEN_OK) { puts(err.message); return 1; }
+ *     if (ptxgen_cubin_inspect(bytes, size, &info, &err) != PTXGEN_OK)
+ *         return puts(err.message), 1;
  *     ptxgen_cubin_kernel k = {.size = sizeof k};
  *     for (size_t i = 0; ptxgen_cubin_kernel_at(bytes, size, i, &k); i++)
  *         printf("%s: %d registers\n", k.name, k.registers);
  *
- * The bytes are not trusted: no value in them makes a call read outside [bytes, bytes + size). Nothing is
- * allocated; any thread. NVIDIA documents the format in part only; fields that a cubin does not have are
- * -1 or "". */
+ * The bytes are not trusted: no value in them makes a call read outside [bytes, bytes + size).
+ * Nothing is allocated; any thread. NVIDIA documents the format in part only; fields that a
+ * cubin does not have are -1 or "". */
 #ifndef PTXGEN_INSPECT_H
 #define PTXGEN_INSPECT_H
 
@@ -42,15 +43,16 @@ typedef struct ptxgen_cubin_kernel {
     int param_bytes;
     int max_threads[3];      /* .maxntid, -1: not given */
     int required_threads[3]; /* .reqntid, -1: not given */
-    /* Places in the code that call a subroutine: .func functions, and IEEE division and square root, of which
-     * each place calls its slow path. From sm_70 on, else -1. */
+    /* Places in the code that call a subroutine: .func functions, and IEEE division and square
+     * root, of which each place calls its slow path. From sm_70 on, else -1. */
     int calls;
 } ptxgen_cubin_kernel;
 
 /* EPARSE says what the bytes are instead, or where the cubin is damaged. */
 PTXGEN_API ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size,
                                               ptxgen_cubin_info *info, ptxgen_error *err);
-/* Kernel i in the order of the symbol table; false past the last, or when the bytes are no cubin. */
+/* Kernel i in the order of the symbol table; false past the last, or when the bytes are no
+ * cubin. */
 PTXGEN_API bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i,
                                        ptxgen_cubin_kernel *out);
 

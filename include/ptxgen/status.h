@@ -1,8 +1,9 @@
 /* Status codes, the error record that every ptxgen call can fill, and log levels.
  *
- * A call returns a ptxgen_status. When it is not PTXGEN_OK and the caller passed an error record, the
- * record holds one sentence or two: what was wrong (with the value), what the limit is, and what to do.
- * Numbers are stable: a code never changes its value or meaning, new ones are added at the end. */
+ * A call returns a ptxgen_status. When it is not PTXGEN_OK and the caller passed an error
+ * record, the record holds one sentence or two: what was wrong (with the value), what the limit
+ * is, and what to do. Numbers are stable: a code never changes its value or meaning, new ones
+ * are added at the end. */
 #ifndef PTXGEN_STATUS_H
 #define PTXGEN_STATUS_H
 
@@ -42,9 +43,9 @@ typedef enum ptxgen_status {
 #undef PTXGEN_STATUS_ENUM
 } ptxgen_status;
 
-/* Filled by a failing call; untouched by a successful one. `file` and `line` name a source position
- * (a template line, a PTX line) when the fault has one, else "" and 0. `driver_error` is the CUDA driver's
- * own error number when the driver refused, else 0. */
+/* Filled by a failing call; untouched by a successful one. `file` and `line` name a source
+ * position (a template line, a PTX line) when the fault has one, else "" and 0. `driver_error`
+ * is the CUDA driver's own error number when the driver refused, else 0. */
 typedef struct ptxgen_error {
     ptxgen_status status;
     int line;

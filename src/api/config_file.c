@@ -1,5 +1,5 @@
-/* jsmn (header-only) cuts the text into tokens; a name's value is a string, a number, true, false, null (not set) or a
- * list of strings. */
+/* jsmn (header-only) cuts the text into tokens; a name's value is a string, a number, true,
+ * false, null (not set) or a list of strings. */
 #include "api/config_file.h"
 
 #include "base/error.h"
@@ -172,7 +172,8 @@ ptxgen_status pg_config_file_read(pg_config_file *f, const pg_alloc *alloc, cons
     pg_file_stat st;
     *f = (pg_config_file){.path = ""};
     pg_buf_init(&f->texts, alloc);
-    /* Asked first without a descriptor: a process that has none left, and no such file, is not kept from starting. */
+    /* Asked first without a descriptor: a process that has none left, and no such file, is not
+     * kept from starting. */
     int r = files->stat_at(files->user, AT_FDCWD, path, &st);
     if (r == -ENOENT || r == -ENOTDIR || (r == -EACCES && !required))
         return required ? pg_fail(err, PTXGEN_EMISSING, "there is no configuration '%.300s'", path)

@@ -1,5 +1,5 @@
-/* A configuration file: a JSON object of names and values, at most 64 KiB, of this user or root and writable by
- * nobody else. What the names mean is settings.c's business. */
+/* A configuration file: a JSON object of names and values, at most 64 KiB, of this user or root
+ * and writable by nobody else. What the names mean is settings.c's business. */
 #ifndef PG_CONFIG_FILE_H
 #define PG_CONFIG_FILE_H
 
@@ -21,8 +21,8 @@ typedef struct pg_config_file {
 /* What stands between the elements of a list in a value. */
 enum { PG_CONFIG_SEPARATOR = '\n' };
 
-/* A file that does not exist has no items, unless it is `required` (EMISSING). EINVAL: it is not understood, or others
- * may write to it. EIO: it cannot be read. */
+/* A file that does not exist has no items, unless it is `required` (EMISSING). EINVAL: it is not
+ * understood, or others may write to it. EIO: it cannot be read. */
 ptxgen_status pg_config_file_read(pg_config_file *, const pg_alloc *, const char *path,
                                   bool required, ptxgen_error *err);
 void pg_config_file_free(pg_config_file *);

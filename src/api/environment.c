@@ -1,4 +1,5 @@
-/* A relative XDG path or HOME is not followed: it would mean another folder in every working directory. */
+/* A relative XDG path or HOME is not followed: it would mean another folder in every working
+ * directory. */
 #include "api/environment.h"
 
 #include <pwd.h>

@@ -1,5 +1,5 @@
-/* ptxgen_function_map: a user function over a matrix, on the emulator. The kernel is a few lines of PTX of its
- * own, so a check against it does not repeat what a family's kernel does. */
+/* ptxgen_function_map: a user function over a matrix, on the emulator. The kernel is a few lines
+ * of PTX of its own, so a check against it does not repeat what a family's kernel does. */
 #include "api/context.h"
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
-/* Manifests, the public calls: lines "FAMILY name=value ..." are read, and written from what a context was asked
- * for. The reader knows lines and words only; what a family accepts is for ptxgen_compile to say. */
+/* Manifests, the public calls: lines "FAMILY name=value ..." are read, and written from what a
+ * context was asked for. The reader knows lines and words only; what a family accepts is for
+ * ptxgen_compile to say. */
 #include "api/context.h"
 #include "base/str.h"
 

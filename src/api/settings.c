@@ -1,4 +1,5 @@
-/* The table of settings and the readers of their kinds. A field of ptxgen_config that is zero is open. */
+/* The table of settings and the readers of their kinds. A field of ptxgen_config that is zero is
+ * open. */
 #include "api/settings.h"
 
 #include "api/environment.h"

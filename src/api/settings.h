@@ -1,5 +1,6 @@
-/* Where each setting of a context comes from: the program's ptxgen_config, else the environment, else the user's
- * configuration file, else the machine's, else the library's rule. One table (settings.c) names them all. */
+/* Where each setting of a context comes from: the program's ptxgen_config, else the environment,
+ * else the user's configuration file, else the machine's, else the library's rule. One table
+ * (settings.c) names them all. */
 #ifndef PG_SETTINGS_H
 #define PG_SETTINGS_H
 
@@ -23,8 +24,8 @@ typedef struct pg_settings {
     size_t layers_size;
 } pg_settings;
 
-/* Fills what *config leaves open; its texts may then point into *settings. EINVAL names the place, the value and what
- * it takes. */
+/* Fills what *config leaves open; its texts may then point into *settings. EINVAL names the
+ * place, the value and what it takes. */
 ptxgen_status pg_settings_fill(pg_settings *settings, const pg_alloc *, ptxgen_config *config,
                                ptxgen_error *err);
 void pg_settings_free(pg_settings *);

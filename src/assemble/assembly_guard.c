@@ -1,5 +1,5 @@
-/* The check of pg_refuse_crashing_text: finds the two instructions outside comments and looks at the first
- * character of their address. Text without "tcgen05." costs one search. */
+/* The check of pg_refuse_crashing_text: finds the two instructions outside comments and looks at
+ * the first character of their address. Text without "tcgen05." costs one search. */
 #include "base/error.h"
 #include "assemble/assembly_log.h"
 

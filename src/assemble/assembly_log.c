@@ -1,5 +1,5 @@
-/* The log is read line by line with searches for fixed words: its format is not documented, so nothing is
- * taken for granted about what lies between them. */
+/* The log is read line by line with searches for fixed words: its format is not documented, so
+ * nothing is taken for granted about what lies between them. */
 #include "assemble/assembly_log.h"
 
 #include "base/error.h"
@@ -75,7 +75,8 @@ static pg_log_verdict fail_changed(pg_str line, const char *assembler, ptxgen_er
     return PG_LOG_CHANGED;
 }
 
-/* "Ptx assembly aborted due to errors" and the like say nothing that another error line has not said. */
+/* "Ptx assembly aborted due to errors" and the like say nothing that another error line has not
+ * said. */
 static bool says_nothing(pg_str line)
 {
     return find(line, "aborted due to errors") != NULL;
@@ -91,7 +92,8 @@ static void append_line(char *to, size_t size, const char *before, pg_str text)
              text.n > LINE_SHOWN ? "..." : "");
 }
 
-/* The first errors, the lines of all but the first with them: the second often names what the first is about. */
+/* The first errors, the lines of all but the first with them: the second often names what the
+ * first is about. */
 static int list_errors(const char *log, char *out, size_t size)
 {
     pg_str line;

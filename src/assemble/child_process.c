@@ -1,5 +1,5 @@
-/* Waiting for a child and reading what it says, in bounded memory. The end is watched through a pidfd where the
- * kernel has them. */
+/* Waiting for a child and reading what it says, in bounded memory. The end is watched through a
+ * pidfd where the kernel has them. */
 #include "assemble/child_process.h"
 
 #include "assemble/child_start.h"
@@ -107,8 +107,8 @@ static void drop_middle(capture *c)
     pg_buf_truncate(c->to, c->start + most);
 }
 
-/* Takes what there is, or a part of it (a child that never stops writing has its deadline too); false at the end
- * of the output. Without memory the rest is read and dropped. */
+/* Takes what there is, or a part of it (a child that never stops writing has its deadline too);
+ * false at the end of the output. Without memory the rest is read and dropped. */
 static bool take_output(capture *c, int fd)
 {
     char bytes[4096];
@@ -188,7 +188,8 @@ static void kill_group(pid_t pid)
     kill(pid, SIGKILL);
 }
 
-/* Until the child has ended; what it left running may hold the pipe open, so that is not waited for. */
+/* Until the child has ended; what it left running may hold the pipe open, so that is not waited
+ * for. */
 static void wait_for(const pg_child *child, pid_t pid, int output, capture *c, pg_child_result *out)
 {
     enum { SAY_AFTER_MS = 1000 };

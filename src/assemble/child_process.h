@@ -1,9 +1,10 @@
-/* Runs a program and waits for it: no shell, no inherited descriptors, a fixed environment (LC_ALL=C and a
- * plain PATH: nothing in the caller's can change what the tool writes), nothing on the caller's terminal.
- * Works whatever the host program does with SIGCHLD, and from any thread.
+/* Runs a program and waits for it: no shell, no inherited descriptors, a fixed environment
+ * (LC_ALL=C and a plain PATH: nothing in the caller's can change what the tool writes), nothing on
+ * the caller's terminal. Works whatever the host program does with SIGCHLD, and from any thread.
  *
- * The child leads a process group of its own, so that a signal to the host's group (a closed terminal, ^C) is
- * the host's to handle or ignore. The group ends with the call, and with the host however that ends. */
+ * The child leads a process group of its own, so that a signal to the host's group (a closed
+ * terminal, ^C) is the host's to handle or ignore. The group ends with the call, and with the
+ * host however that ends. */
 #ifndef PG_CHILD_PROCESS_H
 #define PG_CHILD_PROCESS_H
 
@@ -41,8 +42,8 @@ typedef struct pg_child_result {
 ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_result *out,
                            ptxgen_error *err);
 
-/* An anonymous file in memory (or an unlinked one in /tmp), close-on-exec, numbered 10 or higher so that it
- * never collides with the child's 0..5. -1 when there is none to be had (errno). */
+/* An anonymous file in memory (or an unlinked one in /tmp), close-on-exec, numbered 10 or higher
+ * so that it never collides with the child's 0..5. -1 when there is none to be had (errno). */
 int pg_anonymous_file(void);
 /* Appends the whole file to b. EIO on a read error. */
 ptxgen_status pg_read_file(int fd, pg_buf *b, ptxgen_error *err);

@@ -1,9 +1,11 @@
-/* posix_spawn cannot tie a child's life to its parent's, so the child is made by clone() as posix_spawn makes it:
- * the address space is shared and this thread waits until the child has executed the program, so no fork handler
- * runs and nothing is copied. The child has a stack of its own and makes system calls only.
+/* posix_spawn cannot tie a child's life to its parent's, so the child is made by clone() as
+ * posix_spawn makes it: the address space is shared and this thread waits until the child has
+ * executed the program, so no fork handler runs and nothing is copied. The child has a stack of its
+ * own and makes system calls only.
  *
- * Two ties: PR_SET_PDEATHSIG for the child itself, whatever it executes; and for what it starts (a wrapper script's
- * programs) a pipe that raises SIGKILL in the whole group when the parent's end closes, by whatever means. */
+ * Two ties: PR_SET_PDEATHSIG for the child itself, whatever it executes; and for what it starts
+ * (a wrapper script's programs) a pipe that raises SIGKILL in the whole group when the parent's
+ * end closes, by whatever means. */
 #include "assemble/child_start.h"
 
 #include <errno.h>
@@ -31,7 +33,8 @@ typedef struct start {
     int error; /* the child's, 0: the program runs */
 } start;
 
-/* glibc keeps two signals for itself and does not let them be blocked; the child must not run their handlers. */
+/* glibc keeps two signals for itself and does not let them be blocked; the child must not run
+ * their handlers. */
 PLAIN static void set_mask(const uint64_t *mask, uint64_t *before)
 {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, before, sizeof *mask);

@@ -1,5 +1,6 @@
-/* What a CUDA source may not do: name files that are not part of the request. A scanner of lines, comments and
- * literals as in C++ (phases 2 and 3 of translation): enough to find directives and their operands. */
+/* What a CUDA source may not do: name files that are not part of the request. A scanner of
+ * lines, comments and literals as in C++ (phases 2 and 3 of translation): enough to find
+ * directives and their operands. */
 #include "assemble/nvrtc.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* Reads the few parts of a compiler's ELF file that tell its build, with pread: a mapping of a file that
- * someone truncates meanwhile would kill the process. */
+/* Reads the few parts of a compiler's ELF file that tell its build, with pread: a mapping of a
+ * file that someone truncates meanwhile would kill the process. */
 #include "assemble/tool_identity.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* The inside of pg_toolkit (assembler.h): the parts of a CUDA toolkit, found when first asked for, and the
- * table of assemblers. One file per assembler (assemble_*.c). */
+/* The inside of pg_toolkit (assembler.h): the parts of a CUDA toolkit, found when first asked
+ * for, and the table of assemblers. One file per assembler (assemble_*.c). */
 #ifndef PG_TOOLKIT_H
 #define PG_TOOLKIT_H
 
@@ -45,10 +45,11 @@ typedef struct pg_assembler_backend {
     bool keeps_setmaxnreg;
     bool in_process;     /* run under a C locale and held off from fork() */
     const char *ability; /* note for doctor when found */
-    /* Fills path, version and identity, or leaves found false and says in `note` what to install. Under the
-     * toolkit's lock. */
+    /* Fills path, version and identity, or leaves found false and says in `note` what to
+     * install. Under the toolkit's lock. */
     void (*find)(pg_toolkit *, pg_tool *);
-    /* Fills cubin, log and refused. A failure that is not the text's fault is the returned status. */
+    /* Fills cubin, log and refused. A failure that is not the text's fault is the returned
+     * status. */
     ptxgen_status (*assemble)(pg_toolkit *, pg_assembly_job *, ptxgen_error *);
     void (*close)(pg_toolkit *); /* frees opened[]; NULL: nothing to free */
 } pg_assembler_backend;
@@ -58,15 +59,15 @@ extern const pg_assembler_backend pg_backend_nvptxcompiler; /* nvptxcompiler.c *
 extern const pg_assembler_backend pg_backend_nvjitlink;     /* nvjitlink.c */
 extern const pg_assembler_backend pg_backend_driver;        /* driver.c */
 
-/* toolkit.c: the part of this number, searched for at its first use. Only what was found, or is not there, is
- * remembered in t->tools. After a failure that may pass, the answer is *passing, and the next question searches
- * again. */
+/* toolkit.c: the part of this number, searched for at its first use. Only what was found, or is
+ * not there, is remembered in t->tools. After a failure that may pass, the answer is *passing,
+ * and the next question searches again. */
 const pg_tool *pg_toolkit_find(pg_toolkit *, int kind, pg_tool *passing);
 
 /* toolkit_search.c: where parts lie. Both fill tool->path, version, identity and found. */
 void pg_search_program(pg_toolkit *, pg_tool *, const char *name);
-/* `names`: file names, best first, NULL-terminated ("libnvJitLink.so.13"). `wheel`: the folder of NVIDIA's
- * CUDA 12 wheel ("nvjitlink"). */
+/* `names`: file names, best first, NULL-terminated ("libnvJitLink.so.13"). `wheel`: the folder
+ * of NVIDIA's CUDA 12 wheel ("nvjitlink"). */
 typedef struct pg_library_query {
     const char *name; /* of the part */
     const char *const *names;

@@ -1,5 +1,5 @@
-/* The allocator hook. Every heap byte of the library goes through one of these, so that a host program
- * can account for it and a test can make the n-th allocation fail. */
+/* The allocator hook. Every heap byte of the library goes through one of these, so that a host
+ * program can account for it and a test can make the n-th allocation fail. */
 #ifndef PG_ALLOC_H
 #define PG_ALLOC_H
 

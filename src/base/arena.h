@@ -1,5 +1,5 @@
-/* A region of memory that is freed whole. One arena per job (one emission, one parse, one launch of the
- * emulator): nothing inside it is ever freed alone. Not thread-safe. */
+/* A region of memory that is freed whole. One arena per job (one emission, one parse, one launch
+ * of the emulator): nothing inside it is ever freed alone. Not thread-safe. */
 #ifndef PG_ARENA_H
 #define PG_ARENA_H
 

@@ -1,4 +1,5 @@
-/* Doubling growth; decimal printing by hand, because emission of a kernel prints hundreds of integers. */
+/* Doubling growth; decimal printing by hand, because emission of a kernel prints hundreds of
+ * integers. */
 #include "base/buf.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A growing byte buffer with a sticky failure: append without checking, look at `failed` once at the end.
- * The bytes always end with a NUL that `len` does not count. */
+/* A growing byte buffer with a sticky failure: append without checking, look at `failed` once at
+ * the end. The bytes always end with a NUL that `len` does not count. */
 #ifndef PG_BUF_H
 #define PG_BUF_H
 

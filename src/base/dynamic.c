@@ -1,5 +1,5 @@
-/* glibc ends the text with strerror's words where a system call failed. It translates them; the numbers that matter are
- * looked for in both the C locale's words and the thread's. */
+/* glibc ends the text with strerror's words where a system call failed. It translates them; the
+ * numbers that matter are looked for in both the C locale's words and the thread's. */
 #include "base/dynamic.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ int pg_dlopen_errno(const char *text)
         if ((plain && strstr(text, plain)) || (here && strstr(text, here)))
             return numbers[i];
     }
-    /* "cannot allocate memory in static TLS block" and the like pass; a wrong or damaged file does not. */
+    /* "cannot allocate memory in static TLS block" and the like pass; a wrong or damaged file
+     * does not. */
     return strstr(text, "annot allocate") || strstr(text, "cannot create") ||
                    strstr(text, "failed to map") || strstr(text, "cannot map")
                ? EAGAIN

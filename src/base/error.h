@@ -1,5 +1,6 @@
-/* Status and error helpers. A function that can fail returns ptxgen_status and takes ptxgen_error * last
- * (NULL allowed); it fills the record once, where the fault is known best, and callers forward it. */
+/* Status and error helpers. A function that can fail returns ptxgen_status and takes
+ * ptxgen_error * last (NULL allowed); it fills the record once, where the fault is known best,
+ * and callers forward it. */
 #ifndef PG_ERROR_H
 #define PG_ERROR_H
 
@@ -7,7 +8,8 @@
 
 #include <stddef.h>
 
-/* Fills *err (if not NULL) and returns `status`. The message says the value, the limit and the remedy. */
+/* Fills *err (if not NULL) and returns `status`. The message says the value, the limit and the
+ * remedy. */
 ptxgen_status pg_fail(ptxgen_error *err, ptxgen_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same with a source position. */

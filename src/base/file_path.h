@@ -1,6 +1,6 @@
-/* Reaching a folder by an absolute path, a step at a time from open descriptors, so that nobody can exchange a step
- * that was judged. A symbolic link is followed when this user or root made it; another user's is not: it could lead
- * anywhere, now or a moment later. */
+/* Reaching a folder by an absolute path, a step at a time from open descriptors, so that nobody
+ * can exchange a step that was judged. A symbolic link is followed when this user or root made
+ * it; another user's is not: it could lead anywhere, now or a moment later. */
 #ifndef PG_FILE_PATH_H
 #define PG_FILE_PATH_H
 
@@ -16,8 +16,9 @@ typedef struct pg_file_walk {
     bool any_link;    /* follow every link */
 } pg_file_walk;
 
-/* Opens the folder that holds the last part of the path, which goes into leaf[256] ("." for "/"), for use as the
- * folder of other calls only: a descriptor, or a negative errno. -EXDEV: a link of another user is in the way. */
+/* Opens the folder that holds the last part of the path, which goes into leaf[256] ("." for
+ * "/"), for use as the folder of other calls only: a descriptor, or a negative errno. -EXDEV: a
+ * link of another user is in the way. */
 int pg_file_open_parent(const pg_file_walk *walk, char leaf[256]);
 
 #endif

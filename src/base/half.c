@@ -1,5 +1,5 @@
-/* IEEE 754 binary16 and bfloat16 by integer arithmetic on the double's bits: one rounding, no dependence on
- * the rounding mode of the host program. */
+/* IEEE 754 binary16 and bfloat16 by integer arithmetic on the double's bits: one rounding, no
+ * dependence on the rounding mode of the host program. */
 #include "base/half.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* f16 and bf16 (as their 16 bits) to and from double. Exact one way, rounded to nearest even the other. */
+/* f16 and bf16 (as their 16 bits) to and from double. Exact one way, rounded to nearest even the
+ * other. */
 #ifndef PG_HALF_H
 #define PG_HALF_H
 

@@ -1,4 +1,5 @@
-/* The log hook. The library never prints: what a user may want to see goes here, one line a call. */
+/* The log hook. The library never prints: what a user may want to see goes here, one line a
+ * call. */
 #ifndef PG_LOG_H
 #define PG_LOG_H
 

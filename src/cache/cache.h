@@ -98,8 +98,9 @@ void pg_cache_acquire(pg_cache *, const char *key, size_t key_size, uint64_t *to
 void pg_cache_take_slot(pg_cache *, uint64_t token);
 void pg_cache_release(pg_cache *, uint64_t token);
 
-/* Keeps the PTX of a kernel that could not be assembled as failed/NAME, the last 16 of them, for who looks for the
- * reason; its path goes into path[size]. false: there is no folder, or it was not possible. */
+/* Keeps the PTX of a kernel that could not be assembled as failed/NAME, the last 16 of them, for
+ * who looks for the reason; its path goes into path[size]. false: there is no folder, or it was
+ * not possible. */
 bool pg_cache_keep_refused(pg_cache *, const char *name, const void *ptx, size_t n, char *path,
                            size_t size);
 

@@ -3,7 +3,7 @@
  * elsewhere.
  *
  *    0  8  "ptxgen\r\n": catches text-mode copies      32  8  file size
- *    8  4  format, 1                                   40  4  kind: 0 kernel, 1 failed compile, 2 function
+ *    8  4  format, 1                                   40  4  kind: 0 kernel, 1 failure, 2 function
  *   12  4  zero                                        44  4  key size, without the NUL
  *   16 16  XXH3-128 of the bytes from 32 on            48  4  metadata size
  *                                                      52  4  log size, without the NUL
@@ -19,7 +19,14 @@
 
 #define MAGIC "ptxgen\r\n"
 
-enum { FORMAT = 1, CHECKED_FROM = 32, RESERVED_FROM = 72, KIND_KERNEL = 0, KIND_FAILURE = 1, KIND_FUNCTION = 2 };
+enum {
+    FORMAT = 1,
+    CHECKED_FROM = 32,
+    RESERVED_FROM = 72,
+    KIND_KERNEL = 0,
+    KIND_FAILURE = 1,
+    KIND_FUNCTION = 2
+};
 
 enum value_kind { VALUE_TEXT = 1, VALUE_I32, VALUE_I64, VALUE_F64 };
 
@@ -269,8 +276,8 @@ static bool read_sections(const unsigned char *p, const sizes *s, pg_cache_entry
     entry->ptx = (const char *)p + ptx;
     entry->ptx_size = s->ptx;
     entry->log = (const char *)p + log;
-    return read_metadata(p + key_end + 1, s->meta, entry) &&
-           s->kind == kind_of(entry) && (s->kind != KIND_FAILURE || !entry->cubin_size);
+    return read_metadata(p + key_end + 1, s->meta, entry) && s->kind == kind_of(entry) &&
+           (s->kind != KIND_FAILURE || !entry->cubin_size);
 }
 
 pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entry, pg_str *key)

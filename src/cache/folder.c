@@ -1,5 +1,6 @@
-/* Opening with checks. Of the path above the folder only the links are judged: whoever could exchange the folder
- * otherwise would have to put one there that this user owns and nobody else can write to. */
+/* Opening with checks. Of the path above the folder only the links are judged: whoever could
+ * exchange the folder otherwise would have to put one there that this user owns and nobody else
+ * can write to. */
 #include "cache/folder.h"
 
 #include "base/file_path.h"

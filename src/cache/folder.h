@@ -17,8 +17,8 @@ typedef struct pg_folder {
     const char *path; /* borrowed */
     pg_cache_trust trust;
     bool readable; /* what is made can be read by everybody */
-    /* Descriptors of the folder and of its v1/; -1: not open. Opened without `create`, a folder that
-     * has no v1/ yet is an empty cache: entries stays -1. */
+    /* Descriptors of the folder and of its v1/; -1: not open. Opened without `create`, a folder
+     * that has no v1/ yet is an empty cache: entries stays -1. */
     int root, entries;
 } pg_folder;
 

@@ -130,8 +130,9 @@ void pg_locks_fini(pg_locks *locks)
     pthread_mutex_destroy(&locks->mutex);
 }
 
-/* Opening and entering in the table is one step under the mutex: a fork in between would leave the
- * child a descriptor that it does not know of. 0: *error says why, 0 for no locks here or too many. */
+/* Opening and entering in the table is one step under the mutex: a fork in between would leave
+ * the child a descriptor that it does not know of. 0: *error says why, 0 for no locks here or
+ * too many. */
 static uint64_t open_lock_file(pg_locks *locks, int folder, int *out, int *error)
 {
     uint64_t token = 0;
@@ -152,8 +153,8 @@ static uint64_t open_lock_file(pg_locks *locks, int folder, int *out, int *error
     return token;
 }
 
-/* Once more when something lay in the place of the file. What cannot be opened for a lasting reason is said, but for a
- * folder that this user may only read. */
+/* Once more when something lay in the place of the file. What cannot be opened for a lasting
+ * reason is said, but for a folder that this user may only read. */
 static uint64_t open_or_say(pg_locks *locks, int folder, int *out)
 {
     int error;

@@ -1,4 +1,5 @@
-/* Opening the folder, now or at a later request: a reason that may pass is tried again, with growing pauses. */
+/* Opening the folder, now or at a later request: a reason that may pass is tried again, with
+ * growing pauses. */
 #include "base/clock.h"
 #include "cache/state.h"
 

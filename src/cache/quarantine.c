@@ -1,5 +1,6 @@
-/* What somebody may want to look at: damaged and untrusted entries are moved to quarantine/, the PTX of kernels that
- * could not be assembled is kept in failed/. Both hold few: the oldest makes room. */
+/* What somebody may want to look at: damaged and untrusted entries are moved to quarantine/, the
+ * PTX of kernels that could not be assembled is kept in failed/. Both hold few: the oldest makes
+ * room. */
 #include "base/clock.h"
 #include "cache/space.h"
 #include "cache/state.h"

@@ -1,5 +1,5 @@
-/* ptxgen/inspect.h over the walker in cubin_elf.h. The meaning of NVIDIA's section attributes was read off
- * cubins of ptxas 13.0 against its own -v log. */
+/* ptxgen/inspect.h over the walker in cubin_elf.h. The meaning of NVIDIA's section attributes
+ * was read off cubins of ptxas 13.0 against its own -v log. */
 #include "ptxgen/inspect.h"
 
 #include "base/error.h"
@@ -17,7 +17,8 @@ enum {
     COMPAT_ACCELERATED = 0x09, /* in .nv.compat: value 1 in cubins for an 'a' architecture */
     RESERVED_SHARED = 1024,    /* counted into .nv.shared.<kernel> from sm_90 on */
 
-    /* The low 12 bits of an instruction of 16 bytes, sm_70 to sm_120 (read off cubins with known numbers of calls). */
+    /* The low 12 bits of an instruction of 16 bytes, sm_70 to sm_120 (read off cubins with known
+     * numbers of calls). */
     INSTRUCTION_BYTES = 16,
     CALL_ABSOLUTE = 0x943,
     CALL_RELATIVE = 0x944,
@@ -35,8 +36,8 @@ static int sm_of(const pg_cubin_elf *e)
     return (int)(e->abi_version >= 8 ? e->flags >> 8 & 0xff : e->flags & 0xff);
 }
 
-/* A tool note: version, then offsets of object name, tool, tool version, build and options in the texts
- * that follow. "" when the text does not end inside the note. */
+/* A tool note: version, then offsets of object name, tool, tool version, build and options in
+ * the texts that follow. "" when the text does not end inside the note. */
 static const char *note_text(const pg_cubin_note *n, int field)
 {
     enum { FIELDS = 24 };
@@ -67,8 +68,8 @@ static void take_version(ptxgen_cubin_info *info, const char *text)
         copy_printable(info->version, sizeof info->version, v + 3);
 }
 
-/* nvJitLink writes two notes, its own and the assembler's inside it: the first names the tool, the one with
- * -arch has the options. */
+/* nvJitLink writes two notes, its own and the assembler's inside it: the first names the tool,
+ * the one with -arch has the options. */
 static void read_notes(const pg_cubin_elf *e, ptxgen_cubin_info *info)
 {
     enum { TOOL = 2, VERSION = 3, OPTIONS = 5 };
@@ -161,8 +162,8 @@ static void read_common(const pg_cubin_elf *e, uint32_t symbol, ptxgen_cubin_ker
     }
 }
 
-/* A parameter: index (32 bits), ordinal and offset (16 each), then 14 bits of size at bit 18. The first may
- * lie at an offset, which aligns it in the constant bank and is none of its bytes. */
+/* A parameter: index (32 bits), ordinal and offset (16 each), then 14 bits of size at bit 18.
+ * The first may lie at an offset, which aligns it in the constant bank and is none of its bytes. */
 static void take_param(const pg_cubin_attribute *a, int *first, int *end)
 {
     if (!a->data || a->value < 12)
@@ -202,7 +203,8 @@ static bool is_section_of(const pg_cubin_section *s, const char *prefix, const c
 static int count_calls(const pg_cubin_section *text)
 {
     int n = 0;
-    for (uint64_t at = 0; text->data && at + INSTRUCTION_BYTES <= text->size; at += INSTRUCTION_BYTES) {
+    for (uint64_t at = 0; text->data && at + INSTRUCTION_BYTES <= text->size;
+         at += INSTRUCTION_BYTES) {
         const uint32_t opcode = pg_cubin_u32(text->data + at) & 0xfff;
         n += opcode == CALL_ABSOLUTE || opcode == CALL_RELATIVE;
     }

@@ -1,5 +1,5 @@
-/* Every access goes through range() or a check of the same kind, and every struct is copied out, so neither
- * offsets nor alignment of the bytes matter. */
+/* Every access goes through range() or a check of the same kind, and every struct is copied out,
+ * so neither offsets nor alignment of the bytes matter. */
 #include "cubin/cubin_elf.h"
 
 #include <elf.h>
@@ -45,8 +45,8 @@ static bool header_at(const pg_cubin_elf *e, uint32_t i, Elf64_Shdr *out)
     return true;
 }
 
-/* false when anything that the header or a section promises lies outside the bytes. NVIDIA's own section types
- * are left out: which of them take room in the file is not documented. */
+/* false when anything that the header or a section promises lies outside the bytes. NVIDIA's own
+ * section types are left out: which of them take room in the file is not documented. */
 static bool is_whole(const pg_cubin_elf *e, const Elf64_Ehdr *h)
 {
     Elf64_Shdr s;
@@ -131,7 +131,8 @@ bool pg_cubin_symbol_at(const pg_cubin_elf *e, const pg_cubin_section *table, ui
     return true;
 }
 
-/* Format byte, code byte, 16 bits: the value itself, or with format 4 the size of the data that follow. */
+/* Format byte, code byte, 16 bits: the value itself, or with format 4 the size of the data that
+ * follow. */
 bool pg_cubin_next_attribute(const pg_cubin_section *s, uint64_t *at, pg_cubin_attribute *out)
 {
     enum { WITH_DATA = 4 };

@@ -1,5 +1,6 @@
-/* A bounded walk over a cubin as an ELF file (64-bit, little-endian): sections, symbols, notes, attributes.
- * Every read is checked against the bytes at hand; a thing that does not lie inside them does not exist. */
+/* A bounded walk over a cubin as an ELF file (64-bit, little-endian): sections, symbols, notes,
+ * attributes. Every read is checked against the bytes at hand; a thing that does not lie inside
+ * them does not exist. */
 #ifndef PG_CUBIN_ELF_H
 #define PG_CUBIN_ELF_H
 

@@ -1,5 +1,5 @@
-/* Files that a context leaves for people: the PTX, log and cubin of every assembly, in the folder that the
- * configuration names. Trouble with it is a log line, never a failed call. */
+/* Files that a context leaves for people: the PTX, log and cubin of every assembly, in the
+ * folder that the configuration names. Trouble with it is a log line, never a failed call. */
 #ifndef PG_DUMP_H
 #define PG_DUMP_H
 
@@ -16,7 +16,8 @@ typedef struct pg_dump {
 /* false: no memory. `dir` NULL or "": nothing is dumped. */
 bool pg_dump_init(pg_dump *, const pg_alloc *, const pg_log *, const char *dir);
 void pg_dump_fini(pg_dump *);
-/* Writes DIR/NAME, in one step; its path goes into path[size]. false: not wanted, or not possible. */
+/* Writes DIR/NAME, in one step; its path goes into path[size]. false: not wanted, or not
+ * possible. */
 bool pg_dump_write(const pg_dump *, const char *name, const void *bytes, size_t n, char *path,
                    size_t size);
 

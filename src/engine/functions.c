@@ -250,7 +250,8 @@ static bool is_name(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The function's name in C++: given, or of the only 'extern "C"' in the text; "" when that is not clear. */
+/* The function's name in C++: given, or of the only 'extern "C"' in the text; "" when that is
+ * not clear. */
 static void name_in_source(const ptxgen_function *s, char *name, size_t size)
 {
     static const char mark[] = "extern \"C\"";

@@ -1,6 +1,6 @@
-/* User functions of an engine: source, and PTX by architecture, from memory, the disk or NVRTC. Entries are
- * added, never changed or removed before the engine ends; lists are followed without a lock, so a fork()
- * catches nothing half-done. */
+/* User functions of an engine: source, and PTX by architecture, from memory, the disk or NVRTC.
+ * Entries are added, never changed or removed before the engine ends; lists are followed without
+ * a lock, so a fork() catches nothing half-done. */
 #ifndef PG_FUNCTIONS_H
 #define PG_FUNCTIONS_H
 
@@ -12,8 +12,8 @@
 typedef struct pg_function_use {
     ptxgen_arch arch;
     bool exact; /* what PTXGEN_DIVISION_AUTO means */
-    const char *
-        types; /* of the seam: result, then parameters, of which trailing ones may be missing; NULL: any */
+    /* of the seam: result, then parameters, of which trailing ones may be missing; NULL: any */
+    const char *types;
     const char *signature; /* the same for messages */
 } pg_function_use;
 

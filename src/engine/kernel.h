@@ -24,7 +24,8 @@ struct ptxgen_kernel {
     double emit_us, assemble_us;
 
     _Atomic(pg_loaded *) loaded; /* on the engine's device */
-    _Atomic(ptxgen_kernel *) helper; /* of a family that has one: set before it is launched, for good */
+    _Atomic(ptxgen_kernel *)
+        helper;           /* of a family that has one: set before it is launched, for good */
     atomic_bool rejected; /* the driver refused what came from the disk; set under its load lock */
 };
 
@@ -47,9 +48,9 @@ void pg_kernel_set_helper(ptxgen_kernel *, ptxgen_kernel *helper);
 
 /* ---- loading (kernel_load.c) ---- */
 
-/* Makes the kernel and its helper ready on the device; ECAPTURE when that is needed and `stream` is being
- * captured. When the driver refuses bytes that came from the disk, the kernel becomes rejected
- * and the disk's entry is thrown out. */
+/* Makes the kernel and its helper ready on the device; ECAPTURE when that is needed and `stream`
+ * is being captured. When the driver refuses bytes that came from the disk, the kernel becomes
+ * rejected and the disk's entry is thrown out. */
 ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);
 /* ECAPTURE when `stream` is being captured: nothing can be built or loaded then. */
 ptxgen_status pg_refuse_capture(const pg_kernel_id *, pg_device *, ptxgen_stream stream,

@@ -17,8 +17,9 @@ pg_sequence pg_sequence_of(const pg_problem *p);
 void pg_launch_of(const pg_problem *p, const pg_step *step, pg_launch *l);
 /* The caller's workspace; NULL when there is none. */
 const pg_view *pg_workspace_of(const pg_problem *p);
-/* The launches of one call, in order. The workspace is the problem's PG_WORKSPACE operand (EINVAL when that
- * is too small), else memory borrowed in stream order. The kernel and its helper are loaded. */
+/* The launches of one call, in order. The workspace is the problem's PG_WORKSPACE operand
+ * (EINVAL when that is too small), else memory borrowed in stream order. The kernel and its
+ * helper are loaded. */
 ptxgen_status pg_kernel_launch(ptxgen_kernel *, pg_problem *, pg_device *, ptxgen_stream,
                                ptxgen_error *);
 

@@ -7,8 +7,10 @@
 static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err)
 {
     const pg_plan_head *head = (const pg_plan_head *)k->plan;
-    pg_image image = {
-        .entry = head->entry, .parts = head->parts, .arch = k->id.key[0], .shared_bytes = head->shared_bytes};
+    pg_image image = {.entry = head->entry,
+                      .parts = head->parts,
+                      .arch = k->id.key[0],
+                      .shared_bytes = head->shared_bytes};
     image.ptx = pg_kernel_ptx(k, &image.ptx_size);
     image.cubin = pg_kernel_cubin(k, &image.cubin_size);
     pg_loaded *loaded = atomic_load(&k->loaded);

@@ -6,8 +6,8 @@
 
 /* A name for the kernel's files: its family and the hash of its key, into out[96]. */
 void pg_kernel_file_name(const ptxgen_kernel *k, const char *suffix, char out[96]);
-/* Adds to the EASSEMBLE in *err what our own verifier thinks of the text, where the text is kept, and the command that
- * assembles it again. */
+/* Adds to the EASSEMBLE in *err what our own verifier thinks of the text, where the text is
+ * kept, and the command that assembles it again. */
 void pg_explain_refusal(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err);
 
 #endif

@@ -14,7 +14,8 @@ typedef struct pg_dtype {
     pg_tensor_type tensor_type;
 } pg_dtype;
 
-/* Every element type, whether kernels add it or not: "bf16", 16; "none", 0 for a number that is none. */
+/* Every element type, whether kernels add it or not: "bf16", 16; "none", 0 for a number that is
+ * none. */
 const char *pg_dtype_word(ptxgen_dtype dtype);
 int pg_dtype_bits(ptxgen_dtype dtype);
 

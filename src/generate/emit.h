@@ -1,10 +1,10 @@
-/* The emitter: the text of one PTX module while templates write it, and which template line wrote each of
- * its lines.
+/* The emitter: the text of one PTX module while templates write it, and which template line wrote
+ * each of its lines.
  *
- * Templates call nothing here by hand except pg_regs() and friends inside holes: ptxt turns every PTX line
- * into pg_at + pg_lit + pg_put calls. A failure (out of memory) is sticky: templates write everything and
- * the caller checks once, with pg_emit_failed. Same calls, same bytes: nothing depends on addresses, time
- * or locale. One thread at a time. */
+ * Templates call nothing here by hand except pg_regs() and friends inside holes: ptxt turns
+ * every PTX line into pg_at + pg_lit + pg_put calls. A failure (out of memory) is sticky:
+ * templates write everything and the caller checks once, with pg_emit_failed. Same calls, same
+ * bytes: nothing depends on addresses, time or locale. One thread at a time. */
 #ifndef PG_EMIT_H
 #define PG_EMIT_H
 

@@ -206,8 +206,8 @@ bool pg_ptx_equal(const pg_ptx_module *a, const pg_ptx_module *b, pg_buf *why)
         return differ(&c, "the header or a count", "the module", 0);
     if (!same_tables_of_module(a, b))
         return differ(&c, "an item, alias, file, pragma or position", "the module", 0);
-    /* Variables outside of functions; those of functions are reached from there. A parameter of a declaration
-     * that a definition replaced belongs to nobody. */
+    /* Variables outside of functions; those of functions are reached from there. A parameter of
+     * a declaration that a definition replaced belongs to nobody. */
     for (uint32_t i = 0; i < a->n_vars; i++)
         if (a->vars[i].role == PG_ROLE_MODULE && !same_var(&a->vars[i], &b->vars[i]))
             return differ(&c, "variable", a->vars[i].name, i);

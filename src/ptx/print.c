@@ -1,5 +1,5 @@
-/* A parsed module as canonical text. Registers, variables, target lists and prototypes of a function come first in
- * its body, in the order of their numbers; then the code with its labels. */
+/* A parsed module as canonical text. Registers, variables, target lists and prototypes of a
+ * function come first in its body, in the order of their numbers; then the code with its labels. */
 #include "ptx/print.h"
 
 #include "ptx/table/form.h"
@@ -257,13 +257,15 @@ static void put_element(const printer *p, const pg_ptx_var *v, uint64_t offset, 
         pg_buf_put_u64(p->out, value);
 }
 
-/* A place in an initialiser: a level of braces, its first byte, and the bytes of one of its elements. */
+/* A place in an initialiser: a level of braces, its first byte, and the bytes of one of its
+ * elements. */
 typedef struct brace {
     uint32_t level;
     uint64_t offset, stride;
 } brace;
 
-/* One level of braces; see parse_initializer.c. Elements that are not set at the end are left out. */
+/* One level of braces; see parse_initializer.c. Elements that are not set at the end are left
+ * out. */
 static void put_level(const printer *p, const pg_ptx_var *v, brace at, uint32_t *reloc)
 {
     bool inner = at.level + 1 < v->n_dims + (v->vector > 1);

@@ -1,4 +1,5 @@
-/* Parts of a module as canonical text, for who writes a module of parts of others (src/ptx/inline). */
+/* Parts of a module as canonical text, for who writes a module of parts of others
+ * (src/ptx/inline). */
 #ifndef PG_PTX_PRINT_H
 #define PG_PTX_PRINT_H
 
@@ -10,7 +11,8 @@ void pg_ptx_print_operand(const pg_ptx_module *module, const pg_ptx_function *fu
 /* "LINKAGE .space TYPE name[n] = {...};" and a line break. */
 void pg_ptx_print_var(const pg_ptx_module *module, const pg_ptx_var *var, bool is_declaration,
                       pg_buf *out);
-/* The declarations of a function's registers; a line each. `parameters`: those of .reg parameters too. */
+/* The declarations of a function's registers; a line each. `parameters`: those of .reg
+ * parameters too. */
 void pg_ptx_print_registers(const pg_ptx_module *module, const pg_ptx_function *function,
                             bool parameters, pg_buf *out);
 /* .branchtargets, .calltargets and .callprototype; a line each. */

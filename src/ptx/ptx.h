@@ -1,15 +1,17 @@
 /* Parsed PTX: what the emulator runs and the printer prints.
  *
- * pg_ptx_parse turns text into a pg_ptx_module in the caller's arena. Scopes are resolved: in a function every
- * register, variable and label has one number and one unique name (a name that a nested scope reuses gets a "$n"
- * suffix), and the body is one flat array of instructions. Each instruction points to a pg_ptx_opcode: the row of
- * opcodes.def it matched, with all suffixes as numbers. All instructions with the same spelling share one, so a
- * decoder can work per opcode. Operands stand in the order of the row's operand list, one slot for each item of
- * that list; an optional operand that is absent has kind PG_OPERAND_NONE.
+ * pg_ptx_parse turns text into a pg_ptx_module in the caller's arena. Scopes are resolved: in a
+ * function every register, variable and label has one number and one unique name (a name that a
+ * nested scope reuses gets a "$n" suffix), and the body is one flat array of instructions. Each
+ * instruction points to a pg_ptx_opcode: the row of opcodes.def it matched, with all suffixes as
+ * numbers. All instructions with the same spelling share one, so a decoder can work per opcode.
+ * Operands stand in the order of the row's operand list, one slot for each item of that list; an
+ * optional operand that is absent has kind PG_OPERAND_NONE.
  *
- * The text is untrusted: faults become diagnostics, and time and memory are linear in the text's length and
- * bounded by pg_ptx_options. Nothing here keeps a pointer into the text; spans are numbers. A module
- * is immutable once parsed, so any number of threads may read it. Language: PTX ISA 9.0. */
+ * The text is untrusted: faults become diagnostics, and time and memory are linear in the text's
+ * length and bounded by pg_ptx_options. Nothing here keeps a pointer into the text; spans are
+ * numbers. A module is immutable once parsed, so any number of threads may read it. Language:
+ * PTX ISA 9.0. */
 #ifndef PG_PTX_H
 #define PG_PTX_H
 
@@ -22,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- vocabulary, from the .def tables ---------------------------------------------------------------------- */
+/* ---- vocabulary, from the .def tables ---- */
 
 typedef enum pg_ptx_type {
 #define PG_PTX_TYPE(name, spelling, bits, class) PG_T_##name,
@@ -96,7 +98,7 @@ typedef struct pg_ptx_span {
     uint32_t begin, end;
 } pg_ptx_span;
 
-/* ---- instructions ------------------------------------------------------------------------------------------ */
+/* ---- instructions ---- */
 
 typedef enum pg_ptx_space {
     PG_SPACE_NONE, /* generic */
@@ -110,7 +112,8 @@ typedef enum pg_ptx_space {
 
 enum { PG_PTX_MAX_TYPES = 5, PG_PTX_NO_REG = -1 };
 
-/* A spelling such as "add.rn.ftz.f32", matched to its row. Shared by all instructions that are written so. */
+/* A spelling such as "add.rn.ftz.f32", matched to its row. Shared by all instructions that are
+ * written so. */
 typedef struct pg_ptx_opcode {
     pg_ptx_op op;
     uint32_t id; /* 0 .. module->n_opcodes - 1 */
@@ -143,7 +146,8 @@ typedef enum pg_ptx_literal {
     PG_LITERAL_F64  /* 0dXXXXXXXXXXXXXXXX or decimal: value holds the bits of the double */
 } pg_ptx_literal;
 
-/* The value of a REG of a video instruction: "r.b1", "r.h32", "-r". Digits are 4 bits each, the last one lowest. */
+/* The value of a REG of a video instruction: "r.b1", "r.h32", "-r". Digits are 4 bits each, the
+ * last one lowest. */
 enum {
     PG_SELECT_DIGITS = 0xffff,
     PG_SELECT_COUNT_SHIFT = 16, /* digits, 1 to 4; 0: the whole register */
@@ -158,10 +162,11 @@ struct pg_ptx_operand {
     uint8_t literal; /* IMM: pg_ptx_literal */
     bool negated;    /* REG: !p */
     uint32_t index;  /* by kind and base */
-    uint64_t value;  /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement. REG: PG_SELECT_... */
-    const pg_ptx_operand
-        *elems; /* VECTOR, PAIR, LIST; ADDRESS: what follows the base inside the brackets,
-                                    one vector of tensor coordinates and perhaps one of im2col offsets */
+    /* IMM: bits. ADDRESS, VAR: offset in bytes, two's complement. REG: PG_SELECT_... */
+    uint64_t value;
+    /* VECTOR, PAIR, LIST; ADDRESS: what follows the base inside the brackets, one vector of tensor
+     * coordinates and perhaps one of im2col offsets */
+    const pg_ptx_operand *elems;
     uint32_t n_elems;
     uint32_t column;
 };
@@ -177,20 +182,22 @@ typedef struct pg_ptx_insn {
     uint32_t loc;          /* index into module->locs of the .loc in force; 0: none */
 } pg_ptx_insn;
 
-/* Bits of an immediate operand as `type` wants them: integers truncated, floats converted (round to nearest even). */
+/* Bits of an immediate operand as `type` wants them: integers truncated, floats converted (round
+ * to nearest even). */
 uint64_t pg_ptx_imm_bits(const pg_ptx_operand *imm, pg_ptx_type type);
 
-/* ---- declarations ------------------------------------------------------------------------------------------ */
+/* ---- declarations ---- */
 
-/* An address inside an initialiser: `bytes` bytes at `offset` are the address of the symbol + addend. */
+/* An address inside an initialiser: `bytes` bytes at `offset` are the address of the symbol +
+ * addend. */
 typedef struct pg_ptx_reloc {
     uint64_t offset;
     uint32_t index; /* module->vars, or module->functions */
     bool is_function;
     bool generic;  /* generic(sym): the generic address, else the address within its state space */
     uint8_t bytes; /* 1 (with mask), 4 or 8 */
-    uint8_t
-        shift; /* the byte of the address that 0xFF00(sym) selects, in bits; 0 unless bytes is 1 */
+    /* the byte of the address that 0xFF00(sym) selects, in bits; 0 unless bytes is 1 */
+    uint8_t shift;
     int64_t addend;
 } pg_ptx_reloc;
 
@@ -204,7 +211,8 @@ typedef enum pg_ptx_linkage {
 
 typedef enum pg_ptx_role {
     PG_ROLE_MODULE, /* module scope */
-    PG_ROLE_LOCAL, /* declared in a function's body: .local, .shared, .global, .param of a call sequence */
+    /* declared in a function's body: .local, .shared, .global, .param of a call sequence */
+    PG_ROLE_LOCAL,
     PG_ROLE_PARAM, /* parameter of a function or entry */
     PG_ROLE_RETURN /* return parameter of a function */
 } pg_ptx_role;
@@ -238,7 +246,8 @@ typedef struct pg_ptx_var {
     pg_ptx_span span; /* of the whole statement, not of a parameter: variables of one share it */
 } pg_ptx_var;
 
-/* A register declaration. `name<count>` declares name0 .. name(count-1); a plain name has is_range false. */
+/* A register declaration. `name<count>` declares name0 .. name(count-1); a plain name has
+ * is_range false. */
 typedef struct pg_ptx_reg_decl {
     const char *name;
     uint8_t type;   /* pg_ptx_type */
@@ -334,8 +343,9 @@ typedef struct pg_ptx_alias {
     uint32_t alias, target; /* functions */
 } pg_ptx_alias;
 
-/* What stands at module scope, in text order: the printer writes it in this order, so everything is declared
- * before it is used. A declaration that its definition follows later has an item for each. */
+/* What stands at module scope, in text order: the printer writes it in this order, so everything
+ * is declared before it is used. A declaration that its definition follows later has an item for
+ * each. */
 typedef enum pg_ptx_item_kind {
     PG_ITEM_VAR,      /* index: vars */
     PG_ITEM_FUNCTION, /* index: functions */
@@ -352,9 +362,9 @@ typedef struct pg_ptx_module {
     uint32_t version;         /* 10 * major + minor: 88 */
     pg_ptx_span version_span; /* of the number */
     uint32_t header_end;      /* offset behind the last of .version, .target, .address_size */
-    const char *target; /* "sm_90a" */
-    const char *
-        target_options; /* what follows it, comma-separated: "texmode_independent, debug"; "" if nothing */
+    const char *target;       /* "sm_90a" */
+    /* what follows it, comma-separated: "texmode_independent, debug"; "" if nothing */
+    const char *target_options;
     uint32_t arch;         /* 90 */
     char arch_suffix;      /* 'a', 'f' or 0 */
     uint32_t address_size; /* 64 (32 is refused by the verifier) */
@@ -380,12 +390,13 @@ typedef struct pg_ptx_module {
 uint32_t pg_ptx_find_function(const pg_ptx_module *module, const char *name);
 /* Index of the module-scope variable of this name, or UINT32_MAX. */
 uint32_t pg_ptx_find_var(const pg_ptx_module *module, const char *name);
-/* The declaration that a register comes from, by binary search; NULL if there is no such register. */
+/* The declaration that a register comes from, by binary search; NULL if there is no such
+ * register. */
 const pg_ptx_reg_decl *pg_ptx_find_reg_decl(const pg_ptx_function *function, uint32_t reg);
 /* Name of a register ("%r12") into buf, always terminated; returns buf. */
 const char *pg_ptx_reg_name(const pg_ptx_function *function, uint32_t reg, char *buf, size_t size);
 
-/* ---- parsing ----------------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 typedef enum pg_ptx_severity { PG_PTX_WARNING, PG_PTX_ERROR } pg_ptx_severity;
 
@@ -412,28 +423,29 @@ typedef struct pg_ptx_options {
     bool no_verify;           /* skip pg_ptx_verify */
 } pg_ptx_options;
 
-/* Parses and, unless options say otherwise, verifies `len` bytes of text. Memory is at most a few hundred times
- * `len`; a budget on the arena bounds it further.
- * PTXGEN_OK: *out is a module without errors (there may be warnings). PTXGEN_EPARSE: errors in *diagnostics, *out
- * is NULL. PTXGEN_ENOMEM, PTXGEN_EBUDGET likewise. `options` may be NULL, `diagnostics` may not.
+/* Parses and, unless options say otherwise, verifies `len` bytes of text. Memory is at most a
+ * few hundred times `len`; a budget on the arena bounds it further. PTXGEN_OK: *out is a module
+ * without errors (there may be warnings). PTXGEN_EPARSE: errors in *diagnostics, *out is NULL.
+ * PTXGEN_ENOMEM, PTXGEN_EBUDGET likewise. `options` may be NULL, `diagnostics` may not.
  * Everything lives in `arena`. Thread-safe for different arenas. */
 ptxgen_status pg_ptx_parse(pg_arena *arena, const char *text, size_t len,
                            const pg_ptx_options *options, pg_ptx_module **out,
                            pg_ptx_diagnostics *diagnostics);
 
-/* The same with the first error as a message "FILE:LINE:COLUMN: ..." in *err, for callers that show only one. */
+/* The same with the first error as a message "FILE:LINE:COLUMN: ..." in *err, for callers that
+ * show only one. */
 ptxgen_status pg_ptx_load(pg_arena *arena, const char *text, size_t len,
                           const pg_ptx_options *options, pg_ptx_module **out, ptxgen_error *err);
 
-/* Appends the module as canonical PTX text: one instruction a line, flat scopes, suffixes in the order of the
- * ISA. Parsing it again gives an equal module (pg_ptx_equal). */
+/* Appends the module as canonical PTX text: one instruction a line, flat scopes, suffixes in the
+ * order of the ISA. Parsing it again gives an equal module (pg_ptx_equal). */
 void pg_ptx_print(const pg_ptx_module *module, pg_buf *out);
 /* One instruction, without a line break: for reports. */
 void pg_ptx_print_insn(const pg_ptx_module *module, const pg_ptx_function *function,
                        const pg_ptx_insn *insn, pg_buf *out);
 
-/* Structural equality: everything but source positions (line, column). When different and `why` is not NULL, it
- * receives what differs. */
+/* Structural equality: everything but source positions (line, column). When different and `why`
+ * is not NULL, it receives what differs. */
 bool pg_ptx_equal(const pg_ptx_module *a, const pg_ptx_module *b, pg_buf *why);
 
 #endif

@@ -1,16 +1,19 @@
-/* index_sort: an index as a list of (row, position) entries in the order of rows, and of positions among equal
- * rows. That is what scatter_add's owner schedule works from, and what a prepared index keeps.
+/* index_sort: an index as a list of (row, position) entries in the order of rows, and of positions
+ * among equal rows. That is what scatter_add's owner schedule works from, and what a prepared index
+ * keeps.
  *
- * A stable radix sort, least significant digit first. Each pass is three kernels: `count` (how often each digit
- * occurs in each tile), `scan` (where each tile's entries of each digit begin) and `place`. As many passes as the
- * number of rows needs with digits of at most 11 bits: one to 2048 rows, two to 4 million. Nothing depends on how
- * the index is distributed, and no kernel waits for another CTA.
+ * A stable radix sort, least significant digit first. Each pass is three kernels: `count` (how
+ * often each digit occurs in each tile), `scan` (where each tile's entries of each digit begin) and
+ * `place`. As many passes as the number of rows needs with digits of at most 11 bits: one to 2048
+ * rows, two to 4 million. Nothing depends on how the index is distributed, and no kernel waits for
+ * another CTA.
  *
- * Where it is enough that the entries of a row lie together (`grouped`), a second pass is replaced by `group`: one
- * pass by the high digit, then each tile is sorted by the low one by itself. Only the rows of a bin that lies in
- * two tiles are found in two places.
+ * Where it is enough that the entries of a row lie together (`grouped`), a second pass is replaced
+ * by `group`: one pass by the high digit, then each tile is sorted by the low one by itself. Only
+ * the rows of a bin that lies in two tiles are found in two places.
  *
- * Entries whose index is no row of out, or is the padding, are left out; `total` says how many there are. */
+ * Entries whose index is no row of out, or is the padding, are left out; `total` says how many
+ * there are. */
 #ifndef PG_INDEX_SORT_H
 #define PG_INDEX_SORT_H
 

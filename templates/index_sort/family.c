@@ -8,8 +8,8 @@
 
 static const char *const index_words[] = {"i64", "i32", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
-static const char *const parts[] = {"count_index", "place_index", "scan",
-                                    "count_entries", "place_entries", "group", NULL};
+static const char *const parts[] = {"count_index",   "place_index", "scan", "count_entries",
+                                    "place_entries", "group",       NULL};
 
 #define FIELD(name) offsetof(pg_index_sort_key, name)
 
@@ -45,7 +45,8 @@ static void plan_from(const void *key, const pg_arch *arch, void *plan)
     p->index_bytes = k->index == PTXGEN_INDEX_I32 ? 4 : 8;
     snprintf(p->head.entry, sizeof p->head.entry, "index_sort");
     p->head.parts = parts;
-    const bool room = pg_index_sort_shared_bytes(PG_SORT_MAX_DIGIT) <= (uint32_t)arch->max_shared_bytes;
+    const bool room =
+        pg_index_sort_shared_bytes(PG_SORT_MAX_DIGIT) <= (uint32_t)arch->max_shared_bytes;
     p->max_digit = room ? PG_SORT_MAX_DIGIT : PG_SORT_SMALL_DIGIT;
     p->head.shared_bytes = pg_index_sort_shared_bytes(p->max_digit);
 }

@@ -30,8 +30,8 @@ static void decode(const operand *o, double *out)
             out[row * o->k + k] = pg_element(e, row * e->stride[0] + k) * scale(o, row, k);
 }
 
-/* Columns at a time: sums of their own, so that additions need not wait for each other. `right` has as many more rows,
- * of zeros. */
+/* Columns at a time: sums of their own, so that additions need not wait for each other. `right`
+ * has as many more rows, of zeros. */
 enum { COLUMNS = 4 };
 
 /* sums[c] = row . right[c], each of k elements, in order. */

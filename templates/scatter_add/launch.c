@@ -78,9 +78,9 @@ static void launch_bulk(const call *c, pg_launch *l)
     pg_arg_u32(l, s.chunks);
 }
 
-/* The width of a panel in pieces. Panels pay where out is larger than a half of L2; they go on paying when a
- * panel of it is somewhat larger than L2. Narrower ones than 256 bytes read src less well. Measured:
- * docs/benchmarks.md, sweep. */
+/* The width of a panel in pieces. Panels pay where out is larger than a half of L2; they go on
+ * paying when a panel of it is somewhat larger than L2. Narrower ones than 256 bytes read src
+ * less well. Measured: docs/benchmarks.md, sweep. */
 static int64_t panel_pieces(const call *c)
 {
     enum { PANEL_BYTES = 256 };

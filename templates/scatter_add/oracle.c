@@ -1,5 +1,6 @@
-/* The plain C answer of scatter_add and how far from it a result may be. Sums in double, one rounding. Works on
- * column blocks, so that the double copy of out stays small whatever the row length. */
+/* The plain C answer of scatter_add and how far from it a result may be. Sums in double, one
+ * rounding. Works on column blocks, so that the double copy of out stays small whatever the row
+ * length. */
 #include "scatter_add/scatter_add.h"
 
 #include "base/alloc.h"
@@ -163,7 +164,7 @@ ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-/* ---- tolerance --------------------------------------------------------------------------------- */
+/* ---- tolerance ---- */
 
 /* What a type's rounding allows. */
 typedef struct rounding {
@@ -197,7 +198,8 @@ static void sum_magnitudes(const entries *e, double *magnitude, int64_t *adds)
         for (int64_t c = 0; c < n; c++)
             magnitude[r * n + c] = fabs(pg_element(e->out, r * e->out->stride[0] + c));
     for (int64_t i = 0; i < e->count; i++) {
-        const int64_t row = pg_element_integer(e->index, i), from = source_of(e, i) * e->src->stride[0];
+        const int64_t row = pg_element_integer(e->index, i),
+                      from = source_of(e, i) * e->src->stride[0];
         const double factor = e->alpha * (e->weight ? pg_element(e->weight, i) : 1);
         if (is_padding(e, row))
             continue;
@@ -207,8 +209,8 @@ static void sum_magnitudes(const entries *e, double *magnitude, int64_t *adds)
     }
 }
 
-/* (k + 1) roundings of at most |out| + sum |src| where k rows were added; anything where a partial sum may have
- * passed the largest number on the way. */
+/* (k + 1) roundings of at most |out| + sum |src| where k rows were added; anything where a
+ * partial sum may have passed the largest number on the way. */
 static ptxgen_status bounds(const pg_problem *p, double *bound, ptxgen_error *err)
 {
     const int64_t out_rows = p->symbol[PG_SCATTER_OUT_ROWS], n = p->symbol[PG_SCATTER_N];

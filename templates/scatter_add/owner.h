@@ -7,7 +7,7 @@
 
 /* Row numbers that no row has: of a group without entries, and of a partial sum that is none. */
 #define PG_NO_GROUP "0xfffffffe"
-#define PG_NO_ROW "0xffffffff"
+#define PG_NO_ROW   "0xffffffff"
 
 enum {
     PG_OWNER_THREADS = 256,
@@ -19,11 +19,11 @@ enum {
 /* What one of the two kernels reads: rows of src, or partial sums. */
 typedef struct pg_owner_source {
     bool partial;
-    int depth;          /* rows in flight */
-    int word_bytes;     /* of memory, in a register */
-    int words;          /* registers of a row that a lane has */
-    int values;         /* accumulators of a lane: 16 bytes of elements */
-    int pieces;         /* accesses of a lane to a row */
+    int depth;      /* rows in flight */
+    int word_bytes; /* of memory, in a register */
+    int words;      /* registers of a row that a lane has */
+    int values;     /* accumulators of a lane: 16 bytes of elements */
+    int pieces;     /* accesses of a lane to a row */
     int piece_words, piece_values;
 } pg_owner_source;
 pg_owner_source pg_owner_source_of(const pg_scatter_add_plan *p, bool partial);
@@ -36,7 +36,8 @@ void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_sourc
 /* Adds %acc to row `row` of out where %store holds. */
 void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
                   const char *row);
-/* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as partial sums. */
+/* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as
+ * partial sums. */
 void pg_owner_combine(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 
 #endif

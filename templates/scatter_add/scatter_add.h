@@ -5,9 +5,11 @@
  *           each reduce waited for. The reference that everything faster is measured against.
  * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D bulk loads;
  *           lanes reduce one row each.
- * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector reductions,
+ * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector
+ *   reductions,
  *           in an order that keeps the part of out at work in the L2 cache.
- * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row of out in registers,
+ * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row of
+ *   out in registers,
  *           in equal shares whatever the index is like. The fastest for large calls, and the one that does all else. */
 #ifndef PG_SCATTER_ADD_H
 #define PG_SCATTER_ADD_H
@@ -30,7 +32,8 @@ typedef struct pg_scatter_add_key {
     int64_t stages;   /* bulk: stages per warp */
     int64_t warps;    /* bulk, vector: warps per CTA */
     int64_t ctas;     /* bulk, vector: CTAs per SM */
-    int64_t pieces;   /* vector, owner: 16-byte pieces, each of another row, that a thread has in flight */
+    /* vector, owner: 16-byte pieces, each of another row, that a thread has in flight */
+    int64_t pieces;
     int64_t panel;    /* vector: bytes of a panel */
     int64_t function; /* vector: number of a user function; 0: none */
     int64_t access;   /* owner: bytes that all rows of out and src are aligned to, 16 at most */
@@ -106,7 +109,8 @@ typedef struct pg_scatter_add_plan {
     bool exact, gather;
 } pg_scatter_add_plan;
 
-/* pg_problem.prepared: a sorted index. Those that callers hold own their memory (src/api/scatter_plan.c). */
+/* pg_problem.prepared: a sorted index. Those that callers hold own their memory
+ * (src/api/scatter_plan.c). */
 struct ptxgen_scatter_plan {
     void *entries;   /* device */
     uint32_t *total; /* device: how many entries there are */
@@ -123,7 +127,8 @@ static inline double pg_scatter_add_alpha(const pg_problem *p)
     return p->operand[PG_SCATTER_ALPHA].present ? pg_problem_scalar(p, PG_SCATTER_ALPHA) : 1;
 }
 
-/* How a row length is cut for the bulk schedule: `rows` whole rows in a tile, or a row in `chunks` tiles. */
+/* How a row length is cut for the bulk schedule: `rows` whole rows in a tile, or a row in
+ * `chunks` tiles. */
 typedef struct pg_tile_shape {
     int64_t rows, chunks, chunk_bytes;
 } pg_tile_shape;
@@ -164,8 +169,8 @@ void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const 
                                 const char *position, const char *lane_has_row, const char *row_ok);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);
 
-/* The plain C answer, and what an element of out may be off by: the rounding of as many additions as reached
- * it. */
+/* The plain C answer, and what an element of out may be off by: the rounding of as many
+ * additions as reached it. */
 ptxgen_status pg_scatter_add_oracle(const pg_problem *, ptxgen_error *);
 void pg_scatter_add_tolerance(const pg_problem *, pg_tolerance *);
 

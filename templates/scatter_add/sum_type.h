@@ -1,4 +1,5 @@
-/* What a sum needs to know of an element type: its accumulator, and how words of memory become values of it. */
+/* What a sum needs to know of an element type: its accumulator, and how words of memory become
+ * values of it. */
 #ifndef PG_SCATTER_SUM_TYPE_H
 #define PG_SCATTER_SUM_TYPE_H
 
@@ -15,11 +16,13 @@ typedef struct pg_sum_type {
     const char *unit;        /* 1 as an accumulator */
 } pg_sum_type;
 
-/* Place i of the dtype parameter, NULL past the last; and the place of a type, -1 for a type that has none. */
+/* Place i of the dtype parameter, NULL past the last; and the place of a type, -1 for a type
+ * that has none. */
 const pg_sum_type *pg_sum_type_at(int64_t i);
 int64_t pg_sum_type_place(ptxgen_dtype dtype);
 
-/* The word of memory that one register holds: 8 bytes of 8-byte types, 2 where only 2 may be read, else 4. */
+/* The word of memory that one register holds: 8 bytes of 8-byte types, 2 where only 2 may be
+ * read, else 4. */
 static inline int pg_sum_type_word(const pg_sum_type *e, int access)
 {
     return e->bytes == 8 ? 8 : access < 4 ? access : 4;
@@ -31,9 +34,10 @@ typedef struct pg_name {
 } pg_name;
 pg_name pg_name_of(const char *prefix, int i);
 
-/* Loads or stores `count` registers from `first` on, `bytes` each, as wide as PTX allows: `what` is the
- * instruction up to the type ("ld.global.nc"), `guard` a predicate with its @ or "". `address` is a register. Counts
- * are powers of two. A store has its operands the other way round: `store`. */
+/* Loads or stores `count` registers from `first` on, `bytes` each, as wide as PTX allows: `what`
+ * is the instruction up to the type ("ld.global.nc"), `guard` a predicate with its @ or "".
+ * `address` is a register. Counts are powers of two. A store has its operands the other way
+ * round: `store`. */
 typedef struct pg_move {
     const char *what, *guard, *address;
     const char *prefix;
@@ -42,14 +46,15 @@ typedef struct pg_move {
 } pg_move;
 void pg_move_words(pg_emit *E, const pg_move *m);
 
-/* Accumulators %acc<first> and up from the values of word register `word` (word_bytes of memory). */
-void pg_unpack_word(pg_emit *E, const pg_sum_type *e, int word_bytes, const char *word, const char *to,
-               int first);
+/* Accumulators %acc<first> and up from the values of word register `word` (word_bytes of
+ * memory). */
+void pg_unpack_word(pg_emit *E, const pg_sum_type *e, int word_bytes, const char *word,
+                    const char *to, int first);
 /* The opposite, rounded to nearest even. */
 void pg_pack_word(pg_emit *E, const pg_sum_type *e, int word_bytes, const char *from, int first,
-             const char *word);
+                  const char *word);
 /* acc = acc (op) value. Scratch: .pred %nan, and %nan64 of .f64. */
 void pg_reduce_value(pg_emit *E, const pg_sum_type *e, ptxgen_scatter_reduce op, const char *acc,
-                   const char *value);
+                     const char *value);
 
 #endif

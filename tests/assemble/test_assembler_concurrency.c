@@ -1,6 +1,6 @@
-/* In-process assemblers among the host program's threads and forks. Without the hold-off in fork_guard.c a
- * child forked while another thread is inside nvJitLink hangs at its first compilation, a few times in a
- * hundred. */
+/* In-process assemblers among the host program's threads and forks. Without the hold-off in
+ * fork_guard.c a child forked while another thread is inside nvJitLink hangs at its first
+ * compilation, a few times in a hundred. */
 #include "runtime_kernels.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* The driver as an assembler, on a stand-in driver: what it is asked, whose context it uses, and what its
- * errors become. */
+/* The driver as an assembler, on a stand-in driver: what it is asked, whose context it uses, and
+ * what its errors become. */
 #include "runtime_kernels.h"
 #include "stub_libcuda.h"
 

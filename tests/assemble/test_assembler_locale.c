@@ -1,6 +1,7 @@
-/* nvJitLink reads decimal floats with the process's locale: where the decimal separator is a comma, 1234.5678
- * became 1234. Every assembler must write the same cubin in every locale, process-wide or per-thread. The
- * locales are made here with localedef, so nothing has to be installed but their sources (package locales). */
+/* nvJitLink reads decimal floats with the process's locale: where the decimal separator is a
+ * comma, 1234.5678 became 1234. Every assembler must write the same cubin in every locale,
+ * process-wide or per-thread. The locales are made here with localedef, so nothing has to be
+ * installed but their sources (package locales). */
 #include "runtime_kernels.h"
 
 #include <locale.h>

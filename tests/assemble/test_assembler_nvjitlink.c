@@ -1,5 +1,6 @@
-/* Libraries named libnvJitLink that are not the one we know: older names, missing functions, return codes that
- * contradict each other, files that are no library. Each is used rightly or refused with one precise error. */
+/* Libraries named libnvJitLink that are not the one we know: older names, missing functions,
+ * return codes that contradict each other, files that are no library. Each is used rightly or
+ * refused with one precise error. */
 #include "runtime_kernels.h"
 
 #include "stub_libcuda.h"

@@ -1,6 +1,6 @@
-/* ptxas as a child process that misbehaves (shell scripts in its place), and a host program that makes life
- * hard for children: ignored SIGCHLD, stolen exit statuses, blocked signals, descriptors and variables that
- * must not be inherited. */
+/* ptxas as a child process that misbehaves (shell scripts in its place), and a host program that
+ * makes life hard for children: ignored SIGCHLD, stolen exit statuses, blocked signals,
+ * descriptors and variables that must not be inherited. */
 #include "runtime_kernels.h"
 
 #include <errno.h>

@@ -47,7 +47,8 @@ static void known_values(void **state)
     assert_int_equal(pg_bf16_from_double(1e300), 0x7f80);
 }
 
-/* The nearest value of all, ties to the even one, found by looking at the neighbours of the midpoint. */
+/* The nearest value of all, ties to the even one, found by looking at the neighbours of the
+ * midpoint. */
 static void halfway_points_go_to_even(void **state)
 {
     (void)state;

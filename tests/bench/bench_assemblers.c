@@ -1,5 +1,6 @@
-/* What finding, identifying and running each assembler costs, on a small kernel. "identify": a fresh toolkit's
- * choice, from the search to the identity that goes into cache keys. Usage: bench_assemblers */
+/* What finding, identifying and running each assembler costs, on a small kernel. "identify": a
+ * fresh toolkit's choice, from the search to the identity that goes into cache keys. Usage:
+ * bench_assemblers */
 #include "runtime_kernels.h"
 
 #include <time.h>

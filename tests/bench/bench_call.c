@@ -1,10 +1,11 @@
-/* What a warm ptxgen_scatter_add costs the host over a bare cuLaunchKernel of the same cubin with the same
- * arguments, and what a request for a kernel in memory costs. Needs a GPU for the first part.
+/* What a warm ptxgen_scatter_add costs the host over a bare cuLaunchKernel of the same cubin with
+ * the same arguments, and what a request for a kernel in memory costs. Needs a GPU for the first
+ * part.
  *
  *     bench_call
  *
- * Launches go out in batches that fit the driver's queue; the queue drains between batches, outside the
- * clock. Figures are medians of the batches, divided by their size. */
+ * Launches go out in batches that fit the driver's queue; the queue drains between batches,
+ * outside the clock. Figures are medians of the batches, divided by their size. */
 #include "api/context.h"
 #include "ptxgen/call.h"
 #include "scatter_add/scatter_add.h"
@@ -261,8 +262,9 @@ static void bench_launches(ptxgen *ctx, const ptxgen_device_info *info)
            seed - base);
 }
 
-/* A current context, as any CUDA program has. The tests' stand-in for libcuda, linked as libcuda.so.1 into
- * LD_LIBRARY_PATH, measures our share alone; it has no such call and needs none. */
+/* A current context, as any CUDA program has. The tests' stand-in for libcuda, linked as
+ * libcuda.so.1 into LD_LIBRARY_PATH, measures our share alone; it has no such call and needs
+ * none. */
 static void make_context_current(void)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;

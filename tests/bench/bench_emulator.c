@@ -1,6 +1,6 @@
-/* How fast the emulator is on one core: plain instructions, copies and reductions of scatter-add's kind, and
- * the price of checking mode. Columns: thread instructions (or bytes) per second, fast and checked.
- * bench_emulator [CSV [PART OF A NAME]] */
+/* How fast the emulator is on one core: plain instructions, copies and reductions of
+ * scatter-add's kind, and the price of checking mode. Columns: thread instructions (or bytes)
+ * per second, fast and checked. bench_emulator [CSV [PART OF A NAME]] */
 #include "ptxgen/emulator.h"
 
 #include <stdio.h>
@@ -39,7 +39,8 @@ static const char memory_ptx[] =
     "    st.shared.u32 [%r2], %r6;\n    xor.b32 %r7, %r6, %r4;\n    st.global.u32 [%d1], %r7;\n"
     "    sub.u32 %r0, %r0, 1;\n    setp.ne.u32 %p, %r0, 0;\n    @%p bra LOOP;\n    ret;\n}\n";
 
-/* A tile of 32 columns: a row of it, a column of it (32 words apart), one word for all lanes, halves. */
+/* A tile of 32 columns: a row of it, a column of it (32 words apart), one word for all lanes,
+ * halves. */
 static const char mixed_ptx[] =
     ".version 8.0\n.target sm_90a\n.address_size 64\n"
     ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"
@@ -86,7 +87,8 @@ static const char scatter_ptx[] =
     "    add.u32 %r1, %r1, %r2;\n    bra LOOP;\n"
     "DONE:\n    cp.async.bulk.wait_group 0;\n    ret;\n}\n";
 
-/* m64n256k16, f16 into f32, both operands in shared memory: the accumulator registers are listed by this. */
+/* m64n256k16, f16 into f32, both operands in shared memory: the accumulator registers are listed
+ * by this. */
 static const char *wgmma_ptx(char *text, size_t size)
 {
     char list[1200] = "";
@@ -115,8 +117,8 @@ static const char *wgmma_ptx(char *text, size_t size)
     return text;
 }
 
-/* m128n256k16, f16 into f32, both operands in shared memory with 128-byte swizzle: one thread issues, the first of
- * each 64 waits for those before. */
+/* m128n256k16, f16 into f32, both operands in shared memory with 128-byte swizzle: one thread
+ * issues, the first of each 64 waits for those before. */
 static const char tcgen05_ptx[] =
     ".version 8.6\n.target sm_100a\n.address_size 64\n"
     ".visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n"

@@ -1,6 +1,6 @@
-/* How fast PTX text is read: lexed alone (the baseline), loaded (lexed, parsed, verified), printed. Each kind of text
- * in two sizes, the second eight times the first: a rate that falls with the size shows work that is not linear.
- * bench_ptx [CSV] */
+/* How fast PTX text is read: lexed alone (the baseline), loaded (lexed, parsed, verified),
+ * printed. Each kind of text in two sizes, the second eight times the first: a rate that falls
+ * with the size shows work that is not linear. bench_ptx [CSV] */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "ptx/text/lex.h"

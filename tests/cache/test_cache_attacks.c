@@ -1,5 +1,6 @@
-/* Attacks that the cache did not stand: moments without descriptors or memory, a held lock, odd things in the place of
- * its files, links of other users, a limit on file sizes. Each says what a user relies on. */
+/* Attacks that the cache did not stand: moments without descriptors or memory, a held lock, odd
+ * things in the place of its files, links of other users, a limit on file sizes. Each says what
+ * a user relies on. */
 #include "cache_helpers.h"
 
 #include "cache/state.h"

@@ -163,8 +163,8 @@ static void an_empty_folder_is_an_empty_cache(void **state)
     test_folder_remove(&p.folder);
 }
 
-/* At every length the import says either that the pack is no pack, or that it is cut short, and what it
- * recovered is what is there. */
+/* At every length the import says either that the pack is no pack, or that it is cut short, and
+ * what it recovered is what is there. */
 /* A program that was built when the struct was shorter. */
 static void an_older_result_is_filled_as_far_as_it_goes(void **state)
 {

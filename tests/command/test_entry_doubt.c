@@ -1,5 +1,6 @@
-/* An entry whose checksum is right and whose cubin is not what the entry says: the cubin's own note tells, also when
- * only the suffix of the architecture differs. `inspect` says so and ends with exit code 1. */
+/* An entry whose checksum is right and whose cubin is not what the entry says: the cubin's own
+ * note tells, also when only the suffix of the architecture differs. `inspect` says so and ends
+ * with exit code 1. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "runtime_kernels.h"
@@ -9,7 +10,8 @@
 
 static const char key[] = "family=scatter_add\n";
 
-/* Stores it as the only entry of a folder and asks the command; its exit code, and what it prints in `out`. */
+/* Stores it as the only entry of a folder and asks the command; its exit code, and what it
+ * prints in `out`. */
 static int inspect(const pg_cache_entry *entry, char *out, size_t size)
 {
     test_folder folder;

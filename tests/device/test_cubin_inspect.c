@@ -1,10 +1,11 @@
-/* inspect.h on cubins that are assembled here for every kind of architecture, and on damaged ones. The
- * numbers are compared with what the assembler itself logs. */
+/* inspect.h on cubins that are assembled here for every kind of architecture, and on damaged
+ * ones. The numbers are compared with what the assembler itself logs. */
 #include "runtime_kernels.h"
 
 #include "ptxgen/inspect.h"
 
-/* Two kernels: alpha with shared and local memory, barriers and bounds; beta with a 128-byte parameter. */
+/* Two kernels: alpha with shared and local memory, barriers and bounds; beta with a 128-byte
+ * parameter. */
 static const char kernels[] =
     ".visible .entry alpha(.param .u64 a, .param .u32 b) .maxntid 256, 2, 1 .minnctapersm 2\n{\n"
     "    .reg .b32 %r<9>; .reg .b64 %rd<3>;\n"
@@ -129,8 +130,8 @@ static void cubins_of_nvjitlink_are_described(void **state)
     check_all(PTXGEN_ASSEMBLER_NVJITLINK);
 }
 
-/* Looks at everything; the bytes are in a block of exactly that size, so that a sanitizer sees any read past
- * the end. */
+/* Looks at everything; the bytes are in a block of exactly that size, so that a sanitizer sees
+ * any read past the end. */
 static ptxgen_status look_at(const void *bytes, size_t size)
 {
     void *exact = malloc(size ? size : 1);

@@ -1,6 +1,6 @@
-/* The CUDA device when things go wrong one at a time: every driver call fails once, every allocation fails
- * once, the process forks, threads race. Nothing may crash, leak, or report another error than the one that
- * happened. */
+/* The CUDA device when things go wrong one at a time: every driver call fails once, every
+ * allocation fails once, the process forks, threads race. Nothing may crash, leak, or report
+ * another error than the one that happened. */
 #include "stub_libcuda.h"
 
 #include "base/fork_guard.h"

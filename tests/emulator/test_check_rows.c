@@ -1,6 +1,7 @@
-/* Checking mode takes a short way when the lanes of a warp are side by side in memory. Random programs of three
- * warps, with and without barriers, with bulk copies, run twice: lane l at element l (the short way), and lane l at
- * element 31 - l (lane by lane). Both touch the same memory, so both must lead to the same reports. */
+/* Checking mode takes a short way when the lanes of a warp are side by side in memory. Random
+ * programs of three warps, with and without barriers, with bulk copies, run twice: lane l at
+ * element l (the short way), and lane l at element 31 - l (lane by lane). Both touch the same
+ * memory, so both must lead to the same reports. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
@@ -22,7 +23,8 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* A step: a barrier of all, or a load or store by one warp of 32 elements somewhere in one of three buffers. */
+/* A step: a barrier of all, or a load or store by one warp of 32 elements somewhere in one of
+ * three buffers. */
 static size_t put_step(char *out, size_t size, uint32_t *random)
 {
     static const char *const stores[] = {"st.%s.u32 [%s+%u], %%r4;\n",

@@ -1,5 +1,5 @@
-/* Work stealing by clusterlaunchcontrol on one host thread and on several: every item is done once, and clusters that
- * were taken never start. */
+/* Work stealing by clusterlaunchcontrol on one host thread and on several: every item is done
+ * once, and clusters that were taken never start. */
 #include "test.h"
 
 #include "ptx_case.h"

@@ -1,4 +1,5 @@
-/* The emulator through its public header: what a program may do, how it is stopped, and that runs repeat. */
+/* The emulator through its public header: what a program may do, how it is stopped, and that
+ * runs repeat. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
@@ -118,7 +119,8 @@ static void a_deadlock_names_the_barrier(void **state)
     close_machine(&m);
 }
 
-/* A lane that a branch leads past a .sync.aligned instruction is the cause that the message begins with. */
+/* A lane that a branch leads past a .sync.aligned instruction is the cause that the message
+ * begins with. */
 static void a_deadlock_begins_with_the_lanes_gone_past(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Runs every tests/emulator/cases PTX file (ptx_case.h has the format), the last of three times in checking mode, where
- * it must be silent; fails when a row of opcodes.def that the emulator executes is in no file. Set PTX_CASE to a
- * part of a file name to run only those. */
+/* Runs every tests/emulator/cases PTX file (ptx_case.h has the format), the last of three times
+ * in checking mode, where it must be silent; fails when a row of opcodes.def that the emulator
+ * executes is in no file. Set PTX_CASE to a part of a file name to run only those. */
 #include "test.h"
 
 #include "emulator/decode/decode.h"

@@ -1,7 +1,8 @@
-/* Planted defects: every NAME.bad.ptx of tests/emulator/races must be found by checking mode with order=hw and with
- * each of 20 seeds of order=isa (or in as many runs as its `seeds` line says), with the report that its `report` line
- * names, at the place that its `at` line names; its repaired twin NAME.good.ptx must be right and silent on all of
- * them. Set PTX_CASE to a part of a file name to run only those, PTX_SHOW to see what is found where. */
+/* Planted defects: every NAME.bad.ptx of tests/emulator/races must be found by checking mode
+ * with order=hw and with each of 20 seeds of order=isa (or in as many runs as its `seeds` line
+ * says), with the report that its `report` line names, at the place that its `at` line names;
+ * its repaired twin NAME.good.ptx must be right and silent on all of them. Set PTX_CASE to a
+ * part of a file name to run only those, PTX_SHOW to see what is found where. */
 #include "test.h"
 
 #include "ptx_case.h"

@@ -1,6 +1,6 @@
-/* The tile engines of tcgen05.mma: `exact` against the model worked out in long fixed-point numbers, `fast` against a
- * plain float loop, integers against 64-bit sums; every pair of operand types, block scales, random and adversarial
- * operands. */
+/* The tile engines of tcgen05.mma: `exact` against the model worked out in long fixed-point
+ * numbers, `fast` against a plain float loop, integers against 64-bit sums; every pair of
+ * operand types, block scales, random and adversarial operands. */
 #include "test.h"
 
 #include "exact.h"
@@ -408,7 +408,8 @@ static void fast_keeps_special_values(void **state)
     }
 }
 
-/* A scale of 2^127 against one of 2^-127: no float holds the scaled operand, yet the product is harmless. */
+/* A scale of 2^127 against one of 2^-127: no float holds the scaled operand, yet the product is
+ * harmless. */
 static void fast_survives_extreme_scales(void **state)
 {
     (void)state;

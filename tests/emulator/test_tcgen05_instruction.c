@@ -1,5 +1,6 @@
-/* Instruction descriptors of tcgen05.mma: words that compilers emit, every field on its own, every shape of the ISA's
- * table 39 and those beside it; and the zero-column masks of the ISA's four examples. */
+/* Instruction descriptors of tcgen05.mma: words that compilers emit, every field on its own,
+ * every shape of the ISA's table 39 and those beside it; and the zero-column masks of the ISA's
+ * four examples. */
 #include "test.h"
 
 #include "emulator/tensor/tcgen05_descriptor.h"

@@ -1,12 +1,14 @@
-/* What order=isa leaves open among tcgen05 operations of one thread, and what it keeps: results over many seeds. */
+/* What order=isa leaves open among tcgen05 operations of one thread, and what it keeps: results
+ * over many seeds. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
 
 enum { SEEDS = 60, LANES = 128, SHIFTED_LANE = 31 };
 
-/* Two blocks of 128 rows x 16 bytes, all words 1 and all words 2, the descriptors %one and %two of them. The text is
- * issued by one thread after that; then each thread stores the word at its lane and column 0. */
+/* Two blocks of 128 rows x 16 bytes, all words 1 and all words 2, the descriptors %one and %two
+ * of them. The text is issued by one thread after that; then each thread stores the word at its
+ * lane and column 0. */
 static const char head[] =
     ".version 8.6\n.target sm_100a\n.address_size 64\n"
     ".visible .entry k(.param .u64 p)\n{\n"
@@ -96,8 +98,8 @@ static void copies_of_the_same_columns_race(void **state)
     assert_true(ones > 0 && ones < SEEDS);
 }
 
-/* cp and shift: not promised; shift and .4x256b: promised. Lane 31 is what the last copy put there, lane 30 what the
- * shift found in lane 31. */
+/* cp and shift: not promised; shift and .4x256b: promised. Lane 31 is what the last copy put
+ * there, lane 30 what the shift found in lane 31. */
 static void a_row_copied_behind_a_shift_stays(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* The rules of tcgen05 that no assembler checks: a kernel that breaks one is stopped with a message that names the
- * rule, in order=hw and for seeds of order=isa alike. */
+/* The rules of tcgen05 that no assembler checks: a kernel that breaks one is stopped with a
+ * message that names the rule, in order=hw and for seeds of order=isa alike. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
 
-/* A kernel of `warps` warps: the text between the common head and `ret`. %tmem is what slot holds after warp 0 ran
- * `by_warp_0`; then all run `by_all`. */
+/* A kernel of `warps` warps: the text between the common head and `ret`. %tmem is what slot
+ * holds after warp 0 ran `by_warp_0`; then all run `by_all`. */
 typedef struct rule {
     const char *name;
     uint32_t warps, cluster;
@@ -21,7 +21,8 @@ typedef struct rule {
     "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], " columns ";\n"
 #define RELINQUISH "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
 #define COMMIT     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
-/* Unswizzled rows of 16 bytes, groups of 8 rows 128 bytes apart, from shared memory's first byte. */
+/* Unswizzled rows of 16 bytes, groups of 8 rows 128 bytes apart, from shared memory's first
+ * byte. */
 #define DESCRIPTOR(high) "mov.b64 %desc, {65600, " high "};\n"
 #define DENSE            DESCRIPTOR("16392")
 

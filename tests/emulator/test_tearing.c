@@ -1,5 +1,6 @@
-/* Vector accesses of several host threads: 8 and 16 aligned bytes come and go in one piece with order=hw, whatever the
- * instructions that move them; order=isa tears ordered stores, since the ISA's memory model knows elements only. */
+/* Vector accesses of several host threads: 8 and 16 aligned bytes come and go in one piece with
+ * order=hw, whatever the instructions that move them; order=isa tears ordered stores, since the
+ * ISA's memory model knows elements only. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"

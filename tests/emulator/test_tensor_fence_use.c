@@ -1,5 +1,5 @@
-/* Which tcgen05 fences a run of a kernel needed: checking mode lists the others. The kernel is a repaired twin of
- * test_races: an accumulator goes from tcgen05.mma to tcgen05.ld and back. */
+/* Which tcgen05 fences a run of a kernel needed: checking mode lists the others. The kernel is a
+ * repaired twin of test_races: an accumulator goes from tcgen05.mma to tcgen05.ld and back. */
 #include "test.h"
 
 #include "ptx_case.h"
@@ -58,8 +58,8 @@ static void run(const ptx_case *c, fences *f)
     ptxgen_emulator_destroy(emu);
 }
 
-/* In the order of the text: around the barrier that publishes the address (nothing asynchronous comes before it);
- * mma -> ld; ld -> mma, two; mma -> ld; ld -> dealloc, which is synchronous. */
+/* In the order of the text: around the barrier that publishes the address (nothing asynchronous
+ * comes before it); mma -> ld; ld -> mma, two; mma -> ld; ld -> dealloc, which is synchronous. */
 static void fences_that_order_nothing_are_listed(void **state)
 {
     (void)state;

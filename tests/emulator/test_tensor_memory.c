@@ -1,5 +1,5 @@
-/* The column allocator of tensor memory, where tcgen05.ld and .st find the registers of a thread, and the order among
- * pending operations. */
+/* The column allocator of tensor memory, where tcgen05.ld and .st find the registers of a
+ * thread, and the order among pending operations. */
 #include "test.h"
 
 #include "emulator/tensor/tcgen05.h"
@@ -154,7 +154,8 @@ static void places_are_those_of_the_isa(void **state)
 
 typedef enum operation { CP, CP_4_ROWS, MMA, MMA_OTHER_D, SHIFT, COMMIT, OPERATIONS } operation;
 
-/* An operation of lane `lane`, as it lies in the queue. MMA has D in columns 0..63, MMA_OTHER_D in 64..127. */
+/* An operation of lane `lane`, as it lies in the queue. MMA has D in columns 0..63, MMA_OTHER_D
+ * in 64..127. */
 static pg_async_tcgen05_mma pending(operation what, pg_warp *w, uint32_t lane)
 {
     static const pg_tcgen05_cp_plan copies[] = {{.shape = PG_COPY_128X256B},
@@ -175,7 +176,8 @@ static bool follows(const pg_async_tcgen05_mma *a, const pg_async_tcgen05_mma *b
     return a->head.kind->follows(&a->head, &before->head);
 }
 
-/* PTX ISA 9.0, section 9.7.16.6: same-thread pairs that are carried out in order; commit waits for all. */
+/* PTX ISA 9.0, section 9.7.16.6: same-thread pairs that are carried out in order; commit waits
+ * for all. */
 static bool is_promised(operation before, operation after)
 {
     switch (after) {

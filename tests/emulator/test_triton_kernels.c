@@ -1,7 +1,8 @@
-/* PTX that Triton writes for sm_100a (tests/emulator/triton/kernels.py, compiled at test time) runs right on the
- * emulator: in order, over seeds of order=isa, and in checking mode without a report but two, in which the checker is
- * right: Triton (3.9) writes no tcgen05.fence, and may use registers of a tcgen05.ld before its tcgen05.wait::ld.
- * Skipped where python3 has no triton package; PTXGEN_TRITON_PYTHON names another interpreter. */
+/* PTX that Triton writes for sm_100a (tests/emulator/triton/kernels.py, compiled at test time)
+ * runs right on the emulator: in order, over seeds of order=isa, and in checking mode without a
+ * report but two, in which the checker is right: Triton (3.9) writes no tcgen05.fence, and may
+ * use registers of a tcgen05.ld before its tcgen05.wait::ld. Skipped where python3 has no triton
+ * package; PTXGEN_TRITON_PYTHON names another interpreter. */
 #include "matmul_case.h"
 #include "scaled_case.h"
 
@@ -49,7 +50,8 @@ static const compiled *compile(const char *name)
     return &c;
 }
 
-/* Arguments in the order of the parameters. Triton adds two pointers to scratch memory that these do not use. */
+/* Arguments in the order of the parameters. Triton adds two pointers to scratch memory that
+ * these do not use. */
 typedef struct arguments {
     _Alignas(64) uint8_t maps[3][128];
     uint64_t value[MAX_ARGS];

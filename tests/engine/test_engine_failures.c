@@ -1,5 +1,5 @@
-/* What an assembler refuses is remembered, on disk and in the context, and not assembled again; what fails for the
- * machine's reasons is tried again every time. */
+/* What an assembler refuses is remembered, on disk and in the context, and not assembled again;
+ * what fails for the machine's reasons is tried again every time. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 
@@ -72,7 +72,8 @@ static void a_refusal_belongs_to_its_key(void **state)
     assert_int_equal(fake_toolkit_runs(&toolkit), 2);
 }
 
-/* A kernel that the assembler accepts and changes is refused by us, for good too: the log names no line. */
+/* A kernel that the assembler accepts and changes is refused by us, for good too: the log names
+ * no line. */
 static void a_changed_kernel_is_not_assembled_again(void **state)
 {
     (void)state;
@@ -162,7 +163,8 @@ static void trouble_of_the_machine_is_tried_again(void **state)
     assert_int_equal(hits, 0);
 }
 
-/* The words end with what our own verifier thinks and with a command that works on a file that is there. */
+/* The words end with what our own verifier thinks and with a command that works on a file that
+ * is there. */
 static void a_refused_text_is_kept(void **state)
 {
     (void)state;

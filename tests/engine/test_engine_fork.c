@@ -1,7 +1,9 @@
-/* fork() while other threads compile: the child gets, compiles, prefetches and destroys without hanging. Once with
- * each assembler that is installed, in the process or as its child, and once with a script in the place of one.
+/* fork() while other threads compile: the child gets, compiles, prefetches and destroys without
+ * hanging. Once with each assembler that is installed, in the process or as its child, and once
+ * with a script in the place of one.
  *
- * PTXGEN_FORKS sets the number of forks. Sanitizers are out of it: their own locks do not survive fork(). */
+ * PTXGEN_FORKS sets the number of forks. Sanitizers are out of it: their own locks do not
+ * survive fork(). */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "runtime_kernels.h"

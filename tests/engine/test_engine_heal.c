@@ -1,5 +1,5 @@
-/* A kernel from the disk that the driver refuses is thrown out, compiled again and tried once more; a stand-in for
- * the driver refuses. Whatever else the driver says leaves the cache alone. */
+/* A kernel from the disk that the driver refuses is thrown out, compiled again and tried once
+ * more; a stand-in for the driver refuses. Whatever else the driver says leaves the cache alone. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "stub_libcuda.h"
@@ -11,8 +11,8 @@ static const char problem[] = "n=64 schedule=bulk arch=sm_90";
 static fake_toolkit toolkit;
 static test_folder folder;
 
-/* A context whose device is the stand-in. The driver likes everything again when the context says that it
- * compiles again, if `forgiving`. */
+/* A context whose device is the stand-in. The driver likes everything again when the context
+ * says that it compiles again, if `forgiving`. */
 static bool forgiving;
 
 static void watch_log(void *user, ptxgen_log_level level, const char *line)

@@ -1,4 +1,5 @@
-/* What the key depends on, and what it must not depend on; and what the configuration does to the cache. */
+/* What the key depends on, and what it must not depend on; and what the configuration does to
+ * the cache. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 
@@ -52,8 +53,8 @@ static bool other_value(const ptxgen_param_info *p, int attempt, char out[64])
     return attempt < 200 && value >= p->min && value <= p->max;
 }
 
-/* Changes one parameter in all ways that are accepted: another canonical text is another key, the same text is
- * the same key. How many were others. */
+/* Changes one parameter in all ways that are accepted: another canonical text is another key,
+ * the same text is the same key. How many were others. */
 static int perturb(ptxgen *ctx, size_t family, size_t param, const char *base, const char *base_key)
 {
     const char *name = ptxgen_family_name(family);

@@ -1,4 +1,5 @@
-/* Manifests: what a context was asked for, written, read again and replayed; and what the reader refuses. */
+/* Manifests: what a context was asked for, written, read again and replayed; and what the reader
+ * refuses. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 

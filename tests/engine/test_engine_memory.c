@@ -1,4 +1,5 @@
-/* Ten thousand kernels in memory: every one is found again, and forgetting them gives all memory back. */
+/* Ten thousand kernels in memory: every one is found again, and forgetting them gives all memory
+ * back. */
 #include "engine_helpers.h"
 
 #include <malloc.h>
@@ -40,13 +41,16 @@ static void build_and_find(ptxgen *ctx)
     static ptxgen_kernel *built[KERNELS];
     for (int i = 0; i < KERNELS; i++) {
         const pg_kernel_id id = id_of(i);
-        assert_int_equal(pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &built[i], NULL), PTXGEN_OK);
+        assert_int_equal(
+            pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &built[i], NULL),
+            PTXGEN_OK);
     }
     assert_int_equal(engine_info(ctx).entries, KERNELS);
     for (int i = 0; i < KERNELS; i++) {
         ptxgen_kernel *found;
         const pg_kernel_id id = id_of(i);
-        assert_int_equal(pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &found, NULL), PTXGEN_OK);
+        assert_int_equal(pg_kernel_store_get(&ctx->kernels, &id, PG_BUILD_ON_DEMAND, &found, NULL),
+                         PTXGEN_OK);
         assert_ptr_equal(found, built[i]);
         ptxgen_kernel_unref(found);
         ptxgen_kernel_unref(built[i]);

@@ -1,5 +1,6 @@
-/* Kernels compiled in the background: a request never waits longer than for one compile, compiles nothing twice,
- * and gets the real error. The assembler is a script that waits until the test lets it go. */
+/* Kernels compiled in the background: a request never waits longer than for one compile,
+ * compiles nothing twice, and gets the real error. The assembler is a script that waits until
+ * the test lets it go. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 

@@ -1,6 +1,6 @@
-/* Many processes, one cold key: the assembler runs once, and all have the same bytes. Locales: the same PTX and
- * the same cubin in each. The scripts in the assembler's place count their runs over all processes; where a real
- * assembler is there, it is used as well. */
+/* Many processes, one cold key: the assembler runs once, and all have the same bytes. Locales:
+ * the same PTX and the same cubin in each. The scripts in the assembler's place count their runs
+ * over all processes; where a real assembler is there, it is used as well. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "runtime_kernels.h"

@@ -1,5 +1,6 @@
-/* User functions in kernels: what they compute, what they are cached under, what is refused. NVRTC is a stand-in here
- * (tests/support/stub_nvrtc), so nothing needs to be installed; tests/command/function.sh has the real one. */
+/* User functions in kernels: what they compute, what they are cached under, what is refused.
+ * NVRTC is a stand-in here (tests/support/stub_nvrtc), so nothing needs to be installed;
+ * tests/command/function.sh has the real one. */
 #include "test.h"
 
 #include "base/half.h"

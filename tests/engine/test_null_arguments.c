@@ -1,4 +1,5 @@
-/* Calls without what they need are refused with a message, and successful ones leave the error record alone. */
+/* Calls without what they need are refused with a message, and successful ones leave the error
+ * record alone. */
 #include "test.h"
 
 #include "ptxgen/cache.h"

@@ -1,6 +1,6 @@
-/* The pipeline from a request to a kernel, with a real assembler: one compile among processes and threads,
- * a warm disk never assembles, every allocation may fail, errors name the template line. Skipped without an
- * assembler. */
+/* The pipeline from a request to a kernel, with a real assembler: one compile among processes
+ * and threads, a warm disk never assembles, every allocation may fail, errors name the template
+ * line. Skipped without an assembler. */
 #include "test.h"
 
 #include "api/context.h"

@@ -1,5 +1,5 @@
-/* ptxgen_cubin_inspect and ptxgen_cubin_kernel_at on any bytes: no read outside them, and every text they give
- * ends inside them. */
+/* ptxgen_cubin_inspect and ptxgen_cubin_kernel_at on any bytes: no read outside them, and every
+ * text they give ends inside them. */
 #include "ptxgen/inspect.h"
 
 #include <stdint.h>

@@ -1,7 +1,8 @@
-/* Any bytes through the emulator: what parses is launched, every entry, plainly and in checking mode, within small
- * budgets. Nothing may crash or hang; the instruction budget holds; every allocation goes through the hook, is
- * given back, and may fail (the hook refuses what would go past LIVE_LIMIT). The launch is that of the comments
- * in tests/emulator/cases ("grid=2,1,1 block=64,1,1 cluster=2,1,1"), so that those files run to their end. */
+/* Any bytes through the emulator: what parses is launched, every entry, plainly and in checking
+ * mode, within small budgets. Nothing may crash or hang; the instruction budget holds; every
+ * allocation goes through the hook, is given back, and may fail (the hook refuses what would go
+ * past LIVE_LIMIT). The launch is that of the comments in tests/emulator/cases ("grid=2,1,1
+ * block=64,1,1 cluster=2,1,1"), so that those files run to their end. */
 #include "ptxgen/emulator.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The inliner on any two texts, divided by a line "////": no crash, and what it makes is PTX (it reads its own result:
- * a fault in "merged.ptx" is ours, not the input's). */
+/* The inliner on any two texts, divided by a line "////": no crash, and what it makes is PTX (it
+ * reads its own result: a fault in "merged.ptx" is ours, not the input's). */
 #include "ptxgen/inline.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Manifests: any bytes are read or refused with a line; what is read is clean text, and its canonical form means
- * the same kernel. */
+/* Manifests: any bytes are read or refused with a line; what is read is clean text, and its
+ * canonical form means the same kernel. */
 #include "ptxgen/ptxgen.h"
 
 #include <stdint.h>

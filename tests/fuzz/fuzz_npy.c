@@ -1,4 +1,5 @@
-/* The header of a .npy file: any bytes are refused with a message or describe an array that adds up. */
+/* The header of a .npy file: any bytes are refused with a message or describe an array that adds
+ * up. */
 #include "npy/npy.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The PTX parser and verifier on any text: no crash, bounded memory, and what they accept comes back from the printer
- * the same, twice. */
+/* The PTX parser and verifier on any text: no crash, bounded memory, and what they accept comes
+ * back from the printer the same, twice. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>

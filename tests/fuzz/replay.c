@@ -1,5 +1,5 @@
-/* Stands in for libFuzzer's main: runs the target over every file of the folders (and files) named, and over
- * each file cut off at every eighth of its length. */
+/* Stands in for libFuzzer's main: runs the target over every file of the folders (and files)
+ * named, and over each file cut off at every eighth of its length. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Activations as PTX against plain C in double, as accurate as common/activation.h says; and a matrix multiplication of
- * each, which must hold no more calls than the bare one. */
+/* Activations as PTX against plain C in double, as accurate as common/activation.h says; and a
+ * matrix multiplication of each, which must hold no more calls than the bare one. */
 #include "test.h"
 
 #include "common/activation.h"

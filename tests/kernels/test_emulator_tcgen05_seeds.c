@@ -1,4 +1,5 @@
-/* The Blackwell kernels in the emulator's checking mode: right, and without a report, over seeds of order=isa.
+/* The Blackwell kernels in the emulator's checking mode: right, and without a report, over seeds of
+ * order=isa.
  *
  *     test_emulator_tcgen05_seeds [SEEDS (3)]
  *

@@ -1,6 +1,7 @@
-/* Kernels drawn from every family's parameter table, assembled by ptxas: no spills, no local memory, no C75xx
- * line, and the parameters that the launch fills are those of the cubin. A family needs no line here. Skipped
- * without ptxas. PTXGEN_DRAWS=N draws N kernels of each family. */
+/* Kernels drawn from every family's parameter table, assembled by ptxas: no spills, no local
+ * memory, no C75xx line, and the parameters that the launch fills are those of the cubin. A
+ * family needs no line here. Skipped without ptxas. PTXGEN_DRAWS=N draws N kernels of each
+ * family. */
 #include "test.h"
 
 #include "draw.h"
@@ -50,7 +51,8 @@ static uint32_t bytes_of(const pg_kernel_param *p)
     return p->kind == PG_ARG_TENSOR ? 128 : p->kind == PG_ARG_U32 ? 4 : 8;
 }
 
-/* The table's names and sizes are those of the PTX's entry, and all of them together the cubin's. */
+/* The table's names and sizes are those of the PTX's entry, and all of them together the
+ * cubin's. */
 static void compare_parameters(const pg_family *f, const ptxgen_kernel *k,
                                const ptxgen_kernel_info *info)
 {

@@ -33,13 +33,25 @@ static void every_parameter_changes_the_text(void **state)
     const struct {
         const char *schedule, *change;
     } changes[] = {
-        {"bulk", "arch=sm_100"}, {"bulk", "dtype=f16"},  {"bulk", "n=504"},
-        {"bulk", "contig=no"},   {"bulk", "index=i32"},  {"bulk", "oob=trap"},
-        {"bulk", "tile=1024"},   {"bulk", "stages=3"},   {"bulk", "warps=2"},
-        {"bulk", "ctas=5"},      {"vector", "pieces=2"}, {"vector", "panel=512"},
+        {"bulk", "arch=sm_100"},
+        {"bulk", "dtype=f16"},
+        {"bulk", "n=504"},
+        {"bulk", "contig=no"},
+        {"bulk", "index=i32"},
+        {"bulk", "oob=trap"},
+        {"bulk", "tile=1024"},
+        {"bulk", "stages=3"},
+        {"bulk", "warps=2"},
+        {"bulk", "ctas=5"},
+        {"vector", "pieces=2"},
+        {"vector", "panel=512"},
         {"vector", "function=7"},
-        {"owner", "access=8"},   {"owner", "reduce=min"}, {"owner", "exact=yes"},
-        {"owner", "weight=f32 dtype=bf16"}, {"owner", "gather=yes"}, {"owner", "share=24"},
+        {"owner", "access=8"},
+        {"owner", "reduce=min"},
+        {"owner", "exact=yes"},
+        {"owner", "weight=f32 dtype=bf16"},
+        {"owner", "gather=yes"},
+        {"owner", "share=24"},
     };
     assert_int_equal(ptxgen_family_param_count(0),
                      sizeof changes / sizeof *changes + 1 /* schedule */);

@@ -1,6 +1,7 @@
-/* Inlined equals called, bit for bit: each file of tests/ptx/inline holds functions and the body of a kernel that
- * calls them. It runs on the emulator as it is (the functions are called), with the functions inlined, and with the
- * texts only put together; the results must be the same bits. Where ptxas is installed it must take what came out. */
+/* Inlined equals called, bit for bit: each file of tests/ptx/inline holds functions and the body
+ * of a kernel that calls them. It runs on the emulator as it is (the functions are called), with
+ * the functions inlined, and with the texts only put together; the results must be the same
+ * bits. Where ptxas is installed it must take what came out. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"
@@ -164,7 +165,8 @@ static ptxgen_inlined *merge(const example *e, int64_t budget)
     return merged;
 }
 
-/* Every line of the merged text has its origin: a line of the kernel that was not touched is that line. */
+/* Every line of the merged text has its origin: a line of the kernel that was not touched is
+ * that line. */
 static void check_lines(const example *e, const ptxgen_inlined *merged)
 {
     static text kernel;

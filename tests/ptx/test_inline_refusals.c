@@ -1,4 +1,5 @@
-/* What ptxgen_inline refuses, with the line of the user's text; what it keeps as a call; arguments; memory. */
+/* What ptxgen_inline refuses, with the line of the user's text; what it keeps as a call;
+ * arguments; memory. */
 #include "test.h"
 
 #include "ptx/inline/inline.h"
@@ -19,7 +20,7 @@ static const char kernel[] = ".version 8.3\n.target sm_90a\n.address_size 64\n"
 #define HEADER ".version 8.6\n.target sm_90a\n.address_size 64\n"
 #define OPEN   ".func (.param .b32 r) f(.param .b32 x)\n{\n" /* the body begins at line 6 */
 #define USE                                                                                        \
-    "    .reg .b32 %r<9>; .reg .b64 %l<9>; .reg .pred %p<4>; .reg .f32 %f<9>;\n" /* this is line 6 */
+    "    .reg .b32 %r<9>; .reg .b64 %l<9>; .reg .pred %p<4>; .reg .f32 %f<9>;\n" /* line 6 */
 #define CLOSE   "    st.param.b32 [r], %r1;\n    ret;\n}\n"
 #define BODY(s) HEADER OPEN USE s CLOSE /* `s` begins at line 7 */
 
@@ -159,7 +160,8 @@ static void test_whole_texts(void **state)
     }
 }
 
-/* The merged module has the higher .version; an older architecture's function runs in a newer kernel. */
+/* The merged module has the higher .version; an older architecture's function runs in a newer
+ * kernel. */
 static void test_version(void **state)
 {
     ptxgen_error err = {0};
@@ -203,7 +205,8 @@ static void test_budget(void **state)
     }
 }
 
-/* A parameter that is passed on as it is stays memory: that call cannot be inlined, nor what it stands in. */
+/* A parameter that is passed on as it is stays memory: that call cannot be inlined, nor what it
+ * stands in. */
 static void test_passed_on(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* PTX that nvcc writes for our CUDA sources in tests/ptx/sources: parses, and comes back from the printer
- * the same. Skipped where nvcc is not installed. */
+/* PTX that nvcc writes for our CUDA sources in tests/ptx/sources: parses, and comes back from
+ * the printer the same. Skipped where nvcc is not installed. */
 #include "test.h"
 
 #include "ptx/ptx.h"
@@ -15,8 +15,7 @@ static char *compile(const char *source, const char *option, size_t *len)
 {
     char command[4096];
     snprintf(command, sizeof command,
-             "nvcc -std=c++17 %s -ptx -o - " PTXGEN_SOURCE_DIR
-             "/tests/ptx/sources/%s 2>/dev/null",
+             "nvcc -std=c++17 %s -ptx -o - " PTXGEN_SOURCE_DIR "/tests/ptx/sources/%s 2>/dev/null",
              option, source);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);

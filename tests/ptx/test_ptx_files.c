@@ -1,6 +1,6 @@
-/* The PTX files of tests/ptx: those in good/ parse, print and parse again to the same module; those in bad/
- * are refused with the message that their first line quotes. Where ptxas is installed, it agrees on every file that
- * does not say "not for ptxas". */
+/* The PTX files of tests/ptx: those in good/ parse, print and parse again to the same module;
+ * those in bad/ are refused with the message that their first line quotes. Where ptxas is
+ * installed, it agrees on every file that does not say "not for ptxas". */
 #include "test.h"
 
 #include "ptx/ptx.h"

@@ -1,6 +1,6 @@
-/* Random instructions made from every row of the opcode table: they parse as that row, come back from the printer,
- * and mean the same with their suffixes in another order. Where ptxas is installed, it takes the plainest instruction
- * of every row that something runs. */
+/* Random instructions made from every row of the opcode table: they parse as that row, come back
+ * from the printer, and mean the same with their suffixes in another order. Where ptxas is
+ * installed, it takes the plainest instruction of every row that something runs. */
 #include "test.h"
 
 #include "ptx/table/form.h"
@@ -38,7 +38,8 @@ static ptxgen_status load(pg_arena *arena, const char *target, const char *code,
     return status;
 }
 
-/* Suffixes that belong to one field alone may stand anywhere; types, spaces and priorities keep their order. */
+/* Suffixes that belong to one field alone may stand anywhere; types, spaces and priorities keep
+ * their order. */
 static bool may_move(pg_str word)
 {
     unsigned fields = 0;
@@ -118,7 +119,8 @@ static bool is_ours(pg_ptx_op op, const char *instruction)
     return status == PTXGEN_OK;
 }
 
-/* A kernel of its own for the plainest example of every row for this target that something runs; adds to *rows. */
+/* A kernel of its own for the plainest example of every row for this target that something runs;
+ * adds to *rows. */
 static void put_plain_examples(const char *target, pg_buf *text, unsigned *rows)
 {
     pg_buf b;

@@ -1,5 +1,5 @@
-/* Every instruction spelling of the CUDA toolkit's cuda::ptx headers parses. The headers are read where the toolkit
- * is installed; nothing of them is kept here. */
+/* Every instruction spelling of the CUDA toolkit's cuda::ptx headers parses. The headers are
+ * read where the toolkit is installed; nothing of them is kept here. */
 #include "test.h"
 
 #include "asm_statements.h"
@@ -35,8 +35,8 @@ static const char *try_target(const char *body, const char *target, pg_buf *mess
     return ok ? NULL : pg_buf_text(message);
 }
 
-/* Whether the statement at *rest parses for one of the targets with one of the constants; moves behind it. False in
- * *found when there is none left. */
+/* Whether the statement at *rest parses for one of the targets with one of the constants; moves
+ * behind it. False in *found when there is none left. */
 static bool parses(const char **rest, bool *found)
 {
     static const char *const constants[] = {"8", "128", "0"};

@@ -1,4 +1,5 @@
-/* A program of the driver API that compiles its kernel with NVRTC, and one that launches by every way it knows. */
+/* A program of the driver API that compiles its kernel with NVRTC, and one that launches by
+ * every way it knows. */
 #include <cuda.h>
 #include <nvrtc.h>
 #include <stdio.h>
@@ -65,8 +66,13 @@ int main(void)
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &packed_bytes, CU_LAUNCH_PARAM_END};
     TRY(cuLaunchKernel(add, 4, 1, 1, 32, 1, 1, 0, stream, NULL, extra));
-    CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
-                             .blockDimY = 1, .blockDimZ = 1, .hStream = stream};
+    CUlaunchConfig config = {.gridDimX = 4,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 32,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .hStream = stream};
     TRY(cuLaunchKernelEx(&config, add, args, NULL));
     TRY(cuStreamSynchronize(stream));
     TRY(cuMemcpyDtoH(host, x, sizeof host));

@@ -1,4 +1,5 @@
-/* A reader of asm("text" : "=r"(x) : "l"(y), "n"(4) : "memory") that knows strings, parentheses and constraints. */
+/* A reader of asm("text" : "=r"(x) : "l"(y), "n"(4) : "memory") that knows strings, parentheses
+ * and constraints. */
 #include "asm_statements.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* Problems drawn from a family's operand table: legal ones, of any shape, layout and element type that the
- * table allows, with values in host memory. What a new family gets tested with before anybody writes a test. */
+/* Problems drawn from a family's operand table: legal ones, of any shape, layout and element
+ * type that the table allows, with values in host memory. What a new family gets tested with
+ * before anybody writes a test. */
 #ifndef DRAW_H
 #define DRAW_H
 

@@ -1,5 +1,5 @@
-/* Helpers of the engine's tests: a toolkit whose ptxas is a shell script that counts its runs and does what the
- * test says, and contexts that use it. No real assembler is needed. */
+/* Helpers of the engine's tests: a toolkit whose ptxas is a shell script that counts its runs
+ * and does what the test says, and contexts that use it. No real assembler is needed. */
 #ifndef ENGINE_HELPERS_H
 #define ENGINE_HELPERS_H
 
@@ -30,7 +30,8 @@ int fake_toolkit_runs(const fake_toolkit *t);
 /* Waits until it was run `runs` times. */
 void fake_toolkit_await(const fake_toolkit *t, int runs);
 
-/* A context with this toolkit and cache folder ("" for none), the rest from `config` (NULL: defaults). */
+/* A context with this toolkit and cache folder ("" for none), the rest from `config` (NULL:
+ * defaults). */
 ptxgen *engine_create(const fake_toolkit *t, const char *cache_dir, const ptxgen_config *config);
 ptxgen_cache_info engine_info(ptxgen *ctx);
 /* Compiles, checks that it succeeds and gives the kernel up again. */

@@ -25,8 +25,8 @@
     "    st.global.u32 [%rd3], %r3;\n"                                                             \
     "    ret;\n}\n"
 
-/* out[ctaid] = rank in the cluster * 1000 + what the last byte of 100000 bytes of dynamic shared memory, written
- * by thread 0, holds. */
+/* out[ctaid] = rank in the cluster * 1000 + what the last byte of 100000 bytes of dynamic shared
+ * memory, written by thread 0, holds. */
 #define GPU_CLUSTER                                                                                \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
     ".extern .shared .align 16 .b8 dynamic[];\n"                                                   \
@@ -45,7 +45,8 @@
     "    st.global.u32 [%rd3], %r5;\n"                                                             \
     "    ret;\n}\n"
 
-/* Loads the 8 x 4 box of 32-bit elements at (x, y) by the tensor map and writes it out in row order. */
+/* Loads the 8 x 4 box of 32-bit elements at (x, y) by the tensor map and writes it out in row
+ * order. */
 #define GPU_TENSOR                                                                                 \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
     ".visible .entry tensor(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 x, "       \

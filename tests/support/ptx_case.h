@@ -1,5 +1,5 @@
-/* Instruction tests: a PTX file whose comments say how to launch its only entry, what goes in and what must come out.
- * The same files run on the emulator and, through the CUDA driver, on a GPU.
+/* Instruction tests: a PTX file whose comments say how to launch its only entry, what goes in and
+ * what must come out. The same files run on the emulator and, through the CUDA driver, on a GPU.
  *
  *     //: launch grid=1,1,1 block=64,1,1     also cluster=2,1,1 and shared=BYTES (dynamic)
  *     //: in a 4                             a buffer of 4-byte words that the kernel reads
@@ -18,7 +18,8 @@
  *     //: undefined NAME                     the buffer's content counts as undefined before the launch
  *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
  *
- * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each. */
+ * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a
+ * tensor map each. */
 #ifndef PTX_CASE_H
 #define PTX_CASE_H
 
@@ -62,10 +63,12 @@ bool ptx_case_read(const char *path, ptx_case *c);
 void ptx_case_free(ptx_case *c);
 /* The buffer of this name, or NULL. */
 ptx_case_param *ptx_case_buffer(ptx_case *c, const char *name);
-/* Compares all buffers with what is expected; false with a message that names the first difference. */
+/* Compares all buffers with what is expected; false with a message that names the first
+ * difference. */
 bool ptx_case_check(const ptx_case *c, char *message, size_t size);
 
-/* Whether the outcome (a report's name and text, or "error: message") is one that the `report` line asks for. */
+/* Whether the outcome (a report's name and text, or "error: message") is one that the `report`
+ * line asks for. */
 bool ptx_case_expects(const ptx_case *c, const char *outcome);
 
 /* How to run a case on the emulator. */
@@ -75,16 +78,18 @@ typedef struct ptx_case_mode {
 } ptx_case_mode;
 bool ptx_case_emulate(ptx_case *c, ptx_case_mode mode, char *message, size_t size);
 
-/* The driver, with the primary context of device 0 current in this thread; NULL with a message when there is none of
- * compute capability 9.0. For the life of the process. */
+/* The driver, with the primary context of device 0 current in this thread; NULL with a message
+ * when there is none of compute capability 9.0. For the life of the process. */
 struct pg_driver;
 const struct pg_driver *ptx_case_open_gpu(char *message, size_t size);
-/* Runs a case there, from its assembled cubin; the buffers then hold what the GPU left in them. False with a message
- * when the driver refuses or the kernel fails: the context may then be lost. */
+/* Runs a case there, from its assembled cubin; the buffers then hold what the GPU left in them.
+ * False with a message when the driver refuses or the kernel fails: the context may then be
+ * lost. */
 bool ptx_case_launch(ptx_case *c, const struct pg_driver *driver, const void *cubin, char *message,
                      size_t size);
 
-/* Writes the case to a file, with what its buffers hold now as the expected data. False: errno says why. */
+/* Writes the case to a file, with what its buffers hold now as the expected data. False: errno
+ * says why. */
 bool ptx_case_write(const ptx_case *c, const char *path);
 
 #endif

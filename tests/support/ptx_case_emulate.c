@@ -96,7 +96,8 @@ static void place_of(const ptxgen_emulator_report *r, char *text, size_t size)
              r->cta[0], r->cta[1], r->cta[2], r->warp, r->lane, r->where);
 }
 
-/* Whether the place is what the `at` line asks for, word by word; `where` is the rest of the line. */
+/* Whether the place is what the `at` line asks for, word by word; `where` is the rest of the
+ * line. */
 static bool is_at(const ptx_case *c, bool with_thread, const char *place)
 {
     char list[sizeof c->at], word[sizeof c->at + 2];

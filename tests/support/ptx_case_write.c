@@ -1,4 +1,5 @@
-/* Writes an instruction test with new expected data; everything else of its file stays. See ptx_case.h. */
+/* Writes an instruction test with new expected data; everything else of its file stays. See
+ * ptx_case.h. */
 #include "ptx_case.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ static bool is_key(const char *line, size_t n, const char *key)
     return n >= length && !memcmp(line, key, length) && (n == length || line[length] == ' ');
 }
 
-/* The buffers come in the order of their lines, so that the line before the data says which one it is. */
+/* The buffers come in the order of their lines, so that the line before the data says which one
+ * it is. */
 static void write_lines(const ptx_case *c, FILE *f)
 {
     const ptx_case_param *next = c->params, *current = NULL;

@@ -1,4 +1,5 @@
-/* Reads a row's text much as form.c does, but the other way round: it writes what the row accepts. */
+/* Reads a row's text much as form.c does, but the other way round: it writes what the row
+ * accepts. */
 #include "ptx_examples.h"
 
 #include "ptx/table/form.h"

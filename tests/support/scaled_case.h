@@ -1,6 +1,6 @@
-/* Problems of matmul_scaled for tests: random operands and scales as its reference test draws them (4-bit values
- * whatever the format, scales that are powers of two from 1/128 to 1, or for nvfp4 any between), and a comparison with
- * sums in double. */
+/* Problems of matmul_scaled for tests: random operands and scales as its reference test draws
+ * them (4-bit values whatever the format, scales that are powers of two from 1/128 to 1, or for
+ * nvfp4 any between), and a comparison with sums in double. */
 #ifndef SCALED_CASE_H
 #define SCALED_CASE_H
 
@@ -28,8 +28,8 @@ typedef struct scaled_data {
 } scaled_data;
 
 void scaled_case_make(const scaled_case *problem, scaled_data *data);
-/* Fails the test at the first element that is further off than 1e-3 and 1e-3 of its value, or a guard that is gone.
- * Where D has more than `most` elements, as many are drawn from all of it. */
+/* Fails the test at the first element that is further off than 1e-3 and 1e-3 of its value, or a
+ * guard that is gone. Where D has more than `most` elements, as many are drawn from all of it. */
 void scaled_case_compare(const scaled_data *data, int64_t most);
 void scaled_case_free(scaled_data *data);
 

@@ -1,9 +1,10 @@
 /* One scatter_add problem, run on a context's device and compared with the oracle, byte for byte.
  *
- * Integer values are so small that every partial sum is exact in the element type, in whatever order the adds
- * happen: the result must equal the oracle's bits, duplicates or not. Rough values need an index without
- * duplicates for that. out lies between guard zones, rows between padding when not contiguous; everything is
- * compared, so a byte written where it should not be is a failure. */
+ * Integer values are so small that every partial sum is exact in the element type, in whatever
+ * order the adds happen: the result must equal the oracle's bits, duplicates or not. Rough
+ * values need an index without duplicates for that. out lies between guard zones, rows between
+ * padding when not contiguous; everything is compared, so a byte written where it should not be
+ * is a failure. */
 #ifndef PG_SCATTER_CASE_H
 #define PG_SCATTER_CASE_H
 

@@ -129,7 +129,8 @@ void scatter_bad_indices(const scatter_suite *s)
     for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             for (size_t p = 0; p < 3; p++)
-                /* The owner schedule reads the index in kernels of its own, whatever the rows are. */
+                /* The owner schedule reads the index in kernels of its own, whatever the rows
+                 * are. */
                 for (int shape = 0; shape < (schedule == PTXGEN_SCHEDULE_OWNER ? 1 : 3); shape++)
                     bad_index_case(s, (ptxgen_schedule)schedule, values[v], positions[p], shape);
 }

@@ -1,5 +1,6 @@
 /* The cases of scatter_add that every device must pass: test_gpu_scatter_add runs them on a GPU,
- * test_emulator_scatter_add on the emulator. Each fails the cmocka test on the first difference from the oracle. */
+ * test_emulator_scatter_add on the emulator. Each fails the cmocka test on the first difference
+ * from the oracle. */
 #ifndef PG_SCATTER_SUITE_H
 #define PG_SCATTER_SUITE_H
 
@@ -12,8 +13,8 @@ typedef struct scatter_suite {
 } scatter_suite;
 
 enum { SCATTER_COMBINATIONS = 14 * 3 * 2 * 2 * 3 * 2 };
-/* Combination i: row length (0: dynamic), dtype, contig, index type, schedule, oob. false when the row length
- * does not suit the dtype. */
+/* Combination i: row length (0: dynamic), dtype, contig, index type, schedule, oob. false when
+ * the row length does not suit the dtype. */
 bool scatter_combination(size_t i, scatter_case *c);
 /* The kernel's parameters as text, arch included. */
 void scatter_combination_params(const scatter_case *c, char *text, size_t size);

@@ -14,7 +14,8 @@
 
 #include "base/alloc.h"
 
-/* Fails the n-th allocation and, when `forever`, all after it. Counts live bytes: a leak is not zero. */
+/* Fails the n-th allocation and, when `forever`, all after it. Counts live bytes: a leak is not
+ * zero. */
 typedef struct failing_alloc {
     size_t calls, fail_at; /* fail_at 0: never */
     bool forever;

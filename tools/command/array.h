@@ -1,5 +1,6 @@
-/* Arrays made on the spot, for trying kernels without other tools: zeros, uniform random numbers, random
- * indices. The generator is splitmix64, so a seed means the same array everywhere. */
+/* Arrays made on the spot, for trying kernels without other tools: zeros, uniform random
+ * numbers, random indices. The generator is splitmix64, so a seed means the same array
+ * everywhere. */
 #ifndef PTXGEN_ARRAY_H
 #define PTXGEN_ARRAY_H
 
@@ -7,8 +8,8 @@
 
 /* Uniform in [-1, 1), rounded to the element type (F32, F16, BF16). */
 void array_fill_random(npy_array *array, uint64_t seed);
-/* Random bytes, as numbers of 8 bits and fewer: each is a sign, if `is_signed`, and a magnitude of first + 0 ..
- * choices - 1. */
+/* Random bytes, as numbers of 8 bits and fewer: each is a sign, if `is_signed`, and a magnitude
+ * of first + 0 .. choices - 1. */
 typedef struct array_bytes {
     uint8_t first;
     uint16_t choices;

@@ -1,5 +1,6 @@
-/* ptxgen emulate: an unmodified CUDA program on the emulator. The program runs as a child process with the stand-in for
- * CUDA's runtime and driver (folder stand_in/) preloaded; what is found comes back in a file of JSON lines. */
+/* ptxgen emulate: an unmodified CUDA program on the emulator. The program runs as a child
+ * process with the stand-in for CUDA's runtime and driver (folder stand_in/) preloaded; what is
+ * found comes back in a file of JSON lines. */
 #include "command/command.h"
 #include "command/json.h"
 #include "command/output.h"

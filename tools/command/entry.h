@@ -23,8 +23,8 @@ ptxgen_status cli_cubin_text(const void *bytes, size_t size, ptxgen_error *err);
 ptxgen_status cli_cubin_json(const void *bytes, size_t size, cJSON *into, ptxgen_error *err);
 /* Shows the entry that `text` names. Exit code 1 when it is damaged or doubtful. */
 int cli_show_entry(const cli_settings *, ptxgen_cache *, const char *text);
-/* What is odd about an entry whose checksum is right: its cubin is for another architecture or lacks its
- * kernel. "" when nothing is. */
+/* What is odd about an entry whose checksum is right: its cubin is for another architecture or
+ * lacks its kernel. "" when nothing is. */
 void cli_entry_doubt(const ptxgen_cache_record *, char *text, size_t size);
 
 /* A user function: PTX, and no cubin. */

@@ -1,4 +1,5 @@
-/* Fills an error record the way the library does, for the parts of the command that do not need it. */
+/* Fills an error record the way the library does, for the parts of the command that do not need
+ * it. */
 #ifndef PTXGEN_FAIL_H
 #define PTXGEN_FAIL_H
 

@@ -45,8 +45,8 @@ ptxgen_status cli_functions(ptxgen *ctx, char **params, ptxgen_error *err)
             return status;
         /* epilogue=@FILE is another way to write function=@FILE. */
         const size_t name = before >= 9 && !strncmp(*params + before - 9, "epilogue=", 9) ? 9 : 0;
-        char *next = cli_format("%.*s%s%lld%s", (int)(before - name), *params, name ? "function=" : "",
-                                (long long)id, at + 2 + length);
+        char *next = cli_format("%.*s%s%lld%s", (int)(before - name), *params,
+                                name ? "function=" : "", (long long)id, at + 2 + length);
         free(*params);
         *params = next;
     }

@@ -1,4 +1,5 @@
-/* ptxgen inline: a kernel's PTX with the functions that it calls from another PTX file put into it. */
+/* ptxgen inline: a kernel's PTX with the functions that it calls from another PTX file put into
+ * it. */
 #include "command/file.h"
 #include "command/json.h"
 #include "command/output.h"

@@ -1,6 +1,6 @@
-/* Where the product of a command goes: standard output, or a file that appears whole or not at all. A file
- * is written beside its place under a temporary name, synced and renamed; a failure, SIGINT or SIGTERM
- * removes the temporary. A device or pipe is written directly. */
+/* Where the product of a command goes: standard output, or a file that appears whole or not at
+ * all. A file is written beside its place under a temporary name, synced and renamed; a failure,
+ * SIGINT or SIGTERM removes the temporary. A device or pipe is written directly. */
 #ifndef PTXGEN_OUTPUT_H
 #define PTXGEN_OUTPUT_H
 
@@ -16,7 +16,8 @@ typedef struct cli_output {
     bool discarded;
 } cli_output;
 
-/* path NULL or "-": standard output. `binary` products are refused on a terminal. One file at a time. */
+/* path NULL or "-": standard output. `binary` products are refused on a terminal. One file at a
+ * time. */
 ptxgen_status cli_output_open(cli_output *, const char *path, bool binary, ptxgen_error *err);
 /* Makes the file appear; EIO (and nothing appears) when a write failed. */
 ptxgen_status cli_output_commit(cli_output *, ptxgen_error *err);

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Room for the data of a header, not initialised: pages of a huge claim are touched only as data arrives. */
+/* Room for the data of a header, not initialised: pages of a huge claim are touched only as data
+ * arrives. */
 static ptxgen_status allocate(npy_array *a, ptxgen_error *err)
 {
     const size_t bytes = (a->header.data_bytes + 63) / 64 * 64;

@@ -1,8 +1,9 @@
 /* Which CUDA context a call runs in, and what we know about each.
  *
- * A call uses the calling thread's current context; when there is none, the primary context of device 0,
- * retained once and made current only for the length of the call, so that the caller's state is as before.
- * A context is known by its id (cuCtxGetId), not its address: a re-created one may have the same address.
+ * A call uses the calling thread's current context; when there is none, the primary context of
+ * device 0, retained once and made current only for the length of the call, so that the caller's
+ * state is as before. A context is known by its id (cuCtxGetId), not its address: a re-created one
+ * may have the same address.
  *
  * pg_cuda_contexts may be used from any thread. Looking a known context up takes no lock. */
 #ifndef PG_CUDA_CONTEXT_H
@@ -14,7 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* One context that a call has met. Lives as long as the pg_cuda_contexts, also when the context does not. */
+/* One context that a call has met. Lives as long as the pg_cuda_contexts, also when the context
+ * does not. */
 typedef struct pg_cuda_context {
     struct pg_cuda_context *next;
     pg_cu_context handle;
@@ -51,8 +53,8 @@ ptxgen_status pg_cuda_find(pg_cuda_contexts *c, pg_cuda_context **out, ptxgen_er
 ptxgen_status pg_cuda_enter(pg_cuda_contexts *c, pg_cuda_scope *out, ptxgen_error *err);
 void pg_cuda_leave(pg_cuda_scope *scope);
 
-/* Between these, calls that a capture on another stream would forbid (loading, allocating) are allowed and
- * do not break that capture. They must not touch a captured or the legacy stream. */
+/* Between these, calls that a capture on another stream would forbid (loading, allocating) are
+ * allowed and do not break that capture. They must not touch a captured or the legacy stream. */
 int pg_cuda_relax_capture(const pg_driver *driver);
 void pg_cuda_restore_capture(const pg_driver *driver, int mode);
 

@@ -21,14 +21,14 @@ typedef struct pg_cuda_function {
     pg_cu_function handles[PG_MAX_PARTS];
 } pg_cuda_function;
 
-/* pg_loaded of the CUDA device: one library for all contexts (CUDA 12.0), or the image kept to load a module
- * in each. Adding a function takes the lock; looking one up does not. */
+/* pg_loaded of the CUDA device: one library for all contexts (CUDA 12.0), or the image kept to
+ * load a module in each. Adding a function takes the lock; looking one up does not. */
 struct pg_loaded {
     pg_cu_library library;
     pg_cu_kernel kernels[PG_MAX_PARTS];
     const char *const *parts; /* as in pg_image; the strings are static */
     uint32_t part_count;      /* at least 1 */
-    void *image; /* drivers before CUDA 12.0: our copy, `image_size` bytes */
+    void *image;              /* drivers before CUDA 12.0: our copy, `image_size` bytes */
     size_t image_size;
     ptxgen_arch arch;
     uint32_t shared_bytes;
@@ -45,7 +45,8 @@ ptxgen_status pg_cuda_device_open(const pg_alloc *alloc, const pg_log *log, cons
 ptxgen_status pg_cuda_load(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
 bool pg_cuda_ready(pg_device *, const pg_loaded *);
 void pg_cuda_unload(pg_device *, pg_loaded *);
-/* The functions in the scope's context, resolved now if need be (which a capture forbids: ECAPTURE). */
+/* The functions in the scope's context, resolved now if need be (which a capture forbids:
+ * ECAPTURE). */
 ptxgen_status pg_cuda_resolve(pg_cuda *, pg_loaded *, const pg_cuda_scope *,
                               const pg_cuda_function **out, ptxgen_error *);
 

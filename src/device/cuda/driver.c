@@ -1,5 +1,5 @@
-/* Finds the CUDA driver and its functions. libcuda.so.1, never libcuda.so: the latter may be the toolkit's
- * link-time stub, which answers every call with error 34. */
+/* Finds the CUDA driver and its functions. libcuda.so.1, never libcuda.so: the latter may be the
+ * toolkit's link-time stub, which answers every call with error 34. */
 #include "device/cuda/driver.h"
 
 #include "base/dynamic.h"

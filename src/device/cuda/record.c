@@ -1,13 +1,13 @@
-/* The bad-index record of each context (device/record.h): made when the first kernel is loaded there,
- * read and emptied by take_bad_index. */
+/* The bad-index record of each context (device/record.h): made when the first kernel is loaded
+ * there, read and emptied by take_bad_index. */
 #include "device/cuda/device.h"
 
 #include "base/error.h"
 
 static const pg_bad_index empty = {UINT64_MAX, 0};
 
-/* On a stream of its own: the legacy stream would wait for the caller's work, and may not be used at all
- * while another stream is being captured. */
+/* On a stream of its own: the legacy stream would wait for the caller's work, and may not be
+ * used at all while another stream is being captured. */
 static int write_empty(const pg_driver *d, pg_cu_pointer record)
 {
     ptxgen_stream stream;
@@ -36,7 +36,8 @@ ptxgen_status pg_cuda_make_record(pg_cuda *cuda, const pg_cuda_scope *scope, ptx
     return pg_driver_check(d, result, "empty the bad-index record", err);
 }
 
-/* An empty record is left alone, so that a kernel of another stream never loses the first bad index. */
+/* An empty record is left alone, so that a kernel of another stream never loses the first bad
+ * index. */
 static ptxgen_status take(const pg_driver *d, pg_cu_pointer record, ptxgen_stream stream,
                           pg_bad_index *out, ptxgen_error *err)
 {

@@ -1,5 +1,5 @@
-/* Tiled tensor maps. A map holds an address, so it is made for every launch; about 100 ns.
- * The limits are those of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). */
+/* Tiled tensor maps. A map holds an address, so it is made for every launch; about 100 ns. The
+ * limits are those of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). */
 #include "device/cuda/device.h"
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
-/* The emulator as a device (device/device.h): host memory is device memory, a launch runs the PTX on the CPU
- * and returns when the grid has ended, streams mean nothing. It calls the public emulator API only, so it is
- * also an example of it. */
+/* The emulator as a device (device/device.h): host memory is device memory, a launch runs the
+ * PTX on the CPU and returns when the grid has ended, streams mean nothing. It calls the public
+ * emulator API only, so it is also an example of it. */
 #include "device/emulated/emulator_device.h"
 
 #include "base/error.h"

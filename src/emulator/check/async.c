@@ -1,8 +1,9 @@
 /* Checking mode: copies, wgmma, and the waits for groups of them. The model is in state.h.
  *
- * An operation that completes on an mbarrier has the barrier as its agent and the phase (+ 1) in which it completed
- * as its clock; until then its writes are PG_IN_FLIGHT, which nobody has seen. Bulk groups, cp.async groups and
- * wgmma groups are agents of the thread (or warp) that commits them, with the group's number + 1 as clock. */
+ * An operation that completes on an mbarrier has the barrier as its agent and the phase (+ 1) in
+ * which it completed as its clock; until then its writes are PG_IN_FLIGHT, which nobody has
+ * seen. Bulk groups, cp.async groups and wgmma groups are agents of the thread (or warp) that
+ * commits them, with the group's number + 1 as clock. */
 #include "emulator/check/mbarrier.h"
 
 #include "emulator/machine/stop.h"
@@ -366,8 +367,8 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
 
 /* ---- wgmma ---- */
 
-/* One operation of four warps, whose reads are over for all of them when they are for one: what is kept about its first
- * warp. */
+/* One operation of four warps, whose reads are over for all of them when they are for one: what
+ * is kept about its first warp. */
 static pg_warp_check *warpgroup_of(const pg_warp *w)
 {
     return pg_warp_check_of(&w->cta->warps[w->index / 4 * 4]);

@@ -1,5 +1,5 @@
-/* Checking mode: the life of its state, plain accesses, fences and barriers. Copies and mbarriers are in
- * async.c; the model is explained in state.h. */
+/* Checking mode: the life of its state, plain accesses, fences and barriers. Copies and
+ * mbarriers are in async.c; the model is explained in state.h. */
 #include "emulator/check/check.h"
 #include "emulator/check/mbarrier.h"
 

@@ -1,5 +1,5 @@
-/* Checking mode: what finds races, missing fences and misuse. It is an observer (observer.h): what it reports never
- * stops a launch, and values stay those of fast mode. */
+/* Checking mode: what finds races, missing fences and misuse. It is an observer (observer.h):
+ * what it reports never stops a launch, and values stay those of fast mode. */
 #ifndef PG_EMULATOR_CHECK_H
 #define PG_EMULATOR_CHECK_H
 

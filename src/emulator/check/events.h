@@ -42,8 +42,8 @@ void pg_check_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
 /* Shared addresses first .. end - 1 are read by an issued wgmma. */
 void pg_check_mma_read(pg_async *a, uint32_t first, uint32_t end);
 void pg_check_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
-/* Registers of wgmma and tcgen05.ld (matrix.c): wgmma's fence, its issue; the issue of a tcgen05.ld and the wait
- * for it; any other instruction that touches them, before it runs. */
+/* Registers of wgmma and tcgen05.ld (matrix.c): wgmma's fence, its issue; the issue of a
+ * tcgen05.ld and the wait for it; any other instruction that touches them, before it runs. */
 void pg_check_matrix_fence(pg_warp *w);
 void pg_check_matrix_issue(pg_async *a);
 void pg_check_matrix_load(pg_warp *w, const pg_op *op);
@@ -61,7 +61,8 @@ void pg_check_tensor_wait(pg_warp *w, bool store);
 void pg_check_tensor_fence(pg_warp *w, const pg_op *op, uint32_t lanes, bool after);
 /* An issued mma, with all its operands (tensor_mma.c). */
 void pg_check_tensor_mma(pg_async *a);
-/* An issued cp or shift uses tensor memory, or reads shared addresses first .. end - 1, of a CTA. */
+/* An issued cp or shift uses tensor memory, or reads shared addresses first .. end - 1, of a
+ * CTA. */
 void pg_check_tensor_use(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
 void pg_check_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
 

@@ -46,7 +46,8 @@ void pg_check_remote_use(pg_warp *w, const pg_op *op, uint32_t lanes, pg_cta *ct
             (pg_remote_use){pg_warp_check_of(w)->now, pg_pc_of(w, op)};
 }
 
-/* Some thread of the CTA knew of every use before it ended: the CTA was there until the use was over. */
+/* Some thread of the CTA knew of every use before it ended: the CTA was there until the use was
+ * over. */
 void pg_check_remote_uses(pg_cta *cta)
 {
     const pg_cta_check *k = pg_cta_check_of(cta);

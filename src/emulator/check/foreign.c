@@ -1,5 +1,5 @@
-/* Checking mode: what is known about other clusters. An entry per cluster, sorted by its index; a list is shared like
- * a vector (reference counted, changed only while it has one holder). */
+/* Checking mode: what is known about other clusters. An entry per cluster, sorted by its index;
+ * a list is shared like a vector (reference counted, changed only while it has one holder). */
 #include "emulator/check/state.h"
 
 static size_t foreign_bytes(uint32_t capacity)

@@ -1,7 +1,7 @@
-/* Checking mode: mbarriers. An mbarrier is an agent whose clock is the number of completed phases. Arrivals and waits
- * at the scope .cta, the default, reach threads of another CTA by the hardware's grace only. An operation whose scope
- * is left out counts all the same, as everybody relies on it, and an arrival is named as such; one that says .cta does
- * not count. */
+/* Checking mode: mbarriers. An mbarrier is an agent whose clock is the number of completed
+ * phases. Arrivals and waits at the scope .cta, the default, reach threads of another CTA by the
+ * hardware's grace only. An operation whose scope is left out counts all the same, as everybody
+ * relies on it, and an arrival is named as such; one that says .cta does not count. */
 #include "emulator/check/mbarrier.h"
 
 #include "emulator/machine/stop.h"
@@ -73,7 +73,8 @@ void pg_check_mbarrier_init(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
     pg_shadow_reset(w->cta, b->offset, PG_MBARRIER_BYTES);
 }
 
-/* Whatever completes on it must be known to the thread to have done so: it waited, or heard from one that did. */
+/* Whatever completes on it must be known to the thread to have done so: it waited, or heard from
+ * one that did. */
 void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b)
 {
     const pg_mbarrier_check *k = b->check;
@@ -89,9 +90,9 @@ void pg_check_mbarrier_inval(pg_warp *w, const pg_op *op, int lane, pg_mbarrier 
 
 /* ---- initialisation ---- */
 
-/* The lane must have seen it. To other CTAs it is published by barrier.cluster with release and acquire, or by
- * fence.mbarrier_init (or another fence) and a relaxed one. Copies access the mbarrier through the generic proxy (PTX
- * ISA, at each of them). */
+/* The lane must have seen it. To other CTAs it is published by barrier.cluster with release and
+ * acquire, or by fence.mbarrier_init (or another fence) and a relaxed one. Copies access the
+ * mbarrier through the generic proxy (PTX ISA, at each of them). */
 void pg_mbarrier_check_initialised(const pg_check_actor *by, const pg_mbarrier_check *k)
 {
     const pg_warp_check *mine = pg_warp_check_of(by->warp);
@@ -195,7 +196,8 @@ void pg_check_mbarrier_phase(pg_cta *cta, pg_mbarrier *b)
 
 /* ---- waits ---- */
 
-/* A wait that passes although the thread had passed this phase before, and the next one is under way. */
+/* A wait that passes although the thread had passed this phase before, and the next one is under
+ * way. */
 static bool is_stale(const pg_mbarrier *b, const pg_mbarrier_check *k, const pg_warp *w)
 {
     return b->phase && k->observed[w->index] == b->phase + 1 &&

@@ -1,4 +1,5 @@
-/* What checking mode keeps about an mbarrier, and what copies and the end of a cluster ask about it. */
+/* What checking mode keeps about an mbarrier, and what copies and the end of a cluster ask about
+ * it. */
 #ifndef PG_EMULATOR_CHECK_MBARRIER_H
 #define PG_EMULATOR_CHECK_MBARRIER_H
 
@@ -26,8 +27,8 @@ typedef struct pg_mbarrier_check {
     uint64_t last_async_phase, last_waited; /* phases + 1 */
     pg_check_actor expect,
         last_async; /* the last to expect bytes, the last to complete; op NULL: none */
-    uint64_t observed
-        [PG_MAX_WARPS_IN_CTA]; /* per warp: phases completed when it last passed a wait, + 1 */
+    /* per warp: phases completed when it last passed a wait, + 1 */
+    uint64_t observed[PG_MAX_WARPS_IN_CTA];
 } pg_mbarrier_check;
 
 /* Reports a use of an mbarrier whose initialisation the lane has not seen. */

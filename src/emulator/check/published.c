@@ -1,7 +1,8 @@
 /* Knowledge that goes from one cluster to another; see state.h. */
 #include "emulator/check/state.h"
 
-/* What one cluster's knowledge is to another: tensor memory and shared memory are the cluster's own. */
+/* What one cluster's knowledge is to another: tensor memory and shared memory are the cluster's
+ * own. */
 static void export_parts(const pg_knowledge *from, pg_vector **part)
 {
     for (int p = 0; p < PG_KNOWN_PARTS; p++)

@@ -1,6 +1,6 @@
-/* Checking mode: registers that nothing has written (decode/watch.h), values of lanes that do not take part, local
- * memory, and setmaxnreg. An undefined value is no defect until it has an effect: it is followed until it is an
- * address, decides a branch or is stored to global memory. */
+/* Checking mode: registers that nothing has written (decode/watch.h), values of lanes that do
+ * not take part, local memory, and setmaxnreg. An undefined value is no defect until it has an
+ * effect: it is followed until it is an address, decides a branch or is stored to global memory. */
 #include "emulator/check/state.h"
 
 #include "emulator/decode/watch.h"
@@ -186,7 +186,8 @@ static void complain_of_count(pg_warp *w, const pg_op *op, const pg_op *other, c
     pg_check_report_conflict(&c, text);
 }
 
-/* Registers of the CTA's warps that have said how many they want; the others' number is the assembler's. */
+/* Registers of the CTA's warps that have said how many they want; the others' number is the
+ * assembler's. */
 static void check_file(pg_warp *w, const pg_op *op)
 {
     const pg_cta *cta = w->cta;

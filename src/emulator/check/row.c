@@ -1,7 +1,7 @@
-/* Shadow memory, the common case: all lanes of a warp side by side, whole granules, whole blocks, nothing to
- * report. A block then keeps one entry whose records are striped (state.h), and an access is judged and
- * remembered once a block instead of once a lane. Whatever does not fit goes lane by lane through
- * shadow.c, which is also where every report is made. */
+/* Shadow memory, the common case: all lanes of a warp side by side, whole granules, whole
+ * blocks, nothing to report. A block then keeps one entry whose records are striped (state.h),
+ * and an access is judged and remembered once a block instead of once a lane. Whatever does not
+ * fit goes lane by lane through shadow.c, which is also where every report is made. */
 #include "emulator/check/state.h"
 
 /* The block's part of a row access. */

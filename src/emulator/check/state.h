@@ -1,19 +1,21 @@
-/* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every source of
- * asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an agent of its cluster; an access is
- * an agent and a clock; a lane has seen it when its vector holds at least that clock for that agent. What a lane
- * knows of other clusters is a list with vectors of theirs (foreign.c). Further vectors beside `seen` say what else
- * holds for the same agents; see pg_knowledge.
+/* What checking mode knows. Happens-before is kept with vector clocks: every thread, and every
+ * source of asynchronous completion (an mbarrier's phases, a thread's bulk groups, ...), is an
+ * agent of its cluster; an access is an agent and a clock; a lane has seen it when its vector holds
+ * at least that clock for that agent. What a lane knows of other clusters is a list with vectors of
+ * theirs (foreign.c). Further vectors beside `seen` say what else holds for the same agents; see
+ * pg_knowledge.
  *
- * Lanes that know the same share one vector (reference counted, never changed once shared); the lane's own
- * accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at each release.
+ * Lanes that know the same share one vector (reference counted, never changed once shared); the
+ * lane's own accesses are known to it implicitly. Clocks of all lanes of a warp tick together, at
+ * each release.
  *
- * Knowledge passes between threads by barriers and mbarriers, and through words of memory (words.c) as the ISA's memory
- * model has it: from a release pattern to the acquire pattern that observes its write, if the scopes of both include
- * the other thread.
+ * Knowledge passes between threads by barriers and mbarriers, and through words of memory (words.c)
+ * as the ISA's memory model has it: from a release pattern to the acquire pattern that observes its
+ * write, if the scopes of both include the other thread.
  *
- * Every 4 bytes of shared memory, and of global memory that was touched, hold the last write and the last few
- * reads. When more reads come than fit, the least useful one is dropped: a defect may then be missed, but
- * nothing sound is ever reported. */
+ * Every 4 bytes of shared memory, and of global memory that was touched, hold the last write and
+ * the last few reads. When more reads come than fit, the least useful one is dropped: a defect
+ * may then be missed, but nothing sound is ever reported. */
 #ifndef PG_EMULATOR_CHECK_STATE_H
 #define PG_EMULATOR_CHECK_STATE_H
 
@@ -44,7 +46,7 @@ typedef struct pg_vector {
  * SHARED, GLOBAL  accesses that a proxy fence has made visible to the async proxy, in that space
  * ORDERED         tcgen05 operations that come before what the lane does next; see tensor.h
  * MAPS            writes that fence.proxy.tensormap has shown to the copies that read tensor maps
- * HOPED           what would have been seen, had the scopes of some synchronisation been wide enough */
+ * HOPED           what would have been seen, had some scopes been wide enough */
 enum {
     PG_KNOWN_SEEN,
     PG_KNOWN_SHARED,
@@ -84,7 +86,8 @@ typedef struct pg_published {
 
 enum { PG_SCOPES = 3 }; /* of pg_scope, without NONE */
 
-/* Fences and relaxed accesses of a warp's lanes; by scope - 1, the last column whatever the scope. */
+/* Fences and relaxed accesses of a warp's lanes; by scope - 1, the last column whatever the
+ * scope. */
 typedef struct pg_fences {
     pg_knowledge released[PG_LANES][PG_SCOPES]; /* at the last fence of this scope or a wider one */
     uint32_t released_at[PG_LANES][PG_SCOPES];  /* the clock of that fence; 0: none */
@@ -128,10 +131,9 @@ typedef struct pg_warp_check {
 
 /* ---- shadow (shadow.c) ---- */
 
-/* Above the flags: the scope of a strong access.
- * DETACHED: cp.async, st.async and red.async, in the generic proxy (PTX ISA, at each of them) but with their own
- * completion.
- * STRIPED: of a whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
+/* Above the flags: the scope of a strong access. DETACHED: cp.async, st.async and red.async, in
+ * the generic proxy (PTX ISA, at each of them) but with their own completion. STRIPED: of a
+ * whole warp, each lane its own granules; `lanes` says only that the record is not empty. */
 enum {
     PG_RECORD_ASYNC = 1,
     PG_RECORD_STRONG = 2,
@@ -158,8 +160,8 @@ typedef struct pg_granule {
     uint8_t read_only; /* bytes that ld.global.nc has read */
 } pg_granule;
 
-/* Copies touch whole blocks, and so do warps whose lanes are side by side: one entry stands for all granules
- * of a block until an access is otherwise. */
+/* Copies touch whole blocks, and so do warps whose lanes are side by side: one entry stands for
+ * all granules of a block until an access is otherwise. */
 typedef struct pg_shadow_block {
     pg_granule whole;
     pg_granule *parts; /* PG_BLOCK_PARTS, NULL until the first other access; valid while split */
@@ -170,8 +172,9 @@ typedef struct pg_shadow_block {
 
 /* ---- synchronising objects ---- */
 
-/* A word of memory through which threads synchronise: what its present value publishes. Scope s of a write reaches the
- * writer's CTA, its cluster, or all; later atomics add to it, a store begins anew. */
+/* A word of memory through which threads synchronise: what its present value publishes. Scope s
+ * of a write reaches the writer's CTA, its cluster, or all; later atomics add to it, a store
+ * begins anew. */
 typedef struct pg_sync_word {
     uint64_t key;                  /* 0: free */
     pg_published reach[PG_SCOPES]; /* by scope - 1 */
@@ -194,8 +197,8 @@ typedef struct pg_cta_check {
     pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
     pg_knowledge barrier[PG_NAMED_BARRIERS];
     pg_warp_check *warps;
-    /* Threads of other CTAs that have used the shared memory, by agent; NULL: none has. What its threads knew when they
-     * ended. */
+    /* Threads of other CTAs that have used the shared memory, by agent; NULL: none has. What its
+     * threads knew when they ended. */
     struct pg_remote_use *remote;
     pg_knowledge exited;
     const pg_op *vain_wait; /* the last bulk wait_group of threads that had issued nothing */
@@ -250,7 +253,8 @@ static inline uint16_t pg_warp_agent(const pg_warp *w)
 /* ---- vector.c ---- */
 /* *to = join(*to, from), sharing where one contains the other. */
 void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from);
-/* The vector with no other holder and room for `length` agents, to be raised; NULL: out of memory. */
+/* The vector with no other holder and room for `length` agents, to be raised; NULL: out of
+ * memory. */
 pg_vector *pg_vector_own(pg_checker *k, pg_vector **v, uint32_t length);
 /* Raises one component. */
 void pg_vector_raise(pg_checker *k, pg_vector **v, uint16_t agent, uint32_t clock);
@@ -290,7 +294,8 @@ void pg_knowledge_hope(pg_checker *k, pg_knowledge *to, uint32_t cluster, const 
 void pg_published_add(pg_checker *k, pg_published *to, uint32_t cluster, const pg_knowledge *from);
 
 /* ---- words.c ---- */
-/* What a relaxed write at this scope publishes: all that was known at the last fence that is as wide. */
+/* What a relaxed write at this scope publishes: all that was known at the last fence that is as
+ * wide. */
 void pg_check_release_fenced(pg_warp *w, uint32_t lane, pg_scope scope, pg_knowledge *to);
 /* What a relaxed read at this scope found: acquired by the next fence that is as wide. */
 void pg_check_find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_knowledge *what);
@@ -380,13 +385,13 @@ void pg_check_remote_uses(pg_cta *cta);
 void pg_check_remote_free(pg_cta *cta);
 
 /* ---- mbarrier.c ---- */
-/* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the barriers that the lanes
- * have initialised. */
+/* barrier.cluster.arrive, also .relaxed, after fence.mbarrier_init: the next wait shows the
+ * barriers that the lanes have initialised. */
 void pg_check_init_published(pg_warp *w, uint32_t lanes);
 
 /* ---- row.c ---- */
-/* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the first address is a
- * multiple of PG_BLOCK). The lanes that are left to touch one by one. */
+/* The touch by a whole warp, lane l at t->address + l * t->bytes (4, 8, 16 or 32 of them; the
+ * first address is a multiple of PG_BLOCK). The lanes that are left to touch one by one. */
 uint32_t pg_shadow_touch_row(const pg_touch *t);
 /* After a write by a whole warp, lane by lane: one entry per block again. */
 void pg_shadow_join_row(const pg_touch *t);

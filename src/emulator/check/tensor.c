@@ -1,4 +1,5 @@
-/* Checking mode: the shadow of tensor memory and the judgement on every access to it; see tensor.h. */
+/* Checking mode: the shadow of tensor memory and the judgement on every access to it; see
+ * tensor.h. */
 #include "emulator/check/tensor.h"
 
 #include "emulator/machine/async.h"
@@ -168,8 +169,8 @@ static void report_conflict(const pg_tensor_actor *a, const place *at, const pg_
 
 /* ---- judgement ---- */
 
-/* The fences that let the access follow another thread's: after_thread_sync in this one, and before_thread_sync in the
- * other unless a commit implied it. */
+/* The fences that let the access follow another thread's: after_thread_sync in this one, and
+ * before_thread_sync in the other unless a commit implied it. */
 static void mark_fences(const pg_tensor_actor *a, const pg_tensor_record *r, bool by_commit)
 {
     pg_checker *k = a->warp->launch->checker;
@@ -195,8 +196,8 @@ static void judge(const pg_tensor_actor *a, const place *at, const pg_tensor_rec
         mark_fences(a, r, complete && !pg_tensor_is_move((pg_tensor_action)r->action));
 }
 
-/* An access in progress: what it leaves behind, and the last record that it was judged against, since
- * neighbouring words mostly hold the same. */
+/* An access in progress: what it leaves behind, and the last record that it was judged against,
+ * since neighbouring words mostly hold the same. */
 typedef struct touching {
     const pg_tensor_actor *actor;
     const pg_tensor_area *area;
@@ -308,8 +309,8 @@ void pg_check_tensor_alloc(pg_cta *cta, uint32_t column, uint32_t columns)
         memset(&s->entry[band][column], 0, columns * sizeof s->entry[band][column]);
 }
 
-/* Some lane knows that the operation is over: tcgen05.dealloc is synchronous, so no fence need follow the
- * synchronisation, and a finished ld or st needs none before it. */
+/* Some lane knows that the operation is over: tcgen05.dealloc is synchronous, so no fence need
+ * follow the synchronisation, and a finished ld or st needs none before it. */
 static bool is_over(const pg_warp *w, const pg_tensor_record *r)
 {
     const pg_warp_check *k = pg_warp_check_of(w);

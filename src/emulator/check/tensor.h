@@ -1,21 +1,25 @@
 /* Checking mode for tensor memory and tcgen05: the model, and what its files share.
  *
- * Every thread that issues mma, cp or shift has an agent whose clock is the number of the operation; every warp has
- * one for its tcgen05.ld's and one for its tcgen05.st's. An agent below is a pair: the first component is what is
- * known to be complete and ordered, the second something weaker.
- *                     first                                    second
- *     mma, cp, shift  a commit that covers it was waited for   issued, and a before_thread_sync fence followed
- *     ld, st          wait::ld / ::st, then a before fence     wait::ld / ::st alone
- * A lane's `ordered` vector (pg_knowledge) travels with every synchronisation, relaxed ones too: tcgen05 fences
- * compose with any execution ordering. What the lane's own tcgen05 operations rely on is a vector apart, `relied`,
- * which tcgen05.fence::after_thread_sync raises to `ordered`, and which fence::before_thread_sync (and a commit,
- * which implies it) adds to `ordered`. wait::ld and wait::st raise `relied` of the warp's own lanes.
+ * Every thread that issues mma, cp or shift has an agent whose clock is the number of the
+ * operation; every warp has one for its tcgen05.ld's and one for its tcgen05.st's. An agent below
+ * is a pair: the first component is what is known to be complete and ordered, the second something
+ * weaker.
+ *                     first                                   second
+ *     mma, cp, shift  a commit that covers it was waited for  issued, then a before fence
+ *     ld, st          wait::ld / ::st, then a before fence    wait::ld / ::st alone
+ * A lane's `ordered` vector (pg_knowledge) travels with every synchronisation, relaxed ones too:
+ * tcgen05 fences compose with any execution ordering. What the lane's own tcgen05 operations rely
+ * on is a vector apart, `relied`, which tcgen05.fence::after_thread_sync raises to `ordered`, and
+ * which fence::before_thread_sync (and a commit, which implies it) adds to `ordered`. wait::ld and
+ * wait::st raise `relied` of the warp's own lanes.
  *
- * An access may follow an earlier one to the same words if `relied` holds its first component, or if the two are
- * of a kind that the ISA keeps in order (pg_tensor_keeps_order) and of one thread, or `relied` holds the second.
+ * An access may follow an earlier one to the same words if `relied` holds its first component, or
+ * if the two are of a kind that the ISA keeps in order (pg_tensor_keeps_order) and of one thread,
+ * or `relied` holds the second.
  *
- * The shadow of tensor memory has an entry per column and 16 lanes, which is the finest that instructions address
- * (lane masks and .4x256b apart: an entry's record says which lanes). Source: PTX ISA 9.0, section 9.7.16.6. */
+ * The shadow of tensor memory has an entry per column and 16 lanes, which is the finest that
+ * instructions address (lane masks and .4x256b apart: an entry's record says which lanes).
+ * Source: PTX ISA 9.0, section 9.7.16.6. */
 #ifndef PG_EMULATOR_CHECK_TENSOR_H
 #define PG_EMULATOR_CHECK_TENSOR_H
 
@@ -41,8 +45,8 @@ static inline bool pg_tensor_is_move(pg_tensor_action a)
 {
     return a == PG_TENSOR_LD || a == PG_TENSOR_ST;
 }
-/* Whether the ISA promises that the second, issued after the first, is carried out after it. Two mma's must also
- * have the same accumulator, shape and kind. */
+/* Whether the ISA promises that the second, issued after the first, is carried out after it. Two
+ * mma's must also have the same accumulator, shape and kind. */
 bool pg_tensor_keeps_order(pg_tensor_action first, pg_tensor_action second);
 
 typedef struct pg_tensor_record {

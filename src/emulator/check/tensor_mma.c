@@ -1,5 +1,6 @@
-/* Checking mode: what an issued tcgen05.mma reads and writes, in shared and in tensor memory. Shared memory counts as
- * read from the first to the last byte that an operand reaches, gaps included. */
+/* Checking mode: what an issued tcgen05.mma reads and writes, in shared and in tensor memory.
+ * Shared memory counts as read from the first to the last byte that an operand reaches, gaps
+ * included. */
 #include "emulator/check/tensor.h"
 
 #include "emulator/tensor/tcgen05_work.h"

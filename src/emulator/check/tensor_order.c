@@ -1,11 +1,13 @@
-/* Checking mode for tcgen05: numbering of operations, waits, fences, commits. The model is in tensor.h. */
+/* Checking mode for tcgen05: numbering of operations, waits, fences, commits. The model is in
+ * tensor.h. */
 #include "emulator/check/tensor.h"
 
 #include "emulator/tensor/tcgen05.h"
 
 /* ---- lanes that share vectors ---- */
 
-/* A change to one vector of every lane. Lanes that shared one before share one after: `change` runs once for them. */
+/* A change to one vector of every lane. Lanes that shared one before share one after: `change`
+ * runs once for them. */
 typedef struct lane_change {
     pg_checker *checker;
     pg_vector *before, *result; /* of the last lane that was changed */
@@ -220,7 +222,8 @@ void pg_check_tensor_fence(pg_warp *w, const pg_op *op, uint32_t lanes, bool aft
     end_change(&x);
 }
 
-/* What the operations relied on is known to whoever waits for them; the thread's own plain accesses are not. */
+/* What the operations relied on is known to whoever waits for them; the thread's own plain
+ * accesses are not. */
 void pg_check_tensor_commit(pg_async *a, pg_knowledge *to, bool done)
 {
     pg_cluster *c = a->warp->cta->cluster;

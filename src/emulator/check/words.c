@@ -1,11 +1,14 @@
-/* Checking mode: words of memory through which threads synchronise, and fences. PTX ISA 9.0, chapter 8.
+/* Checking mode: words of memory through which threads synchronise, and fences. PTX ISA 9.0,
+ * chapter 8.
  *
- * A release pattern (a release, or a fence and then a strong write) publishes through the value that it writes; an
- * acquire pattern (an acquire, or a strong read and then a fence) takes what the value that it reads publishes. A value
- * is that of the last store and of all atomics since. Both patterns count as their narrowest scope, and each scope must
- * include the other's thread. red reads nothing that a pattern could use (section 8.7). What passes at too narrow a
- * scope is kept as hope, for the wording of the race that follows. Only the order of tcgen05 operations, whose fences
- * compose with relaxed accesses, passes at once. Accesses of different sizes at one address count as one word. */
+ * A release pattern (a release, or a fence and then a strong write) publishes through the value
+ * that it writes; an acquire pattern (an acquire, or a strong read and then a fence) takes what
+ * the value that it reads publishes. A value is that of the last store and of all atomics since.
+ * Both patterns count as their narrowest scope, and each scope must include the other's thread.
+ * red reads nothing that a pattern could use (section 8.7). What passes at too narrow a scope is
+ * kept as hope, for the wording of the race that follows. Only the order of tcgen05 operations,
+ * whose fences compose with relaxed accesses, passes at once. Accesses of different sizes at one
+ * address count as one word. */
 #include "emulator/check/state.h"
 
 #include "ptx/ptx.h"
@@ -205,7 +208,8 @@ static void read_word(const pg_touch *t, const pg_sync_word *word)
                           &word->narrow);
 }
 
-/* An atomic continues what the value publishes, as far as its own scope reaches the writers before. */
+/* An atomic continues what the value publishes, as far as its own scope reaches the writers
+ * before. */
 static void narrow_down(const pg_touch *t, pg_sync_word *word)
 {
     pg_checker *checker = t->warp->launch->checker;

@@ -1,5 +1,5 @@
-/* What asynchronous operations do when they complete: move bytes between shared and global memory, combine,
- * walk the box of a tensor map, and signal the mbarrier. */
+/* What asynchronous operations do when they complete: move bytes between shared and global
+ * memory, combine, walk the box of a tensor map, and signal the mbarrier. */
 #include "emulator/copy/copies.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"

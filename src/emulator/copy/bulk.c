@@ -1,5 +1,5 @@
-/* Issuing bulk copies: cp.async.bulk and cp.reduce.async.bulk. PTX ISA 9.0, 9.7.9.25.4; bulk.h has what tensor
- * copies share. */
+/* Issuing bulk copies: cp.async.bulk and cp.reduce.async.bulk. PTX ISA 9.0, 9.7.9.25.4; bulk.h
+ * has what tensor copies share. */
 #include "emulator/copy/bulk.h"
 
 #include "emulator/machine/memory.h"

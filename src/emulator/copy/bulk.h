@@ -1,6 +1,6 @@
-/* What issuing a bulk copy (bulk.c) and a tensor copy (bulk_tensor.c) have in common: one thread issues one copy;
- * its addresses are checked at issue, so that a fault names this instruction. Each function that answers false has
- * stopped the launch with the reason. */
+/* What issuing a bulk copy (bulk.c) and a tensor copy (bulk_tensor.c) have in common: one thread
+ * issues one copy; its addresses are checked at issue, so that a fault names this instruction.
+ * Each function that answers false has stopped the launch with the reason. */
 #ifndef PG_EMULATOR_BULK_H
 #define PG_EMULATOR_BULK_H
 

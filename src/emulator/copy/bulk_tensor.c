@@ -1,5 +1,5 @@
-/* Issuing tensor copies: cp.async.bulk.tensor in tile, gather4 and scatter4 mode, and cp.reduce.async.bulk.tensor. PTX
- * ISA 9.0, 9.7.9.25.5. */
+/* Issuing tensor copies: cp.async.bulk.tensor in tile, gather4 and scatter4 mode, and
+ * cp.reduce.async.bulk.tensor. PTX ISA 9.0, 9.7.9.25.5. */
 #include "emulator/copy/bulk.h"
 
 #include "emulator/machine/memory.h"
@@ -95,8 +95,7 @@ static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in
     t->four_rows = o->four_rows;
     t->pair = o->pair;
     t->map_address = load ? in->source : in->target;
-    if (!read_map(w, op, lane, t->map_address, &t->map) ||
-        !check_rank(w, op, &t->map))
+    if (!read_map(w, op, lane, t->map_address, &t->map) || !check_rank(w, op, &t->map))
         return false;
     box.bytes = pg_async_tensor_box_bytes(t);
     t->box_address = PG_SHARED_OFFSET(box.address);
@@ -108,7 +107,8 @@ static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in
     return read_coordinates(w, op, lane, t) && (load || check_store(w, op, t));
 }
 
-/* Without .cta_group::2 a load completes in the CTA that it writes to; with it, in that one or its peer. */
+/* Without .cta_group::2 a load completes in the CTA that it writes to; with it, in that one or
+ * its peer. */
 static bool check_barrier_cta(pg_warp *w, const pg_op *op, const pg_async_tensor *t)
 {
     const uint32_t ctas = w->cta->cluster->cta_count;

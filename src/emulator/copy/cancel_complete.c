@@ -1,5 +1,5 @@
-/* What a request of clusterlaunchcontrol does when it completes: takes a cluster that has not started, if there is
- * one, and writes the response. */
+/* What a request of clusterlaunchcontrol does when it completes: takes a cluster that has not
+ * started, if there is one, and writes the response. */
 #include "emulator/copy/cluster_control.h"
 #include "emulator/copy/copies.h"
 #include "emulator/machine/observer.h"

@@ -1,11 +1,12 @@
-/* clusterlaunchcontrol: a running cluster takes the place of one that has not started. The request completes like a
- * copy (pg_kind_cancel in copies.h): 16 opaque bytes go to shared memory and are counted by an mbarrier.
+/* clusterlaunchcontrol: a running cluster takes the place of one that has not started. The request
+ * completes like a copy (pg_kind_cancel in copies.h): 16 opaque bytes go to shared memory and are
+ * counted by an mbarrier.
  *
- * A cluster that is taken is never started. With order=isa the seed also lets requests fail, as a GPU does when it
- * wants the SM for something else; the grid is then finished by clusters that start as usual. What the ISA leaves
- * undefined stops the launch: a request by a CTA that has seen one fail, a query of bytes that are no response, a
- * multicast to a CTA that has exited. PTX ISA 9.0, clusterlaunchcontrol.try_cancel and
- * .query_cancel. */
+ * A cluster that is taken is never started. With order=isa the seed also lets requests fail, as
+ * a GPU does when it wants the SM for something else; the grid is then finished by clusters that
+ * start as usual. What the ISA leaves undefined stops the launch: a request by a CTA that has
+ * seen one fail, a query of bytes that are no response, a multicast to a CTA that has exited.
+ * PTX ISA 9.0, clusterlaunchcontrol.try_cancel and .query_cancel. */
 #ifndef PG_EMULATOR_CLUSTER_CONTROL_H
 #define PG_EMULATOR_CLUSTER_CONTROL_H
 

@@ -1,5 +1,6 @@
-/* The copies: what an issued one carries, the kinds, the handlers. Bulk and tensor copies, cp.async, st.async and
- * red.async, clusterlaunchcontrol.try_cancel. PTX ISA 9.0, sections 9.7.9.25, 9.7.9.12 and 9.7.13.7. */
+/* The copies: what an issued one carries, the kinds, the handlers. Bulk and tensor copies,
+ * cp.async, st.async and red.async, clusterlaunchcontrol.try_cancel. PTX ISA 9.0, sections
+ * 9.7.9.25, 9.7.9.12 and 9.7.13.7. */
 #ifndef PG_EMULATOR_COPIES_H
 #define PG_EMULATOR_COPIES_H
 
@@ -8,8 +9,9 @@
 #include "emulator/machine/async.h"
 #include "emulator/memory/barrier.h"
 
-/* Of pg_async_bulk: bytes into shared memory, signalling mbarriers; from shared to global memory, in a bulk group; the
- * same, combining; combining into shared memory, signalling. Of pg_async_tensor. Of the others. */
+/* Of pg_async_bulk: bytes into shared memory, signalling mbarriers; from shared to global
+ * memory, in a bulk group; the same, combining; combining into shared memory, signalling. Of
+ * pg_async_tensor. Of the others. */
 extern const pg_async_kind pg_kind_bulk_load, pg_kind_bulk_store, pg_kind_bulk_reduce,
     pg_kind_bulk_reduce_shared;
 extern const pg_async_kind pg_kind_tensor_load, pg_kind_tensor_store, pg_kind_tensor_reduce;

@@ -1,5 +1,5 @@
-/* Issuing cp.async, cp.async.mbarrier.arrive, st.async and red.async. PTX ISA 9.0, 9.7.9.25.3, 9.7.9.12 and
- * 9.7.13.7. */
+/* Issuing cp.async, cp.async.mbarrier.arrive, st.async and red.async. PTX ISA 9.0, 9.7.9.25.3,
+ * 9.7.9.12 and 9.7.13.7. */
 #include "emulator/copy/copies.h"
 
 #include "emulator/machine/memory.h"

@@ -23,7 +23,8 @@ static void fill(const pg_tensor_copy *c, uint32_t offset, uint32_t n)
         store(c, offset + done, (const uint8_t *)block, n - done < BLOCK ? n - done : BLOCK);
 }
 
-/* tf32 words as TMA delivers them: rounded. (The flushing types do not flush on an H200's loads.) */
+/* tf32 words as TMA delivers them: rounded. (The flushing types do not flush on an H200's
+ * loads.) */
 static void round_to_tf32(uint8_t *block, uint32_t n)
 {
     const pg_encode_mode rn = {.round = PG_ROUND_RN};

@@ -149,8 +149,9 @@ static ptxgen_status check_map(const pg_tensor_map *m, ptxgen_error *err)
     return check_box(m, err);
 }
 
-/* The 128 bytes. Everything after `hash` is hashed, so a foreign or damaged map is noticed. Bit 21 of the first two
- * words of 64 bits says nothing: libraries clear it in the second after encoding, to mend maps of an old driver. */
+/* The 128 bytes. Everything after `hash` is hashed, so a foreign or damaged map is noticed. Bit
+ * 21 of the first two words of 64 bits says nothing: libraries clear it in the second after
+ * encoding, to mend maps of an old driver. */
 typedef struct encoding {
     uint64_t magic, hash;
     uint64_t address;

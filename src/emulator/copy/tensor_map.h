@@ -40,8 +40,9 @@ typedef enum pg_tensor_type {
     PG_TENSOR_TF32_FTZ,
     PG_TENSOR_16U4_ALIGN8B,  /* 16 4-bit values in 8 bytes, everywhere */
     PG_TENSOR_16U4_ALIGN16B, /* 16 4-bit values: 8 bytes in global, 16 in shared memory */
-    PG_TENSOR_16U6_ALIGN16B, /* 16 6-bit values: 12 bytes in global, 16 in shared memory. Loads append 4
-                                bytes; stores take the low 6 bits of each byte */
+    /* 16 6-bit values: 12 bytes in global, 16 in shared memory. Loads append 4 bytes; stores
+     * take the low 6 bits of each byte */
+    PG_TENSOR_16U6_ALIGN16B,
     PG_TENSOR_TYPE_COUNT
 } pg_tensor_type;
 
@@ -94,15 +95,15 @@ typedef enum pg_tensor_field {
     PG_FIELD_SWIZZLE,
     PG_FIELD_FILL
 } pg_tensor_field;
-/* Changes one field in place; the whole is checked when the map is used. Bytes that are all zero are a map to be
- * filled. PTXGEN_EINVAL: no such map, index or value. */
+/* Changes one field in place; the whole is checked when the map is used. Bytes that are all zero
+ * are a map to be filled. PTXGEN_EINVAL: no such map, index or value. */
 ptxgen_status pg_tensor_map_replace(void *bytes, pg_tensor_field field, uint32_t index,
                                     uint64_t value, ptxgen_error *err);
 
 /* Bytes that the box covers in shared memory, the padding of padded types included. */
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
-/* Bytes of its elements: what a load takes from the barrier's byte count, also where parts are out of
- * bounds. Padding does not count: it is not copied (PTX ISA 9.0, section 5.5.1.1). */
+/* Bytes of its elements: what a load takes from the barrier's byte count, also where parts are
+ * out of bounds. Padding does not count: it is not copied (PTX ISA 9.0, section 5.5.1.1). */
 uint32_t pg_tensor_data_bytes(const pg_tensor_map *map);
 
 /* One row of the box (or several adjacent ones, when they are adjacent in both memories). */
@@ -112,8 +113,8 @@ typedef struct pg_tensor_row {
     uint32_t bytes;       /* of the row in shared memory */
     uint32_t fill_before; /* shared bytes out of bounds before the valid part; a load fills, a store
                              skips */
-    uint32_t
-        valid; /* shared bytes that exist in global memory; the rest after them is out of bounds */
+    /* shared bytes that exist in global memory; the rest after them is out of bounds */
+    uint32_t valid;
 } pg_tensor_row;
 
 /* PTXGEN_EEMULATOR when coordinate 0 is not a multiple of 16 bytes (an H200 stops with an illegal
@@ -135,8 +136,9 @@ typedef struct pg_tensor_walk {
 
 /* Starts at coords[0..rank-1] (elements, may be negative or past the end). */
 void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
-/* The four rows of tile::gather4 and tile::scatter4 as one box: coords holds the column, then four row
- * numbers. The map has two dimensions and a box of one row (PTX ISA 9.0, section 5.5.3.4). */
+/* The four rows of tile::gather4 and tile::scatter4 as one box: coords holds the column, then
+ * four row numbers. The map has two dimensions and a box of one row (PTX ISA 9.0, section
+ * 5.5.3.4). */
 void pg_tensor_walk_start_rows(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
 /* The next row in shared-memory order; false at the end. */
 bool pg_tensor_walk_next(pg_tensor_walk *w, pg_tensor_row *row);
@@ -174,8 +176,8 @@ typedef enum pg_reduce_op {
  * pair is not one PTX has. */
 bool pg_reduce_bytes(pg_reduce_op op, pg_tensor_type type, uint8_t *global, const uint8_t *linear,
                      uint32_t bytes);
-/* The same while other host threads may change `global`: each element is updated as one atomic step. `global`
- * is 8-byte aligned and `bytes` a multiple of 8. */
+/* The same while other host threads may change `global`: each element is updated as one atomic
+ * step. `global` is 8-byte aligned and `bytes` a multiple of 8. */
 bool pg_reduce_bytes_atomic(pg_reduce_op op, pg_tensor_type type, uint8_t *global,
                             const uint8_t *linear, uint32_t bytes);
 /* The row of a tensor reduction: gathers through the swizzle, then the above. */

@@ -14,7 +14,8 @@ typedef struct pg_tensormap_plan {
 } pg_tensormap_plan;
 pg_step pg_op_tensormap_replace(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-/* Copies 128 bytes from shared memory (op->extra: pg_op of that address operand) to global memory. */
+/* Copies 128 bytes from shared memory (op->extra: pg_op of that address operand) to global
+ * memory. */
 pg_step pg_op_tensormap_copy(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 #endif

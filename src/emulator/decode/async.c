@@ -213,7 +213,8 @@ void pg_decode_cp_async_bulk_wait(pg_decoder *d, pg_op *op)
 
 /* ---- cp.async ---- */
 
-/* imm of the copy: bytes; the optional fourth operand is the source size, or a predicate to ignore the source. */
+/* imm of the copy: bytes; the optional fourth operand is the source size, or a predicate to
+ * ignore the source. */
 void pg_decode_cp_async(pg_decoder *d, pg_op *op)
 {
     pg_bulk_operands *o = new_operands(d, op);

@@ -1,4 +1,5 @@
-/* Decoding of bit instructions, carry chains and logic of predicates; handlers are in scalar/bits.c. */
+/* Decoding of bit instructions, carry chains and logic of predicates; handlers are in
+ * scalar/bits.c. */
 #include "emulator/decode/families.h"
 #include "emulator/scalar/scalar.h"
 

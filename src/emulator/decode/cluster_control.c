@@ -23,7 +23,8 @@ void pg_decode_clc_is_canceled(pg_decoder *d, pg_op *op)
     op->run = pg_op_is_canceled;
 }
 
-/* All three coordinates in a vector of four (the fourth is undefined), or the one that the mnemonic names. */
+/* All three coordinates in a vector of four (the fourth is undefined), or the one that the
+ * mnemonic names. */
 void pg_decode_clc_first_ctaid(pg_decoder *d, pg_op *op)
 {
     const pg_ptx_operand *to = pg_operand(d, 0);

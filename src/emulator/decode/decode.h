@@ -1,6 +1,7 @@
-/* From parsed PTX to pg_op. decode.c lays out registers, variables and functions and walks the code; the
- * other files of decode/ hold one function per semantics column of opcodes.def, which picks a handler and resolves
- * operands with the calls below. A fault is sticky: the first one is kept, later calls give harmless values. */
+/* From parsed PTX to pg_op. decode.c lays out registers, variables and functions and walks the
+ * code; the other files of decode/ hold one function per semantics column of opcodes.def, which
+ * picks a handler and resolves operands with the calls below. A fault is sticky: the first one
+ * is kept, later calls give harmless values. */
 #ifndef PG_EMULATOR_DECODE_H
 #define PG_EMULATOR_DECODE_H
 
@@ -66,8 +67,8 @@ pg_row pg_const_u64(pg_decoder *d, uint64_t value);
 /* A fresh register row / predicate for an instruction's own use. */
 pg_row pg_scratch_row(pg_decoder *d, unsigned bytes);
 
-/* Sets the address fields of op (a, imm, flags, space) from an ADDRESS operand. The space is that of a
- * variable operand where the instruction is generic. */
+/* Sets the address fields of op (a, imm, flags, space) from an ADDRESS operand. The space is
+ * that of a variable operand where the instruction is generic. */
 void pg_address(pg_decoder *d, pg_op *op, const pg_ptx_operand *o, pg_space space);
 /* The space that a SPACE or SOURCE modifier names; PG_MEM_GENERIC when absent. */
 pg_space pg_space_of_modifier(unsigned modifier);
@@ -76,8 +77,8 @@ pg_row *pg_new_rows(pg_decoder *d, uint32_t count);
 /* Elements of a vector operand, or the operand itself. */
 void pg_vector_sources(pg_decoder *d, const pg_ptx_operand *o, pg_ptx_type type, pg_row *rows);
 uint32_t pg_vector_length(const pg_ptx_operand *o);
-/* The variable's place: its address in its own space (shared offset, frame offset, parameter offset, host
- * address). */
+/* The variable's place: its address in its own space (shared offset, frame offset, parameter
+ * offset, host address). */
 typedef struct pg_place {
     pg_space space;
     uint64_t address;

@@ -1,5 +1,5 @@
-/* The decode functions: pg_decode_<semantics> for every word of opcodes.def's last column (table.c maps rows to
- * them), and what the families share. */
+/* The decode functions: pg_decode_<semantics> for every word of opcodes.def's last column
+ * (table.c maps rows to them), and what the families share. */
 #ifndef PG_EMULATOR_DECODE_FAMILIES_H
 #define PG_EMULATOR_DECODE_FAMILIES_H
 

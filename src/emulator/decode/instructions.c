@@ -1,4 +1,5 @@
-/* The list of instructions for users: every row of the opcode table, and what the ISA has besides. */
+/* The list of instructions for users: every row of the opcode table, and what the ISA has
+ * besides. */
 #include "emulator/decode/decode.h"
 #include "ptxgen/emulator.h"
 
@@ -18,14 +19,15 @@ bool ptxgen_emulator_get_instruction(size_t i, ptxgen_emulator_instruction *out)
         return false;
     if (i >= PG_PTX_OP_COUNT) {
         const size_t k = i - PG_PTX_OP_COUNT;
-        *out = (ptxgen_emulator_instruction){unknown[k].mnemonic, "", "", unknown[k].isa,
-                                             unknown[k].target, PTXGEN_EMULATOR_UNKNOWN};
+        *out = (ptxgen_emulator_instruction){
+            unknown[k].mnemonic,    "", "", unknown[k].isa, unknown[k].target,
+            PTXGEN_EMULATOR_UNKNOWN};
         return true;
     }
     const pg_ptx_op_info *row = pg_ptx_op_describe((pg_ptx_op)i);
     const bool runs = pg_decode_function((pg_ptx_op)i) != NULL;
-    *out = (ptxgen_emulator_instruction){row->mnemonic, row->modifiers, row->operands, row->isa,
-                                         row->target,
-                                         runs ? PTXGEN_EMULATOR_EXECUTED : PTXGEN_EMULATOR_PARSED};
+    *out = (ptxgen_emulator_instruction){
+        row->mnemonic, row->modifiers, row->operands,
+        row->isa,      row->target,    runs ? PTXGEN_EMULATOR_EXECUTED : PTXGEN_EMULATOR_PARSED};
     return true;
 }

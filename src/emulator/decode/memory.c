@@ -183,7 +183,8 @@ void pg_decode_nop(pg_decoder *d, pg_op *op)
 
 /* ---- fences ---- */
 
-/* Host threads order their own accesses with this; within a cluster everything is in order anyway. */
+/* Host threads order their own accesses with this; within a cluster everything is in order
+ * anyway. */
 static pg_step fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (w->launch->host_threads > 1)
@@ -212,7 +213,8 @@ void pg_decode_fence(pg_decoder *d, pg_op *op)
     op->run = fence;
 }
 
-/* imm: the space it is limited to, PG_MEM_GENERIC for all; alias fences order nothing that we model. */
+/* imm: the space it is limited to, PG_MEM_GENERIC for all; alias fences order nothing that we
+ * model. */
 void pg_decode_fence_proxy(pg_decoder *d, pg_op *op)
 {
     op->space = (uint8_t)pg_space_of_modifier(pg_mod(d, PG_F_SPACE));

@@ -1,4 +1,5 @@
-/* Decoding of mov, cvta, isspacep, mapa, getctarank and createpolicy; handlers are in scalar/move.c. */
+/* Decoding of mov, cvta, isspacep, mapa, getctarank and createpolicy; handlers are in
+ * scalar/move.c. */
 #include "emulator/decode/families.h"
 #include "emulator/scalar/scalar.h"
 

@@ -1,4 +1,5 @@
-/* Names for messages: shared variables, and the source lines that .loc gives. See decode/layout.h. */
+/* Names for messages: shared variables, and the source lines that .loc gives. See
+ * decode/layout.h. */
 #include "emulator/decode/layout.h"
 
 static void name_shared(pg_decoder *d, pg_program *program)
@@ -7,9 +8,8 @@ static void name_shared(pg_decoder *d, pg_program *program)
     pg_shared_name *names = PG_NEW_ARRAY(d->arena, pg_shared_name, d->module->n_vars + 1);
     for (uint32_t i = 0; names && i < d->module->n_vars; i++)
         if (y->shared_offset[i])
-            names[program->shared_name_count++] =
-                (pg_shared_name){d->module->vars[i].name, y->shared_offset[i],
-                                 d->module->vars[i].size};
+            names[program->shared_name_count++] = (pg_shared_name){
+                d->module->vars[i].name, y->shared_offset[i], d->module->vars[i].size};
     program->shared_names = names;
 }
 
@@ -36,8 +36,9 @@ static void place_ops(pg_decoder *d, uint32_t function, pg_source_place *places)
 void pg_program_names(pg_decoder *d, uint32_t op_count, pg_program *program)
 {
     name_shared(d, program);
-    pg_source_place *places =
-        d->module->n_locs > 1 ? PG_NEW_ARRAY(d->arena, pg_source_place, (size_t)op_count + 1) : NULL;
+    pg_source_place *places = d->module->n_locs > 1
+                                  ? PG_NEW_ARRAY(d->arena, pg_source_place, (size_t)op_count + 1)
+                                  : NULL;
     for (uint32_t i = 0; places && i < d->module->n_functions; i++)
         if (d->layout->functions[i].reachable)
             place_ops(d, i, places);

@@ -1,4 +1,5 @@
-/* Decoding of f32x2 arithmetic, min and max of three, set of pairs; handlers are in scalar/packed_float.c. */
+/* Decoding of f32x2 arithmetic, min and max of three, set of pairs; handlers are in
+ * scalar/packed_float.c. */
 #include "emulator/decode/families.h"
 #include "emulator/scalar/scalar.h"
 

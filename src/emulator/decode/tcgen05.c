@@ -57,8 +57,8 @@ static pg_tensor_shape move_shape(unsigned modifier)
     }
 }
 
-/* The operands in the order of the row: the vector of registers at `vector`, the address at `address`, after it the
- * offset of the second half. */
+/* The operands in the order of the row: the vector of registers at `vector`, the address at
+ * `address`, after it the offset of the second half. */
 static void move(pg_decoder *d, pg_op *op, uint32_t vector, uint32_t address)
 {
     pg_tcgen05_move_plan *p = PG_NEW(d->arena, pg_tcgen05_move_plan);
@@ -207,7 +207,8 @@ static void mma_matrices(pg_decoder *d, pg_op *op, pg_tcgen05_mma_plan *p)
     p->instruction = pg_source(d, pg_operand(d, 3), PG_T_B32);
 }
 
-/* [D], A, B, idesc, then: scales of A and B, p; or with .ws: p, zero columns; or: lanes, p, scale of D. */
+/* [D], A, B, idesc, then: scales of A and B, p; or with .ws: p, zero columns; or: lanes, p,
+ * scale of D. */
 void pg_decode_tcgen05_mma(pg_decoder *d, pg_op *op)
 {
     pg_tcgen05_mma_plan *p = PG_NEW(d->arena, pg_tcgen05_mma_plan);

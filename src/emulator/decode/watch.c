@@ -1,5 +1,6 @@
-/* See watch.h. For each function: which operands an instruction reads and writes, which registers have been written on
- * every path to it (a forward analysis over basic blocks), which it may read too early, and the closure of those. */
+/* See watch.h. For each function: which operands an instruction reads and writes, which
+ * registers have been written on every path to it (a forward analysis over basic blocks), which
+ * it may read too early, and the closure of those. */
 #include "emulator/decode/watch.h"
 
 #include "emulator/decode/layout.h"
@@ -158,8 +159,8 @@ static void step(finder *x, const pg_ptx_insn *insn)
         clear_bit(x->now, x->regs - 1);
 }
 
-/* Sets of written registers only shrink: at first everything counts as written everywhere. What reaches the first block
- * of a function is its parameters in registers. */
+/* Sets of written registers only shrink: at first everything counts as written everywhere. What
+ * reaches the first block of a function is its parameters in registers. */
 static bool flow_into(finder *x, uint32_t block)
 {
     uint64_t *in = x->written + (size_t)block * x->words;
@@ -372,7 +373,8 @@ static bool prepare(finder *x, const pg_ptx_function *f)
     return !arena->failed;
 }
 
-/* Numbers the function's watched registers from `count` on; the carry flag has a number of its own. */
+/* Numbers the function's watched registers from `count` on; the carry flag has a number of its
+ * own. */
 static uint32_t number_registers(finder *x, uint32_t count)
 {
     for (uint32_t r = 0; r + 1 < x->regs; r++)

@@ -1,7 +1,8 @@
-/* Registers that an instruction might read before anything has written them, and all that is computed from them: found
- * once, when a program is decoded for checking mode. Sources of undefined values are paths without a write, shfl (a
- * lane that does not take part), ld.local (memory that nothing has written) and, for the carry flag, calls. The
- * instructions that touch such registers get a handler before their own, pg_op_watch, which tells the observer; all
+/* Registers that an instruction might read before anything has written them, and all that is
+ * computed from them: found once, when a program is decoded for checking mode. Sources of
+ * undefined values are paths without a write, shfl (a lane that does not take part), ld.local
+ * (memory that nothing has written) and, for the carry flag, calls. The instructions that touch
+ * such registers get a handler before their own, pg_op_watch, which tells the observer; all
  * others, and fast mode, pay nothing. Most programs have none or few. */
 #ifndef PG_EMULATOR_WATCH_H
 #define PG_EMULATOR_WATCH_H
@@ -29,7 +30,8 @@ typedef struct pg_watch {
 #define PG_NOT_WATCHED UINT32_MAX
 enum { PG_WATCH_CARRY = 0 }; /* the number of the carry flag */
 
-/* Fills program->watches, watched_names and the handlers of `ops`. Out of memory: the arena says so. */
+/* Fills program->watches, watched_names and the handlers of `ops`. Out of memory: the arena says
+ * so. */
 void pg_watches_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_program *program);
 
 pg_step pg_op_watch(pg_warp *w, const pg_op *op, uint32_t lanes);

@@ -7,7 +7,8 @@
 #include "emulator/tensor/tcgen05.h"
 #include "emulator/machine/observer.h"
 
-/* The lanes of the running group go to pc + 1, but for `lanes`, which the caller sends elsewhere. */
+/* The lanes of the running group go to pc + 1, but for `lanes`, which the caller sends
+ * elsewhere. */
 static void leave_rest_behind(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const uint32_t rest = w->active & ~lanes;

@@ -1,10 +1,11 @@
-/* Asynchronous operations: a queue per cluster of what has been issued and not completed. Issuing resolves
- * and checks addresses (a fault names the issuing instruction); completing moves the data and signals the
- * barrier. With order=hw everything pending completes, in order, after each scheduling round; with order=isa
- * the seed decides, within what the ISA promises: an operation waits for those that it `follows`, nothing else.
+/* Asynchronous operations: a queue per cluster of what has been issued and not completed. Issuing
+ * resolves and checks addresses (a fault names the issuing instruction); completing moves the data
+ * and signals the barrier. With order=hw everything pending completes, in order, after each
+ * scheduling round; with order=isa the seed decides, within what the ISA promises: an operation
+ * waits for those that it `follows`, nothing else.
  *
- * A kind of operation is a const row of the room that issues it; its payload is a struct that begins with
- * pg_async. So this file knows none of them. */
+ * A kind of operation is a const row of the room that issues it; its payload is a struct that
+ * begins with pg_async. So this file knows none of them. */
 #ifndef PG_EMULATOR_ASYNC_H
 #define PG_EMULATOR_ASYNC_H
 
@@ -23,7 +24,8 @@ typedef struct pg_async_kind {
     size_t bytes; /* of the payload */
     /* Moves the data and signals; false: the launch has been stopped. */
     bool (*complete)(pg_async *a);
-    /* Whether `before`, issued earlier and pending, must complete first; NULL: it never has to wait. */
+    /* Whether `before`, issued earlier and pending, must complete first; NULL: it never has to
+     * wait. */
     bool (*follows)(const pg_async *a, const pg_async *before);
     /* Whether it can complete, as far as other warps go; NULL: always. */
     bool (*ready)(const pg_async *a);

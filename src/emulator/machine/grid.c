@@ -1,4 +1,5 @@
-/* What the clusters of a grid share: which is next, where each lies, and the adversary's random bits. */
+/* What the clusters of a grid share: which is next, where each lies, and the adversary's random
+ * bits. */
 #include "emulator/machine/launch.h"
 
 uint64_t pg_worker_random(pg_worker *worker)

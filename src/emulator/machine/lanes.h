@@ -1,5 +1,5 @@
-/* Loops over the lanes of a warp. A handler writes its lane expression once; the full-warp form is a plain
- * counted loop that the compiler vectorises, the other walks the set bits. */
+/* Loops over the lanes of a warp. A handler writes its lane expression once; the full-warp form
+ * is a plain counted loop that the compiler vectorises, the other walks the set bits. */
 #ifndef PG_EMULATOR_LANES_H
 #define PG_EMULATOR_LANES_H
 

@@ -1,5 +1,5 @@
-/* From addresses to host memory. Every access of a program, also of asynchronous copies, comes through here:
- * this is where bounds and alignment are checked and where the checker listens. */
+/* From addresses to host memory. Every access of a program, also of asynchronous copies, comes
+ * through here: this is where bounds and alignment are checked and where the checker listens. */
 #ifndef PG_EMULATOR_MEMORY_H
 #define PG_EMULATOR_MEMORY_H
 
@@ -11,8 +11,8 @@ typedef enum pg_access_kind {
     PG_ACCESS_ATOMIC = 3
 } pg_access_kind;
 
-/* Host pointers of op's address operand for every lane of `lanes`, `bytes` (a power of two) each, which is
- * the alignment as well. False: the launch has been stopped with a report. */
+/* Host pointers of op's address operand for every lane of `lanes`, `bytes` (a power of two)
+ * each, which is the alignment as well. False: the launch has been stopped with a report. */
 bool pg_resolve(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes, pg_access_kind kind,
                 uint8_t **at);
 
@@ -26,11 +26,12 @@ typedef struct pg_checked_access {
 } pg_checked_access;
 bool pg_resolve_at(pg_warp *w, const pg_op *op, const pg_checked_access *access, uint8_t **at);
 
-/* The common case of a whole warp at consecutive addresses of shared or global memory, in fast mode: the host
- * address of lane 0's element, or NULL (then pg_resolve decides). */
+/* The common case of a whole warp at consecutive addresses of shared or global memory, in fast
+ * mode: the host address of lane 0's element, or NULL (then pg_resolve decides). */
 uint8_t *pg_resolve_row(pg_warp *w, const pg_op *op, uint32_t bytes, bool write);
 
-/* The same for an operand of an asynchronous operation: the checker hears of it at issue, not here. */
+/* The same for an operand of an asynchronous operation: the checker hears of it at issue, not
+ * here. */
 bool pg_resolve_async(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t bytes,
                       pg_access_kind kind, uint8_t **at);
 

@@ -1,6 +1,7 @@
-/* What a checker hears: a table of calls that the rooms make while a program runs. launch->observer is NULL in
- * fast mode, which tests that pointer once per memory or synchronising instruction and pays nothing else. An
- * observer never stops a launch and never changes a value. check/ is the one that exists; no other room knows it. */
+/* What a checker hears: a table of calls that the rooms make while a program runs.
+ * launch->observer is NULL in fast mode, which tests that pointer once per memory or
+ * synchronising instruction and pays nothing else. An observer never stops a launch and never
+ * changes a value. check/ is the one that exists; no other room knows it. */
 #ifndef PG_EMULATOR_OBSERVER_H
 #define PG_EMULATOR_OBSERVER_H
 
@@ -45,8 +46,8 @@ typedef struct pg_observer {
 
     /* bar.warp.sync and what acts like one. */
     void (*warp_barrier)(pg_warp *w, const pg_op *op, uint32_t lanes);
-    /* An arrival at a named barrier; then, for every group that waited and the last to arrive, before it goes on;
-     * then once when all have. */
+    /* An arrival at a named barrier; then, for every group that waited and the last to arrive,
+     * before it goes on; then once when all have. */
     void (*barrier)(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id);
     void (*barrier_passed)(pg_warp *w, uint32_t lanes, uint32_t id);
     void (*barrier_done)(pg_cta *cta, uint32_t id);
@@ -63,7 +64,8 @@ typedef struct pg_observer {
     void (*mbarrier_wait)(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
                           pg_observed_wait wait);
 
-    /* Asynchronous operations: issued; data moved and no barrier signalled yet. Waits for groups. */
+    /* Asynchronous operations: issued; data moved and no barrier signalled yet. Waits for
+     * groups. */
     void (*async_issue)(pg_async *a);
     void (*async_arriving)(pg_async *a);
     void (*bulk_wait)(pg_warp *w, const pg_op *op, uint32_t lanes);
@@ -72,23 +74,23 @@ typedef struct pg_observer {
     void (*mma_read)(pg_async *a, uint32_t first, uint32_t end);
     void (*mma_wait)(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-    /* Registers of wgmma and tcgen05.ld: wgmma's fence, its issue; the issue of a tcgen05.ld and the wait for it;
-     * any other instruction that touches them, before it runs. */
+    /* Registers of wgmma and tcgen05.ld: wgmma's fence, its issue; the issue of a tcgen05.ld and
+     * the wait for it; any other instruction that touches them, before it runs. */
     void (*matrix_fence)(pg_warp *w);
     void (*matrix_issue)(pg_async *a);
     void (*matrix_load)(pg_warp *w, const pg_op *op);
     void (*matrix_load_wait)(pg_warp *w);
     void (*matrix_use)(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-    /* Tensor memory: columns of the CTA have been allocated, for all its lanes; the warp gives some back; ld and st,
-     * of one or two areas; wait::ld and ::st; tcgen05.fence. */
+    /* Tensor memory: columns of the CTA have been allocated, for all its lanes; the warp gives
+     * some back; ld and st, of one or two areas; wait::ld and ::st; tcgen05.fence. */
     void (*tensor_alloc)(pg_cta *cta, uint32_t column, uint32_t columns);
     void (*tensor_dealloc)(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns);
     void (*tensor_move)(pg_warp *w, const pg_op *op, const pg_tensor_area *areas, uint32_t count);
     void (*tensor_wait)(pg_warp *w, bool store);
     void (*tensor_fence)(pg_warp *w, const pg_op *op, uint32_t lanes, bool after);
-    /* An issued mma, with all its operands. An issued cp or shift uses tensor memory, or reads shared addresses
-     * first .. end - 1, of a CTA. */
+    /* An issued mma, with all its operands. An issued cp or shift uses tensor memory, or reads
+     * shared addresses first .. end - 1, of a CTA. */
     void (*tensor_mma)(pg_async *a);
     void (*tensor_use)(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
     void (*tensor_read)(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end);
@@ -97,16 +99,16 @@ typedef struct pg_observer {
     void (*matrix_operand)(pg_async *a, const struct pg_matrix_layout *layout,
                            const struct pg_matrix_shape *shape);
 
-    /* Registers that may hold nothing (decode/watch.h): an instruction that touches some, before it runs; a shfl in
-     * these lanes, of which some get the value of a lane that does not take part. A frame of local memory of a lane is
-     * filled. setmaxnreg. */
+    /* Registers that may hold nothing (decode/watch.h): an instruction that touches some, before
+     * it runs; a shfl in these lanes, of which some get the value of a lane that does not take
+     * part. A frame of local memory of a lane is filled. setmaxnreg. */
     void (*watch)(pg_warp *w, const pg_op *op, uint32_t lanes);
     void (*shuffle)(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t undefined);
     void (*local_write)(pg_warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
     void (*setmaxnreg)(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-    /* The life of a cluster; false: out of memory. `cluster_end`: it has run to its end; then, and after a stop,
-     * `cluster_free`. */
+    /* The life of a cluster; false: out of memory. `cluster_end`: it has run to its end; then,
+     * and after a stop, `cluster_free`. */
     bool (*cluster_start)(pg_cluster *c);
     void (*stuck)(pg_cluster *c); /* a deadlock, about to be reported */
     void (*cluster_end)(pg_cluster *c);

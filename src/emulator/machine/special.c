@@ -1,5 +1,5 @@
-/* Values of the special registers; PTX ISA 9.0, section 10. Those that change while a warp runs (clocks) are
- * not here but in move.c. */
+/* Values of the special registers; PTX ISA 9.0, section 10. Those that change while a warp runs
+ * (clocks) are not here but in move.c. */
 #include "emulator/machine/special.h"
 
 #include "ptx/ptx.h"

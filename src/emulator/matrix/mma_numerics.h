@@ -1,10 +1,10 @@
-/* The numeric model of the tensor cores, one number at a time: operands taken apart, terms cut towards zero,
- * sums rounded into the result's format. The exact engines of wgmma (wgmma_exact.c) and of tcgen05.mma
- * (tcgen05_exact.c) are built from it.
+/* The numeric model of the tensor cores, one number at a time: operands taken apart, terms cut
+ * towards zero, sums rounded into the result's format. The exact engines of wgmma (wgmma_exact.c)
+ * and of tcgen05.mma (tcgen05_exact.c) are built from it.
  *
- * A finite number is sig * 2^(exp - fraction bits). Zeros get an exponent that never is the largest of an
- * output's terms, infinities and NaN one that always is. Pure; any thread. Source: the model of arXiv 2512.07004
- * and of the MMA-Sim project. */
+ * A finite number is sig * 2^(exp - fraction bits). Zeros get an exponent that never is the
+ * largest of an output's terms, infinities and NaN one that always is. Pure; any thread. Source:
+ * the model of arXiv 2512.07004 and of the MMA-Sim project. */
 #ifndef PG_EMULATOR_MMA_NUMERICS_H
 #define PG_EMULATOR_MMA_NUMERICS_H
 
@@ -25,15 +25,17 @@ static inline uint32_t pg_mma_container(pg_format_id format)
     return bits > 16 ? 4 : bits > 8 ? 2 : 1;
 }
 
-/* How to take an array of numbers apart: significands are shifted left by `up` and negated if `negate`. */
+/* How to take an array of numbers apart: significands are shifted left by `up` and negated if
+ * `negate`. */
 typedef struct pg_mma_split {
-    pg_format_id
-        format; /* tf32: the low 13 bits of a word are not read; below 8 bits: the low bits of a byte */
+    /* tf32: the low 13 bits of a word are not read; below 8 bits: the low bits of a byte */
+    pg_format_id format;
     uint32_t up;
     bool negate;
 } pg_mma_split;
 
-/* Signed significands with the format's man_bits + up fraction bits, and exponents, of `count` elements. */
+/* Signed significands with the format's man_bits + up fraction bits, and exponents, of `count`
+ * elements. */
 void pg_mma_split_array(const pg_mma_split *how, const void *in, size_t count, int32_t *sig,
                         int32_t *exp);
 

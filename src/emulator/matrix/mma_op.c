@@ -80,8 +80,9 @@ static void widen_nibbles(pg_mma_type type, const uint8_t *from, uint32_t count,
     }
 }
 
-/* The exact fp8 of Hopper's mma.sync, which has no such unit: operands are widened to f16, one step
- * multiplies the lower pair of every register, a second one the upper, and C is added last, in f32. */
+/* The exact fp8 of Hopper's mma.sync, which has no such unit: operands are widened to f16, one
+ * step multiplies the lower pair of every register, a second one the upper, and C is added last,
+ * in f32. */
 static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratch)
 {
     const pg_float_mode rn = {.round = PG_ROUND_RN};

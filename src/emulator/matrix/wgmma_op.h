@@ -34,8 +34,8 @@ pg_step pg_op_wgmma_commit(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_wgmma_wait(pg_warp *w, const pg_op *op,
                          uint32_t lanes); /* imm: groups that may be pending */
 
-/* PG_MMA_SCRATCH_BYTES of room for the tile engines, kept by the host thread; NULL: out of memory, the launch is
- * stopped. */
+/* PG_MMA_SCRATCH_BYTES of room for the tile engines, kept by the host thread; NULL: out of
+ * memory, the launch is stopped. */
 void *pg_mma_scratch_of(pg_worker *worker);
 
 #endif

@@ -54,7 +54,8 @@ static pg_mma_place place_of(const pg_wmma_fragment *f, uint32_t lane, uint32_t 
     return f->matrix == PG_WMMA_A ? (pg_mma_place){outer, inner} : (pg_mma_place){inner, outer};
 }
 
-/* The step from one element of a register to the next goes along the columns (B: along the rows). */
+/* The step from one element of a register to the next goes along the columns (B: along the
+ * rows). */
 static pg_mma_place next_place(const pg_wmma_fragment *f, pg_mma_place at, uint32_t i)
 {
     return f->matrix == PG_WMMA_B ? (pg_mma_place){at.row + i, at.col}
@@ -63,7 +64,8 @@ static pg_mma_place next_place(const pg_wmma_fragment *f, pg_mma_place at, uint3
 
 /* ---- loads and stores ---- */
 
-/* One register's worth of one matrix, or one element of it: bytes, and how far into the register. */
+/* One register's worth of one matrix, or one element of it: bytes, and how far into the
+ * register. */
 typedef struct piece {
     uint32_t reg, element, bytes;
 } piece;

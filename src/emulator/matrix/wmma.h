@@ -1,6 +1,7 @@
-/* wmma: matrices as fragments whose layout the ISA leaves open (PTX ISA 9.0, section 9.7.14.4). Ours: C and D as the
- * tile engine has them (wgmma.h); A and B as runs of registers, k fastest, lanes next, and where a fragment has more
- * registers than elements (f16), once more; f64, 4-bit and 1-bit shapes as mma.sync has them (mma_sync.h). */
+/* wmma: matrices as fragments whose layout the ISA leaves open (PTX ISA 9.0, section 9.7.14.4).
+ * Ours: C and D as the tile engine has them (wgmma.h); A and B as runs of registers, k fastest,
+ * lanes next, and where a fragment has more registers than elements (f16), once more; f64, 4-bit
+ * and 1-bit shapes as mma.sync has them (mma_sync.h). */
 #ifndef PG_EMULATOR_WMMA_H
 #define PG_EMULATOR_WMMA_H
 

@@ -1,7 +1,8 @@
-/* atom and red on shared and global memory. A cluster's shared memory belongs to one host thread; global memory
- * is shared by all of them, so there every update is a compare-and-swap of its element when more than one runs.
- * The vector forms are atomic per element, as the ISA has it. Float adds round to nearest; f32 adds to global
- * memory flush subnormals, those to shared memory do not (PTX ISA 9.0, section 9.7.13.5). */
+/* atom and red on shared and global memory. A cluster's shared memory belongs to one host
+ * thread; global memory is shared by all of them, so there every update is a compare-and-swap of
+ * its element when more than one runs. The vector forms are atomic per element, as the ISA has
+ * it. Float adds round to nearest; f32 adds to global memory flush subnormals, those to shared
+ * memory do not (PTX ISA 9.0, section 9.7.13.5). */
 #include "emulator/memory/atomics.h"
 
 #include "emulator/number/float_ops.h"

@@ -34,7 +34,8 @@ typedef enum pg_atomic_type {
     PG_ATOMIC_TYPE_COUNT
 } pg_atomic_type;
 
-/* new value from the old one and the operand. `ftz`: the memory is not shared (f32 add flushes there). */
+/* new value from the old one and the operand. `ftz`: the memory is not shared (f32 add flushes
+ * there). */
 typedef uint64_t (*pg_combine)(uint64_t old, uint64_t operand, bool ftz);
 /* NULL: no such pair (exch and cas need none). */
 pg_combine pg_atomic_combine(pg_atomic_op op, pg_atomic_type type);
@@ -45,7 +46,8 @@ typedef struct pg_atomic_plan {
     bool result; /* atom: rows[count..] receive the old values; red: nothing does */
 } pg_atomic_plan;
 
-/* extra: pg_atomic_plan; rows[0..count-1] operands, rows[count..2count-1] results (atom), c: new value of cas. */
+/* extra: pg_atomic_plan; rows[0..count-1] operands, rows[count..2count-1] results (atom), c: new
+ * value of cas. */
 pg_step pg_op_atomic(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 #endif

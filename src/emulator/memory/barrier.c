@@ -1,8 +1,9 @@
-/* bar and barrier, barrier.cluster. PTX ISA 9.0, section 9.7.13.1-4.
- * A warp whose live lanes have all arrived counts as 32 threads, however many of them exist or have exited; a part of
- * a warp counts its lanes. With a count the barrier waits for that many, whoever exits; without one for every warp of
- * the CTA, but not for those that exit without having arrived. A warp that arrived (bar.arrive) and exited stays
- * counted, and one that arrives twice counts twice. All as on an H200, where programs that get it wrong hang. */
+/* bar and barrier, barrier.cluster. PTX ISA 9.0, section 9.7.13.1-4. A warp whose live lanes
+ * have all arrived counts as 32 threads, however many of them exist or have exited; a part of a
+ * warp counts its lanes. With a count the barrier waits for that many, whoever exits; without
+ * one for every warp of the CTA, but not for those that exit without having arrived. A warp that
+ * arrived (bar.arrive) and exited stays counted, and one that arrives twice counts twice. All as
+ * on an H200, where programs that get it wrong hang. */
 #include "emulator/memory/barrier.h"
 
 #include "emulator/machine/lanes.h"

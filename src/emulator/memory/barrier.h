@@ -4,7 +4,8 @@
 
 #include "emulator/machine/async.h"
 
-/* bar/barrier: a: barrier row, b: thread count row when PG_BAR_COUNTED. Reductions: q source; d or p result. */
+/* bar/barrier: a: barrier row, b: thread count row when PG_BAR_COUNTED. Reductions: q source; d
+ * or p result. */
 typedef enum pg_bar_mode {
     PG_BAR_SYNC,
     PG_BAR_ARRIVE,
@@ -44,8 +45,8 @@ pg_step pg_op_mbarrier_pending_count(pg_warp *w, const pg_op *op, uint32_t lanes
 pg_mbarrier *pg_mbarrier_find(const pg_cta *cta, uint32_t offset);
 /* Where an operand's address points; false: not an address in this cluster's shared memory. */
 bool pg_shared_target(pg_warp *w, pg_space space, uint64_t address, pg_cta **cta, uint32_t *offset);
-/* What asynchronous operations do to a barrier on completion; `count` arrivals, `bytes` of transfers. False:
- * the barrier is gone (reported). */
+/* What asynchronous operations do to a barrier on completion; `count` arrivals, `bytes` of
+ * transfers. False: the barrier is gone (reported). */
 typedef struct pg_mbarrier_signal {
     pg_cta *cta;
     uint32_t offset;
@@ -54,8 +55,8 @@ typedef struct pg_mbarrier_signal {
 } pg_mbarrier_signal;
 bool pg_mbarrier_signal_completion(pg_warp *w, const pg_op *op, const pg_mbarrier_signal *signal);
 
-/* Of an operation that signals (targets.c): the CTA whose barrier it signals for the target CTA of rank `rank`; the
- * same signal, for that CTA. */
+/* Of an operation that signals (targets.c): the CTA whose barrier it signals for the target CTA
+ * of rank `rank`; the same signal, for that CTA. */
 pg_cta *pg_async_signalled_cta(const pg_async *a, uint32_t rank);
 bool pg_async_signal_for(pg_async *a, uint32_t rank);
 /* Calls `deliver` for every CTA of the multicast, or for `single`; false as soon as one says so. */

@@ -1,6 +1,7 @@
-/* ld and st: element widths 8 to 128 bits, vectors, into register rows of 16 to 128 bits. Ordered and volatile
- * accesses of every size use the processor's atomic loads and stores, because other host threads may be at the same
- * address by design; vectors move in pieces that do not tear. Plain ones need nothing, in a program without races. */
+/* ld and st: element widths 8 to 128 bits, vectors, into register rows of 16 to 128 bits.
+ * Ordered and volatile accesses of every size use the processor's atomic loads and stores,
+ * because other host threads may be at the same address by design; vectors move in pieces that
+ * do not tear. Plain ones need nothing, in a program without races. */
 #include "emulator/memory/load_store.h"
 
 #include "emulator/machine/lanes.h"
@@ -15,8 +16,9 @@ static void count_bytes(uint64_t *counter, const pg_op *op, uint32_t lanes)
     counter[op->space] += (uint64_t)__builtin_popcount(lanes) * op->size * op->count;
 }
 
-/* The elements of one lane in memory, `bytes` (a power of two) in all, in pieces of up to 16 bytes, each moved at
- * once: aligned vectors do not tear, as on the hardware. `strong`: other host threads may be there by design. */
+/* The elements of one lane in memory, `bytes` (a power of two) in all, in pieces of up to 16
+ * bytes, each moved at once: aligned vectors do not tear, as on the hardware. `strong`: other
+ * host threads may be there by design. */
 static void read_lane(uint8_t *to, const uint8_t *at, uint32_t bytes, bool strong)
 {
     for (uint32_t i = 0; i + 16 <= bytes; i += 16) {
@@ -67,7 +69,8 @@ static void write_lane(uint8_t *at, const uint8_t *from, uint32_t bytes, bool st
 #undef PIECE
 }
 
-/* Pieces of memory for all lanes: what lies between registers and memory in vector and strong accesses. */
+/* Pieces of memory for all lanes: what lies between registers and memory in vector and strong
+ * accesses. */
 typedef struct pieces {
     _Alignas(16) uint8_t lane[PG_LANES][PG_MAX_VECTOR_BYTES];
 } pieces;
@@ -128,8 +131,9 @@ static bool in_pieces(const pg_op *op)
         return PG_NEXT;                                                                            \
     }
 
-/* order=isa: a strong vector store is one store an element, in order, with others in between: the ISA's memory
- * model makes nothing of a vector but its elements. `group->stored` of them are done; more when this returns. */
+/* order=isa: a strong vector store is one store an element, in order, with others in between:
+ * the ISA's memory model makes nothing of a vector but its elements. `group->stored` of them are
+ * done; more when this returns. */
 static pg_step store_torn(pg_warp *w, const pg_op *op, uint32_t lanes, const pieces *p)
 {
     pg_group *g = pg_running_group(w);

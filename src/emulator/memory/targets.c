@@ -1,4 +1,5 @@
-/* Which CTAs an asynchronous operation reaches, and the barriers that it signals there. See barrier.h. */
+/* Which CTAs an asynchronous operation reaches, and the barriers that it signals there. See
+ * barrier.h. */
 #include "emulator/memory/barrier.h"
 
 pg_cta *pg_async_signalled_cta(const pg_async *a, uint32_t rank)

@@ -1,6 +1,6 @@
-/* Collective instructions of a warp; PTX ISA 9.0, section 9.7.13 and 9.7.9.6. Lanes of one warp may reach
- * a collective in several groups: the last group to arrive takes the waiting ones in and executes for all.
- * Lanes that have exited are not waited for, as on the hardware. */
+/* Collective instructions of a warp; PTX ISA 9.0, section 9.7.13 and 9.7.9.6. Lanes of one warp
+ * may reach a collective in several groups: the last group to arrive takes the waiting ones in
+ * and executes for all. Lanes that have exited are not waited for, as on the hardware. */
 #include "emulator/memory/warp_sync.h"
 
 #include "emulator/number/float_ops.h"
@@ -132,7 +132,7 @@ pg_step pg_op_shfl(pg_warp *w, const pg_op *op, uint32_t lanes)
         const int from = shfl_source((pg_shfl_mode)op->mode, l, b[l], c[l], &valid);
         d[l] = source[from];
         in_range |= (uint32_t)valid << l;
-        undefined |= (uint32_t)!(partners(w, op, all, l) >> from & 1) << l;
+        undefined |= (uint32_t) !(partners(w, op, all, l) >> from & 1) << l;
     }
     pg_pred_write(w, op->p, all, in_range);
     PG_OBSERVE(w->launch, shuffle, w, op, all, undefined);

@@ -4,8 +4,9 @@
 
 #include "emulator/machine/launch.h"
 
-/* Waits until every live lane of `members` has reached this instruction. True: *all holds the lanes that now
- * execute it together (groups that waited here have joined the running one). False: return *step. */
+/* Waits until every live lane of `members` has reached this instruction. True: *all holds the
+ * lanes that now execute it together (groups that waited here have joined the running one).
+ * False: return *step. */
 bool pg_gather_lanes(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t members, uint32_t *all,
                      pg_step *step);
 /* The same for .aligned instructions: every live lane of the warp. */
@@ -15,13 +16,13 @@ static inline bool pg_gather_warp(pg_warp *w, const pg_op *op, uint32_t lanes, u
     return pg_gather_lanes(w, op, lanes, PG_ALL_LANES, all, step);
 }
 
-/* The same, and lanes that have exited or that the guard leaves out are an error: tcgen05's .sync.aligned instructions,
- * which the whole warp has to execute. */
+/* The same, and lanes that have exited or that the guard leaves out are an error: tcgen05's
+ * .sync.aligned instructions, which the whole warp has to execute. */
 bool pg_gather_whole_warp(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *all,
                           pg_step *step);
 
-/* How collectives find their operands: a value, b and c as in the ISA, membermask in rows[0]; .sync when
- * row_count is 1. */
+/* How collectives find their operands: a value, b and c as in the ISA, membermask in rows[0];
+ * .sync when row_count is 1. */
 typedef enum pg_shfl_mode { PG_SHFL_UP, PG_SHFL_DOWN, PG_SHFL_BFLY, PG_SHFL_IDX } pg_shfl_mode;
 typedef enum pg_vote_mode { PG_VOTE_ALL, PG_VOTE_ANY, PG_VOTE_UNI, PG_VOTE_BALLOT } pg_vote_mode;
 typedef enum pg_redux_mode {

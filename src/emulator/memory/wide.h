@@ -1,7 +1,8 @@
-/* 16 aligned bytes of memory in one piece, whatever other host threads do there: hardware does not tear such
- * accesses, and programs rely on it (a value beside its flag). The processor's own 16-byte accesses do it on
- * x86-64 (atomic on every processor with AVX) and on AArch64, the compiler's library elsewhere; under
- * ThreadSanitizer the builtins, which it knows. Loads acquire and stores release. */
+/* 16 aligned bytes of memory in one piece, whatever other host threads do there: hardware does
+ * not tear such accesses, and programs rely on it (a value beside its flag). The processor's own
+ * 16-byte accesses do it on x86-64 (atomic on every processor with AVX) and on AArch64, the
+ * compiler's library elsewhere; under ThreadSanitizer the builtins, which it knows. Loads
+ * acquire and stores release. */
 #ifndef PG_EMULATOR_WIDE_H
 #define PG_EMULATOR_WIDE_H
 

@@ -88,9 +88,9 @@ static uint64_t int_to_float(pg_scalar to, pg_scalar from, uint64_t value, pg_co
     return pg_pack(&pg_formats[to.format], negative, negative ? -value : value, 0, mode);
 }
 
-/* From and to f64 a NaN keeps its sign and the upper bits of its payload, quieted (with .ftz f32 turns
- * canonical first); bf16 becomes f32 by a shift, and rna.tf32 cuts the low bits. Otherwise the result is
- * canonical. As an H200 does. */
+/* From and to f64 a NaN keeps its sign and the upper bits of its payload, quieted (with .ftz f32
+ * turns canonical first); bf16 becomes f32 by a shift, and rna.tf32 cuts the low bits. Otherwise
+ * the result is canonical. As an H200 does. */
 static uint64_t converted_nan(pg_format_id to, pg_format_id from, uint64_t value, pg_convert_mode m)
 {
     const pg_format *t = &pg_formats[to], *f = &pg_formats[from];

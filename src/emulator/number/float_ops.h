@@ -50,7 +50,8 @@ static inline uint32_t pg_f32_flush(uint32_t a)
     return (a & 0x7f800000u) ? a : a & 0x80000000u;
 }
 
-/* neg and abs change the sign bit and flush with ftz; of a NaN they give the NaN of an operation. */
+/* neg and abs change the sign bit and flush with ftz; of a NaN they give the NaN of an
+ * operation. */
 static inline uint32_t pg_f32_neg(uint32_t a, bool ftz)
 {
     return (a & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu

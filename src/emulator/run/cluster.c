@@ -1,5 +1,5 @@
-/* The memory of a running cluster: one block that holds its CTAs, warps, register files, local and shared
- * memory; a finished cluster's block serves the next one. Everything starts as zero. */
+/* The memory of a running cluster: one block that holds its CTAs, warps, register files, local
+ * and shared memory; a finished cluster's block serves the next one. Everything starts as zero. */
 #include "emulator/run/cluster.h"
 
 #include "emulator/machine/async.h"

@@ -1,4 +1,5 @@
-/* The message of a deadlock: every barrier that lacks something, every group of lanes and what it waits for. */
+/* The message of a deadlock: every barrier that lacks something, every group of lanes and what
+ * it waits for. */
 #include "emulator/run/deadlock.h"
 
 #include "emulator/machine/observer.h"
@@ -68,7 +69,8 @@ static void append_barriers(const pg_cta *cta, pg_buf *out)
     }
 }
 
-/* Lanes that the group waits for at a .sync instruction and that stand at one themselves: they went past this one. */
+/* Lanes that the group waits for at a .sync instruction and that stand at one themselves: they
+ * went past this one. */
 static uint32_t lanes_gone_past(const pg_warp *w, const pg_group *g)
 {
     uint32_t gone = 0;
@@ -84,7 +86,8 @@ static uint32_t lanes_gone_past(const pg_warp *w, const pg_group *g)
     return gone;
 }
 
-/* The first warp whose lanes are at different .sync instructions, in words; its line, 0: there is none. */
+/* The first warp whose lanes are at different .sync instructions, in words; its line, 0: there
+ * is none. */
 static int append_cause(const pg_cta *cta, pg_buf *out)
 {
     for (uint32_t k = 0; k < cta->warp_count; k++) {

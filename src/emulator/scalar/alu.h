@@ -1,5 +1,6 @@
-/* Handlers of arithmetic and bit instructions, looked up by what they compute and the operand type. The
- * families that C operators give are in alu_int.c, bit fields in bits.c; floats are in alu_float.c. */
+/* Handlers of arithmetic and bit instructions, looked up by what they compute and the operand
+ * type. The families that C operators give are in alu_int.c, bit fields in bits.c; floats are in
+ * alu_float.c. */
 #ifndef PG_EMULATOR_ALU_H
 #define PG_EMULATOR_ALU_H
 
@@ -43,8 +44,8 @@ typedef enum pg_alu {
     PG_ALU_COUNT
 } pg_alu;
 
-/* Operands in d, a, b, c; shift amounts are 32-bit rows. NULL: no such instruction. For the _X2 entries
- * `bits` is that of one half (16). */
+/* Operands in d, a, b, c; shift amounts are 32-bit rows. NULL: no such instruction. For the _X2
+ * entries `bits` is that of one half (16). */
 pg_handler pg_alu_int_handler(pg_alu alu, unsigned bits, bool is_signed);
 
 #endif

@@ -1,5 +1,5 @@
-/* Floating-point handlers; see alu_float.h. Round-to-nearest f32 add, mul and fma, the common ones, go through
- * whole-warp loops. */
+/* Floating-point handlers; see alu_float.h. Round-to-nearest f32 add, mul and fma, the common
+ * ones, go through whole-warp loops. */
 #include "emulator/scalar/alu_float.h"
 
 #include "emulator/machine/lanes.h"

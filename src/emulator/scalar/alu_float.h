@@ -1,4 +1,5 @@
-/* Handlers of floating-point instructions; the arithmetic itself is in float_ops.h and half_ops.h. */
+/* Handlers of floating-point instructions; the arithmetic itself is in float_ops.h and
+ * half_ops.h. */
 #ifndef PG_EMULATOR_ALU_FLOAT_H
 #define PG_EMULATOR_ALU_FLOAT_H
 

@@ -1,6 +1,7 @@
-/* Integer and bit instructions whose meaning the C operators nearly give. Every lane expression is written
- * once per instruction and instantiated per type; decode/alu.c picks by (instruction, type).
- * Division by zero, which PTX leaves open, follows the hardware: all ones, and the dividend as remainder. */
+/* Integer and bit instructions whose meaning the C operators nearly give. Every lane expression
+ * is written once per instruction and instantiated per type; decode/alu.c picks by (instruction,
+ * type). Division by zero, which PTX leaves open, follows the hardware: all ones, and the
+ * dividend as remainder. */
 #include "emulator/scalar/alu.h"
 
 #include "emulator/machine/lanes.h"
@@ -14,34 +15,34 @@
 
 /* U: unsigned type of the width, S: signed, W, V: unsigned and signed types of twice the width. */
 #define INTEGER_WIDTH(n, U, S, W, V)                                                               \
-    static PG_BINARY(add_##n, U, U, U, x + y)                                                             \
-    static PG_BINARY(sub_##n, U, U, U, x - y)                                                             \
-    static PG_BINARY(mul_lo_##n, U, U, U, (W)x *(W)y)                                                     \
-    static PG_TERNARY(mad_lo_##n, U, U, U, U, (W)x *(W)y + z)                                             \
-    static PG_BINARY(mul_hi_u##n, U, U, U, ((W)x * (W)y) >> n)                                            \
-    static PG_BINARY(mul_hi_s##n, U, S, S, ((V)x * (V)y) >> n)                                            \
-    static PG_TERNARY(mad_hi_u##n, U, U, U, U, (((W)x * (W)y) >> n) + z)                                  \
-    static PG_TERNARY(mad_hi_s##n, U, S, S, U, (U)(((V)x * (V)y) >> n) + z)                               \
-    static PG_BINARY(div_u##n, U, U, U, y == 0 ? (U)-1 : (U)(x / y))                                      \
-    static PG_BINARY(div_s##n, S, S, S, y == 0 ? (S)-1 : y == -1 ? (S)(0 - (U)x) : (S)(x / y))            \
-    static PG_BINARY(rem_u##n, U, U, U, y == 0 ? x : (U)(x % y))                                          \
-    static PG_BINARY(rem_s##n, S, S, S, y == 0 ? x : y == -1 ? 0 : (S)(x % y))                            \
-    static PG_BINARY(min_u##n, U, U, U, MIN(x, y))                                                        \
-    static PG_BINARY(min_s##n, S, S, S, MIN(x, y))                                                        \
-    static PG_BINARY(max_u##n, U, U, U, MAX(x, y))                                                        \
-    static PG_BINARY(max_s##n, S, S, S, MAX(x, y))                                                        \
-    static PG_TERNARY(sad_u##n, U, U, U, U, z + (x > y ? x - y : y - x))                                  \
-    static PG_TERNARY(sad_s##n, U, S, S, U, z + (x > y ? (U)x - (U)y : (U)y - (U)x))                      \
-    static PG_UNARY(neg_##n, U, U, 0 - x)                                                                 \
-    static PG_UNARY(abs_##n, U, S, x < 0 ? 0 - (U)x : (U)x)                                               \
-    static PG_UNARY(not_##n, U, U, ~x)                                                                    \
-    static PG_UNARY(cnot_##n, U, U, x == 0)                                                               \
-    static PG_UNARY(mov_##n, U, U, x)                                                                     \
-    static PG_BINARY(and_##n, U, U, U, x &y)                                                              \
-    static PG_BINARY(or_##n, U, U, U, x | y)                                                              \
-    static PG_BINARY(xor_##n, U, U, U, x ^ y)                                                             \
-    static PG_BINARY(shl_##n, U, U, uint32_t, SHIFT_LEFT(x, y, n))                                        \
-    static PG_BINARY(shr_u##n, U, U, uint32_t, SHIFT_OUT(x, y, n))                                        \
+    static PG_BINARY(add_##n, U, U, U, x + y)                                                      \
+    static PG_BINARY(sub_##n, U, U, U, x - y)                                                      \
+    static PG_BINARY(mul_lo_##n, U, U, U, (W)x *(W)y)                                              \
+    static PG_TERNARY(mad_lo_##n, U, U, U, U, (W)x *(W)y + z)                                      \
+    static PG_BINARY(mul_hi_u##n, U, U, U, ((W)x * (W)y) >> n)                                     \
+    static PG_BINARY(mul_hi_s##n, U, S, S, ((V)x * (V)y) >> n)                                     \
+    static PG_TERNARY(mad_hi_u##n, U, U, U, U, (((W)x * (W)y) >> n) + z)                           \
+    static PG_TERNARY(mad_hi_s##n, U, S, S, U, (U)(((V)x * (V)y) >> n) + z)                        \
+    static PG_BINARY(div_u##n, U, U, U, y == 0 ? (U)-1 : (U)(x / y))                               \
+    static PG_BINARY(div_s##n, S, S, S, y == 0 ? (S)-1 : y == -1 ? (S)(0 - (U)x) : (S)(x / y))     \
+    static PG_BINARY(rem_u##n, U, U, U, y == 0 ? x : (U)(x % y))                                   \
+    static PG_BINARY(rem_s##n, S, S, S, y == 0 ? x : y == -1 ? 0 : (S)(x % y))                     \
+    static PG_BINARY(min_u##n, U, U, U, MIN(x, y))                                                 \
+    static PG_BINARY(min_s##n, S, S, S, MIN(x, y))                                                 \
+    static PG_BINARY(max_u##n, U, U, U, MAX(x, y))                                                 \
+    static PG_BINARY(max_s##n, S, S, S, MAX(x, y))                                                 \
+    static PG_TERNARY(sad_u##n, U, U, U, U, z + (x > y ? x - y : y - x))                           \
+    static PG_TERNARY(sad_s##n, U, S, S, U, z + (x > y ? (U)x - (U)y : (U)y - (U)x))               \
+    static PG_UNARY(neg_##n, U, U, 0 - x)                                                          \
+    static PG_UNARY(abs_##n, U, S, x < 0 ? 0 - (U)x : (U)x)                                        \
+    static PG_UNARY(not_##n, U, U, ~x)                                                             \
+    static PG_UNARY(cnot_##n, U, U, x == 0)                                                        \
+    static PG_UNARY(mov_##n, U, U, x)                                                              \
+    static PG_BINARY(and_##n, U, U, U, x &y)                                                       \
+    static PG_BINARY(or_##n, U, U, U, x | y)                                                       \
+    static PG_BINARY(xor_##n, U, U, U, x ^ y)                                                      \
+    static PG_BINARY(shl_##n, U, U, uint32_t, SHIFT_LEFT(x, y, n))                                 \
+    static PG_BINARY(shr_u##n, U, U, uint32_t, SHIFT_OUT(x, y, n))                                 \
     static PG_BINARY(shr_s##n, S, S, uint32_t, SHIFT_RIGHT(x, y, n))
 
 INTEGER_WIDTH(16, uint16_t, int16_t, uint32_t, int32_t)
@@ -52,12 +53,14 @@ static PG_BINARY(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)x *(uint3
 static PG_BINARY(mul_wide_s16, int32_t, int16_t, int16_t, (int32_t)x *(int32_t)y)
 static PG_BINARY(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)x *(uint64_t)y)
 static PG_BINARY(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)x *(int64_t)y)
-static PG_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y + z)
+static PG_TERNARY(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t,
+                  (uint32_t)x *(uint32_t)y + z)
 static PG_TERNARY(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t,
-           (uint32_t)((int32_t)x *(int32_t)y) + z)
-static PG_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *(uint64_t)y + z)
+                  (uint32_t)((int32_t)x *(int32_t)y) + z)
+static PG_TERNARY(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t,
+                  (uint64_t)x *(uint64_t)y + z)
 static PG_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t,
-           (uint64_t)((int64_t)x *(int64_t)y) + z)
+                  (uint64_t)((int64_t)x *(int64_t)y) + z)
 
 static int32_t saturate_s32(int64_t x)
 {
@@ -66,7 +69,7 @@ static int32_t saturate_s32(int64_t x)
 static PG_BINARY(add_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x + y))
 static PG_BINARY(sub_sat_s32, int32_t, int32_t, int32_t, saturate_s32((int64_t)x - y))
 static PG_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
-           saturate_s32((((int64_t)x * (int64_t)y) >> 32) + z))
+                  saturate_s32((((int64_t)x * (int64_t)y) >> 32) + z))
 
 /* Packed halves. */
 #define HALVES(x, y, T, expr2)                                                                     \
@@ -87,12 +90,13 @@ static PG_BINARY(mul24_lo_s, uint32_t, uint32_t, uint32_t, S24(x) * S24(y))
 static PG_BINARY(mul24_hi_u, uint32_t, uint32_t, uint32_t, (U24(x) * U24(y)) >> 16)
 static PG_BINARY(mul24_hi_s, uint32_t, uint32_t, uint32_t, (S24(x) * S24(y)) >> 16)
 static PG_TERNARY(mad24_lo_u, uint32_t, uint32_t, uint32_t, uint32_t, U24(x) * U24(y) + z)
-static PG_TERNARY(mad24_lo_s, uint32_t, uint32_t, uint32_t, uint32_t, (uint64_t)(S24(x) * S24(y)) + z)
+static PG_TERNARY(mad24_lo_s, uint32_t, uint32_t, uint32_t, uint32_t,
+                  (uint64_t)(S24(x) * S24(y)) + z)
 static PG_TERNARY(mad24_hi_u, uint32_t, uint32_t, uint32_t, uint32_t, ((U24(x) * U24(y)) >> 16) + z)
 static PG_TERNARY(mad24_hi_s, uint32_t, uint32_t, uint32_t, uint32_t,
-           (uint64_t)((S24(x) * S24(y)) >> 16) + z)
+                  (uint64_t)((S24(x) * S24(y)) >> 16) + z)
 static PG_TERNARY(mad24_hi_sat_s, int32_t, uint32_t, uint32_t, int32_t,
-           saturate_s32(((S24(x) * S24(y)) >> 16) + z))
+                  saturate_s32(((S24(x) * S24(y)) >> 16) + z))
 
 #define BY_WIDTH(name)                                                                             \
     {                                                                                              \

@@ -1,5 +1,5 @@
-/* Bit instructions: counts, fields, permutations, funnel shifts, dot products of bytes, extended-precision
- * chains. PTX ISA 9.0, sections 9.7.1 to 9.7.2 and 9.7.8. */
+/* Bit instructions: counts, fields, permutations, funnel shifts, dot products of bytes,
+ * extended-precision chains. PTX ISA 9.0, sections 9.7.1 to 9.7.2 and 9.7.8. */
 #include "emulator/scalar/alu.h"
 #include "emulator/scalar/scalar.h"
 
@@ -26,7 +26,8 @@ PG_UNARY(pg_op_brev_32, uint32_t, uint32_t, reverse_32(x))
 PG_UNARY(pg_op_brev_64, uint64_t, uint64_t,
          (uint64_t)reverse_32((uint32_t)x) << 32 | reverse_32((uint32_t)(x >> 32)))
 
-/* Position of the highest bit that differs from the sign, or with `amount` the shift that brings it to the top. */
+/* Position of the highest bit that differs from the sign, or with `amount` the shift that brings
+ * it to the top. */
 static uint32_t find_bit(uint64_t x, unsigned bits, bool amount)
 {
     if (!x)
@@ -212,9 +213,9 @@ static uint32_t dot(uint32_t a, uint32_t b, uint32_t c, unsigned mode)
 }
 PG_TERNARY(pg_op_dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op->mode))
 
-/* ---- extended precision ----
- * The flag is that of the adder, as in SASS and on an H200: after a subtraction, which adds the complement and one,
- * it says "no borrow". The ISA leaves chains of both kinds open; programs (and compilers) have come to mean this. */
+/* ---- extended precision ---- The flag is that of the adder, as in SASS and on an H200: after a
+ * subtraction, which adds the complement and one, it says "no borrow". The ISA leaves chains of
+ * both kinds open; programs (and compilers) have come to mean this. */
 
 #define CARRY(NAME, T, S, W, V, bits)                                                              \
     pg_step NAME##_add(pg_warp *w, const pg_op *op, uint32_t lanes)                                \
@@ -224,8 +225,8 @@ PG_TERNARY(pg_op_dp_32, uint32_t, uint32_t, uint32_t, uint32_t, dot(x, y, z, op-
         uint32_t carry = w->carry;                                                                 \
         for (uint32_t left = lanes; left; left &= left - 1) {                                      \
             const int l = __builtin_ctz(left);                                                     \
-            const W in = op->mode & PG_CARRY_IN ? carry >> l & 1                                   \
-                                                : (op->mode & PG_CARRY_SUBTRACT) != 0;             \
+            const W in =                                                                           \
+                op->mode & PG_CARRY_IN ? carry >> l & 1 : (op->mode & PG_CARRY_SUBTRACT) != 0;     \
             const W sum = (W)a[l] + (T)(op->mode & PG_CARRY_SUBTRACT ? ~b[l] : b[l]) + in;         \
             d[l] = (T)sum;                                                                         \
             carry = (carry & ~(1u << l)) | (uint32_t)(sum >> bits & 1) << l;                       \

@@ -1,5 +1,6 @@
-/* Comparison and selection: setp, set, selp, slct, testp. A comparison function looks at all 32 lanes of two
- * rows and returns one bit a lane; the handlers combine, negate and store. PTX ISA 9.0, 9.7.6 and 9.7.3. */
+/* Comparison and selection: setp, set, selp, slct, testp. A comparison function looks at all 32
+ * lanes of two rows and returns one bit a lane; the handlers combine, negate and store. PTX ISA
+ * 9.0, 9.7.6 and 9.7.3. */
 #include "emulator/scalar/scalar.h"
 
 #include "emulator/machine/lanes.h"

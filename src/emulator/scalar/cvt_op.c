@@ -50,7 +50,7 @@ static int32_t s32_of_f32(float x)
 }
 
 static PG_UNARY(f32_of_f16, uint32_t, uint16_t,
-         (x & 0x7fff) > 0x7c00 ? 0x7fffffff : pg_bits_of_f32(pg_f32_of_f16(x)))
+                (x & 0x7fff) > 0x7c00 ? 0x7fffffff : pg_bits_of_f32(pg_f32_of_f16(x)))
 static PG_UNARY(f32_of_bf16, uint32_t, uint16_t, (uint32_t)x << 16)
 static PG_UNARY(f16_of_f32, uint16_t, uint32_t, pg_f16_of_f32(pg_f32_of(x)))
 static PG_UNARY(bf16_of_f32, uint16_t, uint32_t, pg_bf16_of_f32(pg_f32_of(x)))

@@ -12,7 +12,8 @@ PG_UNARY(pg_op_mov_32, uint32_t, uint32_t, x)
 PG_UNARY(pg_op_mov_64, uint64_t, uint64_t, x)
 PG_UNARY(pg_op_mov_128, u128, u128, x)
 
-/* imm: the address within `space`; flags: frame. mode: 1 as a generic address, 2 into 32-bit lanes. */
+/* imm: the address within `space`; flags: frame. mode: 1 as a generic address, 2 into 32-bit
+ * lanes. */
 pg_step pg_op_mov_address(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint64_t address = op->imm, window = 0;
@@ -83,7 +84,8 @@ pg_step pg_op_mov_unpack(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
-/* rows: `count` destinations, then as many sources of lane_bytes each; all are read before any is written. */
+/* rows: `count` destinations, then as many sources of lane_bytes each; all are read before any
+ * is written. */
 pg_step pg_op_mov_vector(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const uint32_t bytes = op->lane_bytes;

@@ -1,5 +1,6 @@
-/* Handlers of the scalar instructions that are decoded one by one (decode/bits.c, compare.c, move.c and
- * packed_float.c); those that a type and an operation name are looked up in alu.h and alu_float.h. */
+/* Handlers of the scalar instructions that are decoded one by one (decode/bits.c, compare.c,
+ * move.c and packed_float.c); those that a type and an operation name are looked up in alu.h and
+ * alu_float.h. */
 #ifndef PG_EMULATOR_SCALAR_H
 #define PG_EMULATOR_SCALAR_H
 
@@ -50,8 +51,8 @@ typedef uint32_t (*pg_compare_fn)(const void *a, const void *b, unsigned accept)
 
 typedef struct pg_compare_plan {
     pg_compare_fn compare;
-    pg_compare_fn
-        upper; /* setp of two halves: the upper ones, for q; NULL: q is of the complement */
+    /* setp of two halves: the upper ones, for q; NULL: q is of the complement */
+    pg_compare_fn upper;
     unsigned accept;
     bool ftz;
     uint8_t combine; /* 0, or PG_M_OP_... - PG_M_OP_ADD + 1 */

@@ -1,4 +1,5 @@
-/* See video.h. Values are 64-bit integers all the way, so nothing overflows before it saturates or is cut. */
+/* See video.h. Values are 64-bit integers all the way, so nothing overflows before it saturates
+ * or is cut. */
 #include "emulator/scalar/video.h"
 
 #include "emulator/machine/lanes.h"

@@ -1,5 +1,5 @@
-/* Video instructions: arithmetic on bytes and halves of registers, with a second operation or a merge. PTX ISA 9.0,
- * section 9.7.17. */
+/* Video instructions: arithmetic on bytes and halves of registers, with a second operation or a
+ * merge. PTX ISA 9.0, section 9.7.17. */
 #ifndef PG_EMULATOR_VIDEO_H
 #define PG_EMULATOR_VIDEO_H
 

@@ -1,10 +1,11 @@
-/* tcgen05 on the emulated machine: what the decoder keeps about each instruction, what an issued asynchronous one
- * carries, the handlers, and the order among pending ones.
+/* tcgen05 on the emulated machine: what the decoder keeps about each instruction, what an issued
+ * asynchronous one carries, the handlers, and the order among pending ones.
  *
- * cp, mma, shift and commit are asynchronous: every active lane issues one into the cluster's queue (async.h).
- * Descriptors, predicates and tensor-memory addresses are read at issue, data when the operation is carried out.
- * ld and st move data at issue; what the ISA leaves unordered about them is the checker's business. The alloc
- * family blocks until it can be carried out. Source: PTX ISA 9.0, section 9.7.16. */
+ * cp, mma, shift and commit are asynchronous: every active lane issues one into the cluster's
+ * queue (async.h). Descriptors, predicates and tensor-memory addresses are read at issue, data
+ * when the operation is carried out. ld and st move data at issue; what the ISA leaves unordered
+ * about them is the checker's business. The alloc family blocks until it can be carried out.
+ * Source: PTX ISA 9.0, section 9.7.16. */
 #ifndef PG_EMULATOR_TCGEN05_H
 #define PG_EMULATOR_TCGEN05_H
 
@@ -22,8 +23,8 @@ typedef enum pg_tensor_copy_shape {
     PG_COPY_32X128B_X4,
     PG_COPY_4X256B
 } pg_tensor_copy_shape;
-/* How 16 elements lie in each 16 bytes of the source; in tensor memory each takes a byte (see unpack in
- * tcgen05_copy.c). */
+/* How 16 elements lie in each 16 bytes of the source; in tensor memory each takes a byte (see
+ * unpack in tcgen05_copy.c). */
 typedef enum pg_tensor_unpack { PG_UNPACK_NONE, PG_UNPACK_4BIT, PG_UNPACK_6BIT } pg_tensor_unpack;
 
 /* op->extra; the op's address operand is the target. */
@@ -108,7 +109,8 @@ typedef struct pg_tcgen05_move_plan {
     uint32_t split; /* .16x32bx2: columns between the parts of the two half warps */
 } pg_tcgen05_move_plan;
 
-/* Where register `reg` of thread `thread` lies, from the instruction's address on. Without packing. */
+/* Where register `reg` of thread `thread` lies, from the instruction's address on. Without
+ * packing. */
 typedef struct pg_tensor_place {
     uint32_t lane, column;
 } pg_tensor_place;
@@ -116,7 +118,8 @@ pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint3
 
 /* ---- handlers ---- */
 
-/* alloc: address operand in shared memory, a: it; b: columns. dealloc: a: address, b: columns. mode: cta_group. */
+/* alloc: address operand in shared memory, a: it; b: columns. dealloc: a: address, b: columns.
+ * mode: cta_group. */
 pg_step pg_op_tcgen05_alloc(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_tcgen05_dealloc(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_tcgen05_relinquish(pg_warp *w, const pg_op *op, uint32_t lanes);

@@ -1,5 +1,6 @@
-/* tcgen05.alloc, .dealloc and .relinquish_alloc_permit; PTX ISA 9.0, section 9.7.16.7. One warp executes them;
- * with cta_group::2 a warp of each CTA of the pair, and the second to arrive carries them out for both. */
+/* tcgen05.alloc, .dealloc and .relinquish_alloc_permit; PTX ISA 9.0, section 9.7.16.7. One warp
+ * executes them; with cta_group::2 a warp of each CTA of the pair, and the second to arrive
+ * carries them out for both. */
 #include "emulator/tensor/tcgen05.h"
 
 #include "emulator/machine/memory.h"
@@ -93,7 +94,8 @@ static pg_step wait_for(pg_warp *w, uint32_t columns)
     return pg_block(w, (pg_wait){.kind = PG_WAIT_TENSOR, .phase = columns, .again = true});
 }
 
-/* Carries out the request in these CTAs (NULL: in one only), or waits until all of them have the columns. */
+/* Carries out the request in these CTAs (NULL: in one only), or waits until all of them have the
+ * columns. */
 static pg_step carry_out(request *r, pg_cta *const ctas[2])
 {
     uint32_t used = 0;
@@ -129,7 +131,8 @@ static bool check_partner(const request *r, const pg_cta *partner)
     return false;
 }
 
-/* cta_group::2: the first of the pair to arrive notes that and waits, the second carries it out for both. */
+/* cta_group::2: the first of the pair to arrive notes that and waits, the second carries it out
+ * for both. */
 static pg_step execute_in_pair(request *r)
 {
     pg_cta *cta = r->w->cta, *partner = pg_pair_of(cta);

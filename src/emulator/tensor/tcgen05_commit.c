@@ -1,5 +1,5 @@
-/* tcgen05.commit, .wait and .fence, and the order that the ISA promises among the asynchronous tcgen05 operations of
- * one thread. PTX ISA 9.0, sections 9.7.16.6 and 9.7.16.12. */
+/* tcgen05.commit, .wait and .fence, and the order that the ISA promises among the asynchronous
+ * tcgen05 operations of one thread. PTX ISA 9.0, sections 9.7.16.6 and 9.7.16.12. */
 #include "emulator/tensor/tcgen05.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
@@ -7,7 +7,8 @@
 #include "emulator/memory/warp_sync.h"
 #include "emulator/machine/observer.h"
 
-/* Whether the columns of two accumulators meet; one of unknown size (0 columns) meets every other. */
+/* Whether the columns of two accumulators meet; one of unknown size (0 columns) meets every
+ * other. */
 static bool share_columns(const pg_async_tcgen05_mma *x, const pg_async_tcgen05_mma *y)
 {
     const uint32_t first_x = pg_tensor_column(x->d), first_y = pg_tensor_column(y->d);
@@ -21,8 +22,9 @@ static bool is_copy_of_4_rows(const pg_async *a)
            ((const pg_tcgen05_cp_plan *)a->op->extra)->shape == PG_COPY_4X256B;
 }
 
-/* All of a kernel have the same cta_group. Pairs of two threads keep their order where tcgen05 fences connect them;
- * whether some do is known to the checker alone, so here they always do. A commit is of its own thread. */
+/* All of a kernel have the same cta_group. Pairs of two threads keep their order where tcgen05
+ * fences connect them; whether some do is known to the checker alone, so here they always do. A
+ * commit is of its own thread. */
 static bool commit_follows(const pg_async *a, const pg_async *before)
 {
     const pg_async_kind *k = before->kind;
@@ -86,7 +88,8 @@ const pg_async_kind pg_kind_tcgen05_commit = {.bytes = sizeof(pg_async_tcgen05_c
 /* The barrier that a lane's operands name; false: the launch has been stopped. */
 static bool find_barrier(pg_warp *w, const pg_op *op, uint64_t address, pg_mbarrier_signal *signal)
 {
-    /* A generic address outside the window: the hardware takes the shared address that its low half is. */
+    /* A generic address outside the window: the hardware takes the shared address that its low
+     * half is. */
     const bool bare = op->space == PG_MEM_GENERIC && address >> 32 == 0;
     const pg_space space = bare ? PG_MEM_CLUSTER : (pg_space)op->space;
     if (pg_shared_target(w, space, address, &signal->cta, &signal->offset) &&

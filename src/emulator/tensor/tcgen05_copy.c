@@ -44,8 +44,9 @@ bool pg_tcgen05_copy_layout(pg_async *a, pg_matrix_layout *layout)
 
 /* ---- decompression ---- */
 
-/* 16 elements of `bits` bits at the beginning of each 16 bytes become a byte each: the form in which mma takes them
- * from tensor memory, with 6-bit elements in bits 0 to 5 and 4-bit ones in bits 2 to 5. */
+/* 16 elements of `bits` bits at the beginning of each 16 bytes become a byte each: the form in
+ * which mma takes them from tensor memory, with 6-bit elements in bits 0 to 5 and 4-bit ones in
+ * bits 2 to 5. */
 static void unpack(uint8_t *bytes, uint32_t count, uint32_t bits)
 {
     for (uint32_t i = 0; i < count; i += 16) {
@@ -97,8 +98,9 @@ bool pg_tcgen05_cp_execute(pg_async *a)
 
 /* ---- shift ---- */
 
-/* Each row takes what the next had, as shfl.down does; the last stays. The ISA's words leave the direction open; this
- * one is where .4x256b then has a row to fill in. No hardware has confirmed it. */
+/* Each row takes what the next had, as shfl.down does; the last stays. The ISA's words leave the
+ * direction open; this one is where .4x256b then has a row to fill in. No hardware has confirmed
+ * it. */
 static void shift_down(pg_tensor_memory *t, uint32_t address)
 {
     const uint32_t lane = pg_tensor_lane(address), column = pg_tensor_column(address);

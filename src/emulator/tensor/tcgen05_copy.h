@@ -5,8 +5,8 @@
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/tensor/tcgen05.h"
 
-/* A shape: rows of `bytes` bytes; row r goes to lane r % fold + r / fold * stride, `copies` times `copy_step` lanes
- * apart. */
+/* A shape: rows of `bytes` bytes; row r goes to lane r % fold + r / fold * stride, `copies`
+ * times `copy_step` lanes apart. */
 typedef struct pg_tcgen05_copy_shape {
     uint8_t rows, bytes, fold, stride, copies, copy_step;
 } pg_tcgen05_copy_shape;

@@ -6,7 +6,8 @@
 #include "emulator/machine/stop.h"
 #include "emulator/tensor/tensor_memory.h"
 
-/* The target in one CTA. Only .4x256b may begin at another lane than 0: it leaves lanes between its rows alone. */
+/* The target in one CTA. Only .4x256b may begin at another lane than 0: it leaves lanes between
+ * its rows alone. */
 static bool check_target(pg_async *a, const pg_cta *cta)
 {
     const pg_tcgen05_cp_plan *p = a->op->extra;

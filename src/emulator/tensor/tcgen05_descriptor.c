@@ -225,8 +225,9 @@ ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form
 
 /* ---- zero-column mask ---- */
 
-/* The text of section 9.7.16.4.3 gives the field at bit 40 as the columns of B that are used and the one at bit 48 as
- * those that are zero; all its examples have it the other way round, and so has this. */
+/* The text of section 9.7.16.4.3 gives the field at bit 40 as the columns of B that are used and
+ * the one at bit 48 as those that are zero; all its examples have it the other way round, and so
+ * has this. */
 static bool is_zero_column(uint64_t bits, uint32_t part, uint32_t column)
 {
     const uint32_t zeros = (uint32_t)(bits >> 40 & 0xff) + 1,

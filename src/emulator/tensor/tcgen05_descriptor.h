@@ -1,9 +1,10 @@
-/* Instruction descriptors of tcgen05.mma: what the 32 bits say, given what the opcode says; and the zero-column mask
- * of the .ws form.
+/* Instruction descriptors of tcgen05.mma: what the 32 bits say, given what the opcode says; and the
+ * zero-column mask of the .ws form.
  *
- * No assembler looks at these bits, so every field that the ISA leaves no meaning to is refused here, with its value
- * and what it may be. Pure; any thread. Source: PTX ISA 9.0, sections 9.7.16.2.1 (shapes), 9.7.16.4.2 and 9.7.16.4.3
- * (the fields), 9.7.16.10.1 (transpose and negate). */
+ * No assembler looks at these bits, so every field that the ISA leaves no meaning to is refused
+ * here, with its value and what it may be. Pure; any thread. Source: PTX ISA 9.0, sections
+ * 9.7.16.2.1 (shapes), 9.7.16.4.2 and 9.7.16.4.3 (the fields), 9.7.16.10.1 (transpose and
+ * negate). */
 #ifndef PG_EMULATOR_TCGEN05_DESCRIPTOR_H
 #define PG_EMULATOR_TCGEN05_DESCRIPTOR_H
 
@@ -29,9 +30,9 @@ typedef struct pg_tcgen05_form {
     uint32_t scale_block; /* elements of K that share a scale: 16, 32; 0: not scaled */
 } pg_tcgen05_form;
 
-/* How the elements of an operand lie in shared memory. In tensor memory PADDED ones have a byte each: 6-bit elements
- * in bits 0 to 5, 4-bit elements in bits 2 to 5, as tcgen05.cp unpacks them (the ISA has this in pictures only; no
- * hardware has confirmed it). */
+/* How the elements of an operand lie in shared memory. In tensor memory PADDED ones have a byte
+ * each: 6-bit elements in bits 0 to 5, 4-bit elements in bits 2 to 5, as tcgen05.cp unpacks them
+ * (the ISA has this in pictures only; no hardware has confirmed it). */
 typedef enum pg_tcgen05_packing {
     PG_PACKING_CONTAINERS, /* 1, 2 or 4 bytes each */
     PG_PACKING_PADDED_6,   /* 16 elements in 12 bytes, then 4 unused */
@@ -57,7 +58,8 @@ typedef struct pg_tcgen05_instruction {
     uint32_t max_shift;      /* .ws: columns that a zero-column mask may shift B by */
 } pg_tcgen05_instruction;
 
-/* PTXGEN_EINVAL for a field that means nothing, PTXGEN_EUNSUPPORTED for sparse operands and for K = 96. */
+/* PTXGEN_EINVAL for a field that means nothing, PTXGEN_EUNSUPPORTED for sparse operands and for
+ * K = 96. */
 ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form *form,
                                             pg_tcgen05_instruction *out, ptxgen_error *err);
 

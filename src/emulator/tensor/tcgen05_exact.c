@@ -1,5 +1,6 @@
-/* The exact engine of tcgen05.mma for floating-point types: see tcgen05_tile.h for the model. Eight columns of a row
- * at a time; an output that meets an infinity or NaN takes the scalar path. */
+/* The exact engine of tcgen05.mma for floating-point types: see tcgen05_tile.h for the model.
+ * Eight columns of a row at a time; an output that meets an infinity or NaN takes the scalar
+ * path. */
 #include "emulator/matrix/mma_model.h"
 #include "emulator/matrix/mma_numerics.h"
 #include "emulator/tensor/tcgen05_tile.h"

@@ -1,5 +1,5 @@
-/* The exact engine of the 4-bit kinds (mxf4, mxf4nvf4): integer sums over 16 of K, scaled, aligned at 35 fraction
- * bits. */
+/* The exact engine of the 4-bit kinds (mxf4, mxf4nvf4): integer sums over 16 of K, scaled,
+ * aligned at 35 fraction bits. */
 #include "emulator/matrix/mma_model.h"
 #include "emulator/matrix/mma_numerics.h"
 #include "emulator/tensor/tcgen05_tile.h"

@@ -1,5 +1,5 @@
-/* The fast engine of tcgen05.mma: operands as floats, block scales multiplied in, one multiply and one add a product.
- * Four rows and sixteen columns of D stay in registers over k. */
+/* The fast engine of tcgen05.mma: operands as floats, block scales multiplied in, one multiply
+ * and one add a product. Four rows and sixteen columns of D stay in registers over k. */
 #include "emulator/matrix/mma_model.h"
 #include "emulator/matrix/mma_numerics.h"
 #include "emulator/tensor/tcgen05_tile.h"
@@ -8,8 +8,8 @@ enum { ROWS = 4, WIDTH = 8 };
 
 /* ---- operands as floats ---- */
 
-/* What turns the bits of a format into a float: exponent and mantissa moved into place, the bias put right by an
- * exact multiplication. */
+/* What turns the bits of a format into a float: exponent and mantissa moved into place, the bias
+ * put right by an exact multiplication. */
 typedef struct widening {
     uint32_t magnitude, sign, shift,
         up;                         /* sign bit; left shifts of the magnitude and of the sign */
@@ -67,7 +67,8 @@ static void scale_rows(const pg_tcgen05_tile *t, const uint8_t *scales, uint32_t
     }
 }
 
-/* Whether some scale could take a scaled operand beyond a float. (Small ones only make subnormals, which are exact.) */
+/* Whether some scale could take a scaled operand beyond a float. (Small ones only make
+ * subnormals, which are exact.) */
 static bool too_large(const pg_tcgen05_tile *t, const uint8_t *scales, uint32_t rows)
 {
     enum { LAST = 127 + 110 };

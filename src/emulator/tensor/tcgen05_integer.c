@@ -1,4 +1,5 @@
-/* tcgen05.mma on 8-bit integers: sums of at most 32 products are exact in 32 bits; adding D wraps, or clamps. */
+/* tcgen05.mma on 8-bit integers: sums of at most 32 products are exact in 32 bits; adding D
+ * wraps, or clamps. */
 #include "emulator/matrix/mma_model.h"
 #include "emulator/tensor/tcgen05_tile.h"
 

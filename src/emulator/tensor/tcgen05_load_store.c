@@ -1,4 +1,5 @@
-/* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a thread's register lies. */
+/* tcgen05.ld and .st; PTX ISA 9.0, section 9.7.16.8. All shapes are one table of where a
+ * thread's register lies. */
 #include "emulator/tensor/tcgen05.h"
 
 #include "emulator/machine/lanes.h"
@@ -8,7 +9,8 @@
 #include "emulator/memory/warp_sync.h"
 #include "emulator/machine/observer.h"
 
-/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit of repetition, take. */
+/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit
+ * of repetition, take. */
 enum { MOST_REGISTERS = 4 };
 typedef struct shape_info {
     uint8_t lanes, registers, columns;
@@ -37,8 +39,8 @@ pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint3
     }
 }
 
-/* What one execution moves: where each thread has the registers of the first repetition, and how many words further
- * those of the next lie. */
+/* What one execution moves: where each thread has the registers of the first repetition, and how
+ * many words further those of the next lie. */
 typedef struct move {
     uint32_t *word[MOST_REGISTERS][PG_LANES];
     uint32_t registers, columns;

@@ -1,5 +1,5 @@
-/* Execution of tcgen05.mma: gathers the operands of each CTA and each part of N into plain arrays and hands them to a
- * tile engine, which writes D in place. */
+/* Execution of tcgen05.mma: gathers the operands of each CTA and each part of N into plain
+ * arrays and hands them to a tile engine, which writes D in place. */
 #include "emulator/tensor/tcgen05_work.h"
 
 #include "emulator/matrix/mma_numerics.h"

@@ -1,12 +1,12 @@
-/* Issuing tcgen05.mma: reads the operands of every active lane and queues the operation. What they mean, and the
- * arithmetic, is in tcgen05_mma.c. PTX ISA 9.0, section 9.7.16.10. */
+/* Issuing tcgen05.mma: reads the operands of every active lane and queues the operation. What
+ * they mean, and the arithmetic, is in tcgen05_mma.c. PTX ISA 9.0, section 9.7.16.10. */
 #include "emulator/tensor/tcgen05.h"
 #include "emulator/machine/memory.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/machine/observer.h"
 
-/* Bits 30 and 31 of a scale address: libraries keep the scale id there that they write into the instruction
- * descriptor, which is where it is read. */
+/* Bits 30 and 31 of a scale address: libraries keep the scale id there that they write into the
+ * instruction descriptor, which is where it is read. */
 #define SCALE_ID 0xc0000000u
 
 static uint32_t lane_address(const pg_warp *w, const pg_op *operand, uint32_t lane)

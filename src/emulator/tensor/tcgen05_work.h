@@ -1,6 +1,7 @@
-/* What one issued tcgen05.mma is, worked out from its descriptors and addresses: shapes, the CTAs it touches, where
- * its operands lie in shared and tensor memory, and where every row of D is. Issue works it out to refuse what is
- * wrong, completion to carry it out, the checker to know what is read and written.
+/* What one issued tcgen05.mma is, worked out from its descriptors and addresses: shapes, the CTAs
+ * it touches, where its operands lie in shared and tensor memory, and where every row of D is.
+ * Issue works it out to refuse what is wrong, completion to carry it out, the checker to know what
+ * is read and written.
  *
  * Layouts of D (PTX ISA 9.0, section 9.7.16.10.5), as rows of a CTA and parts of N:
  *   A  M 256 in a pair   CTA m / 128, lane m % 128
@@ -9,8 +10,8 @@
  *   E  M 64, .ws         lane m + 64 * part: two halves of N
  *   F  M 64              lane m % 16 + 32 * (m / 16), + 16 if D's address says so
  *   G  M 32, .ws         lane m + 32 * part: four quarters of N
- * (C is for sparse operands.) A datapath lane works on its own copy of A: A in tensor memory is read in the lane
- * where D's row is, so layouts with several parts need a copy of A in each. */
+ * (C is for sparse operands.) A datapath lane works on its own copy of A: A in tensor memory is
+ * read in the lane where D's row is, so layouts with several parts need a copy of A in each. */
 #ifndef PG_EMULATOR_TCGEN05_WORK_H
 #define PG_EMULATOR_TCGEN05_WORK_H
 

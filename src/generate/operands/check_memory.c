@@ -1,6 +1,6 @@
-/* Pointers, strides, alignment and overlap of a problem's operands. Strides are believed: a stride of 0 is
- * one row again and again, a negative one goes backwards; both are refused by name where no kernel serves
- * them. */
+/* Pointers, strides, alignment and overlap of a problem's operands. Strides are believed: a
+ * stride of 0 is one row again and again, a negative one goes backwards; both are refused by
+ * name where no kernel serves them. */
 #include "generate/operands/problem.h"
 
 static const char elements[] = "the elements";
@@ -91,7 +91,8 @@ static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, in
                        "%s is at %p, not %d-byte aligned: %s need it (copy to an aligned buffer)",
                        row->name, v->data, bytes, needed_by);
     for (int d = 0; d < v->rank; d++)
-        if (d != pg_view_along(v) && v->shape[d] > 1 && ((uint64_t)v->stride[d] * (uint64_t)bits & low))
+        if (d != pg_view_along(v) && v->shape[d] > 1 &&
+            ((uint64_t)v->stride[d] * (uint64_t)bits & low))
             return pg_fail(err, PTXGEN_EUNSUPPORTED,
                            "%s has row stride %lld, not a multiple of %d elements (%d bytes): %s "
                            "need it (pad the rows)",
@@ -101,8 +102,7 @@ static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, in
 
 static int alignment_of(const pg_problem *p, size_t i)
 {
-    const int element = p->operand[i].bits / 8,
-              wanted = p->table->rows[i].alignment;
+    const int element = p->operand[i].bits / 8, wanted = p->table->rows[i].alignment;
     return p->host || wanted < element ? (element ? element : 1) : wanted;
 }
 
@@ -134,9 +134,10 @@ ptxgen_status pg_problem_require_alignment(const pg_problem *p, size_t operand, 
     return check_alignment(&p->table->rows[operand], v, bytes, needed_by, err);
 }
 
-/* ---- overlap ----------------------------------------------------------------------------------- */
+/* ---- overlap ---- */
 
-/* Different columns of one wider buffer: rows on one grid of strides that interleave without touching. */
+/* Different columns of one wider buffer: rows on one grid of strides that interleave without
+ * touching. */
 static bool interleave(const pg_view *a, const pg_view *b)
 {
     if (a->rank < 2 || b->rank < 2)
@@ -144,8 +145,7 @@ static bool interleave(const pg_view *a, const pg_view *b)
     const int64_t row = a->stride[a->rank - 1 - !a->transposed];
     const int bits = a->bits;
     const int64_t bytes = row * bits / 8;
-    if (bytes == 0 ||
-        bytes != b->stride[b->rank - 1 - !b->transposed] * b->bits / 8)
+    if (bytes == 0 || bytes != b->stride[b->rank - 1 - !b->transposed] * b->bits / 8)
         return false;
     for (int d = 0; d < a->rank - 2; d++)
         if (a->stride[d] % row)

@@ -50,7 +50,8 @@ static ptxgen_status check_dtype(pg_problem *p, size_t i, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-/* The operand that first said what a symbol is, for the sentence of one that says something else. */
+/* The operand that first said what a symbol is, for the sentence of one that says something
+ * else. */
 static ptxgen_status refuse_extent(const pg_problem *p, size_t i, int dimension, ptxgen_error *err)
 {
     const uint8_t s = p->table->rows[i].extents[dimension];
@@ -129,8 +130,7 @@ static ptxgen_status check_least(const pg_problem *p, ptxgen_error *err)
         const int64_t least = symbol->least ? symbol->least(p) : 0;
         if (p->symbol[s] < least)
             return pg_fail(err, PTXGEN_EINVAL, "%s=%lld is too small, %lld are needed: %s",
-                           symbol->name, (long long)p->symbol[s], (long long)least,
-                           symbol->remedy);
+                           symbol->name, (long long)p->symbol[s], (long long)least, symbol->remedy);
     }
     return PTXGEN_OK;
 }
@@ -144,7 +144,8 @@ static void fill_leading(pg_problem *p)
                 p->operand[i].shape[d] = p->symbol[p->table->rows[i].extents[d]];
 }
 
-/* A written operand with an extent of 0 that no index runs over: whatever the rest is, nothing happens. */
+/* A written operand with an extent of 0 that no index runs over: whatever the rest is, nothing
+ * happens. */
 static bool has_empty_rows(const pg_problem *p, size_t i, uint8_t indexed)
 {
     const pg_view *v = &p->operand[i];
@@ -154,7 +155,8 @@ static bool has_empty_rows(const pg_problem *p, size_t i, uint8_t indexed)
     return false;
 }
 
-/* Nothing to do when no result has an element or an index none; an index into no rows is a bad one. */
+/* Nothing to do when no result has an element or an index none; an index into no rows is a bad
+ * one. */
 static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
 {
     const pg_operand_table *t = p->table;
@@ -204,8 +206,8 @@ static ptxgen_status check_rows(const pg_problem *p, size_t i, ptxgen_error *err
     return refuse_rows(p, i, unit, err);
 }
 
-/* PG_INNER_EITHER: the columns are the runs of adjacent elements. A single column of adjacent elements counts
- * as one: its rows would be of one element each. */
+/* PG_INNER_EITHER: the columns are the runs of adjacent elements. A single column of adjacent
+ * elements counts as one: its rows would be of one element each. */
 static bool is_transposed(const pg_view *v)
 {
     const int64_t *shape = v->shape + v->rank - 2, *stride = v->stride + v->rank - 2;

@@ -1,9 +1,9 @@
 /* The operand table: what a family says once about each array that its kernels read or write.
  *
- * A row names the operand, says what the kernel does with it, which element types it may have, and its
- * extents as symbols that operands share ("rows", "n", "k"). Everything that meets operands reads this
- * table: argument checks and their sentences, the kernel's key, ptxgen_call and the typed calls,
- * `ptxgen run`, the plain C answer, the tests that every family gets. */
+ * A row names the operand, says what the kernel does with it, which element types it may have,
+ * and its extents as symbols that operands share ("rows", "n", "k"). Everything that meets
+ * operands reads this table: argument checks and their sentences, the kernel's key, ptxgen_call
+ * and the typed calls, `ptxgen run`, the plain C answer, the tests that every family gets. */
 #ifndef PG_OPERAND_H
 #define PG_OPERAND_H
 
@@ -33,8 +33,8 @@ typedef struct pg_symbol {
     const char *name;
     int64_t min, max;
     const char *doc;
-    /* At least so many, by the other extents and the element types; NULL: min alone. What to do when there are
-     * fewer. */
+    /* At least so many, by the other extents and the element types; NULL: min alone. What to do
+     * when there are fewer. */
     int64_t (*least)(const struct pg_problem *);
     const char *remedy;
 } pg_symbol;
@@ -45,7 +45,8 @@ typedef struct pg_operand {
     bool optional;
     uint8_t rank;                 /* dimensions */
     uint8_t extents[PG_MAX_RANK]; /* symbols, outermost first */
-    /* So many leading dimensions may be left out: an input without them is the same for all of them. */
+    /* So many leading dimensions may be left out: an input without them is the same for all of
+     * them. */
     uint8_t leading;
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
     uint8_t same_dtype_as; /* 1 + the operand (an earlier one) whose element type this one has; 0 */

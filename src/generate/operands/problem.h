@@ -1,9 +1,10 @@
 /* A problem: the operands of one call, taken from the caller and checked. What a family's `launch`,
  * its hooks and its plain C answer read.
  *
- * pg_problem_take (from tensors) or a typed call fills the views; pg_problem_check refuses what the table
- * does not allow and completes views and symbols; pg_problem_bind fills the key's parameters that follow
- * from the operands. Nothing here allocates; a problem belongs to one thread. */
+ * pg_problem_take (from tensors) or a typed call fills the views; pg_problem_check refuses what
+ * the table does not allow and completes views and symbols; pg_problem_bind fills the key's
+ * parameters that follow from the operands. Nothing here allocates; a problem belongs to one
+ * thread. */
 #ifndef PG_PROBLEM_H
 #define PG_PROBLEM_H
 
@@ -14,7 +15,8 @@
 
 struct pg_family;
 
-/* One operand. Shapes and strides are elements, outermost first; `rank` dimensions of the table's row. */
+/* One operand. Shapes and strides are elements, outermost first; `rank` dimensions of the
+ * table's row. */
 typedef struct pg_view {
     void *data;
     ptxgen_dtype dtype;
@@ -40,11 +42,13 @@ typedef struct pg_problem {
 } pg_problem;
 
 void pg_problem_init(pg_problem *p, const struct pg_family *family);
-/* From the caller's tensors, in the table's order. EINVAL: too many, a missing one, a rank that is none. */
+/* From the caller's tensors, in the table's order. EINVAL: too many, a missing one, a rank that
+ * is none. */
 ptxgen_status pg_problem_take(pg_problem *p, const ptxgen_tensor *tensors, size_t count,
                               ptxgen_error *err);
 
-/* Shapes, element types and symbols; sets p->empty. EINVAL, EUNSUPPORTED, EINDEX (an index into no rows). */
+/* Shapes, element types and symbols; sets p->empty. EINVAL, EUNSUPPORTED, EINDEX (an index into
+ * no rows). */
 ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err);
 /* Then pointers, strides, alignment and overlap; nothing of an empty problem is looked at. */
 ptxgen_status pg_problem_check_memory(const pg_problem *p, ptxgen_error *err);
@@ -54,8 +58,8 @@ ptxgen_status pg_problem_require_alignment(const pg_problem *p, size_t operand, 
 
 /* Parameters named by the caller: bit i is row i of the parameter table. */
 typedef uint64_t pg_given;
-/* Fills the parameters that follow from the operands and are not given. EINVAL when a given one says
- * something else. */
+/* Fills the parameters that follow from the operands and are not given. EINVAL when a given one
+ * says something else. */
 ptxgen_status pg_problem_bind(const pg_problem *p, pg_given given, void *key, ptxgen_error *err);
 /* EINVAL when a kernel with this (resolved) key was not built for these operands. */
 ptxgen_status pg_problem_serves(const pg_problem *p, const void *key, ptxgen_error *err);
@@ -76,8 +80,8 @@ static inline int pg_view_along(const pg_view *v)
     return v->rank - (v->transposed ? 2 : 1);
 }
 
-/* Rows of adjacent elements that follow each other without overlap, of extents whose products fit: what most
- * calls pass, so that nothing more has to be asked of the strides. */
+/* Rows of adjacent elements that follow each other without overlap, of extents whose products
+ * fit: what most calls pass, so that nothing more has to be asked of the strides. */
 static inline bool pg_view_is_plain(const pg_view *v)
 {
     const int64_t most = INT64_C(1) << 29;

@@ -1,6 +1,7 @@
-/* A call as a block: { registers and code of the callee }. Arguments and results are bridges (bridge.c); loads and
- * stores of the callee's parameters become moves, ret a branch to the end of the block, calls blocks inside. Local
- * arrays are declared once at the top of the kernel's function (merge.c): copies of the code share them. */
+/* A call as a block: { registers and code of the callee }. Arguments and results are bridges
+ * (bridge.c); loads and stores of the callee's parameters become moves, ret a branch to the end
+ * of the block, calls blocks inside. Local arrays are declared once at the top of the kernel's
+ * function (merge.c): copies of the code share them. */
 #include "ptx/inline/inline.h"
 
 #include "ptx/print.h"

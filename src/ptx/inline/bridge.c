@@ -1,6 +1,7 @@
-/* A parameter as registers. In a call a parameter is memory that one side writes and the other reads, at offsets and
- * in sizes of their own: a struct by its members, a char as the low byte of a 32-bit word, a vector at once. Here it
- * becomes pieces: the parts that are written apart, each a register. A store sets pieces, a load gathers them. */
+/* A parameter as registers. In a call a parameter is memory that one side writes and the other
+ * reads, at offsets and in sizes of their own: a struct by its members, a char as the low byte
+ * of a 32-bit word, a vector at once. Here it becomes pieces: the parts that are written apart,
+ * each a register. A store sets pieces, a load gathers them. */
 #include "ptx/inline/inline.h"
 
 #include <stdio.h>
@@ -217,7 +218,8 @@ static const pg_piece *piece_at(const pg_bridge *b, uint32_t offset)
     return NULL;
 }
 
-/* `size` bytes of a register of `from` bytes, from byte `skip` on, as a register (zero-extended if a byte). */
+/* `size` bytes of a register of `from` bytes, from byte `skip` on, as a register (zero-extended
+ * if a byte). */
 static const char *extract(mover *m, const char *source, uint32_t from, uint32_t skip,
                            uint32_t size)
 {

@@ -1,5 +1,6 @@
-/* Which calls of a function can be inlined. Arguments and results of a call sit in .param variables of the caller,
- * which only the call, loads and stores name; if that is so, they become registers. */
+/* Which calls of a function can be inlined. Arguments and results of a call sit in .param
+ * variables of the caller, which only the call, loads and stores name; if that is so, they
+ * become registers. */
 #include "ptx/inline/inline.h"
 
 #include <stdio.h>
@@ -178,7 +179,8 @@ static bool make_bridges(uses *u)
     return true;
 }
 
-/* The locals are declared between the function's braces, so nothing else's numbers lie between theirs. */
+/* The locals are declared between the function's braces, so nothing else's numbers lie between
+ * theirs. */
 static void find_range(uses *u)
 {
     const pg_ptx_function *f = u->c->f;

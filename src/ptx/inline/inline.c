@@ -16,7 +16,8 @@ static ptxgen_status load(pg_inliner *in, pg_inline_text *t)
     return pg_ptx_load(in->arena, t->text, t->length, &options, &t->module, in->err);
 }
 
-/* What came out is read again: a fault here would be ours, and must not reach an assembler as somebody's code. */
+/* What came out is read again: a fault here would be ours, and must not reach an assembler as
+ * somebody's code. */
 static ptxgen_status check_result(const pg_inliner *in)
 {
     pg_arena arena;

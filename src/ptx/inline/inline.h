@@ -1,16 +1,18 @@
-/* Puts functions of one parsed module into the kernels of another that call them: what the files of this folder share.
+/* Puts functions of one parsed module into the kernels of another that call them: what the files of
+ * this folder share.
  *
  *   inline.c   the public calls, and the order of what follows
  *   rules.c    what may not stand in a function that is inlined
  *   plan.c     which functions are needed, how large they are, which are inlined; their new names
- *   calls.c    which calls of a function can be inlined, and the parameter variables that belong to them
+ *   calls.c    which calls of a function can be inlined, and the parameter variables they have
  *   bridge.c   a parameter as registers: loads and stores of it become moves
  *   block.c    a call as a block with the callee's body
  *   merge.c    the kernel's text with its calls replaced
  *   out.c      text whose lines know where they come from
  *
- * The kernel is edited as text: what is not a call stays byte for byte. The function is printed from its parsed form,
- * in a scope of its own, with names that occur in neither text; so no name can hide another. */
+ * The kernel is edited as text: what is not a call stays byte for byte. The function is printed
+ * from its parsed form, in a scope of its own, with names that occur in neither text; so no name
+ * can hide another. */
 #ifndef PG_PTX_INLINE_H
 #define PG_PTX_INLINE_H
 
@@ -40,7 +42,8 @@ typedef struct pg_inline_function {
     const char *prefix;
 } pg_inline_function;
 
-/* Part of a parameter that is a register: .b16 for 1 and 2 bytes, .b32, .b64. A single byte is zero-extended. */
+/* Part of a parameter that is a register: .b16 for 1 and 2 bytes, .b32, .b64. A single byte is
+ * zero-extended. */
 typedef struct pg_piece {
     uint32_t offset, size;
     const char *name;
@@ -52,8 +55,8 @@ typedef struct pg_bridge {
     uint32_t n_pieces;
 } pg_bridge;
 
-/* A place in a kernel that takes any function of one signature: the kernel calls `kernel_name`, the function is
- * `user_name`, and may leave out trailing parameters. */
+/* A place in a kernel that takes any function of one signature: the kernel calls `kernel_name`,
+ * the function is `user_name`, and may leave out trailing parameters. */
 typedef struct pg_inline_seam {
     const char *kernel_name, *user_name;
     const char *signature; /* for messages: "float f(float value, int row)" */
@@ -81,7 +84,8 @@ typedef struct pg_inliner {
     ptxgen_error *err;
 } pg_inliner;
 
-/* One function that calls others: of the kernel (its operands are taken from the text), or of the user's module. */
+/* One function that calls others: of the kernel (its operands are taken from the text), or of
+ * the user's module. */
 typedef struct pg_caller {
     pg_inliner *in;
     const pg_ptx_module *module;
@@ -161,12 +165,13 @@ void pg_bridge_store(pg_inliner *in, const pg_move *move, const pg_value *value)
 void pg_bridge_load(pg_inliner *in, const pg_move *move, const pg_value *value);
 
 /* ---- block.c ---- */
-/* Writes a load or store of a bridged parameter, or an inlined call; false: the instruction is neither. */
+/* Writes a load or store of a bridged parameter, or an inlined call; false: the instruction is
+ * neither. */
 bool pg_inline_instruction(const pg_caller *c, const pg_ptx_insn *insn);
 
 /* ---- operand.c ---- */
-/* Operand `slot` of an instruction, or its element (element < 0: all of it), as text that is good in the merged
- * module; NULL when out of memory. */
+/* Operand `slot` of an instruction, or its element (element < 0: all of it), as text that is
+ * good in the merged module; NULL when out of memory. */
 const char *pg_inline_operand(const pg_caller *c, const pg_ptx_insn *insn, uint32_t slot,
                               int element);
 /* "@!%p ", or "". */

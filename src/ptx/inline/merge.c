@@ -1,5 +1,6 @@
-/* The kernel's text with its edits: helpers and tables of the function behind the header, local arrays at the top of
- * each function that has inlined calls, registers for parameter variables, blocks for calls. All else is copied. */
+/* The kernel's text with its edits: helpers and tables of the function behind the header, local
+ * arrays at the top of each function that has inlined calls, registers for parameter variables,
+ * blocks for calls. All else is copied. */
 #include "ptx/inline/inline.h"
 
 #include "base/error.h"
@@ -269,7 +270,8 @@ static void put_locals(merge *m, uint32_t function)
         in->local_bytes = bytes;
 }
 
-/* Registers for bridged variables; variables of the same statement that stay memory are declared again. */
+/* Registers for bridged variables; variables of the same statement that stay memory are declared
+ * again. */
 static void put_variables(pg_inliner *in, const pg_caller *c, uint32_t first)
 {
     const pg_ptx_span span = c->module->vars[c->f->locals[first]].span;

@@ -1,5 +1,6 @@
-/* Operands as text of the merged module. Those of the user's functions are printed: their names are new. Those of the
- * kernel are cut out of its text: its parsed form may name a register of a nested scope otherwise. */
+/* Operands as text of the merged module. Those of the user's functions are printed: their names
+ * are new. Those of the kernel are cut out of its text: its parsed form may name a register of a
+ * nested scope otherwise. */
 #include "ptx/inline/inline.h"
 
 #include "ptx/print.h"
@@ -27,7 +28,8 @@ static void take(cut *c, const pg_token *t, const char *end)
     c->text.n = (size_t)(end - c->text.p);
 }
 
-/* Walks the tokens behind the opcode. Commas divide: operands outside of brackets, elements inside. */
+/* Walks the tokens behind the opcode. Commas divide: operands outside of brackets, elements
+ * inside. */
 static void find(cut *c, pg_lexer *lexer)
 {
     uint32_t operand = 0;

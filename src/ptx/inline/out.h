@@ -17,8 +17,9 @@ typedef struct pg_out {
     pg_origin *lines; /* a line each, the last one too if it has no end */
     size_t n_lines, cap_lines;
     pg_origin now; /* of what is written next */
-    bool
-        begun; /* the current line has its origin: that of its first character that is no blank, or of its end */
+    /* the current line has its origin: that of its first character that is no blank, or of its
+     * end */
+    bool begun;
 } pg_out;
 
 void pg_out_init(pg_out *o, pg_arena *arena, const pg_alloc *alloc);

@@ -1,5 +1,5 @@
-/* Which functions of the user's module a kernel needs, how large they are with all that they call, which of them are
- * inlined; and the names that their parts get in the merged module. */
+/* Which functions of the user's module a kernel needs, how large they are with all that they
+ * call, which of them are inlined; and the names that their parts get in the merged module. */
 #include "ptx/inline/inline.h"
 
 #include "base/error.h"

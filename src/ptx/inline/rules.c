@@ -1,7 +1,8 @@
-/* What may not stand in a function that becomes part of a kernel. Its caller may be one warp of a block, or a few lanes
- * of it, so nothing that a whole warp, warpgroup or block does together is allowed; and nothing that ends the thread or
- * uses memory that the caller laid out. Each refusal names the line of the user's PTX and, where the function was
- * compiled with line information, the line of its source. */
+/* What may not stand in a function that becomes part of a kernel. Its caller may be one warp of
+ * a block, or a few lanes of it, so nothing that a whole warp, warpgroup or block does together
+ * is allowed; and nothing that ends the thread or uses memory that the caller laid out. Each
+ * refusal names the line of the user's PTX and, where the function was compiled with line
+ * information, the line of its source. */
 #include "ptx/inline/inline.h"
 
 #include "base/error.h"
@@ -114,7 +115,8 @@ static ptxgen_status check_call(const pg_inliner *in, const pg_ptx_insn *insn)
                                         : ": put its definition there as well");
 }
 
-/* Parameters are loaded and stored by name, at offsets that are multiples of the size, within them. */
+/* Parameters are loaded and stored by name, at offsets that are multiples of the size, within
+ * them. */
 static const char *rule_of_access(const pg_ptx_module *m, const pg_ptx_insn *insn)
 {
     const unsigned space = insn->opcode->mod[PG_F_SPACE];

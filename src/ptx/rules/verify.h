@@ -13,14 +13,16 @@ typedef struct pg_verifier {
     char name[96];       /* see pg_verify_name */
 } pg_verifier;
 
-/* Reports an error at operand `o` of the current instruction, or at the instruction; returns false. */
+/* Reports an error at operand `o` of the current instruction, or at the instruction; returns
+ * false. */
 bool pg_verify_fail(pg_verifier *v, const pg_ptx_operand *o, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The spelling of the current instruction's opcode, for messages; good until the next call. */
 const char *pg_verify_name(pg_verifier *v);
 
-/* verify_types.c: operand `o` in its slot: type and size of registers, literals, lengths of vectors. */
+/* verify_types.c: operand `o` in its slot: type and size of registers, literals, lengths of
+ * vectors. */
 bool pg_verify_operand(pg_verifier *v, const pg_slot *slot, const pg_ptx_operand *o);
 
 /* verify_memory.c: spaces and widths of addresses, vector widths of loads and stores. */

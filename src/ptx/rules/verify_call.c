@@ -1,5 +1,5 @@
-/* Calls: the lists of a direct call against the callee's declaration, those of an indirect one against its
- * prototype (PTX ISA 9.7.12.5). */
+/* Calls: the lists of a direct call against the callee's declaration, those of an indirect one
+ * against its prototype (PTX ISA 9.7.12.5). */
 #include "ptx/rules/verify.h"
 
 #include "ptx/table/vocabulary.h"

@@ -1,5 +1,5 @@
-/* The parts of registers that video instructions name (PTX ISA 9.0, section 9.7.17): which selector may stand where,
- * and when there is a third source. */
+/* The parts of registers that video instructions name (PTX ISA 9.0, section 9.7.17): which
+ * selector may stand where, and when there is a third source. */
 #include "ptx/rules/verify.h"
 
 bool pg_verify_is_video(const pg_verifier *v)
@@ -35,8 +35,8 @@ static bool check_scalar(pg_verifier *v, const pg_ptx_operand *o)
     return count <= 1 ? check_digits(v, o, o->value & PG_SELECT_HALVES ? 2 : 4) : refuse(v, o);
 }
 
-/* The mask of the destination: parts, each at most once and in falling order; a selection of all parts of two
- * registers. */
+/* The mask of the destination: parts, each at most once and in falling order; a selection of all
+ * parts of two registers. */
 static bool check_parts(pg_verifier *v, const pg_ptx_operand *o, bool mask)
 {
     const unsigned parts = parts_of(v->insn->opcode->op);

@@ -1,7 +1,8 @@
-/* Reads opcodes.def once into rows of bit sets, then matches spellings against the rows of their root word.
+/* Reads opcodes.def once into rows of bit sets, then matches spellings against the rows of their
+ * root word.
  *
- * Suffixes of different fields may stand in any order (ptxas takes them so), types keep theirs: each suffix goes
- * to the first item of the row that takes it and is still free. */
+ * Suffixes of different fields may stand in any order (ptxas takes them so), types keep theirs:
+ * each suffix goes to the first item of the row that takes it and is still free. */
 #include "ptx/table/form.h"
 
 #include "base/hash.h"
@@ -369,7 +370,8 @@ static bool begins_with_mnemonic(const spelling *s, unsigned op)
     return true;
 }
 
-/* Whether the item takes the word; if so, writes what it means. `next_type`: number of types so far. */
+/* Whether the item takes the word; if so, writes what it means. `next_type`: number of types so
+ * far. */
 static bool item_takes(const item *it, pg_str word, pg_ptx_opcode *o)
 {
     if (it->shapes.n)
@@ -389,7 +391,8 @@ static bool item_takes(const item *it, pg_str word, pg_ptx_opcode *o)
     return false;
 }
 
-/* Gives each suffix to an item. Returns the number of suffixes placed; *missing: an item left empty, or -1. */
+/* Gives each suffix to an item. Returns the number of suffixes placed; *missing: an item left
+ * empty, or -1. */
 static unsigned place_words(const spelling *s, const row *r, pg_ptx_opcode *o, int *missing)
 {
     bool filled[MAX_ITEMS] = {false};

@@ -1,6 +1,7 @@
-/* The opcode table in the shape in which the parser and the verifier use it: opcodes.def read once per process.
- * A spelling such as "add.rn.f32" is matched against the rows of its mnemonic; an opcode's operand list becomes
- * slots with kinds, types and vector lengths resolved for its suffixes. */
+/* The opcode table in the shape in which the parser and the verifier use it: opcodes.def read
+ * once per process. A spelling such as "add.rn.f32" is matched against the rows of its mnemonic;
+ * an opcode's operand list becomes slots with kinds, types and vector lengths resolved for its
+ * suffixes. */
 #ifndef PG_PTX_FORM_H
 #define PG_PTX_FORM_H
 
@@ -34,9 +35,9 @@ typedef struct pg_form {
 /* The operand list of an opcode. */
 void pg_form_of(const pg_ptx_opcode *opcode, pg_form *form);
 
-/* The first row at or after *row (a pg_ptx_op; start with 0) whose mnemonic and suffixes are those of `spelling`
- * ("add.rn.f32", no blanks). Fills all of *opcode but its id, sets *row to the row behind, and returns true; false
- * when there is none. */
+/* The first row at or after *row (a pg_ptx_op; start with 0) whose mnemonic and suffixes are
+ * those of `spelling` ("add.rn.f32", no blanks). Fills all of *opcode but its id, sets *row to
+ * the row behind, and returns true; false when there is none. */
 bool pg_form_match(pg_str spelling, unsigned *row, pg_ptx_opcode *opcode);
 
 /* Why no row matches: one sentence into buf. */

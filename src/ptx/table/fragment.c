@@ -1,5 +1,5 @@
-/* Lengths of register vectors of matrix and tensor-memory instructions (PTX ISA 9.0, 9.7.14 mma and ldmatrix,
- * 9.7.15 wgmma, 9.7.16 tcgen05.ld and .st). */
+/* Lengths of register vectors of matrix and tensor-memory instructions (PTX ISA 9.0, 9.7.14 mma
+ * and ldmatrix, 9.7.15 wgmma, 9.7.16 tcgen05.ld and .st). */
 #include "ptx/table/fragment.h"
 
 #include "ptx/table/vocabulary.h"
@@ -51,8 +51,8 @@ static int wgmma_length(const pg_ptx_opcode *o)
     return o->shape_n / (pg_type_table[o->types[0]].bits == 16 ? 4 : 2);
 }
 
-/* Bits that an element of an mma operand takes in a register: 4- and 6-bit floats sit in bytes, but .kind::mxf4*
- * packs two to a byte. */
+/* Bits that an element of an mma operand takes in a register: 4- and 6-bit floats sit in bytes,
+ * but .kind::mxf4* packs two to a byte. */
 static int element_bits(const pg_ptx_opcode *o, pg_ptx_type type)
 {
     bool packed = o->mod[PG_F_KIND] == PG_M_KIND_MXF4 || o->mod[PG_F_KIND] == PG_M_KIND_MXF4NVF4;

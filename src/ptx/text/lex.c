@@ -1,4 +1,5 @@
-/* Bytes to tokens (PTX ISA section 4). One table of character classes; comments and white space are dropped. */
+/* Bytes to tokens (PTX ISA section 4). One table of character classes; comments and white space
+ * are dropped. */
 #include "ptx/text/lex.h"
 
 #include <locale.h>

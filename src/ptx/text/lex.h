@@ -1,5 +1,5 @@
-/* PTX tokens. The lexer never allocates and never fails: what is no token becomes PG_TOKEN_BAD, and the end of
- * the text repeats PG_TOKEN_END. Tokens borrow from the text. */
+/* PTX tokens. The lexer never allocates and never fails: what is no token becomes PG_TOKEN_BAD,
+ * and the end of the text repeats PG_TOKEN_END. Tokens borrow from the text. */
 #ifndef PG_PTX_LEX_H
 #define PG_PTX_LEX_H
 
@@ -36,7 +36,8 @@ typedef struct pg_lexer {
 
 void pg_lexer_init(pg_lexer *lexer, const char *text, size_t len);
 void pg_lexer_next(pg_lexer *lexer, pg_token *token);
-/* After an IDENT: extends it over the ".word" suffixes that follow without a space: "add.rn.f32". */
+/* After an IDENT: extends it over the ".word" suffixes that follow without a space:
+ * "add.rn.f32". */
 void pg_lexer_extend_opcode(pg_lexer *lexer, pg_token *ident);
 /* At a '.' that begins a decimal fraction (".5"): lexes it as F64. */
 void pg_lexer_fraction(pg_lexer *lexer, pg_token *token);

@@ -1,5 +1,5 @@
-/* Which row of the opcode table an instruction is: its spelling narrows it down (looked up once per distinct
- * spelling), the kinds of its operands decide. */
+/* Which row of the opcode table an instruction is: its spelling narrows it down (looked up once
+ * per distinct spelling), the kinds of its operands decide. */
 #include "ptx/text/parser.h"
 
 #include "base/hash.h"
@@ -84,7 +84,8 @@ static bool is_predicate(const pg_parser *p, const pg_ptx_operand *o)
     return *PG_LIST_AT(&p->fn.reg_types, uint8_t, o->index) == PG_T_PRED;
 }
 
-/* Kinds only, and predicates against other registers: both tell rows apart. Types are the verifier's. */
+/* Kinds only, and predicates against other registers: both tell rows apart. Types are the
+ * verifier's. */
 static bool accepts(const pg_parser *p, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
     if (!(a->kinds & PG_KIND_BIT(o->kind)))
@@ -104,8 +105,8 @@ static bool slot_accepts(const pg_parser *p, const pg_slot *slot, const pg_ptx_o
     return false;
 }
 
-/* The operand as the slot takes it: NULL: not at all. Braces around a single register say nothing where no vector is
- * due: compilers write them around loads and stores of one element. */
+/* The operand as the slot takes it: NULL: not at all. Braces around a single register say
+ * nothing where no vector is due: compilers write them around loads and stores of one element. */
 static const pg_ptx_operand *as_taken(const pg_parser *p, const pg_slot *slot,
                                       const pg_ptx_operand *o)
 {
@@ -116,8 +117,8 @@ static const pg_ptx_operand *as_taken(const pg_parser *p, const pg_slot *slot,
                : NULL;
 }
 
-/* What went wrong when a row did not fit: the operand (from 0) and the slot it met; slot n_slots: one too many;
- * operand n: one too few. */
+/* What went wrong when a row did not fit: the operand (from 0) and the slot it met; slot
+ * n_slots: one too many; operand n: one too few. */
 typedef struct misfit {
     unsigned operand, slot;
 } misfit;

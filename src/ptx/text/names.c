@@ -1,5 +1,5 @@
-/* Interned keys in a hash table; each key heads a stack of bindings, innermost first. Closing a scope pops its
- * bindings, so scopes cost nothing but what they declare. */
+/* Interned keys in a hash table; each key heads a stack of bindings, innermost first. Closing a
+ * scope pops its bindings, so scopes cost nothing but what they declare. */
 #include "ptx/text/names.h"
 
 #include "base/hash.h"
@@ -232,7 +232,8 @@ static bool range_in_use(const pg_names *names, pg_str name, size_t digits, bool
            (read_number(name, digits, &number) && number < names->keys[key].range_count);
 }
 
-/* Whether the function has a name that this one would be or contain. For ranges the answer errs towards yes. */
+/* Whether the function has a name that this one would be or contain. For ranges the answer errs
+ * towards yes. */
 static bool is_taken(const pg_names *names, pg_str name, const pg_unique_name *what)
 {
     uint32_t key = find_key(names, name, what->is_range);

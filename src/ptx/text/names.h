@@ -1,9 +1,10 @@
-/* Names of a module under parse: which declaration a name means in the scopes that are open, and which unique
- * name a declaration gets in the parsed module, where a function has one flat scope.
+/* Names of a module under parse: which declaration a name means in the scopes that are open, and
+ * which unique name a declaration gets in the parsed module, where a function has one flat scope.
  *
- * Depth 0 is the module, 1 a function's parameters and the outermost scope of its body, 2 and more nested scopes.
- * A range of registers (`%r<10>`) and a plain name (`%r`) are different names. All memory is in an arena; when it
- * runs out, arena->failed is set, and look-ups find nothing. Names borrow from the text. */
+ * Depth 0 is the module, 1 a function's parameters and the outermost scope of its body, 2 and
+ * more nested scopes. A range of registers (`%r<10>`) and a plain name (`%r`) are different
+ * names. All memory is in an arena; when it runs out, arena->failed is set, and look-ups find
+ * nothing. Names borrow from the text. */
 #ifndef PG_PTX_NAMES_H
 #define PG_PTX_NAMES_H
 
@@ -55,27 +56,29 @@ void pg_names_open_scope(pg_names *names);
 /* Forgets what the innermost scope declared. */
 void pg_names_close_scope(pg_names *names);
 
-/* What `name` means here, or NULL. *index: the register (of a range: the one meant) or the binding's index.
- * The pointer is good until the next declaration. */
+/* What `name` means here, or NULL. *index: the register (of a range: the one meant) or the
+ * binding's index. The pointer is good until the next declaration. */
 const pg_binding *pg_names_find(const pg_names *names, pg_str name, uint32_t *index);
 
-/* Declares a name in the innermost scope. Returns the binding that this scope already has for it, if it has one
- * (and declares nothing), else NULL. */
+/* Declares a name in the innermost scope. Returns the binding that this scope already has for
+ * it, if it has one (and declares nothing), else NULL. */
 const pg_binding *pg_names_declare(pg_names *names, pg_str name, const pg_binding *binding);
 
 typedef struct pg_unique_name {
     bool is_range;
     uint32_t count; /* of a range */
-    bool
-        is_parameter; /* may have the name of something of the module: it is declared before all uses */
+    /* may have the name of something of the module: it is declared before all uses */
+    bool is_parameter;
 } pg_unique_name;
 
-/* The name that a declaration of this function has in the module: `name`, or `name$n` when another declaration of
- * the function, or of the module, has it. A copy in `out`; NULL when out of memory. */
+/* The name that a declaration of this function has in the module: `name`, or `name$n` when
+ * another declaration of the function, or of the module, has it. A copy in `out`; NULL when out
+ * of memory. */
 const char *pg_names_unique(pg_names *names, pg_arena *out, pg_str name,
                             const pg_unique_name *what);
 
-/* Number of the key of a plain name, for tables beside this one; PG_NAME_NONE when out of memory. */
+/* Number of the key of a plain name, for tables beside this one; PG_NAME_NONE when out of
+ * memory. */
 uint32_t pg_names_intern(pg_names *names, pg_str name);
 
 #endif

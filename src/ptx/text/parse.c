@@ -237,7 +237,8 @@ static void finish_function(pg_parser *p, pg_ptx_function *f)
     f->n_locals = fn->locals.count;
 }
 
-/* The name of the function whose signature begins here: behind the return parameters, if there are any. */
+/* The name of the function whose signature begins here: behind the return parameters, if there
+ * are any. */
 static bool peek_name(pg_parser *p, pg_token *name)
 {
     const pg_lexer lexer = p->lexer;
@@ -287,7 +288,8 @@ static bool parse_signature(pg_parser *p, pg_ptx_function *f)
     return true;
 }
 
-/* Enters what was parsed: a definition replaces a declaration, a declaration after another adds nothing. */
+/* Enters what was parsed: a definition replaces a declaration, a declaration after another adds
+ * nothing. */
 static bool enter_function(pg_parser *p, const pg_ptx_function *f, uint32_t first_var)
 {
     pg_ptx_function *known = PG_LIST_AT(&p->functions, pg_ptx_function, p->fn.index);

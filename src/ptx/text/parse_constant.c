@@ -1,6 +1,7 @@
-/* Constant expressions (PTX ISA 4.5): C's operators on 64-bit integers, decimal and hexadecimal floats with an
- * optional sign. Integers are signed unless they exceed the signed range, which matters only to / % >> and the
- * comparisons; as in ptxas, all but a cast to .u64 count as signed. */
+/* Constant expressions (PTX ISA 4.5): C's operators on 64-bit integers, decimal and hexadecimal
+ * floats with an optional sign. Integers are signed unless they exceed the signed range, which
+ * matters only to / % >> and the comparisons; as in ptxas, all but a cast to .u64 count as
+ * signed. */
 #include "ptx/text/parser.h"
 
 enum { MAX_DEPTH = 64 };

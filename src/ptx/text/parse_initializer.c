@@ -1,4 +1,5 @@
-/* Initialisers of .global and .const variables: nested braces, numbers, addresses (PTX ISA 5.4.4 and 5.4.5). */
+/* Initialisers of .global and .const variables: nested braces, numbers, addresses (PTX ISA 5.4.4
+ * and 5.4.5). */
 #include "ptx/text/parser.h"
 
 #include "ptx/table/vocabulary.h"

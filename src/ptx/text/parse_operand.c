@@ -1,4 +1,5 @@
-/* Operands (PTX ISA chapter 6): what a name means is decided here; whether it fits the instruction, in match.c. */
+/* Operands (PTX ISA chapter 6): what a name means is decided here; whether it fits the
+ * instruction, in match.c. */
 #include "ptx/text/parser.h"
 
 #include <string.h>
@@ -43,7 +44,8 @@ static bool take_elems(pg_parser *p, uint32_t first, pg_ptx_operand *out)
     return p->fatal == PTXGEN_OK;
 }
 
-/* The special register of this name, with the component "x" behind it (0: none); else PG_PTX_SPECIAL_COUNT. */
+/* The special register of this name, with the component "x" behind it (0: none); else
+ * PG_PTX_SPECIAL_COUNT. */
 static uint32_t find_special(pg_str name, char component)
 {
     char text[LONGEST_SPECIAL];
@@ -62,7 +64,8 @@ static uint32_t find_special(pg_str name, char component)
     return s;
 }
 
-/* "%tid" whole: its three components, and a fourth that is 0 (PTX ISA 10). `first`: the number of "%tid.x". */
+/* "%tid" whole: its three components, and a fourth that is 0 (PTX ISA 10). `first`: the number
+ * of "%tid.x". */
 static bool special_vector(pg_parser *p, uint32_t first_special, pg_ptx_operand *out)
 {
     const uint32_t first = p->elems.count;
@@ -317,7 +320,8 @@ static bool parse_negated(pg_parser *p, pg_ptx_operand *out)
     return parse_immediate(p, out);
 }
 
-/* The register that holds reg + value: a new one, and an instruction before the current one that fills it. */
+/* The register that holds reg + value: a new one, and an instruction before the current one that
+ * fills it. */
 static bool add_before(pg_parser *p, pg_ptx_operand *reg, int64_t value)
 {
     const pg_ptx_type type = *PG_LIST_AT(&p->fn.reg_types, uint8_t, reg->index);
@@ -349,7 +353,8 @@ static bool add_before(pg_parser *p, pg_ptx_operand *reg, int64_t value)
     return p->fatal == PTXGEN_OK;
 }
 
-/* "r + 4" as a source: what ptxas takes wherever a register may stand, though the ISA knows it in addresses only. */
+/* "r + 4" as a source: what ptxas takes wherever a register may stand, though the ISA knows it
+ * in addresses only. */
 static bool parse_sum(pg_parser *p, pg_ptx_operand *out)
 {
     int64_t value;

@@ -5,7 +5,8 @@
 
 /* ---- labels ---- */
 
-/* Gives the labels of the closing scope to the uses inside it; other uses go on waiting for an outer scope. */
+/* Gives the labels of the closing scope to the uses inside it; other uses go on waiting for an
+ * outer scope. */
 static void resolve_labels(pg_parser *p, uint32_t first_use)
 {
     for (uint32_t i = p->names.n_bindings; i-- > 0;) {
@@ -237,7 +238,8 @@ static bool parse_guarded(pg_parser *p)
 
 /* ---- directives ---- */
 
-/* ".loc 1 5 3, function_name L + 4, inlined_at 1 7 9": what follows the three numbers is dropped. */
+/* ".loc 1 5 3, function_name L + 4, inlined_at 1 7 9": what follows the three numbers is
+ * dropped. */
 bool pg_parse_loc(pg_parser *p)
 {
     uint32_t v[3];

@@ -1,5 +1,6 @@
-/* Tokens, diagnostics and growing arrays of the parser. Once a parse stops for good (memory, a budget, too many
- * errors) the current token is the end of the text for ever, so that all loops end by themselves. */
+/* Tokens, diagnostics and growing arrays of the parser. Once a parse stops for good (memory, a
+ * budget, too many errors) the current token is the end of the text for ever, so that all loops
+ * end by themselves. */
 #include "ptx/text/parser.h"
 
 #include <stdarg.h>

@@ -1,6 +1,7 @@
-/* State that the files of the parser share: parse.c (module scope, functions), parse_declaration.c (variables,
- * registers, parameters), parse_initializer.c, parse_constant.c, parse_statement.c (bodies), parse_operand.c,
- * parser.c (what all of them use). Not for use outside of src/ptx. */
+/* State that the files of the parser share: parse.c (module scope, functions),
+ * parse_declaration.c (variables, registers, parameters), parse_initializer.c, parse_constant.c,
+ * parse_statement.c (bodies), parse_operand.c, parser.c (what all of them use). Not for use
+ * outside of src/ptx. */
 #ifndef PG_PTX_PARSER_H
 #define PG_PTX_PARSER_H
 
@@ -181,13 +182,15 @@ bool pg_parse_loc(pg_parser *p);
 bool pg_parse_pragma(pg_parser *p, uint32_t function, uint32_t insn);
 
 /* ---- verify.c ---- */
-/* Checks the finished module: types, spaces, vector lengths, .version and .target; reports through the parser. */
+/* Checks the finished module: types, spaces, vector lengths, .version and .target; reports
+ * through the parser. */
 void pg_verify(pg_parser *p);
 
 /* ---- match.c: operands against rows ---- */
 /* The entry of a spelling (no blanks in it), made at its first use. NULL when out of memory. */
 const pg_spelling_entry *pg_find_spelling(pg_parser *p, pg_str text);
-/* Chooses the row that the operands fit and fills insn->opcode and operands; reports why if there is none. */
+/* Chooses the row that the operands fit and fills insn->opcode and operands; reports why if
+ * there is none. */
 bool pg_match_operands(pg_parser *p, const pg_spelling_entry *spelling,
                        const pg_ptx_operand *operands, uint32_t n, pg_ptx_insn *insn);
 

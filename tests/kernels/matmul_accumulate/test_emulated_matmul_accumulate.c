@@ -1,6 +1,6 @@
-/* matmul_accumulate on the emulator: in checking mode right and without a report over seeds of order=isa; the
- * Blackwell kernels, which no device at hand runs, on odd shapes, and with the argument "large" on all of them and on
- * the problems of the reference test, with times. */
+/* matmul_accumulate on the emulator: in checking mode right and without a report over seeds of
+ * order=isa; the Blackwell kernels, which no device at hand runs, on odd shapes, and with the
+ * argument "large" on all of them and on the problems of the reference test, with times. */
 #include "emulated_call.h"
 #include "matmul_case.h"
 
@@ -146,7 +146,8 @@ static void run_on(const char *arch, const matmul_case *problem, matmul_data *x)
     emulate_call(context, &call);
 }
 
-/* Both accumulate on C, 16 of K at a time, with the same arithmetic: wgmma's has been seen on an H200. */
+/* Both accumulate on C, 16 of K at a time, with the same arithmetic: wgmma's has been seen on an
+ * H200. */
 static void hopper_and_blackwell_agree_bit_for_bit(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* matmul_accumulate on the emulator, through the same calls as on a GPU, against the oracle; and that a
- * kernel of the caller is launched only for arguments that it serves. */
+/* matmul_accumulate on the emulator, through the same calls as on a GPU, against the oracle; and
+ * that a kernel of the caller is launched only for arguments that it serves. */
 #include "matmul_case.h"
 
 static ptxgen *ctx;

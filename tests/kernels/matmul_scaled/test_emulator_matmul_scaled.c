@@ -1,6 +1,7 @@
-/* matmul_scaled on the emulator against sums in double: formats, tilings, outputs and odd shapes; with the argument
- * "grid", the grids of its reference test in fast arithmetic, with the time of each case; "grid I N": every Nth case
- * from the Ith on, so that several processes share them. */
+/* matmul_scaled on the emulator against sums in double: formats, tilings, outputs and odd
+ * shapes; with the argument "grid", the grids of its reference test in fast arithmetic, with the
+ * time of each case; "grid I N": every Nth case from the Ith on, so that several processes share
+ * them. */
 #include "emulated_call.h"
 #include "scaled_case.h"
 
@@ -85,7 +86,8 @@ static bool is_mixed(format_pair p)
     return p.a != p.b;
 }
 
-/* Odd rows and columns; K that the formats take: any for 8 bits, even ones for 4, multiples of 128 when they mix. */
+/* Odd rows and columns; K that the formats take: any for 8 bits, even ones for 4, multiples of
+ * 128 when they mix. */
 static void odd_shapes(void **state)
 {
     (void)state;

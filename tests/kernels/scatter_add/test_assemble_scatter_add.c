@@ -1,5 +1,6 @@
-/* Every scatter_add kernel is assembled by ptxas: no spills, no local memory, no C75xx line (the assembler
- * interface turns those into errors). Skipped without ptxas. Two threads; the longest test of the suite. */
+/* Every scatter_add kernel is assembled by ptxas: no spills, no local memory, no C75xx line (the
+ * assembler interface turns those into errors). Skipped without ptxas. Two threads; the longest
+ * test of the suite. */
 #include "test.h"
 
 #include "ptxgen/ptxgen.h"

@@ -1,6 +1,6 @@
-/* Our own scatter_add kernels in checking mode: right sums and not one report, whatever order=isa does with them;
- * every schedule, element type, fixed and dynamic n, dense and padded rows. Values are small integers, so that
- * every order of adding gives the same bits.
+/* Our own scatter_add kernels in checking mode: right sums and not one report, whatever order=isa
+ * does with them; every schedule, element type, fixed and dynamic n, dense and padded rows. Values
+ * are small integers, so that every order of adding gives the same bits.
  *
  *     test_emulator_scatter [SEEDS (2)] */
 #include "test.h"
@@ -23,8 +23,8 @@ typedef struct schedule {
 } schedule;
 /* 75 rows of 5 or 3 chunks: two CTAs share a row's chunks, not evenly. */
 static const schedule seed = {"seed", 5};
-/* Two warps in all, with tiles of 512 bytes: each goes round its two stages several times, with short rows many lanes
- * at once. */
+/* Two warps in all, with tiles of 512 bytes: each goes round its two stages several times, with
+ * short rows many lanes at once. */
 static const schedule bulk = {"bulk tile=512 stages=2 warps=2 ctas=1", 1};
 static const schedule vector = {"vector warps=2 ctas=1 pieces=2 panel=256", 3};
 
@@ -147,7 +147,7 @@ static void run_kernel(problem *p, const ptxgen_kernel *kernel, uint64_t order_s
                                            .seed = order_seed,
                                            .check = order_seed != 0,
                                            .order = order_seed ? PTXGEN_EMULATOR_ORDER_ISA
-                                                         : PTXGEN_EMULATOR_ORDER_HW};
+                                                               : PTXGEN_EMULATOR_ORDER_HW};
     const ptxgen_device_info device = {.sm_count = p->multiprocessors, .l2_bytes = 4096};
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_emulator *emu;

@@ -30,7 +30,8 @@ static void a_bad_index_is_skipped_and_reported(void **state)
     scatter_bad_indices(&suite);
 }
 
-/* The trap of a bad index stops the launch and is an error that names the PTX line; the next call works. */
+/* The trap of a bad index stops the launch and is an error that names the PTX line; the next
+ * call works. */
 static void a_trap_is_an_error_not_the_end(void **state)
 {
     (void)state;

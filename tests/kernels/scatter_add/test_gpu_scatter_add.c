@@ -1,7 +1,7 @@
-/* scatter_add on a real GPU: every combination that the library offers, against the oracle. Skipped without a
- * device. Kernels are compiled by all cores first: assembling is most of the time.
+/* scatter_add on a real GPU: every combination that the library offers, against the oracle. Skipped
+ * without a device. Kernels are compiled by all cores first: assembling is most of the time.
  *
- *     test_gpu_scatter_add [STRIDE (1)]     every STRIDE-th combination, for runs under compute-sanitizer */
+ *     test_gpu_scatter_add [STRIDE (1)]     every STRIDE-th combination, for compute-sanitizer */
 #include "base/half.h"
 #include "scatter_suite.h"
 #include "test.h"

@@ -1,5 +1,5 @@
-/* The reference schedule's host helpers, against values worked out by hand from its text, and properties of
- * the tile shapes. */
+/* The reference schedule's host helpers, against values worked out by hand from its text, and
+ * properties of the tile shapes. */
 #include "test.h"
 
 #include "ptxgen/ptxgen.h"

@@ -1,5 +1,5 @@
-/* tcgen05_copy on the emulator against the oracle, bit for bit: the reference test's whole grid of shapes through the
- * public call, and single kernels in checking mode over seeds of order=isa.
+/* tcgen05_copy on the emulator against the oracle, bit for bit: the reference test's whole grid of
+ * shapes through the public call, and single kernels in checking mode over seeds of order=isa.
  *
  *     test_emulator_tcgen05_copy [SEEDS (3)]      seeds per kernel of the second part */
 #include "emulated_call.h"

@@ -197,8 +197,12 @@ static void the_launch_record(void **state)
     (void)state;
     pg_tcgen05_copy_plan plan;
     pg_launch l;
-    const ptxgen_tcgen05_copy_args a = {
-        .size = sizeof a, .dtype = PTXGEN_F32, .m = 128, .n = 64, .out_stride = 68, .in_stride = 64};
+    const ptxgen_tcgen05_copy_args a = {.size = sizeof a,
+                                        .dtype = PTXGEN_F32,
+                                        .m = 128,
+                                        .n = 64,
+                                        .out_stride = 68,
+                                        .in_stride = 64};
     const ptxgen_device_info device = {.sm_count = 148};
     assert_true(make_plan(128, 64, 0, 0, &plan));
     typed_launch("tcgen05_copy", &a, &plan, &device, &l);

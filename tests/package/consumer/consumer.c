@@ -1,5 +1,6 @@
-/* A program outside the source tree that uses the installed library: valid C11 and valid C++11. Writes a
- * kernel; where kernels can run, adds two rows and looks at the answer. Exit code 0: right. */
+/* A program outside the source tree that uses the installed library: valid C11 and valid C++11.
+ * Writes a kernel; where kernels can run, adds two rows and looks at the answer. Exit code 0:
+ * right. */
 #include <ptxgen/ptxgen.h>
 
 #include <stdio.h>

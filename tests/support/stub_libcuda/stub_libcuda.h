@@ -1,6 +1,7 @@
-/* A stand-in for libcuda.so.1: keeps contexts, libraries, memory and links as counters and host memory,
- * records calls and launches, and fails a chosen call. Built as a shared library of its own, so that the
- * library under test finds it the way it finds the real one; a test reaches the state below by dlsym. */
+/* A stand-in for libcuda.so.1: keeps contexts, libraries, memory and links as counters and host
+ * memory, records calls and launches, and fails a chosen call. Built as a shared library of its
+ * own, so that the library under test finds it the way it finds the real one; a test reaches the
+ * state below by dlsym. */
 #ifndef PG_STUB_LIBCUDA_H
 #define PG_STUB_LIBCUDA_H
 
@@ -19,8 +20,8 @@ typedef struct stub_context {
 typedef struct stub_launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     void *stream, *function;
-    uint32_t
-        values[STUB_MAX_ARGS]; /* the first four bytes of the first `argument_count` arguments */
+    /* the first four bytes of the first `argument_count` arguments */
+    uint32_t values[STUB_MAX_ARGS];
 } stub_launch;
 
 typedef struct stub {

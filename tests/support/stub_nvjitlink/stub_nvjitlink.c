@@ -1,6 +1,7 @@
-/* A stand-in for libnvJitLink that gives back what it was given as the cubin. Built several times:
- * STUB_VERSIONED exports versioned names only, as the first releases do; STUB_FAILS_TO_ADD: AddData refuses and
- * Complete says success all the same, as 13.0 has done; STUB_LACKS_COMPLETE: no such function. */
+/* A stand-in for libnvJitLink that gives back what it was given as the cubin. Built several
+ * times: STUB_VERSIONED exports versioned names only, as the first releases do;
+ * STUB_FAILS_TO_ADD: AddData refuses and Complete says success all the same, as 13.0 has done;
+ * STUB_LACKS_COMPLETE: no such function. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

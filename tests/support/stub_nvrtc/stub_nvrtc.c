@@ -1,7 +1,8 @@
-/* A stand-in for libnvrtc: "compiles" any text to one function, so that tests see what is asked of it and how
- * often. The text says what it does: REFUSE: a log with an error in line 3; FOREVER: steps until the flow
- * callback says stop. The file at STUB_NVRTC_LOG (environment) gets a line of all options for each compilation.
- * */
+/* A stand-in for libnvrtc: "compiles" any text to one function, so that tests see what is asked of
+ * it and how often. The text says what it does: REFUSE: a log with an error in line 3; FOREVER:
+ * steps until the flow callback says stop. The file at STUB_NVRTC_LOG (environment) gets a line of
+ * all options for each compilation.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

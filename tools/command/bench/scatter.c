@@ -1,4 +1,5 @@
-/* ptxgen bench scatter_add: every schedule on the same data in one run; schedule=seed is the baseline. */
+/* ptxgen bench scatter_add: every schedule on the same data in one run; schedule=seed is the
+ * baseline. */
 #include "command/array.h"
 #include "command/bench/bench.h"
 #include "command/output.h"
@@ -15,7 +16,8 @@ typedef struct shape {
     ptxgen_dtype dtype;
 } shape;
 
-/* Row lengths from 32 bytes to 16 KiB, uniform indices, working sets beyond a GPU's caches where rows allow. */
+/* Row lengths from 32 bytes to 16 KiB, uniform indices, working sets beyond a GPU's caches where
+ * rows allow. */
 static const shape gpu_shapes[] = {
     {4194304, 1048576, 8, PTXGEN_F32},  {4194304, 1048576, 8, PTXGEN_BF16},
     {4194304, 1048576, 32, PTXGEN_F32}, {4194304, 1048576, 32, PTXGEN_BF16},
@@ -38,7 +40,7 @@ typedef struct bench {
     bool to_csv;
 } bench;
 
-/* ---- data -------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 typedef struct arrays {
     void *out, *src, *index; /* device */
@@ -87,7 +89,7 @@ static void free_arrays(bench *b, arrays *a)
             ptxgen_device_free(b->ctx, all[i]);
 }
 
-/* ---- measuring --------------------------------------------------------------------------------- */
+/* ---- measuring ---- */
 
 static ptxgen_status one_sample(bench *b, ptxgen_kernel *kernel,
                                 const ptxgen_scatter_add_args *args, double *us, ptxgen_error *err)
@@ -189,7 +191,7 @@ static ptxgen_status bench_shape(bench *b, const shape *s, ptxgen_error *err)
     return status;
 }
 
-/* ---- command line ------------------------------------------------------------------------------ */
+/* ---- command line ---- */
 
 /* rows=, out_rows=, n=, dtype= over the defaults of one shape. */
 static ptxgen_status parse_shape(const cli_args *args, shape *s, ptxgen_error *err)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- collecting -------------------------------------------------------------------------------- */
+/* ---- collecting ---- */
 
 static const char *copy(const char *text)
 {
@@ -164,7 +164,7 @@ int run_findings_exit(const run_findings *all)
                                                             : CLI_OK;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 enum { PAIRS_SHOWN = 4 };
 
@@ -235,7 +235,7 @@ void run_findings_summary(const run_findings *all, uint64_t runs, FILE *to)
                     all->file, all->filter.all[i].from);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static cJSON *thread_json(const uint32_t cta[3], uint32_t warp, uint32_t lane)
 {

@@ -1,5 +1,5 @@
-/* Findings of `ptxgen run FILE.ptx --check-races`: what the emulator reports in each run, put together by root cause,
- * filtered, and shown as text, JSON or SARIF. */
+/* Findings of `ptxgen run FILE.ptx --check-races`: what the emulator reports in each run, put
+ * together by root cause, filtered, and shown as text, JSON or SARIF. */
 #ifndef PTXGEN_RUN_FINDINGS_H
 #define PTXGEN_RUN_FINDINGS_H
 
@@ -18,8 +18,8 @@ typedef struct run_pair_of_lines {
     uint64_t seed;  /* of the first run that met it */
 } run_pair_of_lines;
 
-/* One root cause: reports of one kind about one object, connected by lines that they share. The first report speaks
- * for all. Strings are owned. */
+/* One root cause: reports of one kind about one object, connected by lines that they share. The
+ * first report speaks for all. Strings are owned. */
 typedef struct run_finding {
     ptxgen_emulator_report first;
     run_pair_of_lines *pairs; /* owned; the first is that of `first` */

@@ -109,7 +109,8 @@ static bool take_type(const char **p, int *type, size_t *bytes)
     return false;
 }
 
-/* map:ARGUMENT:TYPE:SIZES:BOX[:SWIZZLE], dense, innermost first, over the buffer of an earlier argument. */
+/* map:ARGUMENT:TYPE:SIZES:BOX[:SWIZZLE], dense, innermost first, over the buffer of an earlier
+ * argument. */
 static ptxgen_status map_value(const ptx_args *args, ptx_arg *a, size_t bytes, ptxgen_error *err)
 {
     char *end;

@@ -1,4 +1,5 @@
-/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps over a buffer. */
+/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps over a
+ * buffer. */
 #ifndef PTXGEN_PTX_ARGS_H
 #define PTXGEN_PTX_ARGS_H
 
@@ -22,7 +23,8 @@ typedef struct ptx_args {
     void *pointers[PTX_ARGS_MAX]; /* to the values, for the launch */
 } ptx_args;
 
-/* Reads texts[0..count) as the entry's parameters. EINVAL says which is wrong and how to write it. */
+/* Reads texts[0..count) as the entry's parameters. EINVAL says which is wrong and how to write
+ * it. */
 ptxgen_status ptx_args_parse(const ptxgen_emulator_entry *entry, const char *const *texts,
                              size_t count, ptx_args *out, ptxgen_error *err);
 /* Gives the emulator the buffers, with the content that they had before any run. */

@@ -1,5 +1,5 @@
-/* Findings as a SARIF 2.1.0 log (OASIS), which CI systems show at the lines. A result's level: error for what the ISA
- * leaves undefined, warning for a reliance, note for advice. */
+/* Findings as a SARIF 2.1.0 log (OASIS), which CI systems show at the lines. A result's level:
+ * error for what the ISA leaves undefined, warning for a reliance, note for advice. */
 #include "command/run/findings.h"
 
 #include "ptxgen/ptxgen.h"
