@@ -188,6 +188,7 @@ typedef struct ptxgen_emulator_launch {
     /* One pointer per parameter to a value of the parameter's size, as for cuLaunchKernel. */
     void *const *args;
     size_t arg_count;
+    bool cooperative; /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
 } ptxgen_emulator_launch;
 
 /* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry. EEMULATOR: the

@@ -18,6 +18,7 @@ typedef struct session {
     uint32_t random;
     char said[512]; /* the log */
     bool check;
+    bool cooperative; /* the launches that follow */
 } session;
 
 /* ---- the emulator ---- */
@@ -90,7 +91,10 @@ static ptxgen_status try_run(session *s, const char *name, const shape *at, void
                              ptxgen_error *err)
 {
     ptxgen_emulator_entry *entry;
-    ptxgen_emulator_launch launch = {.size = sizeof launch, .cluster = {at->cluster}, .args = args};
+    ptxgen_emulator_launch launch = {.size = sizeof launch,
+                                     .cluster = {at->cluster},
+                                     .args = args,
+                                     .cooperative = s->cooperative};
     memcpy(launch.grid, at->grid, sizeof launch.grid);
     memcpy(launch.block, at->block, sizeof launch.block);
     while (launch.arg_count < MAX_ARGS && args[launch.arg_count])
@@ -550,6 +554,69 @@ typedef struct kernel {
     void (*test)(session *);
 } kernel;
 
+/* ---- runtime.cu ---- */
+
+static void grid_steps(session *s)
+{
+    int n = 700, steps = 3, want[700], half[700];
+    int *a = buffer(s, 4 * 700), *b = buffer(s, 4 * 700);
+    for (int i = 0; i < n; i++)
+        want[i] = a[i] = (int)(draw(s) % 1000);
+    for (int step = 0; step < steps; step++) {
+        for (int i = 0; i < n; i++)
+            half[i] = want[(i + 17) % n] + want[n - 1 - i] + step;
+        for (int i = 0; i < n; i++)
+            want[i] = half[n - 1 - i] ^ step;
+    }
+    void *args[] = {&a, &b, &n, &steps, NULL};
+    s->cooperative = true;
+    run(s, "grid_steps", (shape){{5, 1, 1}, {64, 1, 1}, 0}, args);
+    assert_memory_equal(a, want, sizeof want);
+    /* Launched plainly, cooperative groups has no workspace and traps, as on a GPU. */
+    s->cooperative = false;
+    ptxgen_error err = {0};
+    const shape plain = {{5, 1, 1}, {64, 1, 1}, 0};
+    assert_int_equal(try_run(s, "grid_steps", &plain, args, &err), PTXGEN_EEMULATOR);
+}
+
+static void device_heap(session *s)
+{
+    int n = 9;
+    void **lists = buffer(s, 8 * 96);
+    int *sums = buffer(s, 4 * 96);
+    long long *got = buffer(s, 32);
+    const shape at = {{3, 1, 1}, {32, 1, 1}, 0};
+    for (int again = 0; again < 2; again++) {
+        run(s, "build_lists", at, (void *[]){&lists, &n, NULL});
+        run(s, "free_lists", at, (void *[]){&lists, &sums, NULL});
+        for (int t = 0; t < 96; t++) {
+            int sum = 0;
+            for (int i = n - 1; i >= 0; i--)
+                sum = sum * 3 + t * 100 + i;
+            assert_int_equal(sums[t], sum);
+        }
+    }
+    run(s, "exhaust", (shape){{1, 1, 1}, {1, 1, 1}, 0}, (void *[]){&got, NULL});
+    assert_true(got[0] == 1 && got[1] == 0 && got[2] == 1 && got[3] == 0);
+    ptxgen_error err = {0};
+    const shape one = {{1, 1, 1}, {1, 1, 1}, 0};
+    assert_int_equal(try_run(s, "free_twice", &one, (void *[]){NULL}, &err), PTXGEN_EEMULATOR);
+    assert_non_null(strstr(err.message, "freed before"));
+}
+
+static void by_address(session *s)
+{
+    struct {
+        int v[24];
+    } table;
+    int *out = buffer(s, 4 * 64);
+    for (int i = 0; i < 24; i++)
+        table.v[i] = (int)draw(s);
+    run(s, "by_address", (shape){{1, 1, 1}, {64, 1, 1}, 0}, (void *[]){&table, &out, NULL});
+    for (int t = 0; t < 64; t++)
+        assert_int_equal(out[t], (int)((unsigned)table.v[t * 7 % 24] * 2));
+}
+
 static const kernel kernels[] = {
     {"language.cu", matmul},      {"language.cu", reduce},        {"language.cu", histogram},
     {"language.cu", last_block},  {"language.cu", calls},         {"language.cu", structs},
@@ -559,6 +626,7 @@ static const kernel kernels[] = {
     {"library.cu", half_math},    {"library.cu", half_choice},    {"library.cu", half_predicates},
     {"library.cu", fp8},          {"library.cu", warp_matrix},    {"library.cu", pipeline},
     {"library.cu", cluster_ring}, {"library.cu", groups},         {"tensor.cu", double_tiles},
+    {"runtime.cu", grid_steps},   {"runtime.cu", device_heap},    {"runtime.cu", by_address},
 };
 
 static char *compile(const char *source, const char *option, size_t *length)
@@ -606,6 +674,13 @@ static void library(void **state)
     run_all("library.cu", "-G");
 }
 
+static void runtime(void **state)
+{
+    (void)state;
+    run_all("runtime.cu", "");
+    run_all("runtime.cu", "-G");
+}
+
 static void tensor(void **state)
 {
     (void)state;
@@ -622,6 +697,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(language),
         cmocka_unit_test(library),
+        cmocka_unit_test(runtime),
         cmocka_unit_test(tensor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,8 @@ static const option options[] = {
      order_words},
     {"seeds", 0, OPTION_TEXT, FIELD(seeds), "A..B", "order=isa, once with each of these seeds", 0,
      0, NULL},
+    {"cooperative", 0, OPTION_FLAG, FIELD(cooperative), NULL,
+     "all CTAs at the same time, for grid.sync()", 0, 0, NULL},
     {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},

@@ -70,18 +70,38 @@ static const pg_call_copy *copies(pg_decoder *d, const pg_ptx_operand *list, uin
     return c;
 }
 
-/* vprintf and __assertfail: what their arguments are, by position, as rows or places in the caller's frame. */
+/* Functions that the device side of CUDA always has. */
+static const struct built_in {
+    const char *name;
+    uint32_t arguments;
+    pg_handler run;
+    bool heap;
+} built_ins[] = {{"vprintf", 2, pg_op_vprintf, false},
+                 {"__assertfail", 4, pg_op_assertfail, false},
+                 {"malloc", 1, pg_op_malloc, true},
+                 {"free", 1, pg_op_free, true}};
+
+static const struct built_in *find_built_in(const char *name)
+{
+    for (size_t i = 0; i < sizeof built_ins / sizeof *built_ins; i++)
+        if (!strcmp(built_ins[i].name, name))
+            return &built_ins[i];
+    return NULL;
+}
+
+/* A call of one: what its arguments are, by position, as rows or places in the caller's frame. */
 static void built_in(pg_decoder *d, pg_op *op, pg_call_target *t, const pg_ptx_function *f)
 {
     const pg_ptx_operand *list = pg_operand(d, 2), *result = pg_operand(d, 0);
-    const bool is_printf = !strcmp(f->name, "vprintf");
-    if (!is_printf && strcmp(f->name, "__assertfail")) {
+    const struct built_in *known = find_built_in(f->name);
+    if (!known) {
         pg_decode_fail(d, "function %s has no body", f->name);
         return;
     }
+    d->layout->uses_heap |= known->heap;
     const uint32_t n = list->kind == PG_OPERAND_LIST ? list->n_elems : 0;
     pg_call_copy *c = PG_NEW_ARRAY(d->arena, pg_call_copy, n + 2);
-    if (!c || n < (is_printf ? 2u : 4u) || n != f->n_params) {
+    if (!c || n < known->arguments || n != f->n_params) {
         pg_decode_fail(d, "%s is called with %u arguments", f->name, n);
         return;
     }
@@ -92,14 +112,15 @@ static void built_in(pg_decoder *d, pg_op *op, pg_call_target *t, const pg_ptx_f
     }
     t->args = c;
     t->arg_count = n;
-    if (result->kind == PG_OPERAND_LIST && result->n_elems == 1) {
+    if (result->kind == PG_OPERAND_LIST && result->n_elems == 1 && f->n_returns == 1) {
         pg_call_copy *r = &c[n];
-        r->bytes = 4;
-        set_to(r, caller_end(d, &result->elems[0], PG_T_B32));
+        const pg_ptx_var *v = &d->module->vars[f->returns[0]];
+        r->bytes = (uint32_t)v->size;
+        set_to(r, caller_end(d, &result->elems[0], (pg_ptx_type)v->type));
         t->returns = r;
         t->return_count = 1;
     }
-    op->run = is_printf ? pg_op_vprintf : pg_op_assertfail;
+    op->run = known->run;
 }
 
 /* A function with a body as a target of the call. */

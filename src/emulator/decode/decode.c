@@ -362,6 +362,7 @@ static void finish_program(pg_decoder *d, pg_program *program)
     program->special_count = y->special_count;
     program->regs_bytes = y->regs_bytes;
     program->pred_count = y->pred_count;
+    program->uses_heap = y->uses_heap;
 }
 
 ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, pg_program **out,

@@ -29,6 +29,7 @@ typedef struct pg_layout {
     uint32_t pred_count;
     pg_special_row specials[PG_MAX_SPECIAL_ROWS];
     uint32_t special_count;
+    bool uses_heap;
 } pg_layout;
 
 enum {

@@ -113,6 +113,27 @@ static bool enter(pg_warp *w, const pg_op *op, const pg_call_target *t, int lane
     return true;
 }
 
+uint64_t pg_call_argument(const pg_warp *w, const pg_call_copy *c, int lane)
+{
+    const char *at = c->from_row ? (const char *)pg_row_at(w, c->from) + (size_t)lane * c->bytes
+                                 : w->local + (size_t)lane * w->launch->local_bytes +
+                                       w->frame[lane] + c->from_offset;
+    uint64_t value = 0;
+    memcpy(&value, at, c->bytes < 8 ? c->bytes : 8);
+    return value;
+}
+
+void pg_call_return(pg_warp *w, const pg_call_target *t, int lane, uint64_t value)
+{
+    const pg_call_copy *r = t->returns;
+    if (!t->return_count)
+        return;
+    char *to = r->to_row ? (char *)pg_row_at(w, r->to) + (size_t)lane * r->bytes
+                         : w->local + (size_t)lane * w->launch->local_bytes + w->frame[lane] +
+                               r->to_offset;
+    memcpy(to, &value, r->bytes < 8 ? r->bytes : 8);
+}
+
 pg_step pg_op_call(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_call_target *t = op->extra;

@@ -44,6 +44,11 @@ pg_step pg_op_nop(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_nanosleep(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_vprintf(pg_warp *w, const pg_op *op,
                       uint32_t lanes); /* extra: pg_call_target, callee NULL */
+pg_step pg_op_malloc(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_free(pg_warp *w, const pg_op *op, uint32_t lanes);
+/* An argument of a call of one of these, up to 8 bytes; what it returns, if the call takes it. */
+uint64_t pg_call_argument(const pg_warp *w, const pg_call_copy *c, int lane);
+void pg_call_return(pg_warp *w, const pg_call_target *t, int lane, uint64_t value);
 pg_step pg_op_assertfail(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 /* Stack memory, PTX ISA 9.0, section 9.7.17; size: bytes of an address, extra: pg_function_layout, imm: alignment. */

@@ -11,17 +11,6 @@
 
 enum { MAX_TEXT = 1024, MAX_SPEC = 32 };
 
-/* The value of one argument of the call, up to 8 bytes. */
-static uint64_t argument(const pg_warp *w, const pg_call_copy *c, int lane)
-{
-    const char *at = c->from_row ? (const char *)pg_row_at(w, c->from) + (size_t)lane * c->bytes
-                                 : w->local + (size_t)lane * w->launch->local_bytes +
-                                       w->frame[lane] + c->from_offset;
-    uint64_t value = 0;
-    memcpy(&value, at, c->bytes < 8 ? c->bytes : 8);
-    return value;
-}
-
 /* A string at a generic address, at most MAX_TEXT - 1 characters; false: not readable. */
 static bool read_string(pg_warp *w, uint64_t address, int lane, char *out)
 {
@@ -148,14 +137,14 @@ static void write_text(pg_grid_run *launch, pg_buf *text)
 static void print_lane(pg_warp *w, const pg_call_target *t, int lane)
 {
     char format[MAX_TEXT];
-    const uint64_t list = argument(w, &t->args[1], lane);
+    const uint64_t list = pg_call_argument(w, &t->args[1], lane);
     uint64_t within;
     arguments a = {.bytes = NULL};
     if (pg_generic_space(list, &within) == PG_MEM_LOCAL && within < w->launch->local_bytes) {
         a.bytes = w->local + (size_t)lane * w->launch->local_bytes + within;
         a.end = w->launch->local_bytes - (uint32_t)within;
     }
-    if (!read_string(w, argument(w, &t->args[0], lane), lane, format))
+    if (!read_string(w, pg_call_argument(w, &t->args[0], lane), lane, format))
         return;
     pg_buf line;
     pg_buf_init(&line, w->launch->alloc);
@@ -173,17 +162,10 @@ static void print_lane(pg_warp *w, const pg_call_target *t, int lane)
 pg_step pg_op_vprintf(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_call_target *t = op->extra;
-    const uint32_t one = 1;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         print_lane(w, t, l);
-        if (!t->return_count)
-            continue;
-        const pg_call_copy *r = t->returns;
-        char *to = r->to_row
-                       ? (char *)pg_row_at(w, r->to) + (size_t)l * 4
-                       : w->local + (size_t)l * w->launch->local_bytes + w->frame[l] + r->to_offset;
-        memcpy(to, &one, sizeof one);
+        pg_call_return(w, t, l, 1);
     }
     return PG_NEXT;
 }
@@ -194,10 +176,10 @@ pg_step pg_op_assertfail(pg_warp *w, const pg_op *op, uint32_t lanes)
     const pg_call_target *t = op->extra;
     const int l = __builtin_ctz(lanes);
     char message[MAX_TEXT], file[MAX_TEXT];
-    if (!read_string(w, argument(w, &t->args[0], l), l, message))
+    if (!read_string(w, pg_call_argument(w, &t->args[0], l), l, message))
         snprintf(message, sizeof message, "?");
-    if (!read_string(w, argument(w, &t->args[1], l), l, file))
+    if (!read_string(w, pg_call_argument(w, &t->args[1], l), l, file))
         snprintf(file, sizeof file, "?");
     return pg_stop(w, op, PTXGEN_EEMULATOR, "lane %d: assertion `%.300s` failed at %.200s:%u", l,
-                   message, file, (unsigned)argument(w, &t->args[2], l));
+                   message, file, (unsigned)pg_call_argument(w, &t->args[2], l));
 }

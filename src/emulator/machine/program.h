@@ -122,6 +122,7 @@ struct pg_program {
     uint32_t entry_count;
     const pg_function_layout *functions;
     uint32_t function_count;
+    bool uses_heap; /* calls malloc or free */
     const struct pg_matrix_use
         *matrix_uses; /* by op; NULL: no checking mode, or no wgmma and no tcgen05.ld */
     uint32_t matrix_registers;

@@ -13,6 +13,7 @@ struct ptxgen_emulator {
     pg_log log;
     ptxgen_emulator_config config;
     pthread_mutex_t lock; /* guards all that follows */
+    struct pg_heap *heap; /* NULL until an entry that uses it runs */
     pg_buffer *buffers;   /* sorted by address; names are owned */
     uint32_t buffer_count, buffer_capacity;
     ptxgen_emulator_stats stats;

@@ -1,5 +1,6 @@
 /* The emulator object: configuration, buffers, statistics; see ptxgen/emulator.h. */
 #include "base/sized.h"
+#include "emulator/flow/heap.h"
 #include "emulator/run/context.h"
 #include "emulator/check/findings.h"
 #include "emulator/copy/tensor_map.h"
@@ -43,6 +44,7 @@ ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config, ptxge
     emu->findings = pg_findings_new(&emu->alloc);
     if (!emu->findings || pthread_mutex_init(&emu->lock, NULL)) {
         pg_findings_free(emu->findings);
+    pg_heap_free(emu->heap);
         pg_free(&alloc, emu, sizeof *emu);
         return pg_fail_memory(err, 0);
     }

@@ -1,6 +1,7 @@
 /* A launch from the caller's arguments to the end of the last cluster. */
 #include "base/sized.h"
 #include "emulator/check/check.h"
+#include "emulator/flow/heap.h"
 #include "emulator/run/cluster.h"
 #include "emulator/run/context.h"
 #include "emulator/number/formats.h"
@@ -234,6 +235,8 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
         (launch->cluster_count + launch->host_threads - 1) / launch->host_threads;
     launch->resident_clusters =
         share < c->resident_clusters ? (uint32_t)share : c->resident_clusters;
+    if (launch->cooperative)
+        launch->resident_clusters = (uint32_t)launch->cluster_count;
     launch->memory.trust_pointers = c->trust_pointers;
 }
 
@@ -255,6 +258,63 @@ static ptxgen_status snapshot_buffers(ptxgen_emulator *emu, pg_arena *arena, pg_
     return arena->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
+/* The heap of malloc, from the first launch that needs it on. The lock of the emulator is not held. */
+static ptxgen_status provide_heap(ptxgen_emulator *emu, pg_grid_run *launch, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    if (!launch->program->uses_heap)
+        return PTXGEN_OK;
+    pthread_mutex_lock(&emu->lock);
+    if (!emu->heap) {
+        emu->heap = pg_heap_new(&emu->alloc);
+        const pg_buffer buffer = {.address = emu->heap ? (uint64_t)(uintptr_t)emu->heap->memory : 0,
+                                  .bytes = PG_HEAP_BYTES,
+                                  .name = "heap of malloc",
+                                  .writable = true};
+        status =
+            emu->heap ? pg_buffers_insert(emu, &buffer, err) : pg_fail_memory(err, PG_HEAP_BYTES);
+        if (status != PTXGEN_OK) {
+            pg_heap_free(emu->heap);
+            emu->heap = NULL;
+        }
+    }
+    launch->heap = emu->heap;
+    pthread_mutex_unlock(&emu->lock);
+    return status;
+}
+
+enum { WORKSPACE_BYTES = 256 };
+
+/* What the driver gives a cooperative launch: a zeroed block that %envreg1 and 2 point to, and that all may write. */
+static ptxgen_status provide_workspace(pg_arena *arena, pg_grid_run *launch, ptxgen_error *err)
+{
+    if (!launch->cooperative)
+        return PTXGEN_OK;
+    pg_memory *m = &launch->memory;
+    uint8_t *block = pg_arena_alloc(arena, 2 * WORKSPACE_BYTES);
+    pg_buffer *buffers = PG_NEW_ARRAY(arena, pg_buffer, m->count + 1);
+    if (!block || !buffers)
+        return pg_fail_memory(err, WORKSPACE_BYTES);
+    block += (WORKSPACE_BYTES - (uintptr_t)block % WORKSPACE_BYTES) % WORKSPACE_BYTES;
+    memset(block, 0, WORKSPACE_BYTES);
+    const uint64_t address = (uint64_t)(uintptr_t)block;
+    uint32_t at = 0;
+    while (at < m->count && m->buffers[at].address < address)
+        at++;
+    if (at)
+        memcpy(buffers, m->buffers, at * sizeof *buffers);
+    if (m->count > at)
+        memcpy(buffers + at + 1, m->buffers + at, (m->count - at) * sizeof *buffers);
+    buffers[at] = (pg_buffer){.address = address,
+                              .bytes = WORKSPACE_BYTES,
+                              .name = "workspace of the grid",
+                              .writable = true};
+    m->buffers = buffers;
+    m->count++;
+    launch->grid_workspace = block;
+    return PTXGEN_OK;
+}
+
 static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
                             const ptxgen_emulator_launch *in, ptxgen_error *err)
 {
@@ -270,7 +330,10 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
     launch->params = params;
     PG_TRY(shape(in, e, launch, err));
     PG_TRY(copy_params(in, e, params, err));
+    PG_TRY(provide_heap(emu, launch, err));
     PG_TRY(snapshot_buffers(emu, arena, launch, err));
+    launch->cooperative = in->cooperative;
+    PG_TRY(provide_workspace(arena, launch, err));
     configure(emu, launch);
     pthread_mutex_init(&launch->lock, NULL);
     if (emu->config.check) {

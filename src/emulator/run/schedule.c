@@ -272,12 +272,12 @@ static void charge_instructions(pg_worker *worker)
 }
 
 /* Takes further clusters while none is resident, or all that are resident run long (they may wait for
- * clusters that have not started). */
+ * clusters that have not started); all of a cooperative launch. */
 static void admit_clusters(pg_worker *worker)
 {
     pg_grid_run *launch = worker->launch;
     while (worker->resident_count < launch->resident_clusters) {
-        for (uint32_t i = 0; i < worker->resident_count; i++)
+        for (uint32_t i = 0; i < worker->resident_count && !launch->cooperative; i++)
             if (worker->resident[i]->executed < SLOW_CLUSTER)
                 return;
         uint64_t index;

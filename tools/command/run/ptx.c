@@ -312,6 +312,7 @@ static ptxgen_status prepare(job *j, ptxgen_error *err)
                         "--result says which buffer -o writes, and -o is not given");
     j->launch.size = sizeof j->launch;
     j->launch.dynamic_shared = (size_t)set->shared;
+    j->launch.cooperative = set->cooperative;
     ptxgen_status status = parse_extent("grid", set->grid, j->launch.grid, err);
     if (status == PTXGEN_OK)
         status = parse_extent("block", set->block, j->launch.block, err);

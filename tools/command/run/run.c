@@ -19,9 +19,9 @@ static const struct {
 };
 enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
 
-static const char ptx_options[] =
-    "output json entry grid block cluster shared arg result check-races ignore suppress sarif "
-    "order seeds stats budget";
+static const char ptx_options[] = "output json entry grid block cluster cooperative shared arg "
+                                  "result check-races ignore suppress sarif "
+                                  "order seeds stats budget";
 
 /* Runs it unless an option was given that would mean nothing to it. */
 static int run_with(const cli_args *args, const char *options, int (*run)(const cli_args *))
@@ -81,6 +81,7 @@ const cli_command cli_run = {
                 "  ptxgen run k.ptx --block 32 --arg zeros:4096 --check-races --seeds 1..100\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
-        "shared arg result check-races ignore suppress sarif order seeds stats budget log help",
+        "cooperative shared arg result check-races ignore suppress sarif order seeds stats budget "
+        "log help",
     .run = run,
 };
