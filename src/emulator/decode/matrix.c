@@ -130,6 +130,30 @@ void pg_decode_mma(pg_decoder *d, pg_op *op)
     op->run = pg_op_mma;
 }
 
+void pg_decode_mma_quad(pg_decoder *d, pg_op *op)
+{
+    pg_mma_quad_plan *p = PG_NEW(d->arena, pg_mma_quad_plan);
+    if (!p)
+        return;
+    p->a_row = pg_mod(d, PG_F_LAYOUT_A) == PG_M_LAYOUT_A_ROW;
+    p->b_row = pg_mod(d, PG_F_LAYOUT_B) == PG_M_LAYOUT_B_ROW;
+    p->d_single = pg_type(d, 0) == PG_T_F32;
+    p->c_single = pg_type(d, 3) == PG_T_F32;
+    p->d_regs = p->d_single ? 8 : 4;
+    const uint32_t counts[4] = {p->d_regs, 2, 2, p->c_single ? 8 : 4};
+    pg_row *rows = pg_new_rows(d, PG_QUAD_ROWS);
+    op->rows = rows;
+    for (uint32_t i = 0; i < 4 && rows; i++) {
+        if (pg_vector_length(pg_operand(d, i)) != counts[i])
+            return;
+        pg_vector_sources(d, pg_operand(d, i), PG_T_B32, rows);
+        rows += counts[i];
+        op->row_count = (uint16_t)(op->row_count + counts[i]);
+    }
+    op->extra = p;
+    op->run = rows ? pg_op_mma_quad : NULL;
+}
+
 /* ---- 8 x 8 matrices ---- */
 
 static void matrix_move(pg_decoder *d, pg_op *op, uint32_t vector, uint32_t address)

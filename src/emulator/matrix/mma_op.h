@@ -19,6 +19,15 @@ bool pg_mma_tile_of(const struct pg_decoder *d, pg_mma_tile *t);
 
 pg_step pg_op_mma(pg_warp *w, const pg_op *op, uint32_t lanes);
 
+/* m8n8k4 of halves; op->extra. op->rows: registers of d, two of a, two of b, those of c. mma_quad.c */
+enum { PG_QUAD_ROWS = 8 + 2 + 2 + 8 };
+typedef struct pg_mma_quad_plan {
+    bool a_row, b_row;       /* layouts: row, else column */
+    bool c_single, d_single; /* f32, else f16 */
+    uint32_t d_regs;
+} pg_mma_quad_plan;
+pg_step pg_op_mma_quad(pg_warp *w, const pg_op *op, uint32_t lanes);
+
 /* op->rows: count registers; op->mode: 1 .trans. Address operand as for ld. */
 pg_step pg_op_ldmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_stmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);

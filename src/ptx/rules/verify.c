@@ -283,6 +283,10 @@ static bool check_special_rows(pg_verifier *v)
     case PG_OP_CP_ASYNC:
     case PG_OP_CP_ASYNC_IGNORE:
         return check_cp_async(v);
+    case PG_OP_MMA_F16_M8N8K4:
+        return v->insn->opcode->types[3] != PG_T_F32 || v->insn->opcode->types[0] == PG_T_F32 ||
+               pg_verify_fail(v, NULL, "'%s' rounds an .f32 sum to .f16: d must be .f32",
+                              pg_verify_name(v));
     case PG_OP_MMA_F16:
     case PG_OP_MMA_F16_M16N8K8:
         return check_same_types(v, 0, 3);

@@ -150,7 +150,7 @@ static bool check_vector_width(pg_verifier *v)
                               "'%s' moves %u bits: vectors have 128 at most; of ld.global and "
                               "st.global 256, as .v8 of 32 or .v4 of 64 bits",
                               pg_verify_name(v), bits);
-    if (wide && op->mod[PG_F_SPACE] != PG_M_SPACE_GLOBAL)
+    if (wide && op->mod[PG_F_SPACE] != PG_M_SPACE_GLOBAL && op->mod[PG_F_SPACE] != PG_M_NONE)
         return pg_verify_fail(v, NULL, "'%s': 256 bits need .global", pg_verify_name(v));
     if (wide && (v->m->version < 88 || v->m->arch < 100))
         return pg_verify_fail(v, NULL, "'%s': 256 bits need .version 8.8 and sm_100",

@@ -82,8 +82,9 @@ static bool check_special(pg_verifier *v, const pg_slot_alternative *a, const pg
 {
     pg_ptx_type type = pg_ptx_special_type((pg_ptx_special)o->index);
     unsigned have = pg_type_table[type].bits, want = pg_type_table[a->type].bits;
-    bool fits = pg_type_table[a->type].class != PG_CLASS_FLOAT &&
-                (have == want || had_other_width(o->index, want));
+    /* as elements of vectors also where a float is due: nobody checks */
+    bool kind = pg_type_table[a->type].class != PG_CLASS_FLOAT || a->letter == 'v';
+    bool fits = kind && (have == want || had_other_width(o->index, want));
     return fits || pg_verify_fail(v, o, "'%s' cannot read %s, which has type .%s",
                                   pg_verify_name(v), pg_ptx_special_name((pg_ptx_special)o->index),
                                   pg_type_table[type].spelling);
@@ -115,9 +116,9 @@ static bool check_element(pg_verifier *v, const pg_slot_alternative *a, const pg
             return true;
         return pg_verify_fail(v, o, "_ has no value");
     case PG_OPERAND_SPECIAL:
-        if (v->insn->opcode->op == PG_OP_MOV_VECTOR)
+        if (a->letter == 'v')
             return check_special(v, a, o);
-        return pg_verify_fail(v, o, "only mov reads a special register whole");
+        return pg_verify_fail(v, o, "a special register cannot be written");
     default:
         return pg_verify_fail(v, o, "a vector of '%s' takes registers%s only", pg_verify_name(v),
                               a->letter == 'v' ? " and constants" : "");

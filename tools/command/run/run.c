@@ -77,8 +77,7 @@ const cli_command cli_run = {
             "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
             "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
-                "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n"
-                "  ptxgen run k.ptx --block 32 --arg zeros:4096 --check-races --seeds 1..100\n",
+                "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
         "cooperative shared arg result check-races ignore suppress sarif order seeds stats budget "

@@ -1,0 +1,1 @@
+set_kind(ptx/test_ptx_sweep assemble 600)
