@@ -33,6 +33,7 @@ typedef struct ptxgen_cache_options {
     bool create;    /* make the folder if it does not exist; without, one with no entries yet is
                      * empty and stays as it is */
     bool trust_any; /* also a folder that other users own or may write to */
+    bool readable;  /* what is made (folder, imported entries, packs) can be read by every user */
 } ptxgen_cache_options;
 
 /* `path`: an absolute path of a cache folder, or any path of a pack. EMISSING when it does not
@@ -114,6 +115,10 @@ PTXGEN_API ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *te
                                              const ptxgen_cache_check *check,
                                              ptxgen_cache_check_result *result, ptxgen_error *err);
 
+/* Really stores, locks and reads back an entry, in a folder of its own inside the cache's, which is removed again. EIO
+ * says what does not work. *locks (may be NULL): whether processes keep each other from compiling the same kernel. */
+PTXGEN_API ptxgen_status ptxgen_cache_try(ptxgen_cache *cache, bool *locks, ptxgen_error *err);
+
 /* ---- size ------------------------------------------------------------------------------------ */
 
 typedef struct ptxgen_cache_usage {
@@ -150,6 +155,9 @@ typedef struct ptxgen_cache_counter {
     const char *name, *text; /* static storage */
     uint64_t value; /* of all processes that have closed this cache; at most a minute behind */
 } ptxgen_cache_counter;
+/* Sets every counter of the folder to zero. Processes that use it add what they count from now on, and what they have
+ * not written yet. */
+PTXGEN_API ptxgen_status ptxgen_cache_zero_counters(ptxgen_cache *cache, ptxgen_error *err);
 /* Counter i of the folder, false past the last. */
 PTXGEN_API bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter *out);
 

@@ -152,6 +152,7 @@ typedef struct ptxgen_config {
 
     const char *dump_dir;          /* absolute; the PTX, log and cubin of every assembly are left here; NULL: nowhere */
     uint32_t assembler_timeout_ms; /* longest run of an assembler's process; 0: 300000 */
+    bool cache_look_only; /* for tools: the folder is neither made nor changed by this context */
     bool cache_readable; /* what is made in cache_dir can be read by every user: folders 0755, files 0644 */
 } ptxgen_config;
 

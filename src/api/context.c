@@ -63,6 +63,8 @@ static pg_engine_config engine_config(const ptxgen_config *c, const char *user_t
                   .max_entries = c->cache_max_entries,
                   .layers = c->cache_layers,
                   .layer_count = c->cache_layer_count,
+                  .must_exist = c->cache_look_only,
+                  .observer = c->cache_look_only,
                   .readable = c->cache_readable},
         .dump_dir = c->dump_dir,
         .failure_s = c->cache_failure_s,

@@ -166,6 +166,12 @@ static int file_make_folder(void *user, int folder, const char *name, unsigned m
     return result(mkdirat(folder, name, (mode_t)mode));
 }
 
+static int file_remove_folder(void *user, int folder, const char *name)
+{
+    (void)user;
+    return result(unlinkat(folder, name, AT_REMOVEDIR));
+}
+
 static int file_list(void *user, int folder, bool (*visit)(void *arg, const char *name), void *arg)
 {
     (void)user;
@@ -265,6 +271,7 @@ const pg_files pg_files_libc = {
     .unlink = file_unlink,
     .read_link = file_read_link,
     .make_folder = file_make_folder,
+    .remove_folder = file_remove_folder,
     .list = file_list,
     .space = file_space,
     .filesystem = file_filesystem,

@@ -51,6 +51,7 @@ typedef struct pg_files {
     int (*read_link)(void *user, int folder, const char *name, char *out, size_t size,
                      uint32_t *owner);
     int (*make_folder)(void *user, int folder, const char *name, unsigned mode);
+    int (*remove_folder)(void *user, int folder, const char *name); /* an empty one */
     /* Calls visit with each name but "." and ".." until it returns false. */
     int (*list)(void *user, int folder, bool (*visit)(void *arg, const char *name), void *arg);
     int (*space)(void *user, int fd, pg_file_space *out);

@@ -61,6 +61,7 @@ typedef struct pg_pack_writer {
     const char *path; /* borrowed */
     char *temporary;
     size_t temporary_size;
+    unsigned mode; /* of the file; 0: 0600 */
     int fd;
     uint64_t offset;
     pg_buf items; /* of pg_pack_item */

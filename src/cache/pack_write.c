@@ -111,6 +111,8 @@ ptxgen_status pg_pack_finish(pg_pack_writer *w, ptxgen_error *err)
     else
         write_index(w);
     int r = w->error ? -w->error : files->sync(files->user, w->fd);
+    if (r == 0)
+        r = files->set_mode(files->user, AT_FDCWD, w->temporary, w->mode ? w->mode : 0600);
     int closed = files->close(files->user, w->fd);
     if (r == 0)
         r = closed;

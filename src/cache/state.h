@@ -106,6 +106,8 @@ int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t
 
 /* Adds what was counted since the last time to the file "stats". */
 void pg_cache_flush_counts(pg_cache *cache);
+/* Begins that file anew; 0 or a negative errno. */
+int pg_cache_zero_counts(pg_cache *cache);
 /* Reads that file; zeros when there is none. */
 void pg_cache_read_counts(pg_cache *cache, uint64_t values[PG_COUNT_TOTAL]);
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { HEADER = 16, WAIT_MS = 20, FILE_MAX = HEADER + 64 * 8 + 8 };
+enum { HEADER = 16, WAIT_MS = 20, ZERO_WAIT_MS = 10000, FILE_MAX = HEADER + 64 * 8 + 8 };
 
 /* "PTXSTATS", count u32, zero u32, count x u64 in the order of PG_COUNT_MAP, XXH3-64 of that. */
 static size_t encode(const uint64_t values[PG_COUNT_TOTAL], unsigned char out[FILE_MAX])
@@ -50,23 +50,38 @@ void pg_cache_read_counts(pg_cache *cache, uint64_t values[PG_COUNT_TOTAL])
     decode(bytes, n > 0 ? (size_t)n : 0, values);
 }
 
-static void write_counts(pg_cache *cache, const uint64_t values[PG_COUNT_TOTAL])
+static int write_counts(pg_cache *cache, const uint64_t values[PG_COUNT_TOTAL])
 {
     const pg_files *files = cache->files;
     unsigned char bytes[FILE_MAX];
     char temporary[64];
     const pg_file_temporary what = {bytes, encode(values, bytes), false,
                                     pg_folder_file_mode(&cache->folder)};
-    if (pg_file_write_temporary(files, cache->folder.root, &what, temporary, sizeof temporary) < 0)
-        return;
+    int r = pg_file_write_temporary(files, cache->folder.root, &what, temporary, sizeof temporary);
+    if (r < 0)
+        return r;
     const int root = cache->folder.root;
-    int r = files->rename(files->user, root, temporary, root, "stats");
+    r = files->rename(files->user, root, temporary, root, "stats");
     if (r == -EISDIR || r == -ENOTEMPTY || r == -EEXIST) {
         cache->locks.clear_place(cache->locks.arg, "stats");
         r = files->rename(files->user, root, temporary, root, "stats");
     }
     if (r < 0)
-        files->unlink(files->user, cache->folder.root, temporary);
+        files->unlink(files->user, root, temporary);
+    return r;
+}
+
+int pg_cache_zero_counts(pg_cache *cache)
+{
+    uint64_t token;
+    bool waited;
+    static const uint64_t none[PG_COUNT_TOTAL];
+    if (pg_locks_take(&cache->locks, cache->folder.root, PG_LOCK_STATS, ZERO_WAIT_MS, &token,
+                      &waited) == PG_LOCK_BUSY)
+        return -EBUSY;
+    const int r = write_counts(cache, none);
+    pg_locks_release(&cache->locks, token);
+    return r;
 }
 
 void pg_cache_flush_counts(pg_cache *cache)
@@ -83,7 +98,7 @@ void pg_cache_flush_counts(pg_cache *cache)
         pg_cache_read_counts(cache, values);
         for (size_t i = 0; i < PG_COUNT_TOTAL; i++)
             values[i] += added[i];
-        write_counts(cache, values);
+        (void)write_counts(cache, values); /* they are only statistics */
     }
     pg_locks_release(&cache->locks, token);
 }

@@ -41,6 +41,7 @@ WRAP(int, read_link,
      (NULL, folder, name, out, size, owner))
 WRAP(int, make_folder, (void *user, int folder, const char *name, unsigned mode),
      (NULL, folder, name, mode))
+WRAP(int, remove_folder, (void *user, int folder, const char *name), (NULL, folder, name))
 WRAP(int, list, (void *user, int folder, bool (*visit)(void *, const char *), void *arg),
      (NULL, folder, visit, arg))
 WRAP(int, lock, (void *user, int fd, uint64_t offset, pg_file_lock what), (NULL, fd, offset, what))
@@ -142,6 +143,7 @@ void faulty_files_init(faulty_files *f)
                           .unlink = faulty_unlink,
                           .read_link = faulty_read_link,
                           .make_folder = faulty_make_folder,
+                          .remove_folder = faulty_remove_folder,
                           .list = faulty_list,
                           .space = faulty_space,
                           .filesystem = faulty_filesystem,

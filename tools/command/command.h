@@ -33,7 +33,7 @@ typedef struct cli_settings {
     int64_t assembler, device,
         log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
     bool line_map, ptx, cubin, sass, recompile;
-    const char *arch;
+    const char *arch, *require;
     int64_t jobs;
     bool check;
     int64_t repeat;
@@ -96,6 +96,8 @@ int cli_exit_for(ptxgen_status);
 /* A relative path means here what it means to a shell; the library takes absolute ones only. "" stays. */
 ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err);
 ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
+/* The same, but the cache folder is neither made nor changed. */
+ptxgen_status cli_looking_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 
 /* Joins words[from..] with spaces into a new string ("name=value ..."). EINVAL when a word has no '='. */
 ptxgen_status cli_params(const cli_args *, size_t from, char **out, ptxgen_error *err);

@@ -1,47 +1,23 @@
-/* ptxgen doctor: what is here, what works, what does not and why. */
-#include "command/cache/cache.h"
+/* ptxgen doctor: what is here, what works, what does not and why. Looking makes nothing; what is tried in the cache
+ * folder is removed again. */
+#include "command/doctor/findings.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
-/* One answer: what was looked at, whether it works, what there is to know or to do. */
-typedef struct finding {
-    const char *topic;
-    enum { WORKS, MISSING, BROKEN } state;
-    char *text; /* owned */
-} finding;
-
-enum { MAX_FINDINGS = 24 };
-
-typedef struct findings {
-    finding all[MAX_FINDINGS];
-    size_t count;
-} findings;
-
-static void add(findings *f, const char *topic, int state, char *text)
-{
-    if (f->count == MAX_FINDINGS)
-        free(text);
-    else
-        f->all[f->count++] = (finding){.topic = topic, .state = state, .text = text};
-}
+/* ---- parts and device -------------------------------------------------------------------------- */
 
 static void look_at_parts(findings *f, ptxgen *ctx)
 {
     ptxgen_part p;
     for (size_t i = 0; ptxgen_part_at(ctx, i, &p); i++) {
         const char *note = p.note ? p.note : "";
-        if (p.found)
-            add(f, p.name, WORKS,
-                cli_format("%s%s%s%s%s", p.version, p.path[0] ? ", " : "", p.path,
-                           note[0] ? "; " : "", note));
-        else
-            add(f, p.name, MISSING, cli_format("%s", note));
+        finding *a = p.found ? finding_add(f, p.name, WORKS, "%s%s%s%s%s", p.version,
+                                           p.path[0] ? ", " : "", p.path, note[0] ? "; " : "", note)
+                             : finding_add(f, p.name, MISSING, "%s", note);
+        finding_text(a, "path", p.path);
+        finding_text(a, "version", p.version);
     }
 }
 
@@ -50,85 +26,28 @@ static void look_at_device(findings *f, ptxgen *ctx)
     ptxgen_error err = {0};
     ptxgen_device_info d = {.size = sizeof d};
     if (ptxgen_device_get_info(ctx, &d, &err) != PTXGEN_OK) {
-        add(f, "device", MISSING, cli_format("%s", err.message));
+        finding_add(f, "device", err.status == PTXGEN_EMISSING ? MISSING : BROKEN, "%s",
+                    err.message);
         return;
     }
-    if (d.kind == PTXGEN_DEVICE_EMULATOR)
-        add(f, "device", WORKS,
-            cli_format("%s: kernels run on the CPU (no GPU was found or wanted)",
-                       d.name[0] ? d.name : "emulator"));
-    else
-        add(f, "device", WORKS,
-            cli_format("%s (device %d), %s, %d SMs, driver for CUDA %d.%d", d.name, d.ordinal,
-                       ptxgen_arch_name(d.arch), d.sm_count, d.driver_version / 1000,
-                       d.driver_version % 1000 / 10));
-}
-
-static char *owner_name(uid_t uid)
-{
-    const struct passwd *who = getpwuid(uid);
-    return who ? cli_format("%s", who->pw_name) : cli_format("user %u", (unsigned)uid);
-}
-
-/* A folder that the library does not use: its own words, and what to do about them. */
-static void say_why_unused(findings *f, const char *dir)
-{
-    ptxgen_error err = {0};
-    ptxgen_cache *cache = NULL;
-    const ptxgen_cache_options options = {.size = sizeof options, .create = true};
-    const char *remedy = "Name another folder with PTXGEN_CACHE_DIR or --cache-dir";
-    struct stat s;
-    if (ptxgen_cache_open(dir, &options, &cache, &err) == PTXGEN_OK && ptxgen_cache_is_pack(cache))
-        add(f, "cache", BROKEN, cli_format("%s is a pack, which is read only. %s", dir, remedy));
-    else if (cache)
-        add(f, "cache", BROKEN, cli_format("%s was not usable a moment ago; try again", dir));
-    else if (lstat(dir, &s) == 0 && !S_ISDIR(s.st_mode) && !S_ISLNK(s.st_mode))
-        add(f, "cache", BROKEN, cli_format("%s is no folder. %s", dir, remedy));
-    else if (lstat(dir, &s) == 0 && S_ISDIR(s.st_mode)) {
-        char *owner = owner_name(s.st_uid);
-        add(f, "cache", BROKEN,
-            cli_format("%s (owner %s, mode %04o). %s", err.message, owner,
-                       (unsigned)s.st_mode & 07777, remedy));
-        free(owner);
-    } else
-        add(f, "cache", BROKEN, cli_format("%s. %s", err.message, remedy));
-    ptxgen_cache_close(cache);
-}
-
-/* Whether the folder is used is the library's decision; here it is only described. */
-static void look_at_cache(findings *f, const cli_settings *set, ptxgen *ctx)
-{
-    ptxgen_cache_info info = {.size = sizeof info};
-    ptxgen_cache_get_info(ctx, &info);
-    struct stat s;
-    struct statvfs space;
-    if (!info.dir || info.dir[0] == '\0') {
-        add(f, "cache", MISSING,
-            cli_format("memory only, every process assembles anew: %s", cache_why_none(set)));
-        return;
+    const bool gpu = d.kind != PTXGEN_DEVICE_EMULATOR;
+    finding *a =
+        gpu ? finding_add(f, "device", WORKS, "%s (device %d), %s, %d SMs, driver for CUDA %d.%d",
+                          d.name, d.ordinal, ptxgen_arch_name(d.arch), d.sm_count,
+                          d.driver_version / 1000, d.driver_version % 1000 / 10)
+            : finding_add(f, "device", WORKS,
+                          "%s: kernels run on the CPU (no GPU was found or wanted)",
+                          d.name[0] ? d.name : "emulator");
+    finding_text(a, "kind", gpu ? "cuda" : "emulator");
+    finding_text(a, "name", d.name);
+    if (gpu) {
+        finding_text(a, "arch", ptxgen_arch_name(d.arch));
+        finding_number(a, "sm_count", d.sm_count);
+        finding_number(a, "driver_version", d.driver_version);
     }
-    if (!info.on_disk || stat(info.dir, &s) != 0) {
-        say_why_unused(f, info.dir);
-        return;
-    }
-    char *owner = owner_name(s.st_uid);
-    char *base =
-        cli_format("%s, owner %s, mode %04o", info.dir, owner, (unsigned)s.st_mode & 07777);
-    const double free_gib = statvfs(info.dir, &space) == 0
-                                ? (double)space.f_bavail * (double)space.f_frsize / 0x1p30
-                                : -1;
-    if (access(info.dir, W_OK | X_OK) == 0)
-        add(f, "cache", WORKS, cli_format("%s, %.1f GiB free", base, free_gib));
-    else if (s.st_uid == geteuid())
-        add(f, "cache", BROKEN,
-            cli_format("%s: entries are read, but not writable, so nothing is kept. chmod u+wx %s",
-                       base, info.dir));
-    else
-        add(f, "cache", WORKS,
-            cli_format("%s: entries are read; it is not yours, so new kernels are not kept", base));
-    free(base);
-    free(owner);
 }
+
+/* ---- compiling --------------------------------------------------------------------------------- */
 
 /* Does the whole way from a problem to a cubin work? A kernel of the first family, nothing kept. */
 static void try_compile(findings *f, const cli_settings *set)
@@ -142,58 +61,96 @@ static void try_compile(findings *f, const cli_settings *set)
         return;
     if (cli_context(&memory_only, &ctx, &err) != PTXGEN_OK ||
         ptxgen_emit(ctx, ptxgen_family_name(0), "", &kernel, &err) != PTXGEN_OK) {
-        add(f, "emit", BROKEN, cli_format("%s", err.message));
+        finding_add(f, "emit", BROKEN, "%s", err.message);
         ptxgen_destroy(ctx);
         return;
     }
-    add(f, "emit", WORKS, cli_format("kernels are written"));
+    finding_add(f, "emit", WORKS, "kernels are written");
     ptxgen_kernel_unref(kernel);
     kernel = NULL;
     if (ptxgen_compile(ctx, ptxgen_family_name(0), "", &kernel, &err) != PTXGEN_OK) {
-        add(f, "compile", err.status == PTXGEN_EMISSING ? MISSING : BROKEN,
-            cli_format("%s", err.message));
+        finding_add(f, "compile", err.status == PTXGEN_EMISSING ? MISSING : BROKEN, "%s",
+                    err.message);
     } else {
         ptxgen_kernel_info info = {.size = sizeof info};
         ptxgen_kernel_describe(kernel, &info);
-        add(f, "compile", WORKS,
-            cli_format("kernels are assembled, by %s in %.0f ms", info.assembler,
-                       info.assemble_us / 1000));
+        finding *a = finding_add(f, "compile", WORKS, "kernels are assembled, by %s in %.0f ms",
+                                 info.assembler, info.assemble_us / 1000);
+        finding_text(a, "assembler", info.assembler);
+        finding_number(a, "microseconds", (int64_t)info.assemble_us);
     }
     ptxgen_kernel_unref(kernel);
     ptxgen_destroy(ctx);
 }
 
-static int print(const cli_settings *set, findings *f)
+/* ---- what is asked for ------------------------------------------------------------------------- */
+
+/* What --require takes: a finding's topic, or one of the words that stand for several. */
+static const char *const topics[] = {
+    "ptxas", "nvptxcompiler", "nvjitlink", "driver",  "nvrtc", "disassembler", "device",
+    "cache", "locks",         "emit",      "compile", "gpu",   "assembler"};
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+static bool holds(const findings *f, const char *topic)
 {
-    static const char *const states[] = {"ok", "missing", "broken"};
-    int code = CLI_OK;
-    cJSON *root = set->json ? cJSON_CreateObject() : NULL;
-    cJSON *list = NULL;
-    if (root) {
-        cJSON_AddStringToObject(root, "version", ptxgen_version());
-        list = cJSON_AddArrayToObject(root, "findings");
-    } else {
-        printf("ptxgen %s\n", ptxgen_version());
-    }
-    for (size_t i = 0; i < f->count; i++) {
-        const finding *a = &f->all[i];
-        if (a->state == BROKEN)
-            code = CLI_NO;
-        if (root) {
-            cJSON *o = cJSON_CreateObject();
-            cJSON_AddStringToObject(o, "topic", a->topic);
-            cJSON_AddStringToObject(o, "state", states[a->state]);
-            cJSON_AddStringToObject(o, "text", a->text);
-            cJSON_AddItemToArray(list, o);
-        } else {
-            printf("%-14s %-8s %s\n", a->topic, states[a->state], a->text);
-        }
-        free(a->text);
-    }
-    if (root)
-        cli_json_print(root);
-    return code;
+    if (strcmp(topic, "assembler") == 0)
+        topic = "compile";
+    if (strcmp(topic, "gpu") == 0)
+        return findings_text_is(f, "device", "kind", "cuda");
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->all[i].topic, topic) == 0)
+            return f->all[i].state == WORKS;
+    return false;
 }
+
+static void require(findings *f, const char *topic, const char *why)
+{
+    const bool good = holds(f, topic);
+    finding *a = finding_add(f, "required", good ? WORKS : BROKEN, "%s: %s (%s)", topic,
+                             good ? "works" : "does not work", why);
+    finding_text(a, "required", topic);
+}
+
+/* The words of --require, and what an option or setting names itself: it was asked for, so its absence is no detail. */
+static ptxgen_status add_required(findings *f, const cli_settings *set, ptxgen *ctx,
+                                  ptxgen_error *err)
+{
+    for (const char *p = set->require; p && *p;) {
+        const size_t n = strcspn(p, ",");
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : 0), p);
+        size_t t = 0;
+        while (t < TOPICS && strcmp(topics[t], word) != 0)
+            t++;
+        if (t == TOPICS) {
+            const char *near = cli_nearest(word, topics, TOPICS);
+            return cli_fail(
+                err, PTXGEN_EINVAL,
+                "--require knows no '%.*s'%s%s%s; it takes a list of ptxas, "
+                "nvptxcompiler, nvjitlink, driver, nvrtc, disassembler, assembler (any), "
+                "device, gpu, cache, locks, emit, compile",
+                (int)n, p, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+        }
+        require(f, topics[t], "--require");
+        p += n + (p[n] == ',');
+    }
+    ptxgen_setting s;
+    for (size_t i = 0; ptxgen_setting_at(ctx, i, &s); i++) {
+        if (strcmp(s.origin, "default") == 0 || s.value[0] == '\0' || strcmp(s.value, "auto") == 0)
+            continue;
+        char *why = cli_format("%s is %s", s.name, s.value);
+        if (strcmp(s.name, "assembler") == 0)
+            require(f, s.value, why);
+        else if (strcmp(s.name, "toolkit") == 0)
+            require(f, "assembler", why);
+        else if (strcmp(s.name, "device") == 0 && strcmp(s.value, "cuda") == 0)
+            require(f, "gpu", why);
+        free(why);
+    }
+    return PTXGEN_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
 
 static int run(const cli_args *args)
 {
@@ -202,27 +159,34 @@ static int run(const cli_args *args)
     findings f = {0};
     if (args->count > 0)
         return cli_usage_error(&args->set, "'%s': doctor takes options only", args->words[0]);
-    if (cli_context(&args->set, &ctx, &err) != PTXGEN_OK)
+    if (cli_looking_context(&args->set, &ctx, &err) != PTXGEN_OK)
         return cli_report(&args->set, &err);
     look_at_parts(&f, ctx);
     look_at_device(&f, ctx);
-    look_at_cache(&f, &args->set, ctx);
+    findings_look_at_cache(&f, &args->set, ctx);
     try_compile(&f, &args->set);
-    int code = print(&args->set, &f); /* before the context goes: it owns the parts' names */
+    int code;
+    if (add_required(&f, &args->set, ctx, &err) == PTXGEN_OK)
+        code = findings_print(&args->set, &f, ctx); /* before the context goes: it owns the names */
+    else
+        code = cli_report(&args->set, &err);
+    findings_free(&f);
     ptxgen_destroy(ctx);
     return code;
 }
 
 const cli_command cli_doctor = {
     .name = "doctor",
-    .usage = "",
+    .usage = "[--require LIST]",
     .summary = "say what is installed, what works, what does not and why",
-    .text = "Looks at the CUDA driver and device, the toolkit parts and where they are,\n"
-            "and the cache folder with its owner and mode; then writes and assembles one\n"
-            "kernel. A missing part is no fault (exit code 0): its line says what to\n"
-            "install. Something broken is exit code 1.\n",
+    .text = "Looks at the CUDA driver and device, the toolkit parts and where they are, and\n"
+            "the settings and where each comes from; stores, locks and reads back an entry in\n"
+            "the cache folder; writes and assembles one kernel. Leaves nothing behind. A\n"
+            "missing part is no fault (exit code 0): its line says what to install. Something\n"
+            "broken, or missing though it was asked for (by --require, an option, the\n"
+            "environment or a configuration file), is exit code 1.\n",
     .examples = "  ptxgen doctor\n"
-                "  ptxgen doctor --json\n",
-    .options = "device assembler toolkit cache-dir json log help",
+                "  ptxgen doctor --require gpu,assembler,cache --json\n",
+    .options = "require device assembler toolkit cache-dir json log help",
     .run = run,
 };

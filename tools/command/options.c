@@ -50,6 +50,8 @@ static const option options[] = {
      NULL},
     {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "for these instead: sm_90,sm_100a (run: one)", 0,
      0, NULL},
+    {"require", 0, OPTION_TEXT, FIELD(require), "LIST",
+     "exit code 1 unless these work: gpu,assembler,cache", 0, 0, NULL},
     {"jobs", 'j', OPTION_INTEGER, FIELD(jobs), "N", "compile N at a time (default: one per core)",
      1, 1024, NULL},
     {"check", 0, OPTION_FLAG, FIELD(check), NULL, "compare with the plain C answer", 0, 0, NULL},

@@ -103,7 +103,8 @@ ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen
                             : cli_fail(err, PTXGEN_EINVAL, "the path %.60s... is too long", path);
 }
 
-ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
+static ptxgen_status create_context(const cli_settings *set, bool look_only, ptxgen **out,
+                                    ptxgen_error *err)
 {
     char cache_dir[PATH_MAX], toolkit[PATH_MAX];
     const struct {
@@ -129,8 +130,19 @@ ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *e
         .device = (ptxgen_device_kind)set->device,
         .assembler = (ptxgen_assembler)set->assembler,
         .toolkit_dir = set->toolkit ? toolkit : NULL,
+        .cache_look_only = look_only,
     };
     return ptxgen_create(&config, out, err);
+}
+
+ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
+{
+    return create_context(set, false, out, err);
+}
+
+ptxgen_status cli_looking_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
+{
+    return create_context(set, true, out, err);
 }
 
 ptxgen_status cli_params(const cli_args *args, size_t from, char **out, ptxgen_error *err)

@@ -23,6 +23,7 @@ static ptxgen_status open_pack_or_folder(ptxgen_cache *c, const pg_log *log,
                                     .max_bytes = UINT64_MAX,
                                     .max_entries = UINT64_MAX,
                                     .must_exist = !o->create,
+                                    .readable = o->readable,
                                     .observer = true};
     PG_TRY(pg_cache_create(&c->alloc, log, &config, &c->cache, err));
     if (pg_cache_is_on(c->cache))
@@ -64,6 +65,7 @@ ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_options *op
     if (!c)
         return pg_fail_memory(err, sizeof *c);
     c->alloc = alloc;
+    c->readable = o.readable;
     c->pack.fd = -1;
     c->pack.alloc = alloc;
     c->path_size = strlen(path) + 1;

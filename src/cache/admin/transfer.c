@@ -54,6 +54,7 @@ ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_
     exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine, .err = err};
     pg_admin_give(result, &mine, sizeof mine);
     PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
+    e.writer.mode = cache->readable ? 0644 : 0600;
     ptxgen_status status = pg_admin_names(cache, "", export_entry, &e, err);
     if (status == PTXGEN_OK)
         status = e.status;

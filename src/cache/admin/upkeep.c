@@ -130,3 +130,12 @@ bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter
         (ptxgen_cache_counter){pg_count_name((pg_count)i), pg_count_text((pg_count)i), values[i]};
     return true;
 }
+
+ptxgen_status ptxgen_cache_zero_counters(ptxgen_cache *cache, ptxgen_error *err)
+{
+    PG_TRY(pg_admin_need_folder(cache, "counting", err));
+    const int r = pg_cache_zero_counts(cache->cache);
+    return r == 0 ? PTXGEN_OK
+                  : pg_fail(err, PTXGEN_EIO, "cannot write '%s/stats': %s", cache->path,
+                            strerror(-r));
+}
