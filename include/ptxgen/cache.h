@@ -88,8 +88,8 @@ PTXGEN_API ptxgen_status ptxgen_cache_find(ptxgen_cache *cache, const char *text
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Compares an entry with a fresh build of its own: true when they are equal, else a sentence into
- * why. */
+/* Compares an entry with a fresh build of its own (of a failed compile: with another attempt): true
+ * when they are equal, else a sentence into why. */
 typedef bool (*ptxgen_cache_compare)(void *user, const ptxgen_cache_record *record, char *why,
                                      size_t why_size);
 

@@ -130,7 +130,12 @@ ok cache verify --recompile
 expect_out '^3 entries checked, 0 damaged, 0 different'
 for other in ptxas nvptxcompiler nvjitlink; do
     PTXGEN_ASSEMBLER=$other t cache verify --recompile
-    [ "$code" = 0 ] || [ "$code" = 5 ] || die "another assembler's entries are called different"
+    if [ "$code" = 1 ]; then
+        expect_out ' 0 different from a fresh build, [1-9][0-9]* not comparable'
+        expect_err 'could not be compared: that is no proof'
+    else
+        [ "$code" = 0 ] || [ "$code" = 5 ] || die "another assembler's entries are called different"
+    fi
     [ "$code" = 5 ] || expect_out ' 0 damaged, 0 different from a fresh build, [03] not comparable$'
 done
 ok cache du
@@ -189,11 +194,11 @@ size=$(stat -c %s p)
 head -c $((size - 100)) p >cut
 t cache import cut --cache-dir fresh/folder
 expect_code 1
-expect_err 'cut is cut short .*: [1-9] entries were recovered$'
+expect_err 'cut is cut short .*: recovered [1-9] entr(y|ies)$'
 for action in ls verify; do
     t cache $action --cache-dir cut
     expect_code 1
-    expect_err 'cut is cut short .*: [1-9] entries were recovered$'
+    expect_err 'cut is cut short .*: recovered [1-9] entr(y|ies)$'
 done
 cp p flipped
 printf 'X' | dd of=flipped bs=1 seek=3000 conv=notrunc 2>/dev/null
@@ -206,7 +211,7 @@ for action in ls verify; do
 done
 ln -s p linked
 ok cache import linked --cache-dir fresh2
-expect_out '^imported 1 entries.* 2 were there already'
+expect_out '^imported 1 entry.* 2 there already'
 rm -r cut flipped linked fresh fresh2
 
 # A dry run names what the run itself removes: entries have different sizes and the same date.
@@ -228,7 +233,7 @@ expect_out '^removed 2 entries'
 refuse 2 "'entries=0' is not understood" cache prune entries=0
 refuse 2 'usage: ptxgen cache prune' cache prune
 ok cache import p
-expect_out '^imported 2 entries.* 1 were there already'
+expect_out '^imported 2 entries.* 1 there already'
 
 # A damaged entry: named by verify and ls, a miss for compile, which puts a sound one in its place.
 printf 'X' | dd of="$file" bs=1 seek=3000 conv=notrunc 2>/dev/null
@@ -269,3 +274,13 @@ if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
     expect_code 5
     expect_err 'the assembler driver was asked for'
 fi
+
+# One is not "1 entries".
+one=$work/one
+ok compile scatter_add n=4 --cache-dir "$one"
+t cache ls --cache-dir "$one"
+expect_err '^ptxgen: 1 entry, '
+t cache du --cache-dir "$one"
+expect_out ' 1 entry  in all$'
+t cache verify --cache-dir "$one"
+expect_out '^1 entry checked'

@@ -30,10 +30,13 @@ ok emit scatter_add n=512 --json
 expect_out '"entry":.*"scatter_add_'
 expect_out '"ptx":.*\.version'
 
-ok emit scatter_add n=512 --json -o product.json
-[ ! -s .out ] || die "--json -o wrote to standard output too"
-grep -q '"ptx":.*\.version' product.json || die "product.json holds no PTX"
-rm product.json
+# -o names the product's place, --json reports on it.
+ok emit scatter_add n=512 -o plain.ptx
+ok emit scatter_add n=512 --json -o product.ptx
+cmp plain.ptx product.ptx || die "--json changes what -o writes"
+expect_out '"ptx":.*\.version'
+expect_out '"entry":	"scatter_add'
+rm product.ptx plain.ptx
 
 # The line map: every line of the PTX, with the template line that wrote it.
 ok emit scatter_add dtype=bf16 n=512 --line-map
@@ -77,3 +80,16 @@ expect_code 3
 expect_out '"status":.*"EUNSUPPORTED"'
 expect_out '"exit_code":.*3'
 expect_err '12 bytes'
+
+# A link stands for its target, also where nothing is there yet.
+mkdir -p deep && ln -s deep/target link1 && ln -s link1 second
+ok emit scatter_add n=512 -o second
+[ -L second ] && [ -L link1 ] && [ -s deep/target ] || die "-o replaced a link"
+rm -r deep link1 second
+# A limit on file sizes is an error like others, and leaves nothing.
+before=$(ls -A)
+code=0
+(ulimit -f 1; exec "$PTXGEN" emit scatter_add n=512 -o limited.ptx) >.out 2>.err || code=$?
+expect_code 5
+expect_err 'cannot write limited.ptx: File too large'
+[ "$(ls -A)" = "$before" ] || die "left: $(ls -A)"

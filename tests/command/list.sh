@@ -10,7 +10,7 @@ ok list --json
 expect_out '"name":.*"scatter_add"'
 expect_out '"default":.*"f32"'
 refuse 2 "no family is named 'scatter'; did you mean 'scatter_add'\?" list scatter
-refuse 2 "no family is named 'zzz'; .ptxgen list. shows all" list zzz
+refuse 2 "no family is named 'zzz'; there are: scatter_add, " list zzz
 refuse 2 'at most one family' list scatter_add b
 # What a problem must be is in the list, not only in the refusal.
 ok list tcgen05_copy

@@ -18,7 +18,7 @@ scatter_add	dtype=bf16 n=512
 END
 t prewarm m --dry-run
 expect_code 2
-expect_out '^3 kernels would be compiled, 1 are refused$'
+expect_out '^3 kernels would be compiled, 1 refused$'
 [ ! -e .cache ] || die "a dry run made the cache folder"
 
 # A folder that keeps nothing is no success, and nothing is compiled for it.
@@ -33,7 +33,7 @@ have_assembler || skip "no assembler here"
 
 t prewarm m -j 3
 expect_code 2
-expect_out '^4 kernels: 3 assembled, 0 were in the cache, 1 failed$'
+expect_out '^4 kernels: 3 assembled, 0 in the cache already, 1 failed$'
 expect_err '^ptxgen: m:5: scatter_add n=8 dtype=bf17: .*bf17'
 [ "$(wc -l <.err)" = 1 ] || die "standard error has more than the one failure"
 t prewarm m --json
@@ -51,11 +51,11 @@ ok compile scatter_add n=8 dtype=bf16
 expect_out '^origin +disk$'
 
 ok prewarm m --arch sm_90a,sm_100a
-expect_out '^6 kernels: 6 assembled, 0 were in the cache, 0 failed$'
+expect_out '^6 kernels: 6 assembled, 0 in the cache already, 0 failed$'
 ok compile scatter_add n=8 dtype=bf16 arch=sm_100a
 expect_out '^origin +disk$'
 "$PTXGEN" prewarm - -v <m >.out 2>.err
-expect_out '^3 kernels: 0 assembled, 3 were in the cache, 0 failed$'
+expect_out '^3 kernels: 0 assembled, 3 in the cache already, 0 failed$'
 expect_err 'n=512 .*: was there$'
 
 # On a terminal a bar shows how far it is, and is gone in the end.
@@ -63,7 +63,7 @@ if command -v script >/dev/null; then
     script -qec "'$PTXGEN' prewarm m --cache-dir bar" /dev/null </dev/null >.out || die "prewarm on a terminal"
     expect_out 'compiling \[\.{24}\] 0/3'
     expect_out 'compiling \[#{24}\] 3/3 '
-    expect_out "$(printf '\033')"'\[K3 kernels: 3 assembled, 0 were in the cache, 0 failed'
+    expect_out "$(printf '\033')"'\[K3 kernels: 3 assembled, 0 in the cache already, 0 failed'
     rm -r bar
 fi
 
@@ -71,7 +71,27 @@ fi
 mkdir empty
 t prewarm m --toolkit empty --assembler ptxas --cache-dir other
 expect_code 5
-expect_out '^3 kernels: 0 assembled, 0 were in the cache, 3 failed$'
+expect_out '^3 kernels: 0 assembled, 0 in the cache already, 3 failed$'
 
 ok cache export pack
 refuse 5 'pack is a file' prewarm m --cache-dir pack
+
+# Lines that are written differently name one kernel.
+printf 'scatter_add n=32\nscatter_add n=32 dtype=f32\nscatter_add dtype=f32 n=32 # again\nscatter_add n=64\n' >same
+ok prewarm same --dry-run
+expect_out '^2 kernels would be compiled, 0 refused$'
+expect_out '^2 lines of the manifest named a kernel again$'
+ok prewarm same
+expect_out '^2 kernels: 2 assembled, 0 in the cache already, 0 failed$'
+ok prewarm same --json
+expect_out '"lines":	4'
+expect_out '"kernels":	2'
+expect_out '"cached":	2'
+# What has no end is not read.
+for device in /dev/zero /dev/urandom; do
+    refuse 2 "$device is a device" prewarm $device
+    refuse 2 "$device is a device" inspect $device
+    refuse 2 "cannot run" run $device
+done
+(ulimit -v 4000000; yes 'scatter_add n=4' | head -c 400000000 | "$PTXGEN" prewarm - --dry-run) >.out 2>.err && die 'read 400 MB'
+expect_err 'more than 256 MiB, the limit'

@@ -96,6 +96,8 @@ int cli_exit_for(ptxgen_status);
 /* A relative path means here what it means to a shell; the library takes absolute ones only. "" stays. */
 ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err);
 ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
+/* A log hook that says for whom the library waits. */
+void cli_log_waits(void *user, ptxgen_log_level level, const char *line);
 /* The same, but the cache folder is neither made nor changed. */
 ptxgen_status cli_looking_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 
@@ -104,6 +106,8 @@ ptxgen_status cli_params(const cli_args *, size_t from, char **out, ptxgen_error
 /* The known word nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *known, size_t count);
 
+/* "1 entry", "3 entries". Of the last few calls, for use in one statement. */
+const char *cli_count(uint64_t n, const char *one, const char *many);
 void *cli_calloc(size_t count,
                  size_t size); /* exits with CLI_SYSTEM and a message when out of memory */
 char *cli_format(const char *format, ...)

@@ -27,7 +27,7 @@ static ptxgen_status write_line_map(const cli_args *args, const ptxgen_kernel *k
     return cli_output_commit(&to, err);
 }
 
-/* The product is the PTX; --json wraps it with what it is. */
+/* The product is the PTX, of which -o names the place; --json reports on standard output what it is, with it. */
 static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *kernel,
                                   ptxgen_error *err)
 {
@@ -35,18 +35,16 @@ static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *ker
     ptxgen_kernel_describe(kernel, &info);
     if (args->set.line_map)
         return write_line_map(args, kernel, info.ptx, err);
-    if (!args->set.json)
-        return cli_output_bytes(args->set.output, false, info.ptx, info.ptx_size, err);
+    if (!args->set.json || args->set.output) {
+        const ptxgen_status status =
+            cli_output_bytes(args->set.output, false, info.ptx, info.ptx_size, err);
+        if (status != PTXGEN_OK || !args->set.json)
+            return status;
+    }
     cJSON *root = cli_kernel_json(&info);
     cJSON_AddStringToObject(root, "ptx", info.ptx);
-    cli_output to;
-    const ptxgen_status status = cli_output_open(&to, args->set.output, false, err);
-    if (status != PTXGEN_OK) {
-        cJSON_Delete(root);
-        return status;
-    }
-    cli_json_write(root, to.file);
-    return cli_output_commit(&to, err);
+    cli_json_write(root, cli_report_file(&args->set));
+    return PTXGEN_OK;
 }
 
 static int run(const cli_args *args)

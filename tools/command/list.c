@@ -58,9 +58,12 @@ int cli_unknown_family(const cli_settings *set, const char *name)
     for (size_t f = 0; f < ptxgen_family_count() && count < 64; f++)
         known[count++] = ptxgen_family_name(f);
     const char *near = cli_nearest(name, known, count);
-    return cli_usage_error(set, "no family is named '%s'%s%s%s", name,
-                           near ? "; did you mean '" : "", near ? near : "",
-                           near ? "'?" : "; `ptxgen list` shows all");
+    if (near)
+        return cli_usage_error(set, "no family is named '%s'; did you mean '%s'?", name, near);
+    char all[512] = "";
+    for (size_t f = 0; f < count; f++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", f ? ", " : "", known[f]);
+    return cli_usage_error(set, "no family is named '%s'; there are: %s", name, all);
 }
 
 /* ---- --ptx: the instructions ---- */

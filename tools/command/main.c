@@ -2,6 +2,7 @@
 #include "command/options.h"
 #include "command/output.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ static int run_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, said like others */
     int code = run_main(argc, argv);
     return cli_finish_stdout(code);
 }

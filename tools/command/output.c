@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,25 @@ static ptxgen_status open_temporary(cli_output *o, mode_t mode, ptxgen_error *er
     return cli_fail(err, PTXGEN_ENOMEM, "cannot write %s: out of memory", o->path);
 }
 
+/* The place that the name stands for, through links, also to one where nothing is yet. */
+static char *follow_links(const char *path)
+{
+    char *place = cli_format("%s", path), target[PATH_MAX];
+    for (int i = 0; i < 40; i++) {
+        const ssize_t n = readlink(place, target, sizeof target - 1);
+        if (n < 0)
+            break;
+        target[n] = '\0';
+        const char *slash = strrchr(place, '/');
+        char *next = target[0] == '/' || !slash
+                         ? cli_format("%s", target)
+                         : cli_format("%.*s/%s", (int)(slash - place), place, target);
+        free(place);
+        place = next;
+    }
+    return place;
+}
+
 ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxgen_error *err)
 {
     *o = (cli_output){0};
@@ -80,9 +100,7 @@ ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxg
         return cli_fail(err, PTXGEN_EINVAL,
                         "the name after -o is empty; write -o FILE, or -o - for standard output");
     o->path = path;
-    o->final = realpath(path, NULL);
-    if (!o->final)
-        o->final = cli_format("%s", path);
+    o->final = follow_links(path);
     struct stat old;
     bool exists = stat(o->final, &old) == 0;
     ptxgen_status status = PTXGEN_OK;

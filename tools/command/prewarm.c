@@ -17,13 +17,15 @@
 typedef struct request {
     char *family, *params; /* owned */
     int line;
+    char *kernel; /* owned; family and canonical parameters, NULL when it is refused */
+    bool again;   /* an earlier line names the same kernel */
     ptxgen_status status;
     char *message; /* owned; of a failure, else NULL */
 } request;
 
 typedef struct manifest {
-    request *requests; /* owned */
-    size_t count;
+    request *requests;     /* owned */
+    size_t count, kernels; /* kernels: without those that come again */
 } manifest;
 
 /* ---- the file ---------------------------------------------------------------------------------- */
@@ -102,11 +104,43 @@ static ptxgen_status read_manifest(const char *path, const char *archs, manifest
     return status;
 }
 
+static int by_kernel(const void *a, const void *b)
+{
+    const request *x = *(request *const *)a, *y = *(request *const *)b;
+    if (!x->kernel || !y->kernel)
+        return (x->kernel != NULL) - (y->kernel != NULL);
+    const int d = strcmp(x->kernel, y->kernel);
+    return d ? d : (x > y) - (x < y);
+}
+
+/* Lines that are written differently may name one kernel. */
+static void find_repetitions(manifest *m)
+{
+    request **sorted = cli_calloc(m->count, sizeof *sorted);
+    for (size_t i = 0; i < m->count; i++) {
+        char canonical[512];
+        request *r = sorted[i] = &m->requests[i];
+        if (ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, NULL) == PTXGEN_OK)
+            r->kernel = cli_format("%s %s", r->family, canonical);
+    }
+    qsort(sorted, m->count, sizeof *sorted, by_kernel);
+    m->kernels = m->count;
+    for (size_t i = 1; i < m->count; i++) {
+        if (sorted[i]->kernel && sorted[i - 1]->kernel &&
+            strcmp(sorted[i]->kernel, sorted[i - 1]->kernel) == 0) {
+            sorted[i]->again = true;
+            m->kernels--;
+        }
+    }
+    free(sorted);
+}
+
 static void free_manifest(manifest *m)
 {
     for (size_t i = 0; i < m->count; i++) {
         free(m->requests[i].family);
         free(m->requests[i].params);
+        free(m->requests[i].kernel);
         free(m->requests[i].message);
     }
     free(m->requests);
@@ -159,6 +193,8 @@ static void *work(void *user)
         if (i == c->m->count)
             return NULL;
         request *r = &c->m->requests[i];
+        if (r->again)
+            continue;
         ptxgen_error err = {0};
         ptxgen_kernel *kernel = NULL;
         char canonical[512];
@@ -248,19 +284,23 @@ static void print_result(const crew *c)
     if (set->json) {
         cJSON *root = cJSON_CreateObject();
         cJSON_AddBoolToObject(root, "dry_run", set->dry_run);
-        cli_json_integer(root, "kernels", (int64_t)c->m->count);
+        cli_json_integer(root, "lines", (int64_t)c->m->count);
+        cli_json_integer(root, "kernels", (int64_t)c->m->kernels);
         cli_json_integer(root, "assembled", (int64_t)c->assembled);
         cli_json_integer(root, "cached", (int64_t)c->cached);
         cli_json_integer(root, "failed", (int64_t)c->failed);
         cJSON_AddItemToObject(root, "failures", failures_json(c->m));
         cli_json_print(root);
     } else if (set->dry_run) {
-        printf("%zu kernels would be compiled, %zu are refused\n", c->m->count - c->failed,
-               c->failed);
+        printf("%s would be compiled, %zu refused\n",
+               cli_count(c->m->kernels - c->failed, "kernel", "kernels"), c->failed);
     } else {
-        printf("%zu kernels: %zu assembled, %zu were in the cache, %zu failed\n", c->m->count,
-               c->assembled, c->cached, c->failed);
+        printf("%s: %zu assembled, %zu in the cache already, %zu failed\n",
+               cli_count(c->m->kernels, "kernel", "kernels"), c->assembled, c->cached, c->failed);
     }
+    if (!set->json && c->m->kernels < c->m->count)
+        printf("%s of the manifest named a kernel again\n",
+               cli_count(c->m->count - c->m->kernels, "line", "lines"));
 }
 
 static int run(const cli_args *args)
@@ -278,7 +318,8 @@ static int run(const cli_args *args)
     if (status == PTXGEN_OK && c.ctx)
         status = check_cache(c.ctx, &err);
     if (status == PTXGEN_OK) {
-        c.bar = cli_progress_begin("compiling", m.count);
+        find_repetitions(&m);
+        c.bar = cli_progress_begin("compiling", m.kernels);
         work_together(&c);
         cli_progress_end(&c.bar);
         if (c.ctx)

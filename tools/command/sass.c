@@ -4,6 +4,7 @@
 #include "command/output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,27 @@ static int hold_in_memory(const void *bytes, size_t n)
     return fd;
 }
 
+/* With the signals that this command ignores as they usually are. */
+static int spawn_plain(pid_t *pid, const char *program, posix_spawn_file_actions_t *actions,
+                       char *const *argv)
+{
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    int error = posix_spawnattr_init(&attributes);
+    if (error)
+        return error;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    sigaddset(&usual, SIGPIPE);
+    error = posix_spawnattr_setsigdefault(&attributes, &usual);
+    if (!error)
+        error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    if (!error)
+        error = posix_spawn(pid, program, actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
 /* Runs "PROGRAM OPTION /proc/self/fd/N" with its standard output at `to`. */
 static ptxgen_status run_program(const char *program, int cubin, int to, ptxgen_error *err)
 {
@@ -57,7 +79,7 @@ static ptxgen_status run_program(const char *program, int cubin, int to, ptxgen_
     if (!error) {
         error = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
         if (!error)
-            error = posix_spawn(&pid, program, &actions, NULL, argv, environ);
+            error = spawn_plain(&pid, program, &actions, argv);
         posix_spawn_file_actions_destroy(&actions);
     }
     if (error)
@@ -66,6 +88,8 @@ static ptxgen_status run_program(const char *program, int cubin, int to, ptxgen_
         if (errno != EINTR)
             return cli_fail(err, PTXGEN_EIO, "%s: %s", program, strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return PTXGEN_OK;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) /* `| head` has seen enough */
         return PTXGEN_OK;
     return cli_fail(err, PTXGEN_EIO, "%s failed with %s %d", program,
                     WIFEXITED(status) ? "exit code" : "signal",

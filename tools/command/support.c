@@ -85,6 +85,13 @@ int cli_usage_error(const cli_settings *set, const char *format, ...)
     return cli_report(set, &err);
 }
 
+void cli_log_waits(void *user, ptxgen_log_level level, const char *line)
+{
+    (void)user, (void)level;
+    if (strncmp(line, "waiting for ", 12) == 0)
+        cli_say("%s", line);
+}
+
 static void log_to_stderr(void *user, ptxgen_log_level level, const char *line)
 {
     (void)user;
@@ -101,6 +108,15 @@ ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen
     const int n = snprintf(out, size, "%s%s%s", here, here[0] ? "/" : "", path);
     return (size_t)n < size ? PTXGEN_OK
                             : cli_fail(err, PTXGEN_EINVAL, "the path %.60s... is too long", path);
+}
+
+static bool logs_nothing(const ptxgen *ctx)
+{
+    ptxgen_setting s;
+    for (size_t i = 0; ptxgen_setting_at(ctx, i, &s); i++)
+        if (strcmp(s.name, "log") == 0)
+            return strcmp(s.origin, "default") == 0;
+    return false;
 }
 
 static ptxgen_status create_context(const cli_settings *set, bool look_only, ptxgen **out,
@@ -120,7 +136,7 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         if (status != PTXGEN_OK)
             return status;
     }
-    const ptxgen_config config = {
+    ptxgen_config config = {
         .size = sizeof config,
         .log = log_to_stderr,
         .log_level = (ptxgen_log_level)set->log_level,
@@ -132,6 +148,13 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         .toolkit_dir = set->toolkit ? toolkit : NULL,
         .cache_look_only = look_only,
     };
+    const ptxgen_status status = ptxgen_create(&config, out, err);
+    if (status != PTXGEN_OK || !logs_nothing(*out))
+        return status;
+    /* Nobody asked for a log; that the command waits, and for whom, is said all the same. */
+    ptxgen_destroy(*out);
+    config.log = cli_log_waits;
+    config.log_level = PTXGEN_LOG_WARNING;
     return ptxgen_create(&config, out, err);
 }
 
@@ -188,18 +211,32 @@ static size_t distance(const char *a, const char *b)
 
 const char *cli_nearest(const char *word, const char *const *known, size_t count)
 {
-    size_t n = strlen(word), best = n < 4 ? 2 : n / 2 + 1;
+    size_t n = strlen(word),
+           best = n < 4 ? 2 : n / 3 + 2; /* where more differs, it is another word */
     const char *near = NULL;
     if (n == 0 || n > 63)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = strncmp(word, known[i], n) == 0 ? 1 : distance(word, known[i]);
+        char start[64]; /* "scater" is near "scatter_add" */
+        snprintf(start, n + 2 < sizeof start ? n + 2 : sizeof start, "%s", known[i]);
+        const size_t begun = n < 4 ? d : distance(word, start) + 1;
+        d = begun < d ? begun : d;
         if (d < best) {
             best = d;
             near = known[i];
         }
     }
     return near;
+}
+
+const char *cli_count(uint64_t n, const char *one, const char *many)
+{
+    static char texts[4][64];
+    static size_t next;
+    char *text = texts[next++ % 4];
+    snprintf(text, sizeof texts[0], "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+    return text;
 }
 
 void *cli_calloc(size_t count, size_t size)

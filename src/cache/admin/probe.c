@@ -39,13 +39,12 @@ static ptxgen_status try_store(pg_cache *cache, const char *path, ptxgen_error *
     pg_cache_entry entry = {.family = "probe", .cubin = cubin, .cubin_size = sizeof cubin}, found;
     pg_cache_store(cache, probe_key, sizeof probe_key - 1, &entry);
     if (pg_count_get(&cache->counts, PG_COUNT_STORES) != 1)
-        return pg_fail(err, PTXGEN_EIO,
-                       "'%s': an entry could not be stored: the disk is nearly full, or writing failed",
-                       path);
-    const bool same = pg_cache_lookup(cache, probe_key, sizeof probe_key - 1, &found) ==
-                          PG_CACHE_HIT &&
-                      found.cubin_size == sizeof cubin &&
-                      memcmp(found.cubin, cubin, sizeof cubin) == 0;
+        return pg_fail(
+            err, PTXGEN_EIO,
+            "'%s': an entry could not be stored: the disk is nearly full, or writing failed", path);
+    const bool same =
+        pg_cache_lookup(cache, probe_key, sizeof probe_key - 1, &found) == PG_CACHE_HIT &&
+        found.cubin_size == sizeof cubin && memcmp(found.cubin, cubin, sizeof cubin) == 0;
     pg_cache_entry_release(cache, &found);
     return same ? PTXGEN_OK
                 : pg_fail(err, PTXGEN_EIO, "'%s': what was stored is not read back", path);

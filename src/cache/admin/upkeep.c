@@ -135,7 +135,7 @@ ptxgen_status ptxgen_cache_zero_counters(ptxgen_cache *cache, ptxgen_error *err)
 {
     PG_TRY(pg_admin_need_folder(cache, "counting", err));
     const int r = pg_cache_zero_counts(cache->cache);
-    return r == 0 ? PTXGEN_OK
-                  : pg_fail(err, PTXGEN_EIO, "cannot write '%s/stats': %s", cache->path,
-                            strerror(-r));
+    return r == 0
+               ? PTXGEN_OK
+               : pg_fail(err, PTXGEN_EIO, "cannot write '%s/stats': %s", cache->path, strerror(-r));
 }

@@ -27,7 +27,7 @@ static void check_entry(const checking *c, pg_admin_entry *entry)
         report(c, entry, entry->record.fault);
         if (c->check->quarantine && !entry->error)
             pg_cache_quarantine_entry(c->cache->cache, &entry->name, entry->inode);
-    } else if (c->check->compare && entry->record.status == PTXGEN_OK &&
+    } else if (c->check->compare &&
                !c->check->compare(c->check->user, &entry->record, why, sizeof why)) {
         c->result->different++;
         report(c, entry, why);

@@ -70,8 +70,8 @@ bool cache_say_state(ptxgen_cache *cache, uint64_t entries)
 {
     const char *fault = ptxgen_cache_pack_fault(cache);
     if (fault[0])
-        cli_say("%s %s: %llu entries were recovered", ptxgen_cache_path(cache), fault,
-                (unsigned long long)entries);
+        cli_say("%s %s: recovered %s", ptxgen_cache_path(cache), fault,
+                cli_count(entries, "entry", "entries"));
     else if (entries == 0)
         cli_say("empty cache");
     return fault[0] == '\0';
@@ -134,7 +134,10 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
             return cli_fail(err, PTXGEN_EMISSING, "there is no cache folder: %s",
                             cache_why_none(set));
     }
-    const ptxgen_cache_options options = {.size = sizeof options, .create = make};
+    const ptxgen_cache_options options = {.size = sizeof options,
+                                          .create = make,
+                                          .log = cli_log_waits,
+                                          .log_level = PTXGEN_LOG_WARNING};
     ptxgen_status status = ptxgen_cache_open(path, &options, out, err);
     if (status == PTXGEN_EPARSE) /* an input file is wrong, no PTX */
         status = err->status = PTXGEN_EINVAL;

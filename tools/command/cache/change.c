@@ -88,7 +88,7 @@ static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, s
     verifying *v = user;
     ptxgen_error err = {0};
     ptxgen_kernel *kernel = NULL;
-    if (r->status != PTXGEN_OK || !comparable(v, r))
+    if (!comparable(v, r))
         return true;
     if (ptxgen_compile(v->ctx, r->family, r->params, &kernel, &err) != PTXGEN_OK) {
         snprintf(why, why_size, "cannot be built any more: %.200s", err.message);
@@ -114,6 +114,7 @@ static void print_checked(const cache_action *a, const verifying *v,
         cJSON *root = cJSON_CreateObject();
         cli_json_integer(root, "checked", (int64_t)r->checked);
         cli_json_integer(root, "damaged", (int64_t)r->damaged);
+        cli_json_integer(root, "unreadable", (int64_t)r->unreadable);
         cli_json_integer(root, "different", (int64_t)r->different);
         cli_json_integer(root, "not_comparable", (int64_t)v->incomparable);
         cJSON_AddStringToObject(root, "pack_fault", ptxgen_cache_pack_fault(a->cache));
@@ -121,7 +122,7 @@ static void print_checked(const cache_action *a, const verifying *v,
         cli_json_print(root);
         return;
     }
-    printf("%llu entries checked, %llu damaged", (unsigned long long)r->checked,
+    printf("%s checked, %llu damaged", cli_count(r->checked, "entry", "entries"),
            (unsigned long long)r->damaged);
     if (v->ctx)
         printf(", %llu different from a fresh build, %llu not comparable",
@@ -155,7 +156,15 @@ int cache_verify(const cache_action *a)
     const bool pack_damaged = ptxgen_cache_pack_fault(a->cache)[0] != '\0';
     const bool whole =
         cache_say_state(a->cache, result.checked - (pack_damaged ? result.damaged : 0));
-    return whole && result.damaged + result.different == 0 ? CLI_OK : CLI_NO;
+    if (result.unreadable) {
+        cli_say("%s could not be read: nothing is known of them",
+                cli_count(result.unreadable, "entry", "entries"));
+        return CLI_SYSTEM;
+    }
+    if (v.incomparable)
+        cli_say("%s could not be compared: that is no proof for or against them",
+                cli_count(v.incomparable, "entry", "entries"));
+    return whole && result.damaged + result.different + v.incomparable == 0 ? CLI_OK : CLI_NO;
 }
 
 /* ---- clear, prune ------------------------------------------------------------------------------ */
@@ -178,8 +187,8 @@ static int prune_by(const cache_action *a, ptxgen_cache_prune_rule *rule)
         cli_json_integer(root, "bytes", (int64_t)r.bytes);
         cli_json_print(root);
     } else {
-        printf("%s %llu entries of %llu bytes; %llu of %llu bytes stay\n",
-               set->dry_run ? "would remove" : "removed", (unsigned long long)r.removed,
+        printf("%s %s of %llu bytes; %llu of %llu bytes stay\n",
+               set->dry_run ? "would remove" : "removed", cli_count(r.removed, "entry", "entries"),
                (unsigned long long)r.removed_bytes, (unsigned long long)r.entries,
                (unsigned long long)r.bytes);
     }
@@ -238,11 +247,10 @@ static int print_transfer(const cli_settings *set, const char *verb, const ptxge
         cJSON_AddStringToObject(root, "pack_fault", t->pack_fault);
         cli_json_print(root);
     } else {
-        printf(
-            "%s %llu entries, %llu bytes; %llu were there already, %llu damaged, %llu left out\n",
-            verb, (unsigned long long)t->copied, (unsigned long long)t->bytes,
-            (unsigned long long)t->present, (unsigned long long)t->damaged,
-            (unsigned long long)t->refused);
+        printf("%s %s, %llu bytes; %llu there already, %llu damaged, %llu left out\n", verb,
+               cli_count(t->copied, "entry", "entries"), (unsigned long long)t->bytes,
+               (unsigned long long)t->present, (unsigned long long)t->damaged,
+               (unsigned long long)t->refused);
     }
     return t->damaged > 0 || t->pack_fault[0] ? CLI_NO : CLI_OK;
 }
@@ -288,7 +296,7 @@ int cache_import(const cache_action *a)
     if (err.status != PTXGEN_OK)
         return cli_report(&a->args->set, &err);
     if (t.pack_fault[0])
-        cli_say("%s %s: %llu entries were recovered", a->args->words[1], t.pack_fault,
-                (unsigned long long)(t.copied + t.present + t.refused));
+        cli_say("%s %s: recovered %s", a->args->words[1], t.pack_fault,
+                cli_count(t.copied + t.present + t.refused, "entry", "entries"));
     return print_transfer(&a->args->set, "imported", &t);
 }

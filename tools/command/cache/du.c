@@ -84,15 +84,15 @@ int cache_du(const cache_action *a)
     for (size_t i = 0; i < s.count; i++) {
         const share *of = &s.all[i];
         if (status == PTXGEN_OK && !a->args->set.json)
-            printf("%12llu bytes  %8llu entries  %-7s  %s\n", (unsigned long long)of->bytes,
-                   (unsigned long long)of->entries, of->arch, of->family);
+            printf("%12llu bytes  %16s  %-7s  %s\n", (unsigned long long)of->bytes,
+                   cli_count(of->entries, "entry", "entries"), of->arch, of->family);
         free(of->family);
     }
     free(s.all);
     if (status != PTXGEN_OK)
         return cli_report(&a->args->set, &err);
     if (!a->args->set.json)
-        printf("%12llu bytes  %8llu entries  in all\n", (unsigned long long)s.bytes,
-               (unsigned long long)s.entries);
+        printf("%12llu bytes  %16s  in all\n", (unsigned long long)s.bytes,
+               cli_count(s.entries, "entry", "entries"));
     return cache_say_state(a->cache, s.entries) ? CLI_OK : CLI_NO;
 }

@@ -160,7 +160,7 @@ static void print_listing(const listing *l)
         printf("  %-7s  %s\n", n->arch, n->what);
         bytes += n->bytes;
     }
-    cli_say("%zu entries, %llu bytes", l->count, (unsigned long long)bytes);
+    cli_say("%s, %llu bytes", cli_count(l->count, "entry", "entries"), (unsigned long long)bytes);
 }
 
 int cache_ls(const cache_action *a)
