@@ -1,6 +1,6 @@
 # Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build ptxgen.
 # Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses come as pip wheels
-# into build/cuda, and only when no CUDA toolkit of release 13 or later is found. With everything in place nothing
+# into build/cuda, and only when no CUDA toolkit of release 12.9 or later is found. With everything in place nothing
 # is fetched. POSIX sh.
 #
 # In:  BUILD_PACKAGES  packages to add to the list (space-separated)
@@ -89,13 +89,14 @@ quietly() {
     return "$quiet_status"
 }
 
-# The major release of the ptxas in folder $1/bin, or nothing.
+# The release of the ptxas in folder $1/bin as a number (12.9: 1209), or nothing.
 toolkit_release() {
     [ -x "$1/bin/ptxas" ] || return 0
-    "$1/bin/ptxas" --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p'
+    "$1/bin/ptxas" --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1 \2/p' |
+        awk '{ print $1 * 100 + $2 }'
 }
 
-# Prints the folder of a toolkit of release 13 or later, or nothing.
+# Prints the folder of a toolkit that assembles every family (12.9 or later), or nothing.
 find_toolkit() {
     [ "${PTXGEN_NO_SYSTEM_CUDA:-0}" = 1 ] && return 0
     on_path=
@@ -105,7 +106,7 @@ find_toolkit() {
     for folder in "${PTXGEN_TOOLKIT:-}" "${CUDA_HOME:-}" "$on_path" /usr/local/cuda; do
         [ -n "$folder" ] || continue
         release=$(toolkit_release "$folder")
-        if [ "${release:-0}" -ge 13 ]; then
+        if [ "${release:-0}" -ge 1209 ]; then
             echo "$folder"
             return 0
         fi

@@ -199,6 +199,9 @@ PTXGEN_API bool ptxgen_family_param(size_t i, size_t param, ptxgen_param_info *o
 PTXGEN_API ptxgen_status ptxgen_canonical(const char *family, const char *params, char *out,
                                           size_t size, ptxgen_error *err);
 
+/* The oldest CUDA toolkit whose assembler takes the kernel, "12.3", into out as above. */
+PTXGEN_API ptxgen_status ptxgen_toolkit_needed(ptxgen *ctx, const char *family, const char *params,
+                                               char *out, size_t size, ptxgen_error *err);
 /* The key under which ptxgen_compile would look for the kernel: lines "name=value", with the assembler that
  * would be used. Into out as above; for ptxgen_cache_nearest. EMISSING when there is no assembler. */
 PTXGEN_API ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out,

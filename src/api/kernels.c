@@ -2,6 +2,7 @@
 #include "api/context.h"
 
 #include "base/error.h"
+#include "engine/build.h"
 #include "engine/cache_key.h"
 
 #include <stdio.h>
@@ -75,6 +76,20 @@ ptxgen_status ptxgen_get(ptxgen *ctx, const char *family, const char *params, pt
     return PTXGEN_OK;
 }
 
+ptxgen_status ptxgen_toolkit_needed(ptxgen *ctx, const char *family, const char *params, char *out,
+                                    size_t size, ptxgen_error *err)
+{
+    pg_kernel_id id;
+    ptxgen_kernel *k;
+    PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
+    PG_TRY(pg_build_text(ctx->engine, &id, &k, err));
+    const int release = pg_build_release(k);
+    if (size > 0)
+        snprintf(out, size, "%d.%d", release / 100, release % 100);
+    ptxgen_kernel_unref(k);
+    return PTXGEN_OK;
+}
+
 ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, char *out,
                          size_t size, ptxgen_error *err)
 {
@@ -82,8 +97,7 @@ ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, ch
     ptxgen_assembler kind;
     const char *identity;
     PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
-    PG_TRY(
-        pg_toolkit_choose(ctx->engine->toolkit, id.family->whole_program, &kind, &identity, err));
+    PG_TRY(pg_toolkit_choose(ctx->engine->toolkit, pg_kernel_need(&id), &kind, &identity, err));
     pg_buf text;
     pg_buf_init(&text, &ctx->engine->alloc);
     ptxgen_status status = pg_write_key(&id, identity, &ctx->engine->extra_key, &text, err);

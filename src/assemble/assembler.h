@@ -46,9 +46,15 @@ typedef struct pg_assembly {
     bool text_at_fault;
 } pg_assembly;
 
+/* What a kernel asks of its assembler, as far as it is known before its text is written. */
+typedef struct pg_assembly_need {
+    bool whole_program; /* as in pg_assembly_request */
+    int release;        /* of CUDA, at least: 12.9 is 1209; 0: any */
+} pg_assembly_need;
+
 /* The assembler that would be used and its identity "ptxas 13.0.88 157d67e6..." (borrowed from the
- * toolkit), for the key. EMISSING names what to install. */
-ptxgen_status pg_toolkit_choose(pg_toolkit *, bool whole_program, ptxgen_assembler *kind,
+ * toolkit), for the key. AUTO: the first of those that meet the need. EMISSING names what to install. */
+ptxgen_status pg_toolkit_choose(pg_toolkit *, pg_assembly_need, ptxgen_assembler *kind,
                                 const char **identity, ptxgen_error *);
 ptxgen_status pg_toolkit_assemble(pg_toolkit *, ptxgen_assembler kind, const pg_assembly_request *,
                                   pg_assembly *out, ptxgen_error *);

@@ -5,12 +5,16 @@
 #include "base/error.h"
 #include "ptxgen/inspect.h"
 #include "assemble/assembly_log.h"
+#include "assemble/release.h"
 #include "base/file.h"
 #include "base/fork_guard.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What takes every kernel that there is now; for who has no assembler at all. */
+enum { PG_RELEASE_FOR_ALL = 1209 };
 
 static const pg_assembler_backend *const backends[] = {
     [PTXGEN_ASSEMBLER_PTXAS] = &pg_backend_ptxas,
@@ -188,10 +192,27 @@ static ptxgen_status fail_to_look(const pg_assembler_backend *b, const pg_tool *
                    tool->note);
 }
 
-static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_error *err)
+/* Refused before it is started: an old assembler would speak of a line or an option that nobody wrote. */
+static ptxgen_status check_release(const pg_toolkit *t, const pg_assembler_backend *b,
+                                   const pg_tool *tool, int needed, ptxgen_error *err)
+{
+    const int release = b == backends[PTXGEN_ASSEMBLER_DRIVER] ? 0 : pg_release_of(tool->version);
+    if (release == 0 || release >= needed)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EMISSING,
+                   "this kernel needs an assembler of CUDA %d.%d or later, and %s (%s) is of %s: "
+                   "install a newer toolkit, or the pip package %s, and name its folder with "
+                   "PTXGEN_TOOLKIT%s",
+                   needed / 100, needed % 100, b->name, tool->path, tool->version,
+                   b == backends[PTXGEN_ASSEMBLER_NVJITLINK] ? "nvidia-nvjitlink"
+                                                             : "nvidia-cuda-nvcc",
+                   t->dir ? " (the folder named now is the only one that is searched)" : "");
+}
+
+static ptxgen_status choose_wanted(pg_toolkit *t, pg_assembly_need need, ptxgen_error *err)
 {
     const pg_assembler_backend *b = backends[t->wanted];
-    PG_TRY(check_keeps(b, whole_program, err));
+    PG_TRY(check_keeps(b, need.whole_program, err));
     pg_tool passing;
     const pg_tool *tool = pg_toolkit_find(t, t->wanted, &passing);
     if (!tool->found && tool->error)
@@ -199,43 +220,60 @@ static ptxgen_status choose_wanted(pg_toolkit *t, bool whole_program, ptxgen_err
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "the assembler %s was asked for but is not there: %s",
                        b->name, tool->note);
-    return PTXGEN_OK;
+    return check_release(t, b, tool, need.release, err);
 }
 
-/* The first in the order of the enum that is there and keeps what the kernel needs; 0: none. While the process is
- * short of something none is passed over: a worse one would take its place. */
-static ptxgen_status choose_first(pg_toolkit *t, bool whole_program, int *found, ptxgen_error *err)
+/* The first in the order of the enum that is there and does what the kernel needs; 0: none, and *err is set when one
+ * was too old. While the process is short of something none is passed over: a worse one would take its place. */
+static ptxgen_status choose_first(pg_toolkit *t, pg_assembly_need need, int *found,
+                                  ptxgen_error *old)
 {
     pg_tool passing;
     *found = 0;
     for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER && !*found; i++) {
-        if (whole_program && !backends[i]->keeps_setmaxnreg)
+        if (need.whole_program && !backends[i]->keeps_setmaxnreg)
             continue;
         const pg_tool *tool = pg_toolkit_find(t, i, &passing);
         if (!tool->found && pg_errno_is_shortage(tool->error))
-            return fail_to_look(backends[i], tool, err);
-        *found = tool->found ? i : 0;
+            return fail_to_look(backends[i], tool, old);
+        ptxgen_error this_one = {0};
+        if (tool->found &&
+            check_release(t, backends[i], tool, need.release, &this_one) == PTXGEN_OK)
+            *found = i;
+        else if (tool->found && old->status == PTXGEN_OK)
+            *old = this_one;
     }
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_toolkit_choose(pg_toolkit *t, bool whole_program, ptxgen_assembler *kind,
+static ptxgen_status fail_without(const pg_toolkit *t, pg_assembly_need need, ptxgen_error *err)
+{
+    const int release = need.release ? need.release : PG_RELEASE_FOR_ALL;
+    return pg_fail(
+        err, PTXGEN_EMISSING,
+        "no assembler %sin %s: install a CUDA toolkit (%d.%d or newer), or the pip package "
+        "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
+        need.whole_program ? "that keeps setmaxnreg " : "", where(t), release / 100, release % 100,
+        need.whole_program ? "" : " or nvidia-nvjitlink");
+}
+
+ptxgen_status pg_toolkit_choose(pg_toolkit *t, pg_assembly_need need, ptxgen_assembler *kind,
                                 const char **identity, ptxgen_error *err)
 {
-    int found = 0;
-    if (t->wanted != PTXGEN_ASSEMBLER_AUTO) {
-        PG_TRY(choose_wanted(t, whole_program, err));
-        found = t->wanted;
+    int found = t->wanted;
+    ptxgen_error old = {0};
+    ptxgen_status status = PTXGEN_OK;
+    if (found)
+        PG_TRY(choose_wanted(t, need, err));
+    else
+        status = choose_first(t, need, &found, &old);
+    if (status == PTXGEN_OK && !found && old.status == PTXGEN_OK)
+        return fail_without(t, need, err);
+    if (!found) {
+        if (err)
+            *err = old;
+        return old.status;
     }
-    if (!found)
-        PG_TRY(choose_first(t, whole_program, &found, err));
-    if (!found)
-        return pg_fail(
-            err, PTXGEN_EMISSING,
-            "no assembler %sin %s: install a CUDA toolkit 12.9 or newer, or the pip package "
-            "nvidia-cuda-nvcc (ptxas)%s, and name its folder with PTXGEN_TOOLKIT",
-            whole_program ? "that keeps setmaxnreg " : "", where(t),
-            whole_program ? "" : " or nvidia-nvjitlink");
     *kind = (ptxgen_assembler)found;
     *identity = t->tools[found].identity;
     return PTXGEN_OK;
@@ -298,6 +336,7 @@ ptxgen_status pg_toolkit_assemble(pg_toolkit *t, ptxgen_assembler kind,
     if (!tool->found)
         return pg_fail(err, PTXGEN_EMISSING, "%s: %s", b->name, tool->note);
     PG_TRY(check_keeps(b, request->whole_program, err));
+    PG_TRY(check_release(t, b, tool, pg_release_for_text(request->ptx, request->ptx_size), err));
     pg_buf_truncate(&out->cubin, 0);
     pg_buf_truncate(&out->log, 0);
     out->registers = out->shared_bytes = out->local_bytes = out->spill_bytes = -1;

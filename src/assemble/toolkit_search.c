@@ -4,6 +4,7 @@
 #include "assemble/toolkit.h"
 
 #include "assemble/child_process.h"
+#include "assemble/release.h"
 #include "assemble/tool_identity.h"
 #include "base/dynamic.h"
 #include "base/error.h"
@@ -119,17 +120,47 @@ static void add_answer(pg_toolkit *t, pg_tool *tool, pg_tool_identity *id)
     pg_buf_fini(&answer);
 }
 
-void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
+static bool try_program_in(pg_tool *tool, const char *root, const char *name)
 {
     static const char *const folders[] = {
         "bin", "nvidia/cu13/bin", "cu13/bin", "nvidia/cuda_nvcc/bin", "cuda_nvcc/bin", ""};
+    for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
+        if (try_path(tool, root, folders[f], name, X_OK))
+            return true;
+    return false;
+}
+
+/* The newest of those at tool->path and *best, in tool. */
+static void keep_newer(pg_tool *tool, const pg_tool *best)
+{
+    pg_tool_identity a, b;
+    if (!best->found)
+        return;
+    if (!tool->found || pg_identify_file(best->path, &a, NULL) != 0 ||
+        pg_identify_file(tool->path, &b, NULL) != 0 ||
+        pg_release_of(a.version) >= pg_release_of(b.version)) {
+        const int error = tool->error;
+        *tool = *best;
+        tool->error = error;
+    }
+}
+
+void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
+{
     roots r;
     fill_roots(t, tool, &r);
-    for (int i = 0; i < r.count && !tool->found; i++)
-        for (size_t f = 0; f < sizeof folders / sizeof folders[0] && !tool->found; f++)
-            tool->found = try_path(tool, r.paths[i], folders[f], name, X_OK);
-    if (!tool->found)
+    /* A folder that was named comes first; of the others the newest is taken. */
+    const bool named = t->dir || (t->cuda_home && t->cuda_home[0] == '/');
+    for (int i = 0; i < r.count && !(named && tool->found); i++) {
+        const pg_tool best = *tool;
+        tool->found = try_program_in(tool, r.paths[i], name);
+        keep_newer(tool, &best);
+    }
+    if (!(named && tool->found)) {
+        const pg_tool best = *tool;
         tool->found = search_path_variable(t, tool, name);
+        keep_newer(tool, &best);
+    }
     pg_identify_tool(t, tool, name);
 }
 

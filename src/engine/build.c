@@ -1,6 +1,7 @@
 /* Disk first; else, under the key's lock across processes, disk again and then the assembler. */
 #include "engine/build.h"
 
+#include "assemble/release.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file_path.h"
@@ -179,6 +180,25 @@ static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind,
     return status;
 }
 
+int pg_build_release(const ptxgen_kernel *k)
+{
+    return pg_release_for_text(pg_buf_text(&k->emitted.text), k->emitted.text.len);
+}
+
+/* When what is there is too old for the architecture, the text says how new it has to be. */
+static ptxgen_status choose_assembler(ptxgen_kernel *k, ptxgen_assembler *kind,
+                                      const char **identity, ptxgen_error *err)
+{
+    pg_assembly_need need = pg_kernel_need(&k->id);
+    const ptxgen_status status = pg_toolkit_choose(k->engine->toolkit, need, kind, identity, err);
+    if (status != PTXGEN_EMISSING)
+        return status;
+    PG_TRY(emit_into(k, err));
+    const int release = pg_build_release(k);
+    need.release = release > need.release ? release : need.release;
+    return pg_toolkit_choose(k->engine->toolkit, need, kind, identity, err);
+}
+
 /* Disk; else, under the key's lock across processes, disk again and then the assembler. */
 static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *err)
 {
@@ -187,8 +207,7 @@ static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *er
     ptxgen_status status;
     const char *why = "the driver refused what the cache had";
     pg_cache *cache = k->engine->cache;
-    PG_TRY(
-        pg_toolkit_choose(k->engine->toolkit, k->id.family->whole_program, &kind, &identity, err));
+    PG_TRY(choose_assembler(k, &kind, &identity, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);
     PG_TRY(pg_write_key(&k->id, k->assembler, &k->engine->extra_key, &k->key_text, err));
     if (mode != PG_BUILD_FRESH && look_up(k, &status, &why, err))

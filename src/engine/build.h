@@ -13,6 +13,8 @@ typedef enum pg_build_mode {
 /* A new kernel with its PTX only. */
 ptxgen_status pg_build_text(pg_engine *, const pg_kernel_id *id, ptxgen_kernel **out,
                             ptxgen_error *err);
+/* The first CUDA release whose assembler takes the kernel's text, 12.9 as 1209; 0: any. */
+int pg_build_release(const ptxgen_kernel *);
 /* A new kernel: with a cubin from the disk or an assembler if id->assembled, else its PTX. `err`
  * is not NULL: the kernel table keeps it for the threads that wait for the result. */
 ptxgen_status pg_build(pg_engine *, const pg_kernel_id *id, pg_build_mode mode, ptxgen_kernel **out,

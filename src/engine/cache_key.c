@@ -1,6 +1,7 @@
 /* Everything that decides the cubin, and nothing else: no paths, no dates. */
 #include "engine/cache_key.h"
 
+#include "assemble/release.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "generator_fingerprint.h"
@@ -48,4 +49,11 @@ ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const 
     pg_buf_printf(out, "assembler=%s\ngenerator=%s\n", assembler, PG_GENERATOR_FINGERPRINT);
     pg_buf_append(out, pg_buf_text(extra), extra->len);
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+pg_assembly_need pg_kernel_need(const pg_kernel_id *id)
+{
+    const pg_arch *arch = pg_arch_find(id->key[0]);
+    return (pg_assembly_need){.whole_program = id->family->whole_program,
+                              .release = arch ? pg_release_for_ptx(arch->ptx_version) : 0};
 }

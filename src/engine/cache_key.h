@@ -3,6 +3,7 @@
 #ifndef PG_CACHE_KEY_H
 #define PG_CACHE_KEY_H
 
+#include "assemble/assembler.h"
 #include "base/buf.h"
 #include "engine/kernel_id.h"
 
@@ -12,5 +13,8 @@ ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf 
 /* `assembler` is the identity of the one that makes the cubin. */
 ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const pg_buf *extra,
                            pg_buf *out, ptxgen_error *err);
+
+/* What the kernel asks of its assembler, by its family and architecture. */
+pg_assembly_need pg_kernel_need(const pg_kernel_id *id);
 
 #endif

@@ -14,3 +14,6 @@ add_stub_nvjitlink(plain)
 add_stub_nvjitlink(versioned STUB_VERSIONED)
 add_stub_nvjitlink(deaf STUB_FAILS_TO_ADD)
 add_stub_nvjitlink(partial STUB_LACKS_COMPLETE)
+
+# Fetches wheels.
+set_kind(assemble/old_toolkits "script;slow" 600)

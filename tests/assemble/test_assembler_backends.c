@@ -101,8 +101,9 @@ static void check_setmaxnreg(pg_toolkit *t, ptxgen_assembler kind)
                      keeps ? PTXGEN_OK : PTXGEN_EASSEMBLE);
     if (!keeps)
         assert_non_null(strstr(err.message, "(C7504)"));
-    assert_int_equal(pg_toolkit_choose(t, true, &chosen, &identity, &err),
-                     keeps ? PTXGEN_OK : PTXGEN_EMISSING);
+    assert_int_equal(
+        pg_toolkit_choose(t, (pg_assembly_need){.whole_program = true}, &chosen, &identity, &err),
+        keeps ? PTXGEN_OK : PTXGEN_EMISSING);
     if (!keeps)
         assert_non_null(strstr(err.message, "ptxas"));
     r.whole_program = true;

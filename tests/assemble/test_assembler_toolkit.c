@@ -116,7 +116,7 @@ static void given_folder_is_the_only_place(void **state)
     assert_false(part.found);
     assert_non_null(strstr(part.note, folder));
     assert_false(pg_toolkit_part(t, PG_TOOL_END - 1, &part));
-    if (pg_toolkit_choose(t, false, &kind, &identity, &err) != PTXGEN_OK) {
+    if (pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err) != PTXGEN_OK) {
         assert_non_null(strstr(err.message, folder));
         assert_non_null(strstr(err.message, "install"));
     } else {
@@ -162,19 +162,23 @@ static void automatic_choice_follows_the_order_and_the_need(void **state)
     const pg_toolkit_config config = {.toolkit_dir = root,
                                       .driver_library = "/nowhere/libcuda.so.1"};
     pg_toolkit *t = toolkit_at(&config);
-    assert_int_equal(pg_toolkit_choose(t, false, &kind, &identity, NULL), PTXGEN_OK);
+    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, NULL),
+                     PTXGEN_OK);
     assert_true(kind == PTXGEN_ASSEMBLER_NVJITLINK || kind == PTXGEN_ASSEMBLER_NVPTXCOMPILER);
     if (kind == PTXGEN_ASSEMBLER_NVJITLINK) {
         ptxgen_error err = {0};
         assert_memory_equal(identity, "nvjitlink 1", 11);
-        assert_int_equal(pg_toolkit_choose(t, true, &kind, &identity, &err), PTXGEN_EMISSING);
+        assert_int_equal(
+            pg_toolkit_choose(t, (pg_assembly_need){.whole_program = true}, &kind, &identity, &err),
+            PTXGEN_EMISSING);
         assert_non_null(strstr(err.message, "setmaxnreg"));
         assert_non_null(strstr(err.message, "nvidia-cuda-nvcc"));
     }
     pg_toolkit_destroy(t);
     shell("mkdir -p %s/bin && ln -s %s %s/bin/ptxas", root, ptxas, root);
     t = toolkit_at(&config);
-    assert_int_equal(pg_toolkit_choose(t, false, &kind, &identity, NULL), PTXGEN_OK);
+    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, NULL),
+                     PTXGEN_OK);
     assert_int_equal(kind, PTXGEN_ASSEMBLER_PTXAS);
     assert_memory_equal(identity, "ptxas 1", 7);
     pg_toolkit_destroy(t);
@@ -238,7 +242,8 @@ static void wrapper_scripts_are_told_apart_by_their_answer(void **state)
         shell("echo 'Cuda compilation tools, release 1, %s' > %s/answer", versions[i], folder);
         const pg_toolkit_config config = {.toolkit_dir = other, .wanted = PTXGEN_ASSEMBLER_PTXAS};
         pg_toolkit *t = toolkit_at(&config);
-        assert_int_equal(pg_toolkit_choose(t, false, &kind, &identity, NULL), PTXGEN_OK);
+        assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, NULL),
+                         PTXGEN_OK);
         snprintf(identities[i], sizeof identities[i], "%s", identity);
         assert_non_null(strstr(identity, versions[i] + 1));
         pg_toolkit_destroy(t);

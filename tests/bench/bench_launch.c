@@ -110,7 +110,7 @@ static pg_loaded *load(pg_device *device, const char *ptx, const char *entry)
     pg_toolkit *t = open_toolkit(PTXGEN_ASSEMBLER_AUTO);
     const pg_assembly_request r = request_for(ptx, 900);
     assembly_init(&a);
-    if (t && pg_toolkit_choose(t, false, &kind, &identity, &err) == PTXGEN_OK &&
+    if (t && pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err) == PTXGEN_OK &&
         pg_toolkit_assemble(t, kind, &r, &a, &err) == PTXGEN_OK) {
         const pg_image image = {
             .entry = entry, .cubin = a.cubin.data, .cubin_size = a.cubin.len, .arch = 900};

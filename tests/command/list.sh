@@ -2,7 +2,7 @@
 . tests/support/cli.sh
 
 ok list
-expect_out '^scatter_add +out\[index\[i\], :\] \+= src\[i, :\]$'
+expect_out '^scatter_add +12.3 +12.8 +out\[index\[i\], :\] \+= src\[i, :\]$'
 ok list -v
 expect_out '^  dtype=f32\|f16\|bf16\|f64\|s32\|s64$'
 expect_out '\(default f32\)$'

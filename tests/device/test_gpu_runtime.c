@@ -316,7 +316,7 @@ static void every_assembler_makes_a_kernel_that_runs(void **state)
         if (!toolkit)
             continue;
         assembler = (ptxgen_assembler)kind;
-        ok(pg_toolkit_choose(toolkit, false, &found, &identity, &err));
+        ok(pg_toolkit_choose(toolkit, (pg_assembly_need){0}, &found, &identity, &err));
         pg_loaded *fill = load(GPU_FILL, "fill", 0);
         fill_and_check(fill, NULL, 42);
         device->ops->unload(device, fill);
@@ -387,7 +387,8 @@ static bool set_up(void)
     const ptxgen_device_info *info;
     const char *identity;
     toolkit = open_toolkit(PTXGEN_ASSEMBLER_AUTO);
-    if (!toolkit || pg_toolkit_choose(toolkit, false, &assembler, &identity, &err) != PTXGEN_OK)
+    if (!toolkit ||
+        pg_toolkit_choose(toolkit, (pg_assembly_need){0}, &assembler, &identity, &err) != PTXGEN_OK)
         return false;
     if (pg_cuda_device_create(&pg_alloc_libc, &silent, &device, &err) != PTXGEN_OK ||
         device->ops->info(device, &info, &err) != PTXGEN_OK) {

@@ -243,7 +243,8 @@ int main(int argc, char **argv)
     ptxgen_error err = {0};
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     toolkit = open_toolkit(PTXGEN_ASSEMBLER_PTXAS);
-    if (!toolkit || pg_toolkit_choose(toolkit, true, &assembler, &identity, &err) != PTXGEN_OK)
+    if (!toolkit || pg_toolkit_choose(toolkit, (pg_assembly_need){.whole_program = true},
+                                      &assembler, &identity, &err) != PTXGEN_OK)
         return TEST_SKIPPED;
     if (run_in_child(job_count) == TEST_SKIPPED) /* runs nothing, but finds the device */
         return TEST_SKIPPED;

@@ -69,7 +69,7 @@ static inline pg_toolkit *open_toolkit(ptxgen_assembler wanted)
     ptxgen_assembler kind;
     const char *identity;
     if (pg_toolkit_create(&pg_alloc_libc, &silent, &config, &t, &err) == PTXGEN_OK &&
-        pg_toolkit_choose(t, false, &kind, &identity, &err) == PTXGEN_OK)
+        pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err) == PTXGEN_OK)
         return t;
     print_message("skipped: %s\n", err.message);
     pg_toolkit_destroy(t);

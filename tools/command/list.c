@@ -24,11 +24,37 @@ static cJSON *param_json(const ptxgen_param_info *p)
     return o;
 }
 
-static cJSON *family_json(size_t f)
+/* The architectures that stand for all: with each, the oldest toolkit that takes the family's default kernel. */
+static const char *const targets[] = {"sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120"};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+typedef struct needs {
+    char release[TARGETS][12]; /* "": the family has no kernel for it */
+} needs;
+
+static needs find_needs(ptxgen *ctx, size_t f)
+{
+    needs n = {{""}};
+    for (size_t t = 0; t < TARGETS; t++) {
+        char params[32];
+        snprintf(params, sizeof params, "arch=%s", targets[t]);
+        if (ptxgen_toolkit_needed(ctx, ptxgen_family_name(f), params, n.release[t],
+                                  sizeof n.release[t], NULL) != PTXGEN_OK)
+            n.release[t][0] = '\0';
+    }
+    return n;
+}
+
+static cJSON *family_json(ptxgen *ctx, size_t f)
 {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "name", ptxgen_family_name(f));
     cJSON_AddStringToObject(o, "summary", ptxgen_family_summary(f));
+    cJSON *toolkit = cJSON_AddObjectToObject(o, "toolkit");
+    const needs n = find_needs(ctx, f);
+    for (size_t t = 0; t < TARGETS; t++)
+        if (n.release[t][0])
+            cJSON_AddStringToObject(toolkit, targets[t], n.release[t]);
     cJSON *params = cJSON_AddArrayToObject(o, "params");
     ptxgen_param_info p;
     for (size_t i = 0; ptxgen_family_param(f, i, &p); i++)
@@ -36,9 +62,20 @@ static cJSON *family_json(size_t f)
     return o;
 }
 
-static void family_text(size_t f, bool verbose)
+/* "12.3" for Hopper, "12.9" for Blackwell; "-" for none. */
+static const char *of_generation(const needs *n, size_t from, size_t to)
 {
-    printf("%-20s %s\n", ptxgen_family_name(f), ptxgen_family_summary(f));
+    for (size_t t = from; t < to; t++)
+        if (n->release[t][0])
+            return n->release[t];
+    return "-";
+}
+
+static void family_text(ptxgen *ctx, size_t f, bool verbose)
+{
+    const needs n = find_needs(ctx, f);
+    printf("%-18s %6s %9s  %s\n", ptxgen_family_name(f), of_generation(&n, 0, 2),
+           of_generation(&n, 2, TARGETS), ptxgen_family_summary(f));
     if (verbose)
         cli_print_params(f);
 }
@@ -126,17 +163,27 @@ static int run(const cli_args *args)
         return list_instructions(args, only);
     if (only && !cli_is_family(only))
         return cli_unknown_family(&args->set, only);
+    ptxgen *ctx;
+    ptxgen_error err = {0};
+    cli_settings no_cache = args->set;
+    no_cache.cache_dir = "";
+    if (cli_context(&no_cache, &ctx, &err) != PTXGEN_OK)
+        return cli_report(&args->set, &err);
     cJSON *all = args->set.json ? cJSON_CreateArray() : NULL;
+    if (!all)
+        printf("%-18s %6s %9s  (oldest CUDA toolkit that assembles it)\n", "family", "Hopper",
+               "Blackwell");
     for (size_t f = 0; f < ptxgen_family_count(); f++) {
         if (only && strcmp(only, ptxgen_family_name(f)) != 0)
             continue;
         if (all)
-            cJSON_AddItemToArray(all, family_json(f));
+            cJSON_AddItemToArray(all, family_json(ctx, f));
         else
-            family_text(f, args->set.verbose || only != NULL);
+            family_text(ctx, f, args->set.verbose || only != NULL);
     }
     if (all)
         cli_json_print(all);
+    ptxgen_destroy(ctx);
     return CLI_OK;
 }
 
@@ -144,8 +191,9 @@ const cli_command cli_list = {
     .name = "list",
     .usage = "[FAMILY] [-v] | --ptx [MNEMONIC]",
     .summary = "list the kernel families and their parameters, or PTX instructions",
-    .text = "Lists the families of kernels; with a family's name or -v also their\n"
-            "parameters: the values each takes, what it means and its default.\n"
+    .text = "Lists the families of kernels and the oldest CUDA toolkit that assembles each;\n"
+            "with a family's name or -v also their parameters: the values each takes, what\n"
+            "it means and its default.\n"
             "With --ptx: the forms of PTX instructions, and whether the emulator executes\n"
             "them, only parses them (their text loads, an entry that reaches one does not\n"
             "run), or does not know them; with a word those whose name begins with it.\n",
