@@ -17,9 +17,15 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 
 # The toolkit's libnvptxcompiler_static.a, or the one of NVIDIA's wheel.
 set(PTXGEN_NVPTXCOMPILER_LIBRARY "")
+# A toolkit may have libraries for several kinds of hosts; lib64 is a link to one of them.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(PTXGEN_CUDA_TARGETS targets/sbsa-linux/lib targets/aarch64-linux/lib)
+else()
+    set(PTXGEN_CUDA_TARGETS targets/x86_64-linux/lib)
+endif()
 if(PTXGEN_NVPTXCOMPILER)
     find_library(NVPTXCOMPILER_STATIC nvptxcompiler_static
-        HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
+        HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES ${PTXGEN_CUDA_TARGETS} lib64 lib)
     # Newer releases (13.5) are partly C++: they take what they need of its runtime library, where that is installed.
     set(PTXGEN_NVPTXCOMPILER_NEEDS "")
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libstdc++.so

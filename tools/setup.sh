@@ -146,7 +146,9 @@ fetch_toolkit() {
 # find_ptx_compiler TOOLKIT: prints the path of the toolkit's static PTX compiler library, if it has one. It is not
 # fetched: it would add 40 MB to every program that is linked here, and its assembler is an option.
 find_ptx_compiler() {
-    for folder in "$1/lib64" "$1/targets/x86_64-linux/lib" "$1/targets/sbsa-linux/lib"; do
+    host=x86_64
+    [ "$(uname -m)" != aarch64 ] || host=sbsa
+    for folder in "$1/targets/$host-linux/lib" "$1/lib64"; do
         if [ -f "$folder/libnvptxcompiler_static.a" ]; then
             echo "$folder/libnvptxcompiler_static.a"
             return 0

@@ -19,6 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A toolkit may have libraries for several kinds of hosts side by side. */
+#if defined(__aarch64__)
+#define HOST_LIBRARIES "targets/sbsa-linux/lib", "targets/aarch64-linux/lib"
+#else
+#define HOST_LIBRARIES "targets/x86_64-linux/lib"
+#endif
+
 enum { MOST_ROOTS = 8, ROOT_SIZE = 512 };
 
 typedef struct roots {
@@ -170,8 +177,7 @@ static bool try_library_in(pg_tool *tool, const char *root, const pg_library_que
     snprintf(wheel, sizeof wheel, "nvidia/%s/lib", q->wheel);
     const char *const folders[] = {"lib64",
                                    "lib",
-                                   "targets/x86_64-linux/lib",
-                                   "targets/sbsa-linux/lib",
+                                   HOST_LIBRARIES,
                                    "nvidia/cu13/lib",
                                    "cu13/lib",
                                    wheel,

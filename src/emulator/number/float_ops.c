@@ -291,11 +291,17 @@ uint32_t pg_f32_sqrt(uint32_t a, pg_float_mode m)
 
 static const pg_format *const f64 = &pg_formats[PG_FMT_F64];
 
+/* The processor's NaN of an invalid operation has a sign of its own: negative on x86, positive on Arm. */
+static uint64_t f64_result(double d)
+{
+    return isnan(d) ? invalid(f64) : pg_bits_of_f64(d);
+}
+
 uint64_t pg_f64_add(uint64_t a, uint64_t b, pg_round round)
 {
     if (round != PG_ROUND_RN || is_nan(f64, a) || is_nan(f64, b))
         return exact_add(f64, a, b, round);
-    return pg_bits_of_f64(pg_f64_of(a) + pg_f64_of(b));
+    return f64_result(pg_f64_of(a) + pg_f64_of(b));
 }
 
 uint64_t pg_f64_sub(uint64_t a, uint64_t b, pg_round round)
@@ -307,7 +313,7 @@ uint64_t pg_f64_mul(uint64_t a, uint64_t b, pg_round round)
 {
     if (round != PG_ROUND_RN || is_nan(f64, a) || is_nan(f64, b))
         return exact_mul(f64, a, b, round);
-    return pg_bits_of_f64(pg_f64_of(a) * pg_f64_of(b));
+    return f64_result(pg_f64_of(a) * pg_f64_of(b));
 }
 
 uint64_t pg_f64_fma(uint64_t a, uint64_t b, uint64_t c, pg_round round)
@@ -315,14 +321,14 @@ uint64_t pg_f64_fma(uint64_t a, uint64_t b, uint64_t c, pg_round round)
     const uint64_t x[3] = {a, b, c};
     if (round != PG_ROUND_RN || is_nan(f64, a) || is_nan(f64, b) || is_nan(f64, c))
         return exact_fma(f64, x, round);
-    return pg_bits_of_f64(fma(pg_f64_of(a), pg_f64_of(b), pg_f64_of(c)));
+    return f64_result(fma(pg_f64_of(a), pg_f64_of(b), pg_f64_of(c)));
 }
 
 uint64_t pg_f64_div(uint64_t a, uint64_t b, pg_round round)
 {
     if (round != PG_ROUND_RN || is_nan(f64, a) || is_nan(f64, b))
         return exact_div(f64, a, b, round);
-    return pg_bits_of_f64(pg_f64_of(a) / pg_f64_of(b));
+    return f64_result(pg_f64_of(a) / pg_f64_of(b));
 }
 
 uint64_t pg_f64_rcp(uint64_t a, pg_round round)
@@ -334,7 +340,7 @@ uint64_t pg_f64_sqrt(uint64_t a, pg_round round)
 {
     if (round != PG_ROUND_RN || is_nan(f64, a))
         return exact_sqrt(f64, a, round);
-    return pg_bits_of_f64(sqrt(pg_f64_of(a)));
+    return f64_result(sqrt(pg_f64_of(a)));
 }
 
 /* Orders all numbers, -0 below +0. */
