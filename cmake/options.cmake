@@ -60,6 +60,7 @@ function(ptxgen_compile_options target)
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
         -Wno-sign-conversion -fno-strict-aliasing
+        -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
         $<$<BOOL:${PTXGEN_WERROR}>:-Werror>)
     if(PTXGEN_SANITIZE)
         target_compile_options(${target} PRIVATE

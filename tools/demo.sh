@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/setup.sh
 setup "$PWD"
+keep_toolkit
 build release
 ptxgen=$PWD/build/release/tools/ptxgen
 folder=${1:-build/demo}

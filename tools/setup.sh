@@ -171,7 +171,8 @@ setup() {
     ptx_compiler=
     toolkit=$(find_toolkit)
     if [ -z "$toolkit" ]; then
-        toolkit=$1/build/cuda
+        toolkit=${XDG_DATA_HOME:-$HOME/.local/share}/ptxgen/cuda # where ptxgen looks by itself
+        [ -n "$(toolkit_release "$toolkit")" ] || toolkit=$1/build/cuda
         if [ -z "$(toolkit_release "$toolkit")" ] && ! fetch_toolkit "$toolkit"; then
             rm -rf "$toolkit.partial"
             say "no CUDA toolkit and none could be fetched: kernels are written and emulated, not assembled"
@@ -183,6 +184,21 @@ setup() {
     ptx_compiler=$(find_ptx_compiler "$toolkit")
     PTXGEN_TOOLKIT=$toolkit
     export PTXGEN_TOOLKIT
+}
+
+# Moves a toolkit that setup fetched into the build folder to where ptxgen finds it by itself, for every later command
+# of this user. Nothing happens when it is there, or when another one is used.
+keep_toolkit() {
+    data=${XDG_DATA_HOME:-${HOME:-}/.local/share}
+    [ "${PTXGEN_TOOLKIT:-}" = "$PWD/build/cuda" ] || return 0
+    case $data in /?*) ;; *) return 0 ;; esac
+    mkdir -p "$data/ptxgen" || return 0
+    rm -rf "$data/ptxgen/cuda"
+    if mv "$PTXGEN_TOOLKIT" "$data/ptxgen/cuda"; then
+        PTXGEN_TOOLKIT=$data/ptxgen/cuda
+        ptx_compiler=$(find_ptx_compiler "$PTXGEN_TOOLKIT")
+        say "kept for later commands: $PTXGEN_TOOLKIT"
+    fi
 }
 
 # build PRESET: configures and builds it. The log is shown only when it fails.

@@ -12,7 +12,9 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +173,25 @@ void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
     pg_identify_tool(t, tool, name);
 }
 
+/* A toolkit of another kind of host may be mounted, or lie beside the right one. */
+static bool is_for_this_host(const char *path)
+{
+    Elf64_Ehdr e = {0};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, &e, sizeof e, 0);
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+        return true; /* loading it will say what it is */
+#if defined(__aarch64__)
+    return e.e_machine == EM_AARCH64;
+#elif defined(__x86_64__)
+    return e.e_machine == EM_X86_64;
+#else
+    return true;
+#endif
+}
+
 static bool try_library_in(pg_tool *tool, const char *root, const pg_library_query *q)
 {
     char wheel[64];
@@ -185,7 +206,7 @@ static bool try_library_in(pg_tool *tool, const char *root, const pg_library_que
                                    ""};
     for (size_t n = 0; q->names[n]; n++)
         for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
-            if (try_path(tool, root, folders[f], q->names[n], R_OK))
+            if (try_path(tool, root, folders[f], q->names[n], R_OK) && is_for_this_host(tool->path))
                 return true;
     return false;
 }

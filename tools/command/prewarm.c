@@ -345,6 +345,6 @@ const cli_command cli_prewarm = {
     .examples = "  ptxgen prewarm kernels.txt --cache-dir /srv/ptxgen\n"
                 "  ptxgen prewarm kernels.txt --arch sm_90a,sm_100a -j 8\n"
                 "  echo 'scatter_add n=512 dtype=bf16' | ptxgen prewarm -\n",
-    .options = "arch jobs dry-run verbose assembler toolkit cache-dir json log help",
+    .options = "arch jobs readable dry-run verbose assembler toolkit cache-dir json log help",
     .run = run,
 };

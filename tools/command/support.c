@@ -147,6 +147,7 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         .assembler = (ptxgen_assembler)set->assembler,
         .toolkit_dir = set->toolkit ? toolkit : NULL,
         .cache_look_only = look_only,
+        .cache_readable = set->readable,
     };
     const ptxgen_status status = ptxgen_create(&config, out, err);
     if (status != PTXGEN_OK || !logs_nothing(*out))

@@ -18,15 +18,15 @@ static const struct {
     {"ls", cache_ls, 0, 8,
      "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]", ""},
     {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]", "-o --ptx --cubin --sass"},
-    {"stats", cache_stats, 0, 0, "", ""},
+    {"stats", cache_stats, 0, 0, "[--prometheus] [--zero]", "--prometheus --zero"},
     {"du", cache_du, 0, 0, "", ""},
     {"path", cache_path, 0, 0, "", ""},
     {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]", ""},
     {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]", "--recompile"},
     {"clear", cache_clear, 0, 0, "", "--dry-run"},
     {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "--dry-run"},
-    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH]", ""},
-    {"import", cache_import, 1, 1, "FILE", ""},
+    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [--readable]", "--readable"},
+    {"import", cache_import, 1, 1, "FILE [--readable]", "--readable"},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
 
@@ -136,6 +136,7 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
     }
     const ptxgen_cache_options options = {.size = sizeof options,
                                           .create = make,
+                                          .readable = set->readable,
                                           .log = cli_log_waits,
                                           .log_level = PTXGEN_LOG_WARNING};
     ptxgen_status status = ptxgen_cache_open(path, &options, out, err);
@@ -155,6 +156,9 @@ static const char *foreign_option(const cli_settings *set, const char *allowed)
                        {"--cubin", set->cubin},
                        {"--sass", set->sass},
                        {"--recompile", set->recompile},
+                       {"--prometheus", set->prometheus},
+                       {"--zero", set->zero},
+                       {"--readable", set->readable},
                        {"--dry-run", set->dry_run}};
     for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++)
         if (own_options[i].given && !strstr(allowed, own_options[i].name))
@@ -205,7 +209,7 @@ const cli_command cli_cache = {
             "                                        machine code\n"
             "why FAMILY [name=value ...]             is it there? else what differs in the\n"
             "                                        nearest entry's key\n"
-            "stats                                   entries, bytes, hits and misses\n"
+            "stats [--prometheus] [--zero]           entries, bytes, hits and misses\n"
             "du                                      bytes by family and architecture\n"
             "path                                    where it is\n"
             "verify [ENTRY] [--recompile]            checksums; or compare with a fresh build\n"
@@ -220,6 +224,7 @@ const cli_command cli_cache = {
     .examples = "  ptxgen cache ls sort=size\n"
                 "  ptxgen cache why scatter_add n=512 dtype=bf16\n"
                 "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",
-    .options = "output ptx cubin sass toolkit recompile dry-run verbose cache-dir json help",
+    .options = "output ptx cubin sass toolkit recompile prometheus zero readable dry-run verbose "
+               "cache-dir json help",
     .run = run,
 };

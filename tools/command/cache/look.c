@@ -244,47 +244,7 @@ int cache_show(const cache_action *a)
     return status == PTXGEN_OK ? CLI_OK : cli_report(set, &p.err);
 }
 
-/* ---- stats, path ------------------------------------------------------------------------------- */
-
-int cache_stats(const cache_action *a)
-{
-    ptxgen_error err = {0};
-    ptxgen_cache_usage u = {.size = sizeof u};
-    if (ptxgen_cache_measure(a->cache, &u, &err) != PTXGEN_OK)
-        return cli_report(&a->args->set, &err);
-    const struct {
-        const char *name, *text;
-        uint64_t value;
-    } sizes[] = {{"entries", "entries", u.entries},
-                 {"bytes", "bytes in entries", u.bytes},
-                 {"failures", "entries that are failed compiles", u.failures},
-                 {"quarantined", "damaged entries set aside", u.quarantined},
-                 {"quarantined_bytes", "bytes in these", u.quarantined_bytes},
-                 {"temporary", "files being written, or left by killed processes", u.temporary},
-                 {"temporary_bytes", "bytes in these", u.temporary_bytes}};
-    cJSON *root = a->args->set.json ? cJSON_CreateObject() : NULL;
-    if (root)
-        cJSON_AddStringToObject(root, "path", ptxgen_cache_path(a->cache));
-    else
-        printf("%s\n", ptxgen_cache_path(a->cache));
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (root)
-            cli_json_integer(root, sizes[i].name, (int64_t)sizes[i].value);
-        else
-            printf("%14llu  %s\n", (unsigned long long)sizes[i].value, sizes[i].text);
-    }
-    cJSON *counters = root ? cJSON_AddObjectToObject(root, "counters") : NULL;
-    ptxgen_cache_counter c;
-    for (size_t i = 0; ptxgen_cache_counter_at(a->cache, i, &c); i++) {
-        if (root)
-            cli_json_integer(counters, c.name, (int64_t)c.value);
-        else
-            printf("%14llu  %s\n", (unsigned long long)c.value, c.text);
-    }
-    if (root)
-        cli_json_print(root);
-    return cache_say_state(a->cache, u.entries) ? CLI_OK : CLI_NO;
-}
+/* ---- path ---------------------------------------------------------------------------------------- */
 
 int cache_path(const cache_action *a)
 {
