@@ -60,8 +60,10 @@ function(ptxgen_compile_options target)
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
         -Wno-sign-conversion -fno-strict-aliasing
-        -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
         $<$<BOOL:${PTXGEN_WERROR}>:-Werror>)
+    if(NOT CMAKE_C_COMPILER_LAUNCHER) # a compiler cache makes paths relative itself, and shares less with this
+        target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    endif()
     if(PTXGEN_SANITIZE)
         target_compile_options(${target} PRIVATE
             -fsanitize=${PTXGEN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
