@@ -6,3 +6,4 @@ target_sources(test_run_check PRIVATE ${PROJECT_SOURCE_DIR}/tools/command/run/ch
 foreach(test test_npy test_run_check)
     target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tools)
 endforeach()
+set_kind(command/attack_lines "script;slow" 3600)
