@@ -113,6 +113,8 @@ static void draw_features(draw *d)
     if (below(d, 3) == 0) {
         a->src_index = d;
         a->src_rows = d->src_rows = 1 + (int64_t)below(d, 200);
+        if (d->bytes == 2 && a->rows > 200) /* one row of src again and again: a sum that 8 bits hold */
+            a->rows = 200;
     }
     d->use_plan = below(d, 3) == 0;
     d->use_workspace = below(d, 2);
