@@ -78,10 +78,10 @@ static ptxgen_status run_sort(const ptxgen_kernel *k, const pg_index_sort_args *
 }
 
 static ptxgen_status fill(ptxgen *ctx, const ptxgen_scatter_plan *plan,
-                          const ptxgen_scatter_add_args *a, pg_device *device, ptxgen_stream stream,
-                          ptxgen_error *err)
+                          const ptxgen_scatter_add_args *a, ptxgen_stream stream, ptxgen_error *err)
 {
     const ptxgen_device_info *info;
+    pg_device *const device = atomic_load(&ctx->engine->device);
     pg_kernel_id id = {.family = &pg_family_index_sort};
     ptxgen_kernel *k;
     const pg_index_sort_args args = {.index = a->index,
@@ -122,7 +122,7 @@ ptxgen_status ptxgen_scatter_plan_create(ptxgen *ctx, const ptxgen_scatter_add_a
                        "pass the index itself");
     PG_TRY(plan_alloc(ctx, &a, device, out, err));
     const ptxgen_status status =
-        a.rows ? fill(ctx, *out, &a, device, stream, err) : PTXGEN_OK;
+        a.rows ? fill(ctx, *out, &a, stream, err) : PTXGEN_OK;
     if (status != PTXGEN_OK) {
         ptxgen_scatter_plan_destroy(*out);
         *out = NULL;

@@ -193,18 +193,22 @@ static const char *owner_operand(const pg_problem *p)
 }
 
 /* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is distributed. Rows under 64
- * bytes would be gathered in pieces that memory does not deliver one by one. Where out stays in L2, additions that
- * are spread evenly cost little, and the sort pays later. Measured: docs/benchmarks.md. */
+ * bytes would be gathered in pieces that memory does not deliver one by one: they are sorted only where they go to
+ * so few rows that these are always contended for. Where out stays in L2, additions that are spread evenly cost
+ * little, and the sort pays later. Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p)
 {
-    enum { LEAST_ROW_BYTES = 64, LEAST_ROWS = 8192 };
+    enum { GATHERED_ROW_BYTES = 64, LEAST_ROWS = 8192, FEW_ROWS = 1024, MANY = 1 << 20 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes =
         p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[PG_SCATTER_OUT].dtype) / 8;
+    if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
+        return false;
+    if (row_bytes < GATHERED_ROW_BYTES)
+        return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
-    return row_bytes >= LEAST_ROW_BYTES && rows >= LEAST_ROWS && rows <= INT32_MAX &&
-           out_rows <= PG_SORT_MAX && rows >= least_bytes / row_bytes;
+    return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
 }
 
 static void choose(const pg_problem *p, void *key)

@@ -496,6 +496,35 @@ static void info_describes_the_current_device(void **state)
     device->ops->destroy(device);
 }
 
+/* A module of several entries, and a workspace that is borrowed and given back. */
+static void a_module_has_parts_and_a_call_a_workspace(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"first", "second", NULL};
+    pg_device *device = stub_device(&pg_alloc_libc);
+    pg_image image = image_for(900);
+    pg_loaded *loaded = NULL;
+    void *workspace;
+    ptxgen_error err = {0};
+    image.parts = parts;
+    assert_int_equal(device->ops->load(device, &image, &loaded, &err), PTXGEN_OK);
+    assert_int_equal(stub_state()->resolves, 2);
+    pg_launch l = small_launch();
+    l.part = 1;
+    assert_int_equal(device->ops->launch(device, loaded, &l, NULL, &err), PTXGEN_OK);
+    l.part = 2;
+    assert_int_equal(device->ops->launch(device, loaded, &l, NULL, &err), PTXGEN_EINVAL);
+    const int live = stub_state()->live_memory;
+    assert_int_equal(device->ops->borrow(device, 1000, NULL, &workspace, &err), PTXGEN_OK);
+    assert_int_equal(stub_state()->live_pools, 1);
+    assert_int_equal(stub_state()->live_memory, live + 1);
+    assert_int_equal(device->ops->give_back(device, workspace, NULL, &err), PTXGEN_OK);
+    assert_int_equal(stub_state()->live_memory, live);
+    device->ops->unload(device, loaded);
+    device->ops->destroy(device);
+    assert_int_equal(stub_state()->live_pools, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +547,7 @@ int main(void)
         cmocka_unit_test(bad_images_are_told_apart_from_other_errors),
         cmocka_unit_test(old_drivers_load_a_module_in_each_context),
         cmocka_unit_test(info_describes_the_current_device),
+        cmocka_unit_test(a_module_has_parts_and_a_call_a_workspace),
     };
     return cmocka_run_group_tests_name("runtime_device", tests, NULL, NULL);
 }

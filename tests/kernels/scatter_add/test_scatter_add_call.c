@@ -249,6 +249,66 @@ static void the_first_bad_index_is_reported_once(void **state)
                 out[4 * N] == 7);
 }
 
+/* Two calls with records of their own: neither reads the other's report, the device's stays empty. */
+static void a_call_has_its_own_record(void **state)
+{
+    (void)state;
+    static _Alignas(16) ptxgen_bad_index records[2];
+    ptxgen_error err;
+    memset(records, 0xff, sizeof records);
+    for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++) {
+        ptxgen_scatter_add_args a = good_args();
+        a.schedule = (ptxgen_schedule)schedule;
+        memset(records, 0xff, sizeof records);
+        a.record = &records[0];
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+        index_values[3] = 77;
+        a.record = &records[1];
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_bad_index_error(&records[0], &err), PTXGEN_OK);
+        assert_int_equal(ptxgen_bad_index_error(&records[1], &err), PTXGEN_EINDEX);
+        assert_non_null(strstr(err.message, "index[3] = 77"));
+        assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_OK);
+    }
+}
+
+static void a_bad_src_index_is_told_apart(void **state)
+{
+    (void)state;
+    int64_t sources[ROWS] = {0, 1, 6, 2, -3, 5};
+    ptxgen_error err;
+    ptxgen_scatter_add_args a = good_args();
+    a.src_index = sources;
+    a.src_rows = ROWS;
+    assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_EINDEX);
+    assert_non_null(strstr(err.message, "src_index[2] = 6"));
+    assert_true(out[0] == 9 && out[N] == 8 && out[2 * N] == 7 && out[4 * N] == 7);
+}
+
+/* A plan serves other data, other row lengths, and outlives the context. */
+static void a_plan_is_used_again(void **state)
+{
+    (void)state;
+    ptxgen_scatter_plan *plan;
+    ptxgen_error err;
+    ptxgen_scatter_add_args a = good_args();
+    assert_int_equal(ptxgen_scatter_plan_create(ctx, &a, NULL, &plan, &err), PTXGEN_OK);
+    memset(index_values, 0, sizeof index_values); /* the plan keeps what it was made of */
+    a.plan = plan;
+    a.index = NULL;
+    for (int64_t n = N; n > 3; n -= 4) {
+        a.n = n;
+        assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+    }
+    assert_true(out[0] == 11 && out[4] == 10 && out[N] == 9); /* rows of 8, then of 4 */
+    a.out_rows = 4;
+    assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_EINVAL);
+    assert_non_null(strstr(err.message, "6 into 5"));
+    ptxgen_scatter_plan_destroy(plan);
+    ptxgen_scatter_plan_destroy(NULL);
+}
+
 int main(void)
 {
     const ptxgen_config config = {
@@ -264,6 +324,9 @@ int main(void)
         cmocka_unit_test(structs_of_other_sizes_work),
         cmocka_unit_test(a_kernel_serves_only_its_problem),
         cmocka_unit_test(the_first_bad_index_is_reported_once),
+        cmocka_unit_test(a_call_has_its_own_record),
+        cmocka_unit_test(a_bad_src_index_is_told_apart),
+        cmocka_unit_test(a_plan_is_used_again),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);
