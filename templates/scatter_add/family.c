@@ -41,7 +41,7 @@ static const pg_param params[] = {
     {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "bulk, vector: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
-     .doc = "bulk, vector, owner: CTAs per SM"},
+     .doc = "bulk, vector: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
      .doc = "vector, owner: rows that a thread has in flight"},
     {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16,

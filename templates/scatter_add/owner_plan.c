@@ -42,10 +42,9 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
                !pg_dtype_find(e->dtype);
     k->weight = k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
     k->pieces = k->pieces ? k->pieces : 4;
-    k->ctas = k->ctas ? k->ctas : 3;
     k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
     /* One kernel serves every row length and stride. */
-    k->n = k->tile = k->stages = k->warps = k->panel = 0;
+    k->n = k->tile = k->stages = k->warps = k->ctas = k->panel = 0;
     if (k->oob == PTXGEN_OOB_RECORD && arch->sm < 90)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "oob=record needs the 16-byte compare-and-swap of sm_90: on %s use "

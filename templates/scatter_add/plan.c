@@ -76,7 +76,6 @@ static const struct settings {
     [PTXGEN_SCHEDULE_SEED] = {0, 0, 0, 0, 0, false},
     [PTXGEN_SCHEDULE_BULK] = {2048, 4, 4, 8, 0, false},
     [PTXGEN_SCHEDULE_VECTOR] = {0, 0, 8, 4, 4, true},
-    [PTXGEN_SCHEDULE_OWNER] = {0, 0, 8, 3, 4, false},
 };
 
 static void settle(int64_t *setting, int64_t automatic_value)

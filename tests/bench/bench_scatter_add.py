@@ -224,19 +224,17 @@ def copy_bandwidth():
 def sweep(lib, p, plan):
     """Settings of schedule=owner on the problem's plan: the eight fastest."""
     results = []
-    for pieces, ctas, share in itertools.product((4, 6, 8), (2, 3, 4, 5, 6), (16, 32, 64, 128)):
-        if pieces * ctas > 24:
-            continue
-        kernel = lib.get(f"dtype={p.dtype} schedule=owner pieces={pieces} ctas={ctas} share={share}")
+    for pieces, share in itertools.product((2, 4, 6, 8), (16, 32, 64, 128)):
+        kernel = lib.get(f"dtype={p.dtype} schedule=owner pieces={pieces} share={share}")
         args = Args.from_buffer_copy(p.args)
         args.plan = plan
         if kernel is None:
             continue
         ms = milliseconds(lambda: lib.launch(kernel, args, p.stream), budget_ms=2.0, most=9)
-        results.append((ms, pieces, ctas, share))
+        results.append((ms, pieces, share))
         lib.lib.ptxgen_kernel_unref(kernel)
     results.sort()
-    print("    " + "  ".join(f"{ms:.4f} p{a} c{b} s{c}" for ms, a, b, c in results[:8]), flush=True)
+    print("    " + "  ".join(f"{ms:.4f} pieces={a} share={b}" for ms, a, b in results[:8]), flush=True)
 
 
 def measure(lib, p, bandwidth, options):
