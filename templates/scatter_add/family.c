@@ -198,7 +198,7 @@ static const char *owner_operand(const pg_problem *p)
  * little, and the sort pays later. Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p)
 {
-    enum { GATHERED_ROW_BYTES = 64, LEAST_ROWS = 8192, FEW_ROWS = 1024, MANY = 1 << 20 };
+    enum { GATHERED_ROW_BYTES = 64, LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes =
         p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[PG_SCATTER_OUT].dtype) / 8;
