@@ -17,20 +17,23 @@ static ptxgen_status check_index(const ptxgen_scatter_add_args *a, ptxgen_error 
     if (a->rows < 0 || a->rows > INT32_MAX || a->out_rows < 0 || a->out_rows > PG_SORT_MAX)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "rows=%lld, out_rows=%lld: a plan has 0 to %d values and up to %lld rows",
-                       (long long)a->rows, (long long)a->out_rows, INT32_MAX, (long long)PG_SORT_MAX);
+                       (long long)a->rows, (long long)a->out_rows, INT32_MAX,
+                       (long long)PG_SORT_MAX);
     if (a->rows && a->out_rows == 0)
-        return pg_fail(err, PTXGEN_EINDEX,
-                       "out_rows=0: there are no rows, so each of the %lld values of index is out of "
-                       "range",
-                       (long long)a->rows);
+        return pg_fail(
+            err, PTXGEN_EINDEX,
+            "out_rows=0: there are no rows, so each of the %lld values of index is out of "
+            "range",
+            (long long)a->rows);
     if (a->rows && (!a->index || (uintptr_t)a->index % bytes))
         return pg_fail(err, PTXGEN_EINVAL,
                        "index is at %p: it must be non-NULL and aligned to %d bytes", a->index,
                        (int)bytes);
     if ((uintptr_t)a->device_rows % 8 || (uintptr_t)a->record % 16)
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "device_rows is at %p and record at %p: they must be aligned to 8 and 16 bytes",
-                       (const void *)a->device_rows, (void *)a->record);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "device_rows is at %p and record at %p: they must be aligned to 8 and 16 bytes",
+            (const void *)a->device_rows, (void *)a->record);
     return PTXGEN_OK;
 }
 
@@ -121,8 +124,7 @@ ptxgen_status ptxgen_scatter_plan_create(ptxgen *ctx, const ptxgen_scatter_add_a
                        "the stream is being captured: make the plan before the capture begins, or "
                        "pass the index itself");
     PG_TRY(plan_alloc(ctx, &a, device, out, err));
-    const ptxgen_status status =
-        a.rows ? fill(ctx, *out, &a, stream, err) : PTXGEN_OK;
+    const ptxgen_status status = a.rows ? fill(ctx, *out, &a, stream, err) : PTXGEN_OK;
     if (status != PTXGEN_OK) {
         ptxgen_scatter_plan_destroy(*out);
         *out = NULL;
@@ -146,12 +148,12 @@ ptxgen_status ptxgen_bad_index_error(const ptxgen_bad_index *record, ptxgen_erro
     const uint64_t in_src_index = UINT64_C(1) << 62;
     if (record->position == UINT64_MAX)
         return PTXGEN_OK;
-    return pg_fail(
-        err, PTXGEN_EINDEX,
-        "%s[%llu] = %lld is out of range: its row was skipped (so was that of any later "
-        "bad index), all others were done",
-        record->position & in_src_index ? "src_index" : "index",
-        (unsigned long long)(record->position & ~in_src_index), (long long)record->value);
+    return pg_fail(err, PTXGEN_EINDEX,
+                   "%s[%llu] = %lld is out of range: its row was skipped (so was that of any later "
+                   "bad index), all others were done",
+                   record->position & in_src_index ? "src_index" : "index",
+                   (unsigned long long)(record->position & ~in_src_index),
+                   (long long)record->value);
 }
 
 ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err)

@@ -102,7 +102,8 @@ static void add_entries(pg_launch *l, const pg_index_sort_args *a, const char *f
 }
 
 /* The entries that pass i writes: the last pass writes the result, the one before it the workspace. */
-static char *entries_of(const pg_index_sort_args *a, const shape *s, const pg_step *step, uint32_t i)
+static char *entries_of(const pg_index_sort_args *a, const shape *s, const pg_step *step,
+                        uint32_t i)
 {
     return (s->passes - i) % 2 ? a->entries : step->workspace + s->other;
 }

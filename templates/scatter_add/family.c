@@ -241,8 +241,8 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     if (access_of(p) < k->access)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "access=%lld, but rows of out and src are aligned to %lld bytes: leave access "
-                       "out",
+                       "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
+                       "access out",
                        (long long)k->access, (long long)access_of(p));
     if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX && p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
         return PTXGEN_OK;

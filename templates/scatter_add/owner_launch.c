@@ -139,8 +139,8 @@ pg_sequence pg_scatter_add_owner_sequence(const pg_problem *p)
 {
     const call c = call_of(p);
     const pg_sequence sort = sort_sequence(&c), sum = sum_sequence(&c);
-    const size_t bytes = sort.workspace_bytes > sum.workspace_bytes ? sort.workspace_bytes
-                                                                    : sum.workspace_bytes;
+    const size_t bytes =
+        sort.workspace_bytes > sum.workspace_bytes ? sort.workspace_bytes : sum.workspace_bytes;
     return (pg_sequence){.launches = sort.launches + sum.launches,
                          .workspace_bytes = c.entries_bytes + bytes};
 }
@@ -166,8 +166,8 @@ static void add_rest(const call *c, const level *v, pg_launch *l)
 {
     const pg_view *operand = c->problem->operand;
     pg_arg_pointer(l, operand[PG_SCATTER_WEIGHT].present ? operand[PG_SCATTER_WEIGHT].data : NULL);
-    pg_arg_pointer(l,
-                   operand[PG_SCATTER_SRC_INDEX].present ? operand[PG_SCATTER_SRC_INDEX].data : NULL);
+    pg_arg_pointer(l, operand[PG_SCATTER_SRC_INDEX].present ? operand[PG_SCATTER_SRC_INDEX].data
+                                                            : NULL);
     pg_arg_u64(l, (uint64_t)operand[PG_SCATTER_SRC].shape[0]);
     pg_scatter_add_record_arg(&operand[PG_SCATTER_RECORD], l);
     pg_arg_u64(l, alpha_bits(c));

@@ -29,8 +29,8 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     if (k->weight && k->reduce != PTXGEN_SCATTER_ADD)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight needs reduce=add");
     if (k->weight == PG_WEIGHT_F32 && (e->acc[0] == 's'))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight=f32 needs a float dtype, not %s: use element",
-                       e->name);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "weight=f32 needs a float dtype, not %s: use element", e->name);
     if (k->pieces && k->pieces % 2)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=owner needs 2, 4, 6 or 8",
                        (long long)k->pieces);
@@ -40,7 +40,8 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     /* Without 16-byte float reductions all sums are stored by their owner. */
     k->exact = k->exact || arch->sm < 90 || k->access < 16 || k->reduce != PTXGEN_SCATTER_ADD ||
                !pg_dtype_find(e->dtype);
-    k->weight = k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
+    k->weight =
+        k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
     k->pieces = k->pieces ? k->pieces : 4;
     k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
     /* One kernel serves every row length and stride. */

@@ -38,9 +38,9 @@ static ptxgen_status borrow_in(pg_cuda *cuda, const pg_cuda_scope *scope, size_t
     }
     const pg_cu_pool pool = atomic_load_explicit(&scope->context->pool, memory_order_acquire);
     snprintf(doing, sizeof doing, "allocate a workspace of %zu bytes", bytes);
-    return pg_driver_check(
-        cuda->driver, cuda->driver->cuMemAllocFromPoolAsync(out, bytes, pool, scope->stream), doing,
-        err);
+    return pg_driver_check(cuda->driver,
+                           cuda->driver->cuMemAllocFromPoolAsync(out, bytes, pool, scope->stream),
+                           doing, err);
 }
 
 ptxgen_status pg_cuda_borrow(pg_device *device, size_t bytes, ptxgen_stream stream, void **out,

@@ -149,12 +149,14 @@ static void run_case(const sort_case *c)
 static void digits_of_every_width(void **state)
 {
     (void)state;
-    static const int64_t out_rows[] = {1,    2,    3,     31,     255,     256,     257,       1000,
-                                       2047, 2048, 2049,  70000,  262144,  4194304, 4194305,   9000000,
-                                       5,    7,    12345, 128256, 1000003, 300,     4294967292};
+    static const int64_t out_rows[] = {
+        1,      2,       3,       31,      255, 256, 257,   1000,   2047,    2048, 2049,      70000,
+        262144, 4194304, 4194305, 9000000, 5,   7,   12345, 128256, 1000003, 300,  4294967292};
     for (size_t i = 0; i < sizeof out_rows / sizeof *out_rows; i++) {
-        const sort_case c = {.rows = 5000 + (int64_t)i * 7, .out_rows = out_rows[i],
-                             .device_rows = -1, .hot = (int)i % 4,
+        const sort_case c = {.rows = 5000 + (int64_t)i * 7,
+                             .out_rows = out_rows[i],
+                             .device_rows = -1,
+                             .hot = (int)i % 4,
                              .i32 = i % 2 && out_rows[i] < INT32_MAX};
         run_case(&c);
         sort_case grouped = c;
@@ -179,8 +181,12 @@ static void bad_entries_are_left_out_and_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        const sort_case c = {.rows = 9000, .out_rows = i & 1 ? 500 : 5000, .device_rows = -1,
-                             .bad = true, .i32 = i & 2, .padded = i & 1};
+        const sort_case c = {.rows = 9000,
+                             .out_rows = i & 1 ? 500 : 5000,
+                             .device_rows = -1,
+                             .bad = true,
+                             .i32 = i & 2,
+                             .padded = i & 1};
         run_case(&c);
     }
 }
@@ -190,8 +196,8 @@ static void the_device_may_know_the_row_count(void **state)
     (void)state;
     static const int64_t counts[] = {0, 1, 4096, 6000, 8999, 9000, 100000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const sort_case c = {.rows = 9000, .out_rows = 3000, .device_rows = counts[i],
-                             .padded = i % 2};
+        const sort_case c = {
+            .rows = 9000, .out_rows = 3000, .device_rows = counts[i], .padded = i % 2};
         run_case(&c);
     }
 }

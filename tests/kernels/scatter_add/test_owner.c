@@ -17,7 +17,7 @@ typedef struct draw {
     ptxgen_scatter_add_args a; /* pointers: host */
     size_t bytes;              /* of an element */
     int64_t out_offset, src_offset, src_rows, count;
-    int kind;                  /* of index */
+    int kind; /* of index */
     bool use_plan, use_workspace;
     char *out, *src, *want;
     size_t out_bytes, src_bytes;
@@ -54,9 +54,9 @@ static void put(ptxgen_dtype dtype, void *array, int64_t i, double v)
 
 static size_t size_of(ptxgen_dtype dtype)
 {
-    return dtype == PTXGEN_F64 || dtype == PTXGEN_S64                                ? 8
+    return dtype == PTXGEN_F64 || dtype == PTXGEN_S64    ? 8
            : dtype == PTXGEN_F16 || dtype == PTXGEN_BF16 ? 2
-                                                                                      : 4;
+                                                         : 4;
 }
 
 static double value(draw *d)
@@ -113,7 +113,8 @@ static void draw_features(draw *d)
     if (below(d, 3) == 0) {
         a->src_index = d;
         a->src_rows = d->src_rows = 1 + (int64_t)below(d, 200);
-        if (d->bytes == 2 && a->rows > 200) /* one row of src again and again: a sum that 8 bits hold */
+        if (d->bytes == 2 &&
+            a->rows > 200) /* one row of src again and again: a sum that 8 bits hold */
             a->rows = 200;
     }
     d->use_plan = below(d, 3) == 0;
@@ -184,16 +185,16 @@ static const char *text_of(const draw *d)
 {
     static char text[400];
     const ptxgen_scatter_add_args *a = &d->a;
-    snprintf(text, sizeof text,
-             "seed %llu: dtype=%d n=%lld rows=%lld out_rows=%lld strides %lld %lld offsets %lld %lld "
-             "reduce=%d kind=%d %s%s%s%s%s%s%s alpha=%g",
-             (unsigned long long)d->seed, (int)a->dtype, (long long)a->n, (long long)a->rows,
-             (long long)a->out_rows, (long long)a->out_stride, (long long)a->src_stride,
-             (long long)d->out_offset, (long long)d->src_offset, (int)a->reduce, d->kind,
-             a->deterministic ? "deterministic " : "", a->accumulate_f32 ? "f32 " : "",
-             a->weight ? "weight " : "", a->src_index ? "src_index " : "",
-             d->count >= 0 ? "count " : "", a->has_padding_index ? "padding " : "",
-             d->use_plan ? "plan " : "", a->alpha);
+    snprintf(
+        text, sizeof text,
+        "seed %llu: dtype=%d n=%lld rows=%lld out_rows=%lld strides %lld %lld offsets %lld %lld "
+        "reduce=%d kind=%d %s%s%s%s%s%s%s alpha=%g",
+        (unsigned long long)d->seed, (int)a->dtype, (long long)a->n, (long long)a->rows,
+        (long long)a->out_rows, (long long)a->out_stride, (long long)a->src_stride,
+        (long long)d->out_offset, (long long)d->src_offset, (int)a->reduce, d->kind,
+        a->deterministic ? "deterministic " : "", a->accumulate_f32 ? "f32 " : "",
+        a->weight ? "weight " : "", a->src_index ? "src_index " : "", d->count >= 0 ? "count " : "",
+        a->has_padding_index ? "padding " : "", d->use_plan ? "plan " : "", a->alpha);
     return text;
 }
 
