@@ -125,10 +125,10 @@ PTXGEN_API bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *entry, 
 /* What an entry asks of a launch. */
 typedef struct ptxgen_emulator_entry_info {
     const char *name;
-    size_t static_shared;                     /* bytes of a CTA, without dynamic shared memory */
-    size_t local;                             /* bytes of a thread */
-    uint32_t max_threads;                     /* .maxntid; 0: it sets no limit */
-    uint32_t block[3], cluster[3];            /* .reqntid, .reqnctapercluster; 0: any */
+    size_t static_shared;          /* bytes of a CTA, without dynamic shared memory */
+    size_t local;                  /* bytes of a thread */
+    uint32_t max_threads;          /* .maxntid; 0: it sets no limit */
+    uint32_t block[3], cluster[3]; /* .reqntid, .reqnctapercluster; 0: any */
 } ptxgen_emulator_entry_info;
 /* false when an argument is NULL. */
 PTXGEN_API bool ptxgen_emulator_get_entry_info(const ptxgen_emulator_entry *entry,
@@ -239,6 +239,8 @@ PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t 
     X(NARROW_SCOPE, "synchronised at too narrow a scope", UNDEFINED)                               \
     X(DEFAULT_SCOPE, "mbarrier of another CTA used at the default scope .cta", RELIANCE)           \
     X(LOADED_REGISTER, "tcgen05.ld's register moved: used before it was waited for", RELIANCE)     \
+    X(REUSE_WITHOUT_FENCE, "missing proxy fence between a read and an asynchronous write",         \
+      RELIANCE)                                                                                    \
     X(COPY_WITHOUT_FENCE, "data of cp.async used by the async proxy without a fence", RELIANCE)    \
     X(EXITED_CTA, "shared memory of a CTA that may have exited", UNDEFINED)                        \
     X(REGISTER_COUNT, "setmaxnreg not executed alike", UNDEFINED)                                  \
@@ -273,14 +275,15 @@ typedef struct ptxgen_emulator_report {
     int line;       /* of the PTX text: the access or instruction that is wrong */
     int other_line; /* the one it conflicts with; 0: none */
     uint32_t cta[3], warp, lane;
-    const char *where; /* "argument 0 + 16 (64 bytes)", "tile + 4, shared offset 1028", "tensor memory of CTA rank r,
+    const char *
+        where; /* "argument 0 + 16 (64 bytes)", "tile + 4, shared offset 1028", "tensor memory of CTA rank r,
                         * lane l, column c", "register %r3" */
-    const char *text;  /* one or two sentences */
-    uint64_t count;    /* times it was met */
+    const char *text;          /* one or two sentences */
+    uint64_t count;            /* times it was met */
     const char *op, *other_op; /* mnemonics of the two lines; static */
     bool other_thread;         /* the other access is of a thread, which the next two lines name */
     uint32_t other_cta[3], other_warp;
-    uint32_t other_lane; /* 32: some or all lanes of the warp */
+    uint32_t other_lane;               /* 32: some or all lanes of the warp */
     const char *source, *other_source; /* files of the program that the PTX was made from (.loc) */
     int source_line, other_source_line;
     const char *object; /* what `where` is in: a shared variable, a buffer, a register */

@@ -294,6 +294,12 @@ static bool is_cp_async(const pg_touch *t, const pg_record *r)
            !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "cp.async");
 }
 
+/* The ISA does not say through which proxy tcgen05.alloc writes the address. */
+static bool is_alloc(const pg_touch *t, const pg_record *r)
+{
+    return t->warp->launch->program->ops[r->op].opcode == PG_OP_TCGEN05_ALLOC;
+}
+
 /* Whether the access may follow the recorded one; reports when not. */
 static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
@@ -308,12 +314,13 @@ static void judge(const pg_touch *t, const pg_record *r, bool record_is_write)
         pg_check_report(t, PTXGEN_EMULATOR_REPORT_TENSOR_MAP, r,
                         "the tensor map was changed, and fence.proxy.tensormap::generic.acquire "
                         "comes before a copy that uses it");
-    if (!t->async || (r->flags & PG_RECORD_ASYNC))
+    if (!t->async || (r->flags & PG_RECORD_ASYNC) || is_alloc(t, r))
         return;
     if (!has_seen(t, r, known_of(t, r, fenced_part(t)), false))
         pg_check_report(t,
-                        is_cp_async(t, r) ? PTXGEN_EMULATOR_REPORT_COPY_WITHOUT_FENCE
-                                          : PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE,
+                        is_cp_async(t, r)  ? PTXGEN_EMULATOR_REPORT_COPY_WITHOUT_FENCE
+                        : !record_is_write ? PTXGEN_EMULATOR_REPORT_REUSE_WITHOUT_FENCE
+                                           : PTXGEN_EMULATOR_REPORT_MISSING_PROXY_FENCE,
                         r,
                         record_is_write
                             ? "the asynchronous access needs fence.proxy.async after the write"

@@ -150,7 +150,7 @@ typedef struct pg_mbarrier {
     int32_t tx;        /* bytes that this phase still lacks */
     uint64_t phase;    /* phases completed */
     bool valid;        /* between init and inval */
-    uint32_t init_line;
+    uint32_t init_line, inval_line; /* 0: not invalidated */
     void *check; /* what the checker keeps about it */
 } pg_mbarrier;
 

@@ -9,6 +9,8 @@
 #include "emulator/machine/stop.h"
 #include "emulator/machine/observer.h"
 
+#include <stdio.h>
+
 enum { MAX_COUNT = (1 << 20) - 1 };
 
 pg_mbarrier *pg_mbarrier_find(const pg_cta *cta, uint32_t offset)
@@ -141,6 +143,7 @@ pg_step pg_op_mbarrier_inval(pg_warp *w, const pg_op *op, uint32_t lanes)
             return PG_STOP;
         PG_OBSERVE(w->launch, mbarrier_inval, w, op, l, b);
         b->valid = false;
+        b->inval_line = op->line;
     }
     return PG_NEXT;
 }
@@ -304,16 +307,32 @@ pg_step pg_op_mbarrier_pending_count(pg_warp *w, const pg_op *op, uint32_t lanes
     return PG_NEXT;
 }
 
+/* The line that invalidated the mbarrier that was at a place; 0: none was. */
+static uint32_t inval_line_at(const pg_cta *cta, uint32_t offset)
+{
+    if (offset % PG_MBARRIER_BYTES || offset >= cta->shared_bytes)
+        return 0;
+    const uint16_t slot = cta->mbarrier_slots[offset / PG_MBARRIER_BYTES];
+    return slot ? cta->mbarriers[slot - 1].inval_line : 0;
+}
+
+static bool stop_without_barrier(pg_warp *w, const pg_op *op, const pg_mbarrier_signal *s)
+{
+    const uint32_t line = inval_line_at(s->cta, s->offset);
+    char why[80] = "there is no mbarrier";
+    if (line)
+        snprintf(why, sizeof why, "line %u has invalidated the mbarrier", line);
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "this asynchronous %s completes on shared offset %u of CTA %u, where %s",
+            s->arrivals ? "arrival" : "copy", s->offset, s->cta->rank, why);
+    return false;
+}
+
 bool pg_mbarrier_signal_completion(pg_warp *w, const pg_op *op, const pg_mbarrier_signal *s)
 {
     pg_mbarrier *b = pg_mbarrier_find(s->cta, s->offset);
-    if (!b) {
-        pg_stop(w, op, PTXGEN_EEMULATOR,
-                "an asynchronous copy completes on shared offset %u of CTA %u, where there is no "
-                "mbarrier",
-                s->offset, s->cta->rank);
-        return false;
-    }
+    if (!b)
+        return stop_without_barrier(w, op, s);
     if (s->bytes && !add_bytes(w, op, b, -(int64_t)s->bytes))
         return false;
     if (s->arrivals && !take_arrivals(w, op, b, s->arrivals))
