@@ -238,7 +238,7 @@ PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t 
     X(TENSOR_FREED, "tensor memory given back while in use", UNDEFINED)                            \
     X(NARROW_SCOPE, "synchronised at too narrow a scope", UNDEFINED)                               \
     X(DEFAULT_SCOPE, "mbarrier of another CTA used at the default scope .cta", RELIANCE)           \
-    X(LOADED_REGISTER, "tcgen05.ld's register moved: used before it was waited for", RELIANCE)     \
+    X(LOADED_REGISTER, "register of a tcgen05.ld used before it was waited for", RELIANCE)         \
     X(REUSE_WITHOUT_FENCE, "missing proxy fence between a read and an asynchronous write",         \
       RELIANCE)                                                                                    \
     X(COPY_WITHOUT_FENCE, "data of cp.async used by the async proxy without a fence", RELIANCE)    \

@@ -8,7 +8,6 @@
 #include "emulator/decode/matrix_use.h"
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/matrix/wgmma_op.h"
-#include "ptx/ptx.h"
 
 void pg_check_matrix_fence(pg_warp *w)
 {
@@ -59,19 +58,14 @@ void pg_check_matrix_load_wait(pg_warp *w)
     pg_warp_check_of(w)->load_waits++;
 }
 
-static void complain_of_load(pg_warp *w, const pg_op *op, uint32_t lane, uint32_t load,
-                             bool is_source)
+/* Compilers move the uses of the registers up to the load; ptxas keeps them apart. */
+static void complain_of_load(pg_warp *w, const pg_op *op, uint32_t lane, uint32_t load)
 {
-    /* ptxas renames registers that are only moved. */
-    const bool is_move =
-        is_source && !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "mov");
     const pg_check_conflict c = {.warp = w,
                                  .op = op,
                                  .lane = lane,
-                                 .kind = is_move ? PTXGEN_EMULATOR_REPORT_LOADED_REGISTER
-                                                 : PTXGEN_EMULATOR_REPORT_TENSOR_NOT_WAITED,
-                                 .other = &w->launch->program->ops[load],
-                                 .where = ""};
+                                 .kind = PTXGEN_EMULATOR_REPORT_LOADED_REGISTER,
+                                 .other = &w->launch->program->ops[load]};
     pg_check_report_conflict(&c,
                              "a tcgen05.ld that may still be in flight fills a register of this "
                              "instruction: tcgen05.wait::ld must come first");
@@ -87,19 +81,16 @@ void pg_check_matrix_use(pg_warp *w, const pg_op *op, uint32_t lanes)
     const pg_warp_check *k = pg_warp_check_of(w);
     const pg_matrix_use *use = use_of(w, op);
     pg_matrix_register *all = registers_of(w);
-    bool wrong = false, is_source = false;
+    bool wrong = false;
     const pg_matrix_register *loading = NULL;
     for (uint32_t i = 0; all && i < use->count; i++) {
         pg_matrix_register *r = &all[use->registers[i]];
         wrong |= in_flight(k, r);
-        if (r->loaded == k->load_waits + 1) {
-            loading = r;
-            is_source = i >= use->written;
-        }
+        loading = r->loaded == k->load_waits + 1 ? r : loading;
         r->touched = k->mma_fences + 1;
     }
     if (loading)
-        complain_of_load(w, op, (uint32_t)__builtin_ctz(lanes), loading->load_op, is_source);
+        complain_of_load(w, op, (uint32_t)__builtin_ctz(lanes), loading->load_op);
     if (wrong)
         complain(w, op, (uint32_t)__builtin_ctz(lanes),
                  "a wgmma in flight owns this register: wgmma.wait_group must come first");

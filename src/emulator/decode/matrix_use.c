@@ -60,8 +60,8 @@ static uint32_t find_in_insn(finder *f, const pg_ptx_insn *insn, uint32_t *out)
     return f->found;
 }
 
-/* How many registers the first operand names; find_in_insn finds them first. */
-static uint32_t find_written(finder *f, const pg_ptx_insn *insn)
+/* How many registers a tcgen05.ld writes; find_in_insn finds them first. */
+static uint32_t find_loaded(finder *f, const pg_ptx_insn *insn)
 {
     f->out = NULL;
     f->found = 0;
@@ -88,9 +88,8 @@ static void fill_other(finder *f, const pg_ptx_insn *insn, pg_op *op, pg_matrix_
         return;
     find_in_insn(f, insn, registers);
     *use = (pg_matrix_use){.run = op->run, .registers = registers, .count = count};
-    use->written = find_written(f, insn);
     if (op->run == pg_op_tcgen05_ld)
-        use->loaded = use->written;
+        use->loaded = find_loaded(f, insn);
     op->run = pg_op_matrix_use;
 }
 
