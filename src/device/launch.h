@@ -86,6 +86,7 @@ typedef struct pg_launch {
     bool helper; /* of the helper's module (generate/family.h), not the kernel's own */
     uint32_t grid[3], block[3], cluster[3]; /* cluster all 0: none */
     uint32_t shared_bytes;                  /* dynamic */
+    bool early; /* may begin while the kernel before it in the stream ends (it waits: griddepcontrol.wait) */
     uint32_t nargs;
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;

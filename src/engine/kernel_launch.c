@@ -24,7 +24,7 @@ pg_sequence pg_sequence_of(const pg_problem *p)
 void pg_launch_of(const pg_problem *p, const pg_step *step, pg_launch *l)
 {
     l->part = 0;
-    l->helper = false;
+    l->helper = l->early = false;
     if (p->family->sequence)
         p->family->launch_step(p, step, l);
     else

@@ -30,12 +30,13 @@ typedef struct pg_cu_pool_settings {
     unsigned char reserved[56];
 } pg_cu_pool_settings;
 
-/* CUlaunchAttribute with the one attribute that we set; padded to the driver's size. */
+/* CUlaunchAttribute with the attributes that we set; padded to the driver's size. */
 typedef struct pg_cu_launch_attribute {
-    int id; /* PG_CU_LAUNCH_CLUSTER */
+    int id; /* PG_CU_LAUNCH_CLUSTER, PG_CU_LAUNCH_EARLY */
     int pad;
     union {
         unsigned cluster[3];
+        int flag;
         char size[64];
     };
 } pg_cu_launch_attribute;
@@ -71,6 +72,7 @@ enum {
 
     PG_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
     PG_CU_LAUNCH_CLUSTER = 4,
+    PG_CU_LAUNCH_EARLY = 6, /* programmatic stream serialization */
     PG_CU_CAPTURE_MODE_RELAXED = 2,
     PG_CU_STREAM_NON_BLOCKING = 1,
     PG_CU_ALLOCATION_PINNED = 1,

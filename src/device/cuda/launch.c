@@ -46,17 +46,22 @@ static ptxgen_status fill_arguments(const pg_driver *d, const pg_launch *launch,
 static int start_kernel(const pg_driver *d, pg_cu_function function, const pg_launch *l,
                         ptxgen_stream stream, void **pointers)
 {
-    if (!l->cluster[0])
+    pg_cu_launch_attribute attributes[2];
+    unsigned count = 0;
+    if (l->cluster[0])
+        attributes[count++] = (pg_cu_launch_attribute){
+            .id = PG_CU_LAUNCH_CLUSTER, .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]}};
+    if (l->early && d->cuLaunchKernelEx)
+        attributes[count++] = (pg_cu_launch_attribute){.id = PG_CU_LAUNCH_EARLY, .flag = 1};
+    if (!count)
         return d->cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
                                  l->block[1], l->block[2], l->shared_bytes, stream, pointers, NULL);
-    pg_cu_launch_attribute cluster = {.id = PG_CU_LAUNCH_CLUSTER,
-                                      .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]}};
     pg_cu_launch config = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
                            .block = {l->block[0], l->block[1], l->block[2]},
                            .shared_bytes = l->shared_bytes,
                            .stream = stream,
-                           .attributes = &cluster,
-                           .attribute_count = 1};
+                           .attributes = attributes,
+                           .attribute_count = count};
     return d->cuLaunchKernelEx(&config, function, pointers, NULL);
 }
 
