@@ -58,10 +58,6 @@ typedef struct ptxgen_matmul_tiling {
     int64_t ctas;    /* 2: a pair of CTAs shares a tile */
 } ptxgen_matmul_tiling;
 
-/* A [m, k], B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in `dtype`, C and
- * D in f32. A, B, C: 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd
- * shapes). D: aligned to 4 bytes, any stride; 32-byte aligned rows are stored fastest. D may be
- * C itself; no other overlap. */
 /* What is done to each element of the sum before it is stored, in float and without subroutine calls:
  * relu(x) = max(x, 0), its square, x Phi(x) by tanh and by erf, x sigmoid(x), 1 / (1 + e^-x), tanh(x). Errors against
  * the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 + 1e-6 |result|. Kernels for Blackwell only. */
@@ -76,18 +72,29 @@ typedef enum ptxgen_epilogue {
     PTXGEN_EPILOGUE_TANH
 } ptxgen_epilogue;
 
+/* A [m, k] (a_transposed: stored as [k, m]), B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in
+ * `dtype`, C and D in f32. A and B: 16-byte aligned, row strides multiples of 16 bytes (pad the rows of odd shapes).
+ * C: the same on Blackwell; on Hopper, C and D are aligned to 4 bytes, any stride. Rows of C and D that begin at
+ * multiples of 32 bytes are fastest. D may be C itself; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
     bool b_transposed;
     int64_t m, n, k; /* m or n 0: nothing happens; k 0: D = C */
     const void *a, *b;
-    const float *c;
+    const float *c; /* NULL (Hopper): D = A @ B */
     float *d;
     int64_t a_stride, b_stride, c_stride, d_stride;
     ptxgen_matmul_tiling tiling;
     ptxgen_epilogue epilogue;
     int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
+    bool a_transposed; /* Hopper */
+    /* Parameters of the family as text ("schedule=pingpong ctas=2"), beside tiling; what they leave open is chosen by
+     * the problem. NULL: all of it. */
+    const char *params;
+    void *workspace; /* device, 256-byte aligned, of ptxgen_matmul_accumulate_workspace bytes or more; NULL: taken from
+                        and given back to a pool in stream order where it is needed */
+    size_t workspace_bytes;
 } ptxgen_matmul_accumulate_args;
 
 /* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and
@@ -100,6 +107,10 @@ PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx,
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
                                                          const ptxgen_matmul_accumulate_args *args,
                                                          char *out, size_t size, ptxgen_error *err);
+/* How much device memory the call takes as its workspace, 0 for none (most calls). Compiles the kernel. */
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_workspace(ptxgen *ctx,
+                                                            const ptxgen_matmul_accumulate_args *args,
+                                                            size_t *bytes, ptxgen_error *err);
 /* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve
  * the arguments; tiling is ignored: the kernel decides. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,

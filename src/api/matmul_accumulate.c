@@ -20,15 +20,22 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_matmul_accumulate_args", err));
     pg_call_init(c, &pg_family_matmul_accumulate);
     pg_view *v = c->problem.operand;
-    pg_view_matrix(&v[PG_MATMUL_A], &(pg_matrix_arg){a.a, a.dtype, a.m, a.k, a.a_stride, false});
+    pg_view_matrix(&v[PG_MATMUL_A],
+                   &(pg_matrix_arg){a.a, a.dtype, a.m, a.k, a.a_stride, a.a_transposed});
     pg_view_matrix(&v[PG_MATMUL_B],
                    &(pg_matrix_arg){a.b, a.dtype, a.k, a.n, a.b_stride, a.b_transposed});
-    pg_view_matrix(&v[PG_MATMUL_C], &(pg_matrix_arg){a.c, PTXGEN_F32, a.m, a.n, a.c_stride, false});
+    if (a.c)
+        pg_view_matrix(&v[PG_MATMUL_C],
+                       &(pg_matrix_arg){a.c, PTXGEN_F32, a.m, a.n, a.c_stride, false});
     pg_view_matrix(&v[PG_MATMUL_D], &(pg_matrix_arg){a.d, PTXGEN_F32, a.m, a.n, a.d_stride, false});
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;
     fill_tiling(&a.tiling, k);
     k->epilogue = a.epilogue;
     k->function = a.function;
+    if (a.params)
+        PG_TRY(pg_params_parse_given(&c->id.family->params, a.params, c->id.key, &c->given, err));
+    c->workspace = a.workspace;
+    c->workspace_bytes = a.workspace_bytes;
     return PTXGEN_OK;
 }
 
@@ -38,6 +45,16 @@ ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx, const ptxgen_matmul_accumula
     pg_call c;
     PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
     return pg_call_run(&c, ctx, stream, err);
+}
+
+ptxgen_status ptxgen_matmul_accumulate_workspace(ptxgen *ctx,
+                                                 const ptxgen_matmul_accumulate_args *args,
+                                                 size_t *bytes, ptxgen_error *err)
+{
+    pg_call c;
+    *bytes = 0;
+    PG_TRY(pg_fill_matmul_accumulate(args, &c, err));
+    return pg_call_workspace(&c, ctx, bytes, err);
 }
 
 ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,

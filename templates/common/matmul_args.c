@@ -3,10 +3,11 @@
 
 pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
 {
-    enum { STRIDE_UNIT = 32, L2_PROMOTION_256 = 3 };
+    enum { STRIDE_UNIT = 32, L2_PROMOTION_128 = 2, L2_PROMOTION_256 = 3, SECTOR_PAIR = 256 };
     int64_t stride = m->stride;
     if (m->rows == 1)
         stride = (stride + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
+    const bool whole = ((uintptr_t)m->address | (uintptr_t)stride) % SECTOR_PAIR == 0;
     return (pg_tensor_spec){
         .type = m->type,
         .rank = 2,
@@ -15,7 +16,7 @@ pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
         .strides = {(uint64_t)stride},
         .box = {(uint32_t)m->box_columns, (uint32_t)m->box_rows},
         .swizzle = m->swizzle,
-        .l2_promotion = L2_PROMOTION_256,
+        .l2_promotion = whole ? L2_PROMOTION_256 : L2_PROMOTION_128,
     };
 }
 

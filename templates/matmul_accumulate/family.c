@@ -1,8 +1,12 @@
 /* The matmul_accumulate family: parameters and contract. */
-#include "matmul_accumulate/matmul_accumulate.h"
+#include "matmul_accumulate/hopper.h"
 
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
-static const char *const b_words[] = {"row_major", "transposed", NULL};
+static const char *const layout_words[] = {"row_major", "transposed", NULL};
+static const char *const c_words[] = {"add", "none", NULL};
+static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", NULL};
+static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
 
@@ -12,29 +16,52 @@ static const pg_param params[] = {
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
      .doc = "element type of A and B; C and D are f32", .from = PG_FROM_DTYPE,
      .source = PG_MATMUL_A},
-    {"b", PG_PARAM_CHOICE, FIELD(b), b_words,
+    {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
      .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "rows of a CTA's tile: 128"},
+     .doc = "rows of a CTA's tile: 128; on sm_90a 64 or 128 for each warpgroup that shares it"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256; auto: 128, on sm_90a by "
-            "the problem's size in a call, 256 otherwise"},
+     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N or M is adjacent in "
+            "memory), auto by the problem's size in a call, 256 otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
-    {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 6,
+    {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
      .doc = "stages of A and B in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
-     .doc = "rows of tiles that are worked on together, for L2; auto: 8, on sm_90a 2"},
+     .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
-    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
-     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a: multicast of "
-            "B); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
+    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
+     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs above each other share "
+            "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
     {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
      .doc = "done to each element of the sum before it is stored"},
     {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
      .max = INT64_MAX,
      .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
+    {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
+     .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
+    {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B (sm_90a)",
+     .from = PG_FROM_HOOK},
+    {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
+     .doc = "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they take turns; auto: "
+            "cooperative, in a call by the problem"},
+    {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
+     .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
+    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
+     .doc = "sm_90a: CTAs side by side that share loads by multicast; auto: 1"},
+    {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
+     .doc = "sm_90a: CTAs of a cluster that add up a part of K each; auto: 1"},
+    {"slices", PG_PARAM_INTEGER, FIELD(slices), .zero_words = {"auto"}, .min = 1, .max = 64,
+     .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; auto: 1"},
+    {"swap", PG_PARAM_CHOICE, FIELD(swap), yes_words,
+     .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of M); auto: no"},
+    {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
+     .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; auto: direct"},
+    {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
+     .doc = "sm_90a: slots of the ring, 32 columns of a tile each; auto: a tile's, at most 64 KB"},
+    {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
+     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
@@ -52,27 +79,60 @@ static const pg_symbol symbols[] = {
 
 static const pg_operand operands[] = {
     [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K}, .dtypes = dtypes,
-                     .alignment = 16, .needed_by = maps, .doc = "A"},
+                     .inner = PG_INNER_EITHER, .alignment = 16, .needed_by = maps, .doc = "A"},
     [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
                      .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .alignment = 16,
                      .needed_by = maps, .doc = "B"},
     [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
-                     .alignment = 16, .needed_by = maps, .zero_if_absent = true,
-                     .doc = "C, what the product is added to"},
+                     .optional = true, .zero_if_absent = true,
+                     .doc = "C, what the product is added to; none: zeros (sm_90a)"},
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
 };
 
 static void bind(const pg_problem *p, void *key)
 {
-    ((pg_matmul_accumulate_key *)key)->b = p->operand[PG_MATMUL_B].transposed;
+    pg_matmul_accumulate_key *k = key;
+    k->a = p->operand[PG_MATMUL_A].transposed;
+    k->b = p->operand[PG_MATMUL_B].transposed;
+    k->c = !p->operand[PG_MATMUL_C].present;
+}
+
+/* Rows begin off 128-byte lines: more of them are fetched. */
+static bool straddles(const pg_view *v)
+{
+    enum { LINE = 128, BYTES = 2 };
+    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * BYTES)) % LINE != 0;
+}
+
+static bool takes_map(const pg_view *c)
+{
+    enum { ALIGNMENT = 16, BYTES = 4 };
+    return c->present && (uintptr_t)c->data % ALIGNMENT == 0 &&
+           (c->shape[0] == 1 || c->stride[0] * BYTES % ALIGNMENT == 0);
 }
 
 static void choose(const pg_problem *p, void *key)
 {
-    const pg_matmul_extent extent = {p->symbol[PG_MATMUL_M], p->symbol[PG_MATMUL_N],
-                                     p->device->sm_count};
-    pg_matmul_accumulate_choose(key, &extent);
+    const pg_view *v = p->operand;
+    const pg_matmul_problem problem = {.m = p->symbol[PG_MATMUL_M],
+                                       .n = p->symbol[PG_MATMUL_N],
+                                       .k = p->symbol[PG_MATMUL_K],
+                                       .c_takes_map = takes_map(&v[PG_MATMUL_C]),
+                                       .a_straddles = straddles(&v[PG_MATMUL_A]),
+                                       .b_straddles = straddles(&v[PG_MATMUL_B]),
+                                       .sm_count = p->device->sm_count};
+    pg_matmul_accumulate_choose(key, &problem);
+}
+
+/* What loads C with tensor maps needs of it: Blackwell's kernel, and Hopper's with a ring. */
+static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
+{
+    enum { HOPPER = 901, ALIGNMENT = 16 };
+    const pg_matmul_accumulate_key *k = p->key;
+    if (p->host || !p->operand[PG_MATMUL_C].present || (k->arch == HOPPER && k->c_load != PG_C_RING))
+        return PTXGEN_OK;
+    return pg_problem_require_alignment(p, PG_MATMUL_C, ALIGNMENT, maps, err);
 }
 
 static void tolerance(const pg_problem *p, pg_tolerance *t)
@@ -105,7 +165,8 @@ const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
     .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
     .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_accumulate_key)},
-    .plan_size = sizeof(pg_matmul_accumulate_plan),
+    .plan_size = sizeof(pg_hopper_plan) > sizeof(pg_matmul_accumulate_plan) ? sizeof(pg_hopper_plan)
+                                                                              : sizeof(pg_matmul_accumulate_plan),
     .default_arch = 1001,
     .arch_specific = true,
     .whole_program = true,
@@ -114,9 +175,11 @@ const pg_family pg_family_matmul_accumulate = {
     .plan = pg_matmul_accumulate_plan_from,
     .emit = pg_matmul_accumulate_emit,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .launch = pg_matmul_accumulate_launch,
+    .sequence = pg_matmul_accumulate_sequence,
+    .launch_step = pg_matmul_accumulate_launch,
     .oracle = pg_matmul_accumulate_oracle,
     .tolerance = tolerance,
     .bind = bind,
     .choose = choose,
+    .limits = limits,
 };

@@ -1,5 +1,5 @@
 /* From one call's operands, which were checked, to a launch record. */
-#include "matmul_accumulate/matmul_accumulate.h"
+#include "matmul_accumulate/hopper.h"
 
 #include "common/matmul.h"
 
@@ -45,34 +45,35 @@ static void add_operands(const pg_problem *problem, pg_launch *l)
     pg_arg_matrix(l, &map);
 }
 
-/* tcgen05 loads C through the map, wgmma only fetches it into L2 that way. */
 static void add_accumulators(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
-    pg_matrix_map map = {.type = PG_TENSOR_F32,
-                         .address = c->data,
-                         .columns = c->shape[1],
-                         .rows = c->shape[0],
-                         .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                         .box_columns = C_BOX_COLUMNS,
-                         .box_rows = p->block_m,
-                         .swizzle = PG_SWIZZLE_128B};
-    if (p->engine == PG_ENGINE_WGMMA) {
-        map.box_columns = p->block_n;
-        map.swizzle = PG_SWIZZLE_NONE;
-    }
+    const pg_matrix_map map = {.type = PG_TENSOR_F32,
+                               .address = c->data,
+                               .columns = c->shape[1],
+                               .rows = c->shape[0],
+                               .stride = c->stride[0] * ACCUMULATOR_BYTES,
+                               .box_columns = C_BOX_COLUMNS,
+                               .box_rows = p->block_m,
+                               .swizzle = PG_SWIZZLE_128B};
     pg_arg_matrix(l, &map);
-    if (p->engine == PG_ENGINE_WGMMA) {
-        pg_arg_pointer(l, c->data);
-        pg_arg_u64(l, (uint64_t)(c->stride[0] * ACCUMULATOR_BYTES));
-    }
     pg_arg_pointer(l, d->data);
     pg_arg_u64(l, (uint64_t)(d->stride[0] * ACCUMULATOR_BYTES));
 }
 
-void pg_matmul_accumulate_launch(const pg_problem *problem, pg_launch *l)
+pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
 {
+    const pg_matmul_plan_base *p = problem->plan;
+    return p->engine == PG_ENGINE_WGMMA ? pg_hopper_sequence(problem) : (pg_sequence){.launches = 1};
+}
+
+void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
+{
+    if (((const pg_matmul_plan_base *)problem->plan)->engine == PG_ENGINE_WGMMA) {
+        pg_hopper_launch(problem, step, l);
+        return;
+    }
     const pg_matmul_accumulate_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);

@@ -7,9 +7,8 @@
  *     multiply warp       copies C into an accumulator (tcgen05.cp), multiplies on top of it
  *     4 epilogue warps    tensor memory -> registers -> D
  *
- * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper
- * sibling keeps its accumulators, which begin as C, in registers. The target picks the
- * implementation. */
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper sibling (hopper.h) keeps
+ * its accumulators in registers. The target picks the implementation. */
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
 
@@ -28,20 +27,44 @@ typedef struct pg_matmul_accumulate_key {
     int64_t stages;
     int64_t group_m; /* rows of tiles in a group */
     int64_t swizzle; /* bytes, of A and B in shared memory */
-    int64_t ctas;    /* 1, or 2: a pair of CTAs works on a tile of 2 * block_m rows */
+    int64_t ctas;    /* of a cluster, one above the other: 1 or 2, on Hopper also 4 */
     int64_t epilogue; /* pg_activation */
     int64_t function; /* number of a user function; 0: none */
+    /* Hopper */
+    int64_t a;          /* place in {row_major, transposed}: stored as [M, K] or as [K, M] */
+    int64_t c;          /* place in {add, none} */
+    int64_t schedule;   /* place in {auto, cooperative, pingpong} */
+    int64_t warpgroups; /* consumers of a CTA */
+    int64_t ctas_n;     /* of a cluster, side by side */
+    int64_t splits;     /* of K, over CTAs of a cluster */
+    int64_t slices;     /* of K, over any CTAs; a second kernel sums */
+    int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
+    int64_t c_load;     /* place in {auto, direct, ring}: C to registers, or through shared memory */
+    int64_t c_slots;    /* of the ring */
+    int64_t stream;     /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
 enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D };
 enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K };
 
-/* Blackwell: accumulators in tensor memory. Hopper: in registers (wgmma.ptxc says how). */
+enum { PG_SCHEDULE_COOPERATIVE = 1, PG_SCHEDULE_PINGPONG = 2 };
+enum { PG_NO = 1, PG_YES = 2 };
+enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
+
+/* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). */
 typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
 
 enum { PG_ACCUMULATORS = 2 };
 
+/* What the plans of both begin with. */
+typedef struct pg_matmul_plan_base {
+    pg_plan_head head;
+    const pg_arch *arch;
+    pg_matmul_engine engine;
+} pg_matmul_plan_base;
+
+/* Blackwell's; Hopper's is pg_hopper_plan. */
 typedef struct pg_matmul_accumulate_plan {
     pg_plan_head head;
     const pg_arch *arch;
@@ -50,11 +73,10 @@ typedef struct pg_matmul_accumulate_plan {
     const pg_dtype *dtype;
     bool b_transposed;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int b_columns; /* of B that one CTA holds: of tcgen05, block_n / ctas */
+    int b_columns; /* of B that one CTA holds: block_n / ctas */
     int threads;
 
-    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. With
-     * wgmma there is no C in it, and of the barriers only those of the stages are used. */
+    /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
     int full, empty; /* barriers of the stages: [stages] each */
@@ -68,7 +90,7 @@ typedef struct pg_matmul_accumulate_plan {
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
     int b_box_rows;
     int copies;          /* tcgen05.cp per tile */
-    int multiplications; /* tcgen05.mma or wgmma per stage */
+    int multiplications; /* tcgen05.mma per stage */
 } pg_matmul_accumulate_plan;
 
 extern const pg_family pg_family_matmul_accumulate;
@@ -79,24 +101,24 @@ int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step);
 /* Byte offset in the tile of C of 8 columns from `column` on. */
 int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column);
 
-typedef struct pg_matmul_extent {
-    int64_t m, n;
+typedef struct pg_matmul_problem {
+    int64_t m, n, k;
+    bool c_takes_map; /* C can be loaded by tensor maps */
+    bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     int sm_count;
-} pg_matmul_extent;
-/* block_n and ctas by the problem's size where the caller left them open; results do not depend on them. */
-void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_extent *extent);
+} pg_matmul_problem;
+/* On Hopper, by the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */
+void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
-void pg_matmul_accumulate_launch(const pg_problem *, pg_launch *);
+pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
+void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch *);
 
-/* Emitters: the module, then one per implementation, then the roles of the Blackwell one
- * (common/warp_roles.h) and the consumer of the Hopper one. */
+/* Emitters: the module, then Blackwell's implementation and its roles (common/warp_roles.h). */
 void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
 void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);
-void pg_matmul_accumulate_wgmma(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_load_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
 void pg_matmul_accumulate_multiply_role(pg_emit *E, const pg_matmul_accumulate_plan *p);
-void pg_matmul_accumulate_consumer(pg_emit *E, const pg_matmul_accumulate_plan *p);
 
 ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *, ptxgen_error *);
 

@@ -44,7 +44,7 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
         const int64_t rows = m - first < ROWS ? m - first : ROWS;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)
-                sums[r * n + j] = at(c, first + r, j);
+                sums[r * n + j] = c->present ? at(c, first + r, j) : 0;
         add_products(p, first, rows, sums);
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)

@@ -1,5 +1,5 @@
 /* Numbers of the matmul_accumulate kernel, and which blocks it takes. */
-#include "matmul_accumulate/matmul_accumulate.h"
+#include "matmul_accumulate/hopper.h"
 
 #include "base/error.h"
 
@@ -24,11 +24,10 @@ static pg_matmul_engine engine_of(const pg_matmul_accumulate_key *k)
     return k->arch == HOPPER ? PG_ENGINE_WGMMA : PG_ENGINE_TCGEN05;
 }
 
-/* Columns of B that a CTA holds: a pair's tensor core reads both halves, a warpgroup only its
- * own CTA's memory. */
+/* Columns of B that a CTA holds: a pair's tensor core reads both halves. */
 static int64_t b_columns(const pg_matmul_accumulate_key *k)
 {
-    return engine_of(k) == PG_ENGINE_WGMMA ? k->block_n : k->block_n / k->ctas;
+    return k->block_n / k->ctas;
 }
 
 static int stage_bytes(const pg_matmul_accumulate_key *k)
@@ -36,10 +35,9 @@ static int stage_bytes(const pg_matmul_accumulate_key *k)
     return (int)(k->block_k * OPERAND_BYTES * (k->block_m + b_columns(k)));
 }
 
-/* Of C in shared memory: where accumulators are registers, C goes straight there. */
 static int c_bytes(const pg_matmul_accumulate_key *k)
 {
-    return engine_of(k) == PG_ENGINE_WGMMA ? 0 : (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
+    return (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
 }
 
 static int barrier_bytes(int64_t stages)
@@ -125,11 +123,6 @@ static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arc
     return stages;
 }
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static void settle(int64_t *setting, int64_t automatic)
 {
     if (!*setting)
@@ -143,22 +136,33 @@ static int64_t widest_swizzle(const pg_matmul_accumulate_key *k)
     return row < 128 ? row : 128;
 }
 
+/* Parameters that only the Hopper kernel has. */
+static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, const pg_arch *arch,
+                                            ptxgen_error *err)
+{
+    if (!k->a && !k->c && k->schedule <= PG_SCHEDULE_COOPERATIVE && k->warpgroups <= 0 &&
+        k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 && !k->swap && !k->c_load &&
+        !k->c_slots && !k->stream && k->ctas <= 2)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "a, c, schedule, warpgroups, ctas_n, splits, slices, swap, c_load, c_slots, "
+                   "stream and ctas=4 belong to "
+                   "the kernel of sm_90a: leave them out for %s",
+                   arch->name);
+}
+
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_accumulate_key *k = key;
-    const bool hopper = engine_of(k) == PG_ENGINE_WGMMA;
-    if (!hopper)
-        PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
+    if (engine_of(k) == PG_ENGINE_WGMMA)
+        return pg_hopper_resolve(k, arch, err);
+    PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
+    PG_TRY(refuse_hopper_settings(k, arch, err));
     settle(&k->block_m, PG_TMEM_LANES);
-    settle(&k->block_n, hopper ? 256 : 128);
+    settle(&k->block_n, 128);
     settle(&k->block_k, 64);
-    settle(&k->group_m, hopper ? 2 : 8);
+    settle(&k->group_m, 8);
     settle(&k->ctas, 1);
-    if (hopper && (k->epilogue || k->function))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: "
-                       "on sm_90a call a "
-                       "kernel of your own after this one");
     PG_TRY(check_blocks(k, err));
     settle(&k->swizzle, widest_swizzle(k));
     PG_TRY(check_swizzle(k, err));
@@ -166,44 +170,6 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     PG_TRY(check_shared(k, arch, fit, err));
     settle(&k->stages, fit);
     return PTXGEN_OK;
-}
-
-/* Narrow tiles do less per byte loaded, wide ones leave SMs idle when there are few: the smallest product of waves
- * and time of a wave. Measured on an H200 (docs/benchmarks.md), per tile relative to 256 columns. */
-static void choose_columns(pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
-{
-    static const struct {
-        int64_t block_n;
-        double time;
-    } tiles[] = {{256, 1.0}, {128, 0.58}, {64, 0.36}};
-    double best = 0;
-    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
-        const int64_t count = divide_up(e->m, PG_TMEM_LANES) * divide_up(e->n, tiles[i].block_n);
-        const double time = (double)divide_up(count, e->sm_count) * tiles[i].time;
-        if (i && time >= best)
-            continue;
-        k->block_n = tiles[i].block_n;
-        best = time;
-    }
-}
-
-/* A pair loads B once for both CTAs, which pays as soon as there is more than one wave. */
-static bool pair_pays(const pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
-{
-    const int64_t columns = divide_up(e->n, k->block_n);
-    const int64_t waves = divide_up(divide_up(e->m, PG_TMEM_LANES) * columns, e->sm_count);
-    const int64_t pairs = divide_up(e->m, 2 * PG_TMEM_LANES) * columns;
-    return k->block_n == 256 && waves > 1 && divide_up(2 * pairs, e->sm_count) <= waves;
-}
-
-void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_extent *e)
-{
-    if (engine_of(k) != PG_ENGINE_WGMMA)
-        return;
-    if (!k->block_n)
-        choose_columns(k, e);
-    if (!k->ctas)
-        k->ctas = pair_pays(k, e) ? 2 : 1;
 }
 
 /* K-major: columns of K as wide as the swizzle, each of all rows. */
@@ -272,22 +238,21 @@ static void count_instructions(pg_matmul_accumulate_plan *p)
     p->copies = p->block_n / COPY_COLUMNS;
     p->multiplications = p->block_k * OPERAND_BYTES / STEP_BYTES;
     p->b_box_rows = p->b_transposed ? p->b_columns : p->block_k;
-    if (p->engine == PG_ENGINE_WGMMA) {
-        p->c_loads = p->copies = 0;
-        p->b_box_rows /= p->ctas; /* each CTA of a pair loads half of the rows, for both */
-    }
 }
 
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *plan)
 {
     const pg_matmul_accumulate_key *k = key;
     pg_matmul_accumulate_plan *p = plan;
+    if (engine_of(k) == PG_ENGINE_WGMMA) {
+        pg_hopper_plan_from(k, arch, plan);
+        return;
+    }
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps =
-        (pg_element_steps){.activation = (pg_activation)k->epilogue, .function = k->function != 0};
-    p->engine = engine_of(k);
-    p->threads = p->engine == PG_ENGINE_WGMMA ? 384 : 256;
+    p->steps = (pg_element_steps){(pg_activation)k->epilogue, k->function != 0};
+    p->engine = PG_ENGINE_TCGEN05;
+    p->threads = 256;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
     p->b_transposed = k->b != 0;
     p->block_m = (int)k->block_m;

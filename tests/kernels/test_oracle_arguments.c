@@ -59,7 +59,6 @@ static void accumulate_refuses(void **state)
     REFUSES(matmul_accumulate, accumulate, k = INT64_MAX, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_accumulate, accumulate, a = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, b = NULL, PTXGEN_EINVAL);
-    REFUSES(matmul_accumulate, accumulate, c = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, d = NULL, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, d_stride = 1, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, a_stride = INT64_MAX, PTXGEN_EINVAL);

@@ -82,11 +82,12 @@ static uint16_t *random_operand(bool bf16, size_t bytes)
 void matmul_case_make(const matmul_case *p, matmul_data *x)
 {
     const int64_t b_rows = p->b_transposed ? p->n : p->k, b_columns = p->b_transposed ? p->k : p->n;
-    const int64_t a_stride = padded(p->k ? p->k : 1, 8),
+    const int64_t a_rows = p->a_transposed ? p->k : p->m, a_columns = p->a_transposed ? p->m : p->k;
+    const int64_t a_stride = padded(a_columns ? a_columns : 1, 8),
                   b_stride = padded(b_columns ? b_columns : 1, 8);
-    const int64_t c_stride = padded(p->n, 4), d_stride = p->in_place ? c_stride : p->n + p->d_pad;
+    const int64_t c_stride = padded(p->n, 4) + p->c_pad, d_stride = p->in_place ? c_stride : p->n + p->d_pad;
     *x = (matmul_data){.problem = p,
-                       .a_bytes = (size_t)(p->m * a_stride) * 2,
+                       .a_bytes = (size_t)(a_rows * a_stride) * 2,
                        .b_bytes = (size_t)(b_rows * b_stride) * 2,
                        .c_bytes = (size_t)(p->m * c_stride) * 4,
                        .d_bytes = (size_t)(p->m * d_stride) * 4};
@@ -100,13 +101,15 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
             x->c[i * c_stride + j] = (float)random_value();
     x->args = (ptxgen_matmul_accumulate_args){.size = sizeof x->args,
                                               .dtype = p->bf16 ? PTXGEN_BF16 : PTXGEN_F16,
+                                              .a_transposed = p->a_transposed,
                                               .b_transposed = p->b_transposed,
+                                              .params = p->params,
                                               .m = p->m,
                                               .n = p->n,
                                               .k = p->k,
                                               .a = x->a,
                                               .b = x->b,
-                                              .c = x->c,
+                                              .c = p->no_c ? NULL : x->c,
                                               .d = x->want,
                                               .a_stride = a_stride,
                                               .b_stride = b_stride,
@@ -133,10 +136,11 @@ static double product(const matmul_data *x, int64_t row, int64_t column)
     double (*const value)(uint16_t) = p->bf16 ? pg_bf16_to_double : pg_f16_to_double;
     const int64_t along_k = p->b_transposed ? 1 : x->args.b_stride,
                   along_n = p->b_transposed ? x->args.b_stride : 1;
+    const int64_t a_along_k = p->a_transposed ? x->args.a_stride : 1,
+                  along_m = p->a_transposed ? 1 : x->args.a_stride;
     double sum = 0;
     for (int64_t k = 0; k < p->k; k++)
-        sum +=
-            value(x->a[row * x->args.a_stride + k]) * value(x->b[k * along_k + column * along_n]);
+        sum += value(x->a[row * along_m + k * a_along_k]) * value(x->b[k * along_k + column * along_n]);
     return sum;
 }
 
@@ -144,9 +148,10 @@ static double product(const matmul_data *x, int64_t row, int64_t column)
 static double wanted(const matmul_data *x, int64_t i)
 {
     const int64_t row = i / x->args.d_stride, column = i % x->args.d_stride;
-    return x->c_before
-               ? (double)x->c_before[row * x->args.c_stride + column] + product(x, row, column)
-               : (double)x->want[i];
+    if (!x->c_before)
+        return (double)x->want[i];
+    const double c = x->problem->no_c ? 0 : (double)x->c_before[row * x->args.c_stride + column];
+    return c + product(x, row, column);
 }
 
 /* Sums of K + 1 terms below 1 in magnitude, rounded (toward zero) once for each 16 of K. */
@@ -215,7 +220,7 @@ void matmul_case_run(ptxgen *ctx, const matmul_case *problem)
     void *c = to_device(ctx, x.c, x.c_bytes), *d = to_device(ctx, x.d, x.d_bytes);
     args.a = a;
     args.b = b;
-    args.c = c;
+    args.c = problem->no_c ? NULL : c;
     args.d = problem->in_place ? c : d;
     must(ptxgen_matmul_accumulate(ctx, &args, NULL, &err), &err);
     must(ptxgen_synchronize(ctx, NULL, &err), &err);

@@ -7,7 +7,7 @@
 
 #include "base/half.h"
 #include "common/wgmma.h"
-#include "matmul_accumulate/matmul_accumulate.h"
+#include "matmul_accumulate/hopper.h"
 
 static ptxgen *context;
 
@@ -39,34 +39,114 @@ static pg_matmul_accumulate_plan plan_of(const char *params)
     return plan;
 }
 
+static pg_hopper_plan hopper_plan_of(const char *params)
+{
+    const pg_param_table *t = &pg_family_matmul_accumulate.params;
+    pg_matmul_accumulate_key key;
+    pg_hopper_plan plan;
+    ptxgen_error err = {0};
+    pg_params_default(t, &key, 901);
+    if (pg_params_parse(t, params, &key, &err) != PTXGEN_OK ||
+        pg_matmul_accumulate_resolve(&key, pg_arch_find(key.arch), &err) != PTXGEN_OK)
+        fail_msg("%s: %s", params, err.message);
+    pg_matmul_accumulate_plan_from(&key, pg_arch_find(key.arch), &plan);
+    return plan;
+}
+
 static void plans_fit_their_box(void **state)
 {
     (void)state;
-    assert_true(sizeof(pg_matmul_accumulate_plan) <= PG_PLAN_MAX_BYTES);
+    assert_true(pg_family_matmul_accumulate.plan_size <= PG_PLAN_MAX_BYTES);
+    assert_true(pg_family_matmul_accumulate.plan_size >= sizeof(pg_hopper_plan));
     assert_true(sizeof(pg_matmul_accumulate_key) <= PG_KEY_MAX_BYTES);
 }
 
-/* Few tiles: narrower ones for all SMs; several waves: pairs; what the caller chose stays. */
-static void the_tile_follows_the_problem(void **state)
+static pg_matmul_accumulate_key chosen(int64_t m, int64_t n, int64_t k,
+                                       pg_matmul_accumulate_key given)
+{
+    const pg_matmul_problem p = {.m = m, .n = n, .k = k, .c_takes_map = true, .sm_count = 132};
+    ptxgen_error err = {0};
+    given.arch = 901;
+    pg_matmul_accumulate_choose(&given, &p);
+    if (pg_matmul_accumulate_resolve(&given, pg_arch_find(901), &err) != PTXGEN_OK)
+        fail_msg("%lld x %lld x %lld: %s", (long long)m, (long long)n, (long long)k, err.message);
+    return given;
+}
+
+/* Large: turns, so that C and D cost little; few rows: the transposed problem; few tiles and a
+ * long K: parts of K; always tiles that do not waste most of what they multiply. */
+static void the_kernel_follows_the_problem(void **state)
 {
     (void)state;
-    static const struct {
-        int64_t m, n, given_n, given_ctas, block_n, ctas;
-    } cases[] = {{512, 512, 0, 0, 64, 1},      {2048, 1024, 0, 0, 128, 1},
-                 {2048, 2048, 0, 0, 256, 1},   {4096, 4096, 0, 0, 256, 2},
-                 {1, 1, 0, 0, 64, 1},          {128, 1 << 20, 0, 0, 256, 1},
-                 {1 << 20, 128, 0, 0, 128, 1}, {512, 512, 256, 0, 256, 1},
-                 {4096, 4096, 0, 1, 256, 1},   {4096, 4096, 128, 2, 128, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pg_matmul_accumulate_key key = {
-            .arch = 901, .block_n = cases[i].given_n, .ctas = cases[i].given_ctas};
-        pg_matmul_accumulate_choose(&key, &(pg_matmul_extent){cases[i].m, cases[i].n, 132});
-        assert_int_equal(key.block_n, cases[i].block_n);
-        assert_int_equal(key.ctas, cases[i].ctas);
-    }
+    pg_matmul_accumulate_key k = chosen(8192, 8192, 1024, (pg_matmul_accumulate_key){0});
+    assert_int_equal(k.schedule, PG_SCHEDULE_PINGPONG);
+    assert_int_equal(k.c_load, PG_C_RING);
+    k = chosen(16, 8192, 8192, (pg_matmul_accumulate_key){0});
+    assert_int_equal(k.swap, PG_YES);
+    assert_int_equal(k.block_n, 16);
+    k = chosen(512, 512, 16384, (pg_matmul_accumulate_key){0});
+    assert_true(k.splits * k.slices >= 4);
+    k = chosen(24, 32, 16384, (pg_matmul_accumulate_key){0});
+    assert_true(k.splits * k.slices >= 8);
+    k = chosen(64, 64, 64, (pg_matmul_accumulate_key){0});
+    assert_true(k.splits * k.slices == 1 && k.block_m * k.block_n <= 128 * 64);
+    k = chosen(1, 1, 1, (pg_matmul_accumulate_key){0});
+    assert_true(k.block_n <= 16);
+}
+
+/* What the caller fixed stays, and the rest still fits it. */
+static void a_choice_keeps_what_is_given(void **state)
+{
+    (void)state;
+    const pg_matmul_accumulate_key given[] = {
+        {.block_n = 64},
+        {.ctas = 2, .block_n = 192},
+        {.schedule = PG_SCHEDULE_COOPERATIVE, .warpgroups = 2},
+        {.swap = PG_YES},
+        {.splits = 4},
+        {.slices = 7, .block_k = 32},
+        {.stages = 3},
+        {.b = 1, .a = 1},
+        {.c = 1, .dtype = 1}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        for (int64_t m = 40; m < 5000; m *= 5) {
+            const pg_matmul_accumulate_key k = chosen(m, 700, 900, given[i]);
+            const int64_t *want = (const int64_t *)&given[i], *got = (const int64_t *)&k;
+            for (size_t f = 1; f < sizeof k / sizeof *got; f++)
+                assert_true(!want[f] || want[f] == got[f]);
+        }
     pg_matmul_accumulate_key blackwell = {.arch = 1001};
-    pg_matmul_accumulate_choose(&blackwell, &(pg_matmul_extent){512, 512, 148});
+    pg_matmul_accumulate_choose(&blackwell,
+                                &(pg_matmul_problem){.m = 512, .n = 512, .k = 64, .sm_count = 148});
     assert_int_equal(blackwell.block_n, 0);
+}
+
+/* Every choice is a kernel there is, also for problems and devices that nobody thought of. */
+static void every_choice_exists(void **state)
+{
+    (void)state;
+    uint64_t r = 12345;
+    for (int i = 0; i < 400; i++) {
+        int64_t e[3];
+        for (int j = 0; j < 3; j++) {
+            r = r * 6364136223846793005u + 1442695040888963407u;
+            e[j] = 1 + (int64_t)(r >> 40) % (INT64_C(1) << (r >> 33) % 16);
+        }
+        const pg_matmul_problem p = {.m = e[0],
+                                     .n = e[1],
+                                     .k = e[2],
+                                     .c_takes_map = i % 3,
+                                     .a_straddles = i % 2,
+                                     .sm_count = i % 7 ? 132 : 1 + i % 20};
+        pg_matmul_accumulate_key k = {.arch = 901, .a = i / 2 % 2, .b = i / 4 % 2, .c = i % 5 == 0};
+        ptxgen_error err = {0};
+        pg_matmul_accumulate_choose(&k, &p);
+        assert_true(k.block_m && k.block_n && k.swap);
+        if (pg_matmul_accumulate_resolve(&k, pg_arch_find(901), &err) != PTXGEN_OK)
+            fail_msg("%lld x %lld x %lld: %s", (long long)e[0], (long long)e[1], (long long)e[2],
+                     err.message);
+        assert_true(p.c_takes_map || k.c_load != PG_C_RING);
+    }
 }
 
 /* The reference kernel: 128x128x64 with 3 stages. */
@@ -125,29 +205,35 @@ static void instruction_counts_in_the_text(void **state)
     }
 }
 
-/* The Hopper sibling: C is no shared-memory tile; a pair splits the rows of B's boxes, not its
- * columns. */
+/* The Hopper sibling: multiplications of one consumer per stage, loads of one CTA per stage (and
+ * of a chunk of C), which of them go to other CTAs. */
 static void hopper_counts_in_the_text(void **state)
 {
     (void)state;
     static const struct {
         const char *params;
-        int multiplications, loads, stages, threads;
+        int multiplications, loads, multicasts, stages, threads;
     } cases[] = {
-        {"arch=sm_90a", 4, 1 + 4, 4, 384},
-        {"arch=sm_90a ctas=2 b=transposed", 4, 1 + 1, 4, 384},
-        {"arch=sm_90a block_n=128 block_k=128 dtype=bf16", 8, 2 + 2, 3, 384},
+        {"arch=sm_90a", 4, 1 + 4, 0, 4, 384},
+        {"arch=sm_90a ctas=2 b=transposed", 4, 1 + 1, 1, 4, 384},
+        {"arch=sm_90a block_n=128 block_k=128 dtype=bf16", 8, 2 + 2, 0, 3, 384},
+        {"arch=sm_90a schedule=pingpong block_n=192 c_load=ring c_slots=3", 8, 1 + 3 + 1, 0, 4,
+         384},
+        {"arch=sm_90a schedule=pingpong warpgroups=3 ctas_n=2 c_load=ring c_slots=4", 8, 1 + 2 + 1,
+         1, 5, 512},
+        {"arch=sm_90a warpgroups=1 swap=yes block_n=16", 4, 1 + 1, 0, 22, 256},
+        {"arch=sm_90a warpgroups=1 a=transposed block_n=64 splits=2", 4, 1 + 1, 0, 14, 256},
+        {"arch=sm_90a warpgroups=1 block_n=64 ctas=2 ctas_n=2 splits=2", 4, 1 + 1, 2, 14, 256},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ptxgen_kernel *k = emit_kernel(context, "matmul_accumulate", cases[i].params);
-        const pg_matmul_accumulate_plan p = plan_of(cases[i].params);
+        const pg_hopper_plan p = hopper_plan_of(cases[i].params);
         assert_int_equal(p.threads, cases[i].threads);
         assert_int_equal(p.stages, cases[i].stages);
-        assert_int_equal(p.c_bytes, 0);
-        assert_int_equal(p.b_columns, p.block_n);
         assert_int_equal(count_in_ptx(k, "wgmma.mma_async"), cases[i].multiplications);
         assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor"), cases[i].loads);
-        assert_int_equal(count_in_ptx(k, ".multicast::cluster"), p.ctas == 2 ? p.b_loads : 0);
+        assert_int_equal(count_in_ptx(k, ".multicast::cluster"), cases[i].multicasts);
+        assert_int_equal(count_in_ptx(k, "setmaxnreg"), p.groups > 1 ? 2 : 0);
         assert_int_equal(count_in_ptx(k, "tcgen05"), 0);
         ptxgen_kernel_unref(k);
     }
@@ -179,8 +265,6 @@ static void operands_lie_where_the_tensor_core_reads(void **state)
         "block_k=128 swizzle=32",
         "ctas=2 block_n=128 b=transposed",
         "block_k=64 swizzle=64 dtype=bf16",
-        "arch=sm_90a",
-        "arch=sm_90a ctas=2 b=transposed block_k=32",
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const pg_matmul_accumulate_plan p = plan_of(cases[c]);
@@ -206,6 +290,68 @@ static void operands_lie_where_the_tensor_core_reads(void **state)
                                  n / wide * p.block_k * p.swizzle + k * p.swizzle + n % wide * 2);
             }
         }
+    }
+}
+
+/* Element (i, k) of an operand: where the boxes of all its sharers put it, and where wgmma looks
+ * for it. */
+static void check_operand(const pg_hopper_plan *p, const pg_hopper_operand *o, int i, int k)
+{
+    const int wide = o->swizzle / 2, step = k / 16, first = i / 64 * 64;
+    const int start = pg_hopper_step(p, o, step, first);
+    const int row = o->k_major ? i : k, column = o->k_major ? k : i; /* of the matrix in memory */
+    const int part = row / o->box_rows;
+    const int put = column / wide * o->box_bytes + part * o->part_bytes +
+                    row % o->box_rows * o->swizzle + column % wide * 2;
+    const int r = i - first, kk = k % 16;
+    const int read = o->k_major
+                         ? start + r / 8 * o->matrix.stride_offset + r % 8 * o->swizzle + 2 * kk
+                         : start + r / wide * o->matrix.leading_offset + r % wide * 2 +
+                               kk / 8 * o->matrix.stride_offset + kk % 8 * o->swizzle;
+    assert_int_equal(put, read);
+    assert_true(put < o->stage_bytes);
+}
+
+static void hopper_operands_lie_where_wgmma_reads(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "arch=sm_90a",
+        "ctas=2 b=transposed block_k=32",
+        "a=transposed block_m=256 block_n=128",
+        "swizzle=64 a=transposed block_n=48",
+        "swap=yes block_n=24 warpgroups=1 block_k=128",
+        "swap=yes a=transposed b=transposed block_n=80 ctas=2",
+        "schedule=pingpong block_n=96 ctas_n=4 swizzle=32",
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const pg_hopper_plan p = hopper_plan_of(cases[c]);
+        for (int k = 0; k < p.block_k; k++) {
+            for (int i = 0; i < p.block_m; i += 5)
+                check_operand(&p, &p.left, i, k);
+            for (int i = 0; i < (p.block_n < 64 ? p.block_n : 64); i += 3)
+                check_operand(&p, &p.right, i, k);
+        }
+    }
+}
+
+static void hopper_shared_memory_holds_everything_once(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "block_n=256", "schedule=pingpong block_n=192 c_load=ring c_slots=3",
+        "warpgroups=1 swap=yes block_n=8", "warpgroups=3 block_n=160 block_k=32",
+        "schedule=pingpong warpgroups=3 c_load=ring c_slots=1 stages=3"};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const pg_hopper_plan p = hopper_plan_of(cases[c]);
+        assert_int_equal(p.left.stage_bytes % 1024, 0);
+        assert_int_equal(p.right.stage_bytes % (8 * p.right.swizzle), 0);
+        assert_int_equal(p.right.offset, p.stages * p.left.stage_bytes);
+        assert_true(p.c_offset % 1024 == 0 &&
+                    p.c_offset >= p.right.offset + p.stages * p.right.stage_bytes);
+        assert_true(p.full % 8 == 0 && p.full >= p.c_offset + p.c_slots * p.c_slot_bytes);
+        assert_int_equal(p.head.shared_bytes, p.full + 16 * (p.stages + p.c_slots + p.groups));
+        assert_true(p.head.shared_bytes <= 227 * 1024);
     }
 }
 
@@ -266,6 +412,26 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a", "tensor memory");
     expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16, bf16");
+    expect_refusal(context, "matmul_accumulate", "splits=2", "belong to the kernel of sm_90a");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",
+                   "use block_m=128 or 256");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_n=72", "a multiple of 16");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a schedule=pingpong block_n=192",
+                   "use block_n=160 or less");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a warpgroups=3 block_n=208",
+                   "192 columns at most");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a ctas=3", "powers of two");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a ctas=4 splits=4", "8 is the most");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a ctas=4 b=transposed block_n=48",
+                   "multiple of 8 rows");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a splits=2 schedule=pingpong",
+                   "schedule=cooperative");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a splits=2 slices=2", "one of them");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a c_slots=2", "only c_load=ring");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a splits=2 stages=2",
+                   "use more stages");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a c_load=ring swap=yes",
+                   "c_load=direct");
 }
 
 static ptxgen_matmul_accumulate_args small_args(void)
@@ -319,8 +485,8 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_EINVAL, "stages=1 is out of range");
 }
 
-/* On the emulator: the text names the kernel that the problem's size asks for, and families of other architectures than
- * the emulator's own are there without arch=. */
+/* On the emulator: the text names the kernel that the problem's size asks for, and families of
+ * other architectures than the emulator's own are there without arch=. */
 static void the_parameters_of_the_call(void **state)
 {
     (void)state;
@@ -440,6 +606,13 @@ static void a_sample_assembles(void **state)
     expect_assembles(ctx, "matmul_accumulate", "block_n=256 b=transposed dtype=bf16 arch=sm_103a");
     expect_assembles(ctx, "matmul_accumulate", "ctas=2 block_n=256 arch=sm_100f");
     expect_assembles(ctx, "matmul_accumulate", "ctas=2 arch=sm_90a");
+    expect_assembles(ctx, "matmul_accumulate",
+                     "arch=sm_90a schedule=pingpong block_n=192 c_load=ring c_slots=3 ctas=2");
+    expect_assembles(ctx, "matmul_accumulate",
+                     "arch=sm_90a schedule=pingpong warpgroups=3 block_n=112 b=transposed");
+    expect_assembles(ctx, "matmul_accumulate", "arch=sm_90a block_n=256 splits=8");
+    expect_assembles(ctx, "matmul_accumulate",
+                     "arch=sm_90a swap=yes warpgroups=1 block_n=256 stream=yes");
     ptxgen_destroy(ctx);
 }
 
@@ -447,11 +620,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_fit_their_box),
-        cmocka_unit_test(the_tile_follows_the_problem),
+        cmocka_unit_test(the_kernel_follows_the_problem),
+        cmocka_unit_test(a_choice_keeps_what_is_given),
+        cmocka_unit_test(every_choice_exists),
         cmocka_unit_test(the_reference_numbers),
         cmocka_unit_test(instruction_counts_in_the_text),
         cmocka_unit_test(hopper_counts_in_the_text),
         cmocka_unit_test(operands_lie_where_the_tensor_core_reads),
+        cmocka_unit_test(hopper_operands_lie_where_wgmma_reads),
+        cmocka_unit_test(hopper_shared_memory_holds_everything_once),
         cmocka_unit_test(c_lies_where_the_copies_read),
         cmocka_unit_test(shared_memory_holds_everything_once),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -123,6 +123,12 @@ void run_drop_word(run_job *j, const char *name)
     j->words = rest;
 }
 
+void run_set_words(run_job *j, const char *words)
+{
+    free(j->words);
+    j->words = cli_format("%s", words);
+}
+
 void run_add_word(run_job *j, const char *name, const char *value)
 {
     char *longer = cli_format("%s%s%s=%s", j->words, j->words[0] ? " " : "", name, value);

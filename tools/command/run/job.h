@@ -75,6 +75,8 @@ int run_job_main(const cli_args *, const run_family *);
 const char *run_word(const run_job *, const char *name);
 /* Adds " name=value" to the words. */
 void run_add_word(run_job *, const char *name, const char *value);
+/* In place of all words. */
+void run_set_words(run_job *, const char *words);
 /* Takes name=value out of the words. */
 void run_drop_word(run_job *, const char *name);
 /* The built-in epilogue that the user asked for, and the number of the user function; none: 0. */

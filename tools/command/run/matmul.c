@@ -109,40 +109,23 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
     return run_epilogue(j, &x->epilogue, err);
 }
 
-/* The value of " name=value" in a kernel's parameters, as a number; 0: automatic or not there. */
-static int number_in(const char *words, const char *name)
-{
-    char pattern[24];
-    snprintf(pattern, sizeof pattern, " %s=", name);
-    const char *at = strstr(words, pattern);
-    return at ? atoi(at + strlen(pattern)) : 0;
-}
-
 /* What the one-call form would take for this problem, where the user left it open. It knows the context's own
  * architecture; for another one, and for values that no kernel has, the words stay as they are. */
-static void complete_tiling(run_job *j)
+static void complete_params(run_job *j)
 {
-    static const char *const names[] = {"block_n", "ctas"};
     ptxgen_matmul_accumulate_args x = j->host.accumulate;
     const char *arch = run_word(j, "arch") ? run_word(j, "arch") : j->args->set.arch;
     const size_t n = arch ? strlen(arch) : 0;
-    char *words = cli_format(" %s", j->words), text[512], value[24];
+    static const float some = 0;
+    char text[768];
     ptxgen_error err;
-    x.tiling.block_n = number_in(words, names[0]);
-    x.tiling.ctas = number_in(words, names[1]);
-    const bool known =
-        ptxgen_matmul_accumulate_params(j->ctx, &x, text, sizeof text, &err) == PTXGEN_OK &&
-        (!arch ||
-         (strncmp(text, "arch=", 5) == 0 && strncmp(text + 5, arch, n) == 0 && text[5 + n] == ' '));
-    for (size_t i = 0; i < sizeof names / sizeof *names && known; i++) {
-        const char *given = run_word(j, names[i]);
-        if (given && strcmp(given, "auto") != 0)
-            continue;
-        snprintf(value, sizeof value, "%d", number_in(text, names[i]));
-        run_drop_word(j, names[i]);
-        run_add_word(j, names[i], value);
-    }
-    free(words);
+    x.params = j->words;
+    x.c = &some;
+    if (ptxgen_matmul_accumulate_params(j->ctx, &x, text, sizeof text, &err) != PTXGEN_OK)
+        return;
+    if (arch && (strncmp(text, "arch=", 5) != 0 || strncmp(text + 5, arch, n) != 0 || text[5 + n] != ' '))
+        return;
+    run_set_words(j, text);
 }
 
 static ptxgen_status choose(run_job *j, ptxgen_error *err)
@@ -158,7 +141,7 @@ static ptxgen_status choose(run_job *j, ptxgen_error *err)
     if (!given)
         run_add_word(j, "dtype", dtype);
     run_add_word(j, "b", x->b_transposed ? "transposed" : "row_major");
-    complete_tiling(j);
+    complete_params(j);
     return PTXGEN_OK;
 }
 

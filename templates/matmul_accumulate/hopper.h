@@ -1,0 +1,129 @@
+/* The Hopper kernel of matmul_accumulate: plan and emitters.
+ *
+ * A CTA is one, two or three consumer warpgroups and a producer warpgroup of which one warp loads
+ * A and B and one loads C. The consumers' accumulators are registers (wgmma). Two schedules:
+ *
+ *     cooperative   the warpgroups share a tile by rows, and meet in its beginning and end
+ *     pingpong      each warpgroup has a tile of its own; they take turns at the tensor core, so that C comes in
+ *                   and D goes out while another multiplies
+ *
+ * The kernel sees a left operand (the rows of a tile) and a right one (its columns). They are A
+ * and B, or, with `swapped`, B^T and A^T: the transposed problem, for results of few rows. A
+ * cluster is m x n x splits CTAs: those side by side share their loads (multicast), those of
+ * different splits share a tile and each adds up a part of K; the parts are summed in order
+ * through distributed shared memory. Slices part K among any CTAs: each writes a result of its own
+ * to the workspace, and a second kernel sums them, in order too. */
+#ifndef PG_MATMUL_HOPPER_H
+#define PG_MATMUL_HOPPER_H
+
+#include "matmul_accumulate/matmul_accumulate.h"
+
+enum {
+    PG_MAX_CLUSTER = 8,      /* CTAs: what every device takes */
+    PG_C_CHUNK_COLUMNS = 32, /* a slot of the ring of C: so many columns, all rows of a tile */
+    PG_WGMMA_ROWS = 64,
+    PG_WARPGROUP_THREADS = 128,
+    PG_SLICE_THREADS = 128,
+};
+
+/* One operand in shared memory: an array of stages; a stage is `boxes` boxes side by side. Bytes,
+ * unless said. */
+typedef struct pg_hopper_operand {
+    bool k_major; /* K is adjacent in memory */
+    int extent;   /* rows or columns of the tile */
+    int swizzle;
+    int sharers; /* CTAs that load a part each, for all of them */
+    int stage_bytes, offset;
+    int boxes;                 /* loads per stage of one CTA */
+    int box_columns, box_rows; /* elements */
+    int box_bytes;             /* from one box to the next */
+    int part_bytes;            /* from one sharer's part of a box to the next's */
+    pg_smem_matrix matrix;
+} pg_hopper_operand;
+
+typedef struct pg_hopper_plan {
+    pg_plan_head head;
+    const pg_arch *arch;
+    pg_matmul_engine engine;
+    const pg_dtype *dtype;
+    bool swapped, pingpong, adds_c;
+    int groups; /* consumer warpgroups */
+    int block_m, block_n, block_k, stages, group_m;
+    int rows; /* of a warpgroup's part of a tile: 64 or 128 */
+    int cluster_m, cluster_n, splits, slices;
+    int threads;
+    int c_slots; /* of the ring that brings C; 0: straight from global memory to registers */
+    int c_slot_bytes;
+    bool evict_first; /* the left operand is read once: it need not stay in L2 */
+    pg_hopper_operand left, right;
+    int steps; /* wgmma along K per stage */
+    /* Shared memory: offsets. The barriers are arrays: [stages] twice, [c_slots] twice, [groups]
+     * twice. */
+    int c_offset, full, empty, c_full, c_empty, turn, c_turn;
+} pg_hopper_plan;
+
+/* ---- numbers (hopper_plan.c) ---- */
+
+ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
+                                ptxgen_error *err);
+void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);
+pg_sequence pg_hopper_sequence(const pg_problem *problem);
+void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l);
+
+/* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
+ * the tile on. */
+int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first);
+
+static inline int pg_hopper_accumulators(const pg_hopper_plan *p)
+{
+    return p->rows / PG_WGMMA_ROWS * p->block_n / 2;
+}
+
+/* CTAs that a CTA shares loads with, itself among them. */
+static inline int pg_hopper_sharers(const pg_hopper_plan *p)
+{
+    return p->cluster_m + p->cluster_n - 1;
+}
+
+static inline int pg_hopper_cluster(const pg_hopper_plan *p)
+{
+    return p->cluster_m * p->cluster_n * p->splits;
+}
+
+/* ---- emitters ---- */
+
+/* The entry and its roles (hopper.ptxc). */
+void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
+/* %row and %column: the first ones of this CTA's tile (hopper.ptxc); %slice, %k_first and
+ * %k_blocks, if there are slices. Reads %unit, %cta_m, %cta_n. */
+void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
+
+/* The load warps (hopper_load.ptxc): one thread each. */
+void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_load_c(pg_emit *E, const pg_hopper_plan *p);
+
+/* A consumer warpgroup (hopper_consume.ptxc). */
+void pg_hopper_consume(pg_emit *E, const pg_hopper_plan *p);
+
+/* The accumulators' way in and out (hopper_tile.ptxc). Thread t of a warpgroup holds, for each 64
+ * rows and each group of 8 columns, two adjacent elements of row 16 * (t / 32) + t % 32 / 4 and
+ * two of the row 8 below (PTX ISA 9.0, 9.7.15.5.1, the D fragment): %acc(4 * group ..), groups of
+ * the first 64 rows first. */
+void pg_hopper_declare_tile(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_set_up_tile(pg_emit *E, const pg_hopper_plan *p);
+/* %row, %column, %left, ... of this thread's elements of the tile. */
+void pg_hopper_locate_elements(pg_emit *E, const pg_hopper_plan *p);
+/* The accumulators begin as C, or as zeros. */
+void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_store_d(pg_emit *E, const pg_hopper_plan *p);
+
+/* With splits (hopper_split.ptxc): C of this CTA's share of the tile on its way to registers; and
+ * the end of the tile, the sum of all parts. */
+void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
+
+/* The second kernel of a problem in slices (hopper_slices.ptxc). */
+void pg_hopper_sum_slices(pg_emit *E, const pg_hopper_plan *p);
+
+#endif

@@ -1,0 +1,206 @@
+/* Which Hopper kernel for which problem: every combination of tile, cluster and parts of K that
+ * makes sense for it is rated by a model of its time (hopper_model.c), and the best is taken. No
+ * timing is needed. Some hundred combinations take some 50 us, so each thread remembers the last
+ * choices. */
+#include "matmul_accumulate/hopper_model.h"
+
+#include <string.h>
+
+typedef struct search {
+    const pg_matmul_accumulate_key *given; /* what is not 0 in it stays */
+    const pg_matmul_problem *problem;
+    bool swap, left_k_major, right_k_major;
+    int64_t rows, columns; /* of the kernel's problem */
+    pg_hopper_choice best;
+    double best_time; /* 0: none yet */
+} search;
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static bool fits(int64_t given, int64_t value)
+{
+    return !given || given == value;
+}
+
+/* What the caller fixed. */
+static bool is_allowed(const search *s, const pg_hopper_choice *c)
+{
+    const pg_matmul_accumulate_key *g = s->given;
+    return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
+           fits(g->warpgroups, c->warpgroups) && fits(g->block_m, c->block_m) &&
+           fits(g->block_n, c->block_n) && fits(g->block_k, c->block_k) &&
+           fits(g->ctas, c->cluster_m) && fits(g->ctas_n, c->cluster_n) &&
+           fits(g->splits, c->splits) && fits(g->slices, c->slices) &&
+           fits(g->swap, c->swap ? PG_YES : PG_NO) &&
+           fits(g->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+}
+
+static void consider(search *s, const pg_hopper_choice *c)
+{
+    if (!is_allowed(s, c))
+        return;
+    const double time = pg_hopper_time(c, s->problem);
+    if (s->best_time > 0 && time >= s->best_time)
+        return;
+    s->best = *c;
+    s->best_time = time;
+}
+
+/* K in parts, where the tiles are too few to keep the SMs busy. */
+static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
+{
+    const int cluster = c->cluster_m * c->cluster_n,
+              workers = pg_hopper_clusters(cluster, s->problem->sm_count);
+    const int64_t k_blocks = divide_up(s->problem->k, c->block_k);
+    c->splits = c->slices = 1;
+    consider(s, c);
+    if (c->pingpong || k_blocks < 4 || 2 * tiles > workers)
+        return;
+    for (int splits = 2; splits * cluster <= PG_MAX_CLUSTER; splits *= 2) {
+        c->splits = splits;
+        if (k_blocks >= 2 * splits &&
+            tiles <= pg_hopper_clusters(splits * cluster, s->problem->sm_count))
+            consider(s, c);
+    }
+    c->splits = 1;
+    enum { MOST_SLICES = 64 };
+    const int64_t fill = workers / tiles, most = fill < k_blocks / 2 ? fill : k_blocks / 2;
+    const int64_t all = most < MOST_SLICES ? most : MOST_SLICES,
+                  some[] = {all, all * 2 / 3, all / 2};
+    for (int i = 0; i < 3; i++) {
+        c->slices = (int)some[i];
+        if (some[i] >= 2)
+            consider(s, c);
+    }
+    c->slices = 1;
+}
+
+static void consider_clusters(search *s, pg_hopper_choice *c)
+{
+    static const int clusters[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                      {4, 1}, {1, 4}, {4, 2}, {2, 4}};
+    const int64_t tiles_m = divide_up(s->rows, c->block_m),
+                  tiles_n = divide_up(s->columns, c->block_n);
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        c->cluster_m = clusters[i][0];
+        c->cluster_n = clusters[i][1];
+        if (c->cluster_m > tiles_m || c->cluster_n > tiles_n ||
+            (s->right_k_major ? c->block_n : c->block_k) % (8 * c->cluster_m) ||
+            (s->left_k_major ? c->block_m : c->block_k) % (8 * c->cluster_n))
+            continue;
+        consider_parts(s, c, divide_up(tiles_m, c->cluster_m) * divide_up(tiles_n, c->cluster_n));
+    }
+}
+
+/* Tile shapes, and the columns that each is tried with. */
+static const struct shape {
+    bool pingpong;
+    int warpgroups, block_m, block_k, least_columns, most_columns;
+} shapes[] = {
+    {false, 1, 64, 64, 8, 256},  {false, 1, 128, 64, 8, 128},  {false, 1, 64, 128, 8, 128},
+    {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 128},
+    {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 128, 128},
+};
+
+static void consider_shape(search *s, const struct shape *shape, int64_t columns)
+{
+    pg_hopper_choice c = {.pingpong = shape->pingpong,
+                          .swap = s->swap,
+                          .warpgroups = shape->warpgroups,
+                          .block_m = shape->block_m,
+                          .block_n = (int)columns,
+                          .block_k = shape->block_k};
+    const bool adds_c = s->given->c == 0;
+    if (columns < shape->least_columns || columns > shape->most_columns ||
+        c.block_m >= 2 * divide_up(s->rows, PG_WGMMA_ROWS) * PG_WGMMA_ROWS)
+        return;
+    if (c.pingpong && (s->swap || columns % PG_C_CHUNK_COLUMNS))
+        return;
+    c.ring = c.pingpong && adds_c && s->problem->c_takes_map;
+    if (c.pingpong && adds_c && !c.ring &&
+        (c.warpgroups == 3 || (c.block_m == 128 && columns > 160)))
+        return; /* loads of C need registers */
+    consider_clusters(s, &c);
+}
+
+static void consider_side(search *s, bool swap)
+{
+    static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
+    const pg_matmul_problem *p = s->problem;
+    s->swap = swap;
+    s->rows = swap ? p->n : p->m;
+    s->columns = swap ? p->m : p->n;
+    s->left_k_major = swap ? s->given->b != 0 : s->given->a == 0;
+    s->right_k_major = swap ? s->given->a == 0 : s->given->b != 0;
+    const int unit = s->right_k_major ? 8 : 16;
+    const int64_t whole = divide_up(s->columns, unit) * unit;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
+            if (widths[j] < whole)
+                consider_shape(s, &shapes[i], widths[j]);
+        if (whole <= 256)
+            consider_shape(s, &shapes[i], whole);
+    }
+}
+
+static void settle(int64_t *setting, int64_t value)
+{
+    if (!*setting)
+        *setting = value;
+}
+
+static void take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
+{
+    settle(&k->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE);
+    settle(&k->warpgroups, c->warpgroups);
+    settle(&k->block_m, c->block_m);
+    settle(&k->block_n, c->block_n);
+    settle(&k->block_k, c->block_k);
+    settle(&k->ctas, c->cluster_m);
+    settle(&k->ctas_n, c->cluster_n);
+    settle(&k->splits, c->splits);
+    settle(&k->slices, c->slices);
+    settle(&k->swap, c->swap ? PG_YES : PG_NO);
+    settle(&k->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+}
+
+/* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
+enum { MOST_SWAPPED_ROWS = 256 };
+
+static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    search s = {.given = k, .problem = p};
+    consider_side(&s, false);
+    if (p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n)
+        consider_side(&s, true);
+    if (s.best_time > 0)
+        take(k, &s.best);
+}
+
+typedef struct remembered {
+    pg_matmul_accumulate_key asked, chosen;
+    pg_matmul_problem problem;
+} remembered;
+
+static _Thread_local remembered last[16];
+
+void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    enum { HOPPER = 901 };
+    if (k->arch != HOPPER)
+        return;
+    const uint64_t mixed =
+        (uint64_t)(p->m * 31 + p->n * 131 + p->k * 1031 + k->b) * 0x9E3779B97F4A7C15u;
+    remembered *r = &last[mixed >> 60];
+    if (r->chosen.arch && memcmp(&r->asked, k, sizeof *k) == 0 &&
+        pg_matmul_same_problem(&r->problem, p)) {
+        *k = r->chosen;
+        return;
+    }
+    const pg_matmul_accumulate_key asked = *k;
+    choose(k, p);
+    *r = (remembered){asked, *k, *p};
+}

@@ -1,0 +1,176 @@
+/* The model of a Hopper kernel's time. The figures below were fitted to some thousand measurements
+ * on one H200 (docs/benchmarks.md says how well it chooses on problems that were not used for
+ * that). */
+#include "matmul_accumulate/hopper_model.h"
+
+#include <math.h>
+
+/* Clocks and bytes per clock of an SM, unless said. */
+static const struct model {
+    double launch, clock;              /* us; clocks per ns of a busy GPU */
+    double l2, l2_all, requests;       /* from L2: an SM, all SMs; clocks per 128 bytes asked for */
+    double straddle;                   /* more bytes where rows begin off 128-byte lines */
+    double latency;                    /* of loads: all stages' */
+    double block, block_pingpong;      /* more per stage */
+    double tile, out, out_swapped, in; /* end of a tile; rates of D out and C in */
+    double pingpong, cluster_2, cluster_4, cluster_8, two, three, deep, swapped; /* us more */
+    double times_pingpong, times_2, times_4, times_8, times_one,
+        times_three;                        /* factors of the main loop */
+    double exchange, exchange_rate;         /* splits: us; rate of parts */
+    double slices, slices_rate, slices_out; /* second kernel: us, bytes per us; rate of parts */
+    double memory_pingpong, memory_shared, memory_one; /* device memory, bytes per us */
+    double tail, hidden, first, soft;
+} f = {
+    .launch = 1,
+    .clock = 1.6,
+    .l2 = 60,
+    .l2_all = 9500,
+    .requests = 1,
+    .straddle = 0.46,
+    .latency = 2000,
+    .block = 14,
+    .block_pingpong = 14,
+    .tile = 700,
+    .out = 26,
+    .out_swapped = 20,
+    .in = 26,
+    .pingpong = 0.3,
+    .cluster_2 = 0.25,
+    .cluster_4 = 0.25,
+    .cluster_8 = 0.3,
+    .two = 0.1,
+    .three = 0.2,
+    .deep = 0.05,
+    .swapped = 0.05,
+    .times_pingpong = 1,
+    .times_2 = 1,
+    .times_4 = 1,
+    .times_8 = 1,
+    .times_one = 1,
+    .times_three = 1,
+    .exchange = 1.1,
+    .exchange_rate = 23,
+    .slices = 1.8,
+    .slices_rate = 2.600e+06,
+    .slices_out = 36,
+    .memory_pingpong = 4.000e+06,
+    .memory_shared = 3.700e+06,
+    .memory_one = 3.900e+06,
+    .tail = 0.5,
+    .hidden = 0.7,
+    .first = 600,
+    .soft = 3,
+};
+
+int pg_hopper_clusters(int size, int sm_count)
+{
+    const int whole = sm_count / size > 1 ? sm_count / size : 1;
+    return size > 2 && whole > 4 ? (whole + 1) * 10 / 11 : whole;
+}
+
+static double at_least(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double divide_up(int64_t a, int64_t b)
+{
+    return (double)((a + b - 1) / b);
+}
+
+/* Of the main loop, per stage of K. */
+static double stage_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p, int stages,
+                           double ctas)
+{
+    const double m = c->block_m, n = c->block_n, k = c->block_k, bytes = 2 * k;
+    const bool left = c->swap ? p->b_straddles : p->a_straddles,
+               right = c->swap ? p->a_straddles : p->b_straddles;
+    const double left_bytes = m / c->cluster_n * bytes, right_bytes = n / c->cluster_m * bytes;
+    const double moved =
+        left_bytes * (1 + f.straddle * left) + right_bytes * (1 + f.straddle * right);
+    const double requests = (left_bytes * (1 + left) + right_bytes * (1 + right)) / 128;
+    const double tensor = m * n * k / 2048; /* wgmma m64nNk16: N / 2 clocks */
+    const double shared = m / 64 * (k / 16) * (16 + n / 4) + (m + n) * bytes / 128;
+    const double loads =
+        at_least(at_least(moved / f.l2, requests * f.requests), moved * ctas / f.l2_all);
+    const double clocks = at_least(at_least(tensor, shared), at_least(loads, f.latency / stages));
+    const int sharers = c->cluster_m * c->cluster_n;
+    const double times = (c->pingpong ? f.times_pingpong : 1) *
+                         (c->warpgroups == 1   ? f.times_one
+                          : c->warpgroups == 3 ? f.times_three
+                                               : 1) *
+                         (sharers == 8   ? f.times_8
+                          : sharers == 4 ? f.times_4
+                          : sharers == 2 ? f.times_2
+                                         : 1);
+    return (clocks + (c->pingpong ? f.block_pingpong : f.block)) * times;
+}
+
+/* The end of a tile: C in and D out, or a part of K to where it is summed. */
+static double end_clocks(const pg_hopper_choice *c)
+{
+    const double bytes = 4.0 * c->block_m * c->block_n;
+    if (c->slices > 1)
+        return f.tile / 2 + bytes / f.slices_out;
+    if (c->splits > 1)
+        return f.exchange * 1000 * f.clock + 2 * bytes / f.exchange_rate;
+    return f.tile + bytes / (c->swap ? f.out_swapped : f.out) + (c->ring ? 0 : bytes / f.in);
+}
+
+/* All tiles of an SM: in turns, C and D of one under the multiplications of another. */
+static double all_clocks(const pg_hopper_choice *c, double main_loop, double units, double workers)
+{
+    const double end = end_clocks(c), waves = ceil(units / workers),
+                 bytes = 4.0 * c->block_m * c->block_n;
+    if (!c->pingpong)
+        return waves * (main_loop + end) + f.first;
+    double tile = main_loop;
+    if (units > workers)
+        tile = at_least(main_loop + 100 * f.hidden,
+                        (main_loop + f.tile + bytes / f.out + bytes / f.in) / c->warpgroups);
+    return at_least(1, waves * f.tail + units / workers * (1 - f.tail)) * tile + end + f.first;
+}
+
+static double more_us(const pg_hopper_choice *c, const pg_matmul_problem *p)
+{
+    const int sharers = c->cluster_m * c->cluster_n * c->splits;
+    double us = (c->pingpong ? f.pingpong : 0) + (c->swap ? f.swapped : 0) +
+                (c->block_k == 128 ? f.deep : 0);
+    us += sharers == 8 ? f.cluster_8 : sharers == 4 ? f.cluster_4 : sharers == 2 ? f.cluster_2 : 0;
+    us += c->warpgroups == 3 ? f.three : c->warpgroups == 2 ? f.two : 0;
+    if (c->slices > 1)
+        us += f.slices + 4.0 * (c->slices + 2) * (double)p->m * (double)p->n / f.slices_rate;
+    return us;
+}
+
+static int stages_of(const pg_hopper_choice *c)
+{
+    enum { MEMORY = 232448, MOST = 24, RING = 64 << 10, ROW = 128 };
+    const int chunks = c->block_n / PG_C_CHUNK_COLUMNS, fit = RING / (c->block_m * ROW);
+    const int ring = c->ring ? (chunks < fit ? chunks : fit) * c->block_m * ROW : 0;
+    const int stages = (MEMORY - ring - 512) / (2 * c->block_k * (c->block_m + c->block_n));
+    return stages < MOST ? stages : MOST;
+}
+
+double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
+{
+    const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
+    const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = stages_of(c);
+    const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
+    const double tiles =
+        divide_up(rows, c->block_m * c->cluster_m) * divide_up(columns, c->block_n * c->cluster_n);
+    const double units = tiles * c->slices, workers = pg_hopper_clusters(cluster, p->sm_count);
+    const double ctas = (units < workers ? units : workers) * cluster;
+    if (stages < 3 || (c->splits > 1 && 4 * c->block_m * c->block_n >
+                                            stages * 2 * c->block_k * (c->block_m + c->block_n)))
+        return HUGE_VAL;
+    const double clocks =
+        all_clocks(c, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
+    const double us = clocks / (1000 * f.clock) + f.launch + more_us(c, p);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double rate = c->pingpong          ? f.memory_pingpong
+                        : c->warpgroups == 1 ? f.memory_one
+                                             : f.memory_shared;
+    const double memory = (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
+    return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
+}

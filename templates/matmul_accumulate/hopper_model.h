@@ -1,0 +1,27 @@
+/* How long a Hopper kernel takes for a problem: a model that ranks, from the limits of the tensor
+ * core, shared memory, L2 and device memory and from what overlaps. */
+#ifndef PG_MATMUL_HOPPER_MODEL_H
+#define PG_MATMUL_HOPPER_MODEL_H
+
+#include "matmul_accumulate/hopper.h"
+
+/* What is chosen of a kernel; the rest follows. */
+typedef struct pg_hopper_choice {
+    bool pingpong, swap, ring;
+    int warpgroups, block_m, block_n, block_k, cluster_m, cluster_n, splits, slices;
+} pg_hopper_choice;
+
+/* Microseconds on an H200, or for another number of SMs in proportion: good for comparing. */
+double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p);
+
+/* Clusters of `size` CTAs (one an SM) that a device holds at once. */
+int pg_hopper_clusters(int size, int sm_count);
+
+static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_matmul_problem *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->c_takes_map == b->c_takes_map &&
+           a->a_straddles == b->a_straddles && a->b_straddles == b->b_straddles &&
+           a->sm_count == b->sm_count;
+}
+
+#endif
