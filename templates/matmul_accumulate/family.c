@@ -1,11 +1,14 @@
 /* The matmul_accumulate family: parameters and contract. */
 #include "matmul_accumulate/hopper.h"
 
+#include "base/error.h"
+
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
@@ -60,6 +63,9 @@ static const pg_param params[] = {
      .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; auto: direct"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "sm_90a: slots of the ring, 32 columns of a tile each; auto: a tile's, at most 64 KB"},
+    {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
+     .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in a call those that "
+            "need it"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
 };
@@ -79,10 +85,9 @@ static const pg_symbol symbols[] = {
 
 static const pg_operand operands[] = {
     [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K}, .dtypes = dtypes,
-                     .inner = PG_INNER_EITHER, .alignment = 16, .needed_by = maps, .doc = "A"},
+                     .inner = PG_INNER_EITHER, .doc = "A"},
     [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
-                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .alignment = 16,
-                     .needed_by = maps, .doc = "B"},
+                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
     [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .optional = true, .zero_if_absent = true,
                      .doc = "C, what the product is added to; none: zeros (sm_90a)"},
@@ -98,6 +103,8 @@ static void bind(const pg_problem *p, void *key)
     k->c = !p->operand[PG_MATMUL_C].present;
 }
 
+enum { HOPPER = 901 };
+
 /* Rows begin off 128-byte lines: more of them are fetched. */
 static bool straddles(const pg_view *v)
 {
@@ -105,32 +112,45 @@ static bool straddles(const pg_view *v)
     return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * BYTES)) % LINE != 0;
 }
 
-static bool takes_map(const pg_view *c)
+static bool takes_map(const pg_view *v, int element_bytes)
 {
-    enum { ALIGNMENT = 16, BYTES = 4 };
-    return c->present && (uintptr_t)c->data % ALIGNMENT == 0 &&
-           (c->shape[0] == 1 || c->stride[0] * BYTES % ALIGNMENT == 0);
+    enum { ALIGNMENT = 16 };
+    const int across = !pg_view_along(v);
+    return v->present && (uintptr_t)v->data % ALIGNMENT == 0 &&
+           (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
 }
 
 static void choose(const pg_problem *p, void *key)
 {
     const pg_view *v = p->operand;
+    pg_matmul_accumulate_key *k = key;
+    if (k->arch == HOPPER && p->symbol[PG_MATMUL_K])
+        k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
+                   (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
     const pg_matmul_problem problem = {.m = p->symbol[PG_MATMUL_M],
                                        .n = p->symbol[PG_MATMUL_N],
                                        .k = p->symbol[PG_MATMUL_K],
-                                       .c_takes_map = takes_map(&v[PG_MATMUL_C]),
-                                       .a_straddles = straddles(&v[PG_MATMUL_A]),
-                                       .b_straddles = straddles(&v[PG_MATMUL_B]),
+                                       .c_takes_map = takes_map(&v[PG_MATMUL_C], 4),
+                                       .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
+                                       .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
+                                       .a_k_major = !v[PG_MATMUL_A].transposed,
+                                       .b_k_major = v[PG_MATMUL_B].transposed,
                                        .sm_count = p->device->sm_count};
     pg_matmul_accumulate_choose(key, &problem);
 }
 
-/* What loads C with tensor maps needs of it: Blackwell's kernel, and Hopper's with a ring. */
+/* What tensor maps need: of A and B that are not copied first; of C on Blackwell, and on Hopper with a ring. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 {
-    enum { HOPPER = 901, ALIGNMENT = 16 };
+    enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
-    if (p->host || !p->operand[PG_MATMUL_C].present || (k->arch == HOPPER && k->c_load != PG_C_RING))
+    if (p->host)
+        return PTXGEN_OK;
+    if (p->symbol[PG_MATMUL_K] && !(k->copy & PG_COPY_A))
+        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
+    if (p->symbol[PG_MATMUL_K] && !(k->copy & PG_COPY_B))
+        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
+    if (!p->operand[PG_MATMUL_C].present || (k->arch == HOPPER && k->c_load != PG_C_RING))
         return PTXGEN_OK;
     return pg_problem_require_alignment(p, PG_MATMUL_C, ALIGNMENT, maps, err);
 }

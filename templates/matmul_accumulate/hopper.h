@@ -24,6 +24,8 @@ enum {
     PG_WGMMA_ROWS = 64,
     PG_WARPGROUP_THREADS = 128,
     PG_SLICE_THREADS = 128,
+    PG_ALIGN_THREADS = 256,
+    PG_ALIGNED_ROW = 64, /* elements: rows of a copy begin at multiples of 128 bytes */
 };
 
 /* One operand in shared memory: an array of stages; a stage is `boxes` boxes side by side. Bytes,
@@ -47,6 +49,7 @@ typedef struct pg_hopper_plan {
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool swapped, pingpong, adds_c;
+    int copy;          /* PG_COPY_A, PG_COPY_B */
     int groups; /* consumer warpgroups */
     int block_m, block_n, block_k, stages, group_m;
     int rows; /* of a warpgroup's part of a tile: 64 or 128 */
@@ -67,6 +70,8 @@ typedef struct pg_hopper_plan {
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
                                 ptxgen_error *err);
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);
+/* The kernels of a module with several, in this order, as far as there are. */
+enum { PG_PART_MULTIPLY, PG_PART_SUM, PG_PART_ALIGN };
 pg_sequence pg_hopper_sequence(const pg_problem *problem);
 void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l);
 
@@ -123,6 +128,8 @@ void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
+/* The kernel that copies an operand to aligned rows (hopper_align.ptxc). */
+void pg_hopper_align(pg_emit *E, const pg_hopper_plan *p);
 /* The second kernel of a problem in slices (hopper_slices.ptxc). */
 void pg_hopper_sum_slices(pg_emit *E, const pg_hopper_plan *p);
 

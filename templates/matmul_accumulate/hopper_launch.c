@@ -72,12 +72,56 @@ static int64_t slice_bytes(const pg_problem *problem)
     return problem->symbol[PG_MATMUL_M] * padded_columns(problem) * ACCUMULATOR_BYTES;
 }
 
+/* ---- the workspace: copies of A and B, then the slices' results ---- */
+
+enum { WORKSPACE_ALIGNMENT = 256 };
+
+static bool is_copied(const pg_problem *problem, int operand)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const int bit = operand == PG_MATMUL_A ? PG_COPY_A : PG_COPY_B;
+    return problem->symbol[PG_MATMUL_K] && (p->copy & bit);
+}
+
+/* Elements from row to row of an operand's copy. */
+static int64_t copy_stride(const pg_view *v)
+{
+    return divide_up(v->shape[pg_view_along(v)], PG_ALIGNED_ROW) * PG_ALIGNED_ROW;
+}
+
+static int64_t copy_bytes(const pg_problem *problem, int operand)
+{
+    const pg_view *v = &problem->operand[operand];
+    const int64_t bytes = v->shape[!pg_view_along(v)] * copy_stride(v) * OPERAND_BYTES;
+    return is_copied(problem, operand) ? divide_up(bytes, WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
+                                       : 0;
+}
+
+/* The operand as the multiplication reads it. */
+static pg_view aligned_view(const pg_problem *problem, int operand, char *workspace)
+{
+    pg_view v = problem->operand[operand];
+    if (!is_copied(problem, operand))
+        return v;
+    v.data = workspace + (operand == PG_MATMUL_B ? copy_bytes(problem, PG_MATMUL_A) : 0);
+    v.stride[!pg_view_along(&v)] = copy_stride(&v);
+    return v;
+}
+
+static char *slices_at(const pg_problem *problem, char *workspace)
+{
+    return workspace + copy_bytes(problem, PG_MATMUL_A) + copy_bytes(problem, PG_MATMUL_B);
+}
+
 pg_sequence pg_hopper_sequence(const pg_problem *problem)
 {
     const pg_hopper_plan *p = problem->plan;
-    if (p->slices == 1)
-        return (pg_sequence){.launches = 1};
-    return (pg_sequence){.launches = 2, .workspace_bytes = (size_t)(p->slices * slice_bytes(problem))};
+    const bool a = is_copied(problem, PG_MATMUL_A), b = is_copied(problem, PG_MATMUL_B);
+    int64_t bytes = copy_bytes(problem, PG_MATMUL_A) + copy_bytes(problem, PG_MATMUL_B);
+    if (p->slices > 1)
+        bytes += p->slices * slice_bytes(problem);
+    return (pg_sequence){.launches = 1U + a + b + (p->slices > 1),
+                         .workspace_bytes = (size_t)bytes};
 }
 
 static void begin_launch(pg_launch *l, int threads)
@@ -113,7 +157,7 @@ static void add_results(const pg_problem *problem, char *workspace, pg_launch *l
         add_matrix(&problem->operand[PG_MATMUL_D], l);
         return;
     }
-    pg_arg_pointer(l, workspace);
+    pg_arg_pointer(l, slices_at(problem, workspace));
     pg_arg_u64(l, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
 }
 
@@ -128,8 +172,10 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     const bool to_d = p->slices == 1;
     begin_launch(l, p->threads);
     set_grid(p, tiles_m * tiles_n * p->slices, problem->device, l);
-    add_operand(problem, &p->left, &v[p->swapped ? PG_MATMUL_B : PG_MATMUL_A], l);
-    add_operand(problem, &p->right, &v[p->swapped ? PG_MATMUL_A : PG_MATMUL_B], l);
+    const pg_view a = aligned_view(problem, PG_MATMUL_A, workspace),
+                  b = aligned_view(problem, PG_MATMUL_B, workspace);
+    add_operand(problem, &p->left, p->swapped ? &b : &a, l);
+    add_operand(problem, &p->right, p->swapped ? &a : &b, l);
     if (p->c_slots)
         add_c_map(p, &v[PG_MATMUL_C], l);
     add_results(problem, workspace, l);
@@ -150,9 +196,10 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     const pg_view *v = problem->operand;
     const int64_t m = problem->symbol[PG_MATMUL_M], columns = padded_columns(problem);
     begin_launch(l, PG_SLICE_THREADS);
-    l->part = 1;
-    l->grid[0] = (uint32_t)divide_up(m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES, PG_SLICE_THREADS);
-    pg_arg_pointer(l, workspace);
+    l->part = PG_PART_SUM;
+    l->grid[0] =
+        (uint32_t)divide_up(m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES, PG_SLICE_THREADS);
+    pg_arg_pointer(l, slices_at(problem, workspace));
     pg_arg_u64(l, (uint64_t)(columns * ACCUMULATOR_BYTES));
     pg_arg_u64(l, (uint64_t)slice_bytes(problem));
     add_matrix(&v[PG_MATMUL_C], l);
@@ -163,10 +210,36 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     pg_arg_u32(l, takes_vectors(&v[PG_MATMUL_D]));
 }
 
+static void launch_align(const pg_problem *problem, int operand, char *workspace, pg_launch *l)
+{
+    enum { CHUNK = 8 };
+    const pg_view *from = &problem->operand[operand];
+    const pg_view to = aligned_view(problem, operand, workspace);
+    const int along = pg_view_along(from);
+    const int64_t rows = from->shape[!along], columns = from->shape[along];
+    begin_launch(l, PG_ALIGN_THREADS);
+    l->part = PG_PART_ALIGN;
+    l->grid[0] = (uint32_t)divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
+    pg_arg_pointer(l, from->data);
+    pg_arg_u64(l, (uint64_t)(from->stride[!along] * OPERAND_BYTES));
+    pg_arg_pointer(l, to.data);
+    pg_arg_u64(l, (uint64_t)(to.stride[!along] * OPERAND_BYTES));
+    pg_arg_u32(l, rows);
+    pg_arg_u32(l, columns);
+}
+
+/* Copies of A and of B, the multiplication, the sum of slices: those that the call takes, in
+ * order. */
 void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
 {
-    if (step->number)
-        launch_sum(problem, step->workspace, l);
-    else
+    uint32_t left = step->number;
+    for (int operand = PG_MATMUL_A; operand <= PG_MATMUL_B; operand++)
+        if (is_copied(problem, operand) && left-- == 0) {
+            launch_align(problem, operand, step->workspace, l);
+            return;
+        }
+    if (left == 0)
         launch_multiply(problem, step->workspace, l);
+    else
+        launch_sum(problem, step->workspace, l);
 }

@@ -8,7 +8,7 @@
 /* Clocks and bytes per clock of an SM, unless said. */
 static const struct model {
     double launch, clock;              /* us; clocks per ns of a busy GPU */
-    double l2, l2_all, requests;       /* from L2: an SM, all SMs; clocks per 128 bytes asked for */
+    double l2, l2_all, requests;       /* from L2: an SM, all SMs; clocks per row of a box */
     double straddle;                   /* more bytes where rows begin off 128-byte lines */
     double latency;                    /* of loads: all stages' */
     double block, block_pingpong;      /* more per stage */
@@ -21,45 +21,45 @@ static const struct model {
     double memory_pingpong, memory_shared, memory_one; /* device memory, bytes per us */
     double tail, hidden, first, soft;
 } f = {
-    .launch = 1,
-    .clock = 1.6,
-    .l2 = 60,
-    .l2_all = 9500,
-    .requests = 1,
-    .straddle = 0.46,
-    .latency = 2000,
-    .block = 14,
-    .block_pingpong = 14,
-    .tile = 700,
-    .out = 26,
-    .out_swapped = 20,
-    .in = 26,
-    .pingpong = 0.3,
-    .cluster_2 = 0.25,
-    .cluster_4 = 0.25,
-    .cluster_8 = 0.3,
-    .two = 0.1,
-    .three = 0.2,
-    .deep = 0.05,
-    .swapped = 0.05,
-    .times_pingpong = 1,
-    .times_2 = 1,
-    .times_4 = 1,
-    .times_8 = 1,
-    .times_one = 1,
-    .times_three = 1,
-    .exchange = 1.1,
-    .exchange_rate = 23,
-    .slices = 1.8,
-    .slices_rate = 2.600e+06,
-    .slices_out = 36,
-    .memory_pingpong = 4.000e+06,
-    .memory_shared = 3.700e+06,
-    .memory_one = 3.900e+06,
-    .tail = 0.5,
-    .hidden = 0.7,
-    .first = 600,
-    .soft = 3,
+    .launch = 0.3351,
+    .clock = 2,
+    .l2 = 97.6,
+    .l2_all = 6653,
+    .requests = 1.743,
+    .straddle = 1.076,
+    .latency = 2264,
+    .block = 42,
+    .block_pingpong = 34.59,
+    .tile = 227.2,
+    .out = 9.569,
+    .out_swapped = 14.68,
+    .in = 67.12,
+    .pingpong = 0.2991,
+    .cluster_2 = 0.6159,
+    .cluster_4 = 0.62,
+    .cluster_8 = 0.79,
+    .two = 0.08202,
+    .three = 0.1586,
+    .deep = 0.0224,
+    .swapped = 0.04341,
+    .times_pingpong = 0.9834,
+    .times_2 = 1.186,
+    .times_4 = 1.215,
+    .times_8 = 1.25,
+    .times_one = 0.85,
+    .times_three = 0.85,
+    .exchange = 0.9584,
+    .exchange_rate = 8.62,
+    .slices = 1.858,
+    .slices_rate = 4.564e+06,
+    .slices_out = 55.66,
+    .memory_pingpong = 3.852e+06,
+    .memory_shared = 3.404e+06,
+    .memory_one = 4.534e+06,
+    .tail = 0.6665,
+    .hidden = 0.721,
+    .first = 683.9,
+    .soft = 4.863,
 };
 
 int pg_hopper_clusters(int size, int sm_count)
@@ -78,6 +78,14 @@ static double divide_up(int64_t a, int64_t b)
     return (double)((a + b - 1) / b);
 }
 
+/* Of an operand: a row of a box, as wide as the swizzle (hopper_plan.c). */
+static int request_bytes(const pg_hopper_choice *c, const pg_matmul_problem *p, bool left)
+{
+    const bool k_major = left == c->swap ? p->b_k_major : p->a_k_major;
+    const int row = 2 * (k_major ? c->block_k : left ? c->block_m : c->block_n);
+    return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
+}
+
 /* Of the main loop, per stage of K. */
 static double stage_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p, int stages,
                            double ctas)
@@ -88,7 +96,8 @@ static double stage_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p
     const double left_bytes = m / c->cluster_n * bytes, right_bytes = n / c->cluster_m * bytes;
     const double moved =
         left_bytes * (1 + f.straddle * left) + right_bytes * (1 + f.straddle * right);
-    const double requests = (left_bytes * (1 + left) + right_bytes * (1 + right)) / 128;
+    const double requests = left_bytes * (1 + left) / request_bytes(c, p, true) +
+                            right_bytes * (1 + right) / request_bytes(c, p, false);
     const double tensor = m * n * k / 2048; /* wgmma m64nNk16: N / 2 clocks */
     const double shared = m / 64 * (k / 16) * (16 + n / 4) + (m + n) * bytes / 128;
     const double loads =

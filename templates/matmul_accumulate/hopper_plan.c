@@ -364,8 +364,8 @@ static void name_entry(pg_hopper_plan *p, hopper_key *k)
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p)
 {
     memset(p, 0, sizeof *p);
-    static const char *const parts[] = {"multiply", "sum", NULL};
-    p->head.parts = k->slices > 1 ? parts : NULL;
+    static const char *const parts[] = {"multiply", "sum", "align", NULL};
+    p->head.parts = k->slices > 1 || k->copy ? parts : NULL;
     p->arch = arch;
     p->engine = PG_ENGINE_WGMMA;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
@@ -383,6 +383,7 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->cluster_n = (int)k->ctas_n;
     p->splits = (int)k->splits;
     p->slices = (int)k->slices;
+    p->copy = (int)k->copy;
     p->threads = (p->groups + 1) * PG_WARPGROUP_THREADS;
     p->c_slots = (int)k->c_slots;
     p->c_slot_bytes = (int)slot_bytes(k);

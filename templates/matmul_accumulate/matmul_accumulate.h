@@ -41,6 +41,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
     int64_t c_load;     /* place in {auto, direct, ring}: C to registers, or through shared memory */
     int64_t c_slots;    /* of the ring */
+    int64_t copy;       /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     int64_t stream;     /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
 } pg_matmul_accumulate_key;
 
@@ -51,6 +52,7 @@ enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K };
 enum { PG_SCHEDULE_COOPERATIVE = 1, PG_SCHEDULE_PINGPONG = 2 };
 enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
+enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
 /* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). */
 typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
@@ -105,6 +107,7 @@ typedef struct pg_matmul_problem {
     int64_t m, n, k;
     bool c_takes_map; /* C can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
+    bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;
 } pg_matmul_problem;
 /* On Hopper, by the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */

@@ -142,11 +142,11 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
 {
     if (!k->a && !k->c && k->schedule <= PG_SCHEDULE_COOPERATIVE && k->warpgroups <= 0 &&
         k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 && !k->swap && !k->c_load &&
-        !k->c_slots && !k->stream && k->ctas <= 2)
+        !k->c_slots && !k->copy && !k->stream && k->ctas <= 2)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
                    "a, c, schedule, warpgroups, ctas_n, splits, slices, swap, c_load, c_slots, "
-                   "stream and ctas=4 belong to "
+                   "copy, stream and ctas=4 belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
 }
@@ -250,7 +250,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     }
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps = (pg_element_steps){(pg_activation)k->epilogue, k->function != 0};
+    p->steps =
+        (pg_element_steps){.activation = (pg_activation)k->epilogue, .function = k->function != 0};
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);

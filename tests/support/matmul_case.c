@@ -83,12 +83,13 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
 {
     const int64_t b_rows = p->b_transposed ? p->n : p->k, b_columns = p->b_transposed ? p->k : p->n;
     const int64_t a_rows = p->a_transposed ? p->k : p->m, a_columns = p->a_transposed ? p->m : p->k;
-    const int64_t a_stride = padded(a_columns ? a_columns : 1, 8),
-                  b_stride = padded(b_columns ? b_columns : 1, 8);
+    const int64_t a_stride = padded(a_columns ? a_columns : 1, 8) + p->ab_pad,
+                  b_stride = padded(b_columns ? b_columns : 1, 8) + p->ab_pad;
+    const int late = p->ab_pad != 0;
     const int64_t c_stride = padded(p->n, 4) + p->c_pad, d_stride = p->in_place ? c_stride : p->n + p->d_pad;
     *x = (matmul_data){.problem = p,
-                       .a_bytes = (size_t)(a_rows * a_stride) * 2,
-                       .b_bytes = (size_t)(b_rows * b_stride) * 2,
+                       .a_bytes = (size_t)(a_rows * a_stride + late) * 2,
+                       .b_bytes = (size_t)(b_rows * b_stride + late) * 2,
                        .c_bytes = (size_t)(p->m * c_stride) * 4,
                        .d_bytes = (size_t)(p->m * d_stride) * 4};
     x->a = random_operand(p->bf16, x->a_bytes);
@@ -107,8 +108,8 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
                                               .m = p->m,
                                               .n = p->n,
                                               .k = p->k,
-                                              .a = x->a,
-                                              .b = x->b,
+                                              .a = x->a + late,
+                                              .b = x->b + late,
                                               .c = p->no_c ? NULL : x->c,
                                               .d = x->want,
                                               .a_stride = a_stride,
@@ -138,9 +139,10 @@ static double product(const matmul_data *x, int64_t row, int64_t column)
                   along_n = p->b_transposed ? x->args.b_stride : 1;
     const int64_t a_along_k = p->a_transposed ? x->args.a_stride : 1,
                   along_m = p->a_transposed ? 1 : x->args.a_stride;
+    const uint16_t *a = x->a + (p->ab_pad != 0), *b = x->b + (p->ab_pad != 0);
     double sum = 0;
     for (int64_t k = 0; k < p->k; k++)
-        sum += value(x->a[row * along_m + k * a_along_k]) * value(x->b[k * along_k + column * along_n]);
+        sum += value(a[row * along_m + k * a_along_k]) * value(b[k * along_k + column * along_n]);
     return sum;
 }
 
@@ -218,8 +220,8 @@ void matmul_case_run(ptxgen *ctx, const matmul_case *problem)
     ptxgen_matmul_accumulate_args args = x.args;
     void *a = to_device(ctx, x.a, x.a_bytes), *b = to_device(ctx, x.b, x.b_bytes);
     void *c = to_device(ctx, x.c, x.c_bytes), *d = to_device(ctx, x.d, x.d_bytes);
-    args.a = a;
-    args.b = b;
+    args.a = (uint16_t *)a + (problem->ab_pad != 0);
+    args.b = (uint16_t *)b + (problem->ab_pad != 0);
     args.c = problem->no_c ? NULL : c;
     args.d = problem->in_place ? c : d;
     must(ptxgen_matmul_accumulate(ctx, &args, NULL, &err), &err);

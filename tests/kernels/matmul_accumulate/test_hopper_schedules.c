@@ -245,6 +245,29 @@ static void layouts_and_strides(void **state)
     RUN_ALL(cases);
 }
 
+static void odd_rows_are_copied_first(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 70, .n = 67, .k = 101, .params = "warpgroups=1 block_n=64 copy=both", .ab_pad = 1},
+        {.m = 70,
+         .n = 67,
+         .k = 101,
+         .params = "block_n=64 copy=both slices=3",
+         .ab_pad = 2,
+         .b_transposed = true},
+        {.m = 9,
+         .n = 66,
+         .k = 40,
+         .params = "warpgroups=1 swap=yes block_n=16 copy=both",
+         .ab_pad = 3,
+         .a_transposed = true},
+        {.m = 64, .n = 64, .k = 64, .params = "warpgroups=1 block_n=64 copy=a"},
+        {.m = 64, .n = 64, .k = 0, .params = "warpgroups=1 block_n=64 copy=both", .ab_pad = 1},
+    };
+    RUN_ALL(cases);
+}
+
 /* K is added in the same order by each: the same bits. */
 static void schedules_agree_bit_for_bit(void **state)
 {
@@ -275,10 +298,10 @@ static void schedules_agree_bit_for_bit(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warpgroups_share_tiles),      cmocka_unit_test(warpgroups_take_turns),
-        cmocka_unit_test(clusters_share_loads),        cmocka_unit_test(splits_add_up),
-        cmocka_unit_test(the_transposed_problem),      cmocka_unit_test(layouts_and_strides),
-        cmocka_unit_test(schedules_agree_bit_for_bit),
+        cmocka_unit_test(warpgroups_share_tiles),    cmocka_unit_test(warpgroups_take_turns),
+        cmocka_unit_test(clusters_share_loads),      cmocka_unit_test(splits_add_up),
+        cmocka_unit_test(the_transposed_problem),    cmocka_unit_test(layouts_and_strides),
+        cmocka_unit_test(odd_rows_are_copied_first), cmocka_unit_test(schedules_agree_bit_for_bit),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0)
         seeds = 12;

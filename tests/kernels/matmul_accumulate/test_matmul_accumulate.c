@@ -469,10 +469,15 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_EINVAL, "k=-1");
     a = small_args(), a.m = 0, a.a = NULL;
     expect_call(&a, PTXGEN_OK, NULL);
-    a = small_args(), a.k = 17;
-    expect_call(&a, PTXGEN_EUNSUPPORTED, "multiple of 8 elements");
+    a = small_args(), a.k = 17; /* odd rows are copied first */
+    expect_call(&a, PTXGEN_OK, NULL);
     a = small_args(), a.a = (const char *)a.a + 2;
-    expect_call(&a, PTXGEN_EUNSUPPORTED, "16-byte aligned");
+    expect_call(&a, PTXGEN_OK, NULL);
+    a = small_args(), a.a = (const char *)a.a + 2, a.params = "copy=none arch=sm_100a";
+    expect_call(&a, PTXGEN_EUNSUPPORTED, NULL);
+    static _Alignas(256) char workspace[256];
+    a = small_args(), a.params = "slices=2", a.workspace = workspace, a.workspace_bytes = 256;
+    expect_call(&a, PTXGEN_EINVAL, "the call needs 1024");
     a = small_args(), a.c_stride = 12;
     expect_call(&a, PTXGEN_EINVAL, "rows would overlap");
     a = small_args(), a.d = (float *)(uintptr_t)a.a;
