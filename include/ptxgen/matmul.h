@@ -73,9 +73,10 @@ typedef enum ptxgen_epilogue {
 } ptxgen_epilogue;
 
 /* A [m, k] (a_transposed: stored as [k, m]), B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in
- * `dtype`, C and D in f32. On Blackwell A, B and C are 16-byte aligned with row strides of multiples of 16 bytes (pad the
- * rows of odd shapes). On Hopper every alignment and row stride is served: rows of A and B that begin off multiples of 16
- * bytes are copied first (a workspace), whole 128-byte lines are fastest. D may be C itself; no other overlap. */
+ * `dtype`, C and D in f32. On Blackwell A, B and C are 16-byte aligned with row strides of multiples of 16 bytes
+ * (pad the rows of odd shapes). On Hopper every alignment and row stride is served: rows of A and B that begin off
+ * multiples of 16 bytes are copied first (a workspace), whole 128-byte lines are fastest. D may be C itself; no other
+ * overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
