@@ -71,6 +71,7 @@ static const pg_param params[] = {
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
 
@@ -81,6 +82,7 @@ static const pg_symbol symbols[] = {
     [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
     [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
     [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
+    [PG_MATMUL_BYTES] = {"bytes", 0, INT64_MAX, "bytes of workspace"},
 };
 
 static const pg_operand operands[] = {
@@ -93,6 +95,10 @@ static const pg_operand operands[] = {
                      .doc = "C, what the product is added to; none: zeros (sm_90a)"},
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
+    [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
+                             .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 128,
+                             .needed_by = "vector accesses",
+                             .doc = "device memory for slices of K and copies of odd rows (sm_90a)"},
 };
 
 static void bind(const pg_problem *p, void *key)

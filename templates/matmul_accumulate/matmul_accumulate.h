@@ -46,8 +46,8 @@ typedef struct pg_matmul_accumulate_key {
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
-enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D };
-enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K };
+enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D, PG_MATMUL_WORKSPACE };
+enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES };
 
 enum { PG_SCHEDULE_COOPERATIVE = 1, PG_SCHEDULE_PINGPONG = 2 };
 enum { PG_NO = 1, PG_YES = 2 };

@@ -261,6 +261,16 @@ static void draw_params(draw *w)
     }
 }
 
+/* Enough for whatever is drawn: how much a call needs depends on its kernel. */
+static void give_workspace(drawn *d)
+{
+    enum { BYTES = 2 << 20 };
+    const pg_operand_table *t = &d->family->operands;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].role == PG_WORKSPACE)
+            d->symbols[t->rows[i].extents[0]] = BYTES;
+}
+
 void draw_problem(drawn *d, const pg_family *family, const draw_options *options)
 {
     draw w = {.d = d, .options = options, .state = options->seed};
@@ -270,9 +280,11 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     draw_dtypes(&w);
     draw_extents(&w);
     complete_extents(&w);
+    give_workspace(d);
     draw_params(&w);
     for (size_t i = 0; i < d->count; i++) {
-        if (family->operands.rows[i].optional && one_in(&w, 2)) {
+        if (family->operands.rows[i].optional && family->operands.rows[i].role != PG_WORKSPACE &&
+            one_in(&w, 2)) {
             d->tensors[i] = (ptxgen_tensor){0};
             continue;
         }

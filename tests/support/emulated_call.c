@@ -1,6 +1,7 @@
 #include "emulated_call.h"
 
 #include "api/context.h"
+#include "engine/kernel_launch.h"
 #include "ptx_text.h"
 #include "typed_launch.h"
 #include "ptxgen/emulator.h"
@@ -40,9 +41,15 @@ static ptxgen_status make_arguments(pg_launch *l, arguments *a, ptxgen_error *er
     return PTXGEN_OK;
 }
 
-static ptxgen_status run(ptxgen_emulator *emu, const ptxgen_kernel_info *info, pg_launch *l,
+static ptxgen_status run(ptxgen_emulator *emu, const ptxgen_kernel *kernel, pg_launch *l,
                          ptxgen_error *err)
 {
+    const pg_plan_head *head = (const pg_plan_head *)kernel->plan;
+    ptxgen_kernel_info info = {.size = sizeof info};
+    char name[128];
+    ptxgen_kernel_describe(kernel, &info);
+    snprintf(name, sizeof name, head->parts ? "%s_%s" : "%s", head->entry,
+             head->parts ? head->parts[l->part] : "");
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
     arguments *a = calloc(1, sizeof *a);
@@ -53,10 +60,9 @@ static ptxgen_status run(ptxgen_emulator *emu, const ptxgen_kernel_info *info, p
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    ptxgen_status status =
-        ptxgen_emulator_load(emu, info->ptx, info->ptx_size, info->entry, &module, err);
+    ptxgen_status status = ptxgen_emulator_load(emu, info.ptx, info.ptx_size, name, &module, err);
     if (status == PTXGEN_OK) {
-        status = ptxgen_emulator_find(module, NULL, &entry, err);
+        status = ptxgen_emulator_find(module, name, &entry, err);
         if (status == PTXGEN_OK)
             status = make_arguments(l, a, err);
         if (status == PTXGEN_OK)
@@ -93,9 +99,11 @@ void emulate_call(ptxgen *ctx, const emulated_call *call)
     ptxgen_error err = {0};
     pg_launch launch;
     ptxgen_kernel *kernel = emit_kernel(ctx, call->family, call->params);
-    ptxgen_kernel_info info = {.size = sizeof info};
-    ptxgen_kernel_describe(kernel, &info);
-    typed_launch(call->family, call->args, kernel->plan, &device, &launch);
+    pg_problem problem;
+    typed_problem(call->family, call->args, kernel->plan, &device, &problem);
+    const pg_sequence sequence = pg_sequence_of(&problem);
+    pg_step step = {.workspace =
+                        sequence.workspace_bytes ? malloc(sequence.workspace_bytes) : NULL};
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
     for (size_t i = 0; i < call->buffer_count; i++) {
         const emulated_buffer *b = &call->buffers[i];
@@ -105,9 +113,18 @@ void emulate_call(ptxgen *ctx, const emulated_call *call)
                                            b->writable ? PTXGEN_EMULATOR_WRITABLE : 0, &err),
                 PTXGEN_OK);
     }
-    if (run(emu, &info, &launch, &err) != PTXGEN_OK)
-        fail_msg("%s %s: %s", call->family, call->params, err.message);
+    if (step.workspace)
+        assert_int_equal(ptxgen_emulator_add_buffer(emu, "workspace", step.workspace,
+                                                    sequence.workspace_bytes,
+                                                    PTXGEN_EMULATOR_WRITABLE, &err),
+                         PTXGEN_OK);
+    for (; step.number < sequence.launches; step.number++) {
+        pg_launch_of(&problem, &step, &launch);
+        if (run(emu, kernel, &launch, &err) != PTXGEN_OK)
+            fail_msg("%s %s: %s", call->family, call->params, err.message);
+    }
     expect_no_report(emu, call);
     ptxgen_emulator_destroy(emu);
+    free(step.workspace);
     ptxgen_kernel_unref(kernel);
 }

@@ -1,5 +1,7 @@
 #include "typed_launch.h"
 
+#include "engine/kernel_launch.h"
+
 static ptxgen_status fill(const char *family, const void *args, pg_call *c, ptxgen_error *err)
 {
     if (strcmp(family, "scatter_add") == 0)
@@ -11,8 +13,8 @@ static ptxgen_status fill(const char *family, const void *args, pg_call *c, ptxg
     return pg_fill_matmul_scaled(args, c, err);
 }
 
-void typed_launch(const char *family, const void *args, const void *plan,
-                  const ptxgen_device_info *device, pg_launch *out)
+void typed_problem(const char *family, const void *args, const void *plan,
+                   const ptxgen_device_info *device, pg_problem *out)
 {
     pg_call c;
     ptxgen_error err = {0};
@@ -21,7 +23,15 @@ void typed_launch(const char *family, const void *args, const void *plan,
         status = pg_problem_check_shapes(&c.problem, &err);
     if (status != PTXGEN_OK)
         fail_msg("%s: %s", family, err.message);
-    c.problem.plan = plan;
-    c.problem.device = device;
-    c.problem.family->launch(&c.problem, out);
+    *out = c.problem;
+    out->plan = plan;
+    out->device = device;
+}
+
+void typed_launch(const char *family, const void *args, const void *plan,
+                  const ptxgen_device_info *device, pg_launch *out)
+{
+    pg_problem p;
+    typed_problem(family, args, plan, device, &p);
+    pg_launch_of(&p, &(pg_step){0}, out);
 }

@@ -64,7 +64,13 @@ static void plans_fit_their_box(void **state)
 static pg_matmul_accumulate_key chosen(int64_t m, int64_t n, int64_t k,
                                        pg_matmul_accumulate_key given)
 {
-    const pg_matmul_problem p = {.m = m, .n = n, .k = k, .c_takes_map = true, .sm_count = 132};
+    const pg_matmul_problem p = {.m = m,
+                                 .n = n,
+                                 .k = k,
+                                 .c_takes_map = true,
+                                 .a_k_major = !given.a,
+                                 .b_k_major = given.b != 0,
+                                 .sm_count = 132};
     ptxgen_error err = {0};
     given.arch = 901;
     pg_matmul_accumulate_choose(&given, &p);
