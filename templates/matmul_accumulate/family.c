@@ -96,7 +96,7 @@ static const pg_operand operands[] = {
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
-                             .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 128,
+                             .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
                              .doc = "device memory for slices of K and copies of odd rows (sm_90a)"},
 };

@@ -21,15 +21,15 @@ static const struct model {
     double memory_pingpong, memory_shared, memory_one; /* device memory, bytes per us */
     double tail, hidden, first, soft;
 } f = {
-    .launch = 0.4494, .clock = 1.918, .l2 = 116.9, .l2_all = 1.16e+04, .requests = 1.974,
-    .straddle = 0.5338, .latency = 3073, .block = 26.38, .block_pingpong = 8.887, .tile = 480.6,
-    .out = 10.03, .out_swapped = 14.07, .in = 74.42, .pingpong = 0.1484, .cluster_2 = 0.6866,
-    .cluster_4 = 0.4466, .cluster_8 = 0.507, .two = 0.09987, .three = 0.1302, .deep = 0.02586,
-    .swapped = 0.02377, .times_pingpong = 0.9156, .times_2 = 1.116, .times_4 = 1.1,
-    .times_8 = 1.011, .times_one = 0.9304, .times_three = 0.9932, .exchange = 1.329,
-    .exchange_rate = 15.25, .slices = 1.756, .slices_rate = 3.956e+06, .slices_out = 75.11,
-    .memory_pingpong = 4.200e+06, .memory_shared = 4.201e+06, .memory_one = 4.600e+06, .tail = 1,
-    .hidden = 1.745, .first = 283.8, .soft = 2.473,
+    .launch = 0.685, .clock = 2, .l2 = 175.2, .l2_all = 2.545e+04, .requests = 2.307,
+    .straddle = 0.1534, .latency = 695.1, .block = 12.43, .block_pingpong = 4.95, .tile = 481.1,
+    .out = 9.926, .out_swapped = 11.74, .in = 70.4, .pingpong = 0.4126, .cluster_2 = 0.4302,
+    .cluster_4 = 0.6685, .cluster_8 = 0.6434, .two = 0.05794, .three = 0.1003, .deep = 0.01757,
+    .swapped = 0.02732, .times_pingpong = 0.953, .times_2 = 1.25, .times_4 = 1.087,
+    .times_8 = 1.077, .times_one = 0.8537, .times_three = 0.85, .exchange = 2.312,
+    .exchange_rate = 26.77, .slices = 1.424, .slices_rate = 1.240e+06, .slices_out = 75.21,
+    .memory_pingpong = 4.341e+06, .memory_shared = 3.840e+06, .memory_one = 4.600e+06,
+    .tail = 0.9361, .hidden = 1.955, .first = 199.8, .soft = 3.626,
 };
 
 int pg_hopper_clusters(int size, int sm_count)
