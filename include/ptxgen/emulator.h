@@ -117,6 +117,7 @@ typedef struct ptxgen_emulator_param {
     const char *name;
     size_t offset, bytes; /* in the parameter block */
     bool is_array;        /* a byte array; 128 bytes: a tensor map */
+    bool is_float;        /* declared .f32 or .f64 */
 } ptxgen_emulator_param;
 /* false past the end. */
 PTXGEN_API bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *entry, size_t i,

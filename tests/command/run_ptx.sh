@@ -143,7 +143,7 @@ sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
 refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
 refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
 refuse 2 'the entry has 3 parameters and 1 --arg' run scale.ptx --arg 1
-refuse 2 '--arg 3.5: that is no number. Write a number' run scale.ptx --arg 1 --arg 2 --arg 3.5
+refuse 2 '--arg 3.5x: that is no number. Write a number' run scale.ptx --arg 1 --arg 2 --arg 3.5x
 refuse 2 '--arg 4294967296: the number does not fit' run scale.ptx --arg 1 --arg 4294967296 --arg f32:1
 refuse 2 '--arg zeros:16: the parameter is no pointer' run scale.ptx --arg 1 --arg zeros:16 --arg f32:1
 refuse 2 '--arg zeros:0: the size' run scale.ptx --arg zeros:0 --arg 1 --arg f32:1
@@ -210,3 +210,32 @@ long=$(printf 'x%.0s' $(seq 251)).npy
 ok run safe.ptx --block 64 --arg zeros:256 -o "$long"
 cmp "$long" m.npy
 [ -z "$(find . -name '*.ptxgen.*')" ] || die "a temporary was left"
+
+# Values with a point, structs by value, results with type and shape, and what they should be.
+cat >values.ptx <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .f32 x, .param .align 8 .b8 s[16])
+{
+    .reg .b64 %p;
+    .reg .f32 %f, %g;
+    ld.param.u64 %p, [out];
+    ld.param.f32 %f, [x];
+    ld.param.f32 %g, [s + 12];
+    st.global.f32 [%p], %f;
+    st.global.f32 [%p + 4], %g;
+    ret;
+}
+END
+printf '............\0\0\200?' >struct.bin # its last word is 1.0f
+ok run values.ptx --arg zeros:1x2:f32 --arg 0.5 --arg bytes:struct.bin -o values.npy
+grep -qa "'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)" values.npy || die "type and shape are lost"
+[ "$(tail -c 8 values.npy | od -An -tx4 | tr -d ' \n')" = 3f0000003f800000 ] || die "not 0.5 and 1"
+ok run values.ptx --arg zeros:1x2:f32 --arg 0.5 --arg bytes:struct.bin --expect values.npy
+t run values.ptx --arg zeros:1x2:f32 --arg -2.5e-1 --arg bytes:struct.bin --expect values.npy
+expect_code 1
+expect_err '1 of 2 elements differ from values.npy, the first at 0'
+refuse 2 'another type or shape' run values.ptx --arg zeros:8 --arg 0.5 --arg bytes:struct.bin --expect values.npy
+printf abc >short.bin
+refuse 2 "the file has 3 bytes, the parameter 16" run values.ptx --arg zeros:8 --arg 1.5 --arg bytes:short.bin

@@ -34,7 +34,7 @@ typedef struct cli_settings {
         log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
     bool line_map, ptx, cubin, sass, recompile;
     bool prometheus, zero, readable;
-    const char *arch, *require;
+    const char *arch, *require, *expect;
     int64_t jobs;
     bool check;
     int64_t repeat;

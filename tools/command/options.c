@@ -56,6 +56,8 @@ static const option options[] = {
      NULL},
     {"readable", 0, OPTION_FLAG, FIELD(readable), NULL,
      "what is made can be read by every user (0755, 0644)", 0, 0, NULL},
+    {"expect", 0, OPTION_TEXT, FIELD(expect), "FILE",
+     "exit code 1 unless the result is this .npy file", 0, 0, NULL},
     {"require", 0, OPTION_TEXT, FIELD(require), "LIST",
      "exit code 1 unless these work: gpu,assembler,cache", 0, 0, NULL},
     {"jobs", 'j', OPTION_INTEGER, FIELD(jobs), "N", "compile N at a time (default: one per core)",
@@ -87,12 +89,12 @@ static const option options[] = {
     {"arg", 0, OPTION_ARGUMENT, 0, "VALUE", "the next parameter of the kernel", 0, 0, NULL},
     {"result", 0, OPTION_INTEGER, FIELD(result), "N", "-o writes parameter N's buffer (from 1)", 1,
      64, NULL},
-    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL, "find races, misuse: docs/checking.md",
-     0, 0, NULL},
+    {"check-races", 0, OPTION_FLAG, FIELD(check_races), NULL,
+     "find races, misuse: docs/checking.md", 0, 0, NULL},
     {"ignore", 0, OPTION_IGNORE, 0, "KIND", "no reports of this kind (an id, like race-shared)", 0,
      0, NULL},
-    {"suppress", 0, OPTION_TEXT, FIELD(suppress), "FILE", "no reports that the file's lines name", 0,
-     0, NULL},
+    {"suppress", 0, OPTION_TEXT, FIELD(suppress), "FILE", "no reports that the file's lines name",
+     0, 0, NULL},
     {"sarif", 0, OPTION_TEXT, FIELD(sarif), "FILE", "also write the reports as SARIF 2.1.0", 0, 0,
      NULL},
     {"order", 0, OPTION_CHOICE, FIELD(order), NULL, "isa: reorder what may be reordered", 0, 0,
@@ -104,8 +106,8 @@ static const option options[] = {
     {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
-    {"threads", 0, OPTION_INTEGER, FIELD(threads), "N",
-     "host threads (default: one per core)", 1, 1024, NULL},
+    {"threads", 0, OPTION_INTEGER, FIELD(threads), "N", "host threads (default: one per core)", 1,
+     1024, NULL},
     {"sms", 0, OPTION_INTEGER, FIELD(sms), "N", "multiprocessors that the GPU reports", 1, 1024,
      NULL},
     {"memory", 0, OPTION_INTEGER, FIELD(memory), "MIB", "memory of the GPU (default 16384)", 1,
@@ -289,14 +291,16 @@ const char *cli_option_outside(const cli_args *args, const char *list)
 static void print_option(const option *o)
 {
     char left[96];
-    int n = snprintf(left, sizeof left, "%s%c%s--%s", o->letter ? "-" : "  ",
-                     o->letter ? o->letter : ' ', o->letter ? ", " : " ", o->name);
+    size_t n = (size_t)snprintf(left, sizeof left, "%s%c%s--%s", o->letter ? "-" : "  ",
+                                o->letter ? o->letter : ' ', o->letter ? ", " : " ", o->name);
     if (o->value)
-        n += snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
+        n += (size_t)snprintf(left + n, sizeof left - n, " %s", o->value);
     for (size_t c = 0; o->choices && o->choices[c]; c++)
-        n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", c ? "|" : " ", o->choices[c]);
+        n += (size_t)snprintf(left + n, sizeof left - n, "%s%s", c ? "|" : " ", o->choices[c]);
     if (n <= 26)
         printf("  %-27s%s\n", left, o->doc);
+    else if (n + strlen(o->doc) <= 75)
+        printf("  %s  %s\n", left, o->doc);
     else
         printf("  %s\n  %-27s%s\n", left, "", o->doc);
 }

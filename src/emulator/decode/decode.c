@@ -145,8 +145,12 @@ static void place_params(pg_decoder *d, pg_entry *entry)
         const pg_ptx_var *v = &d->module->vars[f->params[i]];
         end = align_up(end, v->align);
         d->layout->param_offset[f->params[i]] = (uint32_t)end;
-        params[i] =
-            (pg_parameter){v->name, (uint32_t)end, (uint32_t)v->size, v->align, v->is_array};
+        params[i] = (pg_parameter){.name = v->name,
+                                   .offset = (uint32_t)end,
+                                   .bytes = (uint32_t)v->size,
+                                   .align = v->align,
+                                   .is_array = v->is_array,
+                                   .is_float = v->type == PG_T_F32 || v->type == PG_T_F64};
         end += v->size;
         if (end > 1u << 20)
             pg_decode_fail(d, "its parameters take more than 1 MiB");

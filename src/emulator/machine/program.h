@@ -80,6 +80,7 @@ typedef struct pg_parameter {
     const char *name;
     uint32_t offset, bytes, align;
     bool is_array; /* byte arrays: a tensor map when 128 bytes */
+    bool is_float; /* declared .f32 or .f64 */
 } pg_parameter;
 
 /* An entry: what a launch names. */

@@ -219,7 +219,7 @@ bool ptxgen_emulator_entry_param(const ptxgen_emulator_entry *e, size_t i,
     if (!entry || !out || i >= entry->param_count)
         return false;
     const pg_parameter *p = &entry->params[i];
-    *out = (ptxgen_emulator_param){p->name, p->offset, p->bytes, p->is_array};
+    *out = (ptxgen_emulator_param){p->name, p->offset, p->bytes, p->is_array, p->is_float};
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "command/file.h"
 #include "command/json.h"
 #include "command/output.h"
+#include "command/run/expect.h"
 #include "command/progress.h"
 #include "command/run/findings.h"
 #include "command/run/ptx_args.h"
@@ -23,6 +24,7 @@ typedef struct job {
     run_findings findings;
     char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
     cJSON *json;    /* NULL without --json */
+    bool unexpected; /* the result is not what --expect names */
 } job;
 
 /* An emulator with the program in it; a seed is fixed when it is created, so each run has its own. */
@@ -251,19 +253,29 @@ static ptxgen_status run_seeds(job *j, ptxgen_error *err)
     return status;
 }
 
-/* -o writes the buffer of argument --result, or the first buffer. */
-static ptxgen_status write_result(const job *j, ptxgen_error *err)
+/* -o writes the buffer of argument --result, or the first buffer; --expect compares it. */
+static ptxgen_status write_result(job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
     const ptx_args *a = &j->arguments;
-    if (!set->output)
+    if (!set->output && !set->expect)
         return PTXGEN_OK;
     size_t which = set->result > 0 ? (size_t)set->result - 1 : 0;
     while (set->result == 0 && which < a->count && !a->all[which].buffer.data)
         which++;
     if (which >= a->count || !a->all[which].buffer.data)
-        return cli_fail(err, PTXGEN_EINVAL, "-o writes a buffer, and %s",
+        return cli_fail(err, PTXGEN_EINVAL, "%s a buffer, and %s",
+                        set->output ? "-o writes" : "--expect compares",
                         set->result > 0 ? "the parameter of --result is none" : "no --arg is one");
+    if (set->expect) {
+        bool same;
+        const ptxgen_status status = run_expect(set->expect, &a->all[which].buffer, &same, err);
+        if (status != PTXGEN_OK)
+            return status;
+        j->unexpected = !same;
+    }
+    if (!set->output)
+        return PTXGEN_OK;
     cli_output to;
     ptxgen_status status = cli_output_open(&to, set->output, true, err);
     if (status != PTXGEN_OK)
@@ -307,7 +319,7 @@ static ptxgen_status write_sarif(const job *j, ptxgen_error *err)
 static ptxgen_status prepare(job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
-    if (set->result > 0 && !set->output)
+    if (set->result > 0 && !set->output && !set->expect)
         return cli_fail(err, PTXGEN_EINVAL,
                         "--result says which buffer -o writes, and -o is not given");
     j->launch.size = sizeof j->launch;
@@ -382,5 +394,5 @@ int cli_run_ptx(const cli_args *args)
     free(j.text);
     if (status != PTXGEN_OK)
         return cli_exit_for(status);
-    return found;
+    return found == CLI_OK && j.unexpected ? CLI_NO : found;
 }

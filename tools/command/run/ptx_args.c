@@ -1,6 +1,7 @@
 #include "command/run/ptx_args.h"
 
 #include "command/fail.h"
+#include "command/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,23 +9,26 @@
 
 static ptxgen_status bad_argument(const ptx_arg *a, const char *why, ptxgen_error *err)
 {
-    return cli_fail(
-        err, PTXGEN_EINVAL,
-        "--arg %s: %s. Write a number (7, -1, 0x10, f32:0.5), buf:FILE.npy, zeros:BYTES or "
-        "map:ARGUMENT:TYPE:COLUMNSxROWS:BOXCOLUMNSxBOXROWS[:SWIZZLE]",
-        a->text, why);
+    return cli_fail(err, PTXGEN_EINVAL,
+                    "--arg %s: %s. Write a number (7, -1, 0x10, 0.5), buf:FILE.npy, zeros:BYTES, "
+                    "zeros:4x32:f32, bytes:FILE or "
+                    "map:ARGUMENT:TYPE:COLUMNSxROWS:BOXCOLUMNSxBOXROWS[:SWIZZLE]",
+                    a->text, why);
 }
 
 /* Little-endian bytes of a parameter of `bytes` bytes. */
-static ptxgen_status number_value(ptx_arg *a, size_t bytes, ptxgen_error *err)
+static ptxgen_status number_value(ptx_arg *a, const ptxgen_emulator_param *p, ptxgen_error *err)
 {
+    const size_t bytes = p->bytes;
     char *end;
     errno = 0;
-    if (strncmp(a->text, "f32:", 4) == 0 || strncmp(a->text, "f64:", 4) == 0) {
-        const bool wide = a->text[1] == '6';
-        const double d = strtod(a->text + 4, &end);
+    const bool named = strncmp(a->text, "f32:", 4) == 0 || strncmp(a->text, "f64:", 4) == 0;
+    if (named || (p->is_float && !strstr(a->text, "0x"))) { /* 0x: the bits */
+        const bool wide = named ? a->text[1] == '6' : bytes == sizeof(double);
+        const char *digits = a->text + (named ? 4 : 0);
+        const double d = strtod(digits, &end);
         const float f = (float)d;
-        if (end == a->text + 4 || *end != '\0')
+        if (end == digits || *end != '\0')
             return bad_argument(a, "that is no number", err);
         if (bytes != (wide ? sizeof d : sizeof f))
             return bad_argument(a, "the parameter has another size", err);
@@ -46,31 +50,6 @@ static ptxgen_status number_value(ptx_arg *a, size_t bytes, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-static ptxgen_status buffer_value(ptx_arg *a, size_t bytes, ptxgen_error *err)
-{
-    if (bytes != sizeof(void *))
-        return bad_argument(a, "the parameter is no pointer", err);
-    ptxgen_status status;
-    if (strncmp(a->text, "buf:", 4) == 0) {
-        status = npy_load(a->text + 4, &a->buffer, err);
-    } else {
-        char *end;
-        const int64_t size = strtoll(a->text + 6, &end, 10);
-        if (end == a->text + 6 || *end != '\0' || size < 1 || size % 4 != 0)
-            return bad_argument(a, "the size is no positive multiple of 4", err);
-        const int64_t shape[] = {size / 4};
-        status = npy_create(NPY_I32, 1, shape, &a->buffer, err);
-    }
-    const npy_header *h = &a->buffer.header;
-    if (status == PTXGEN_OK)
-        status = npy_create(h->type, h->rank, h->shape, &a->before, err);
-    if (status != PTXGEN_OK)
-        return status;
-    memcpy(a->before.data, a->buffer.data, h->data_bytes);
-    memcpy(a->value, &a->buffer.data, sizeof a->buffer.data);
-    return PTXGEN_OK;
-}
-
 /* "64x32" -> sizes[0] = 64, sizes[1] = 32; the count, 0 when it is no such list. */
 static uint32_t parse_sizes(const char **p, uint64_t *sizes)
 {
@@ -87,6 +66,65 @@ static uint32_t parse_sizes(const char **p, uint64_t *sizes)
         (*p)++;
     }
     return n;
+}
+
+/* zeros:BYTES, 32-bit words; zeros:ROWSxCOLUMNS:TYPE, which the result keeps. */
+static ptxgen_status new_buffer(ptx_arg *a, ptxgen_error *err)
+{
+    static const struct {
+        const char *name;
+        npy_type type;
+    } types[] = {{":f32", NPY_F32}, {":f16", NPY_F16}, {":bf16", NPY_BF16}, {":i32", NPY_I32},
+                 {":u32", NPY_U32}, {":i64", NPY_I64}, {":u8", NPY_U8}};
+    const char *p = a->text + 6;
+    uint64_t sizes[5];
+    int64_t shape[5];
+    const uint32_t rank = parse_sizes(&p, sizes);
+    if (rank == 1 && *p == '\0' && sizes[0] % 4 == 0 && sizes[0] > 0 && sizes[0] <= INT64_MAX)
+        return npy_create(NPY_I32, 1, (const int64_t[]){(int64_t)sizes[0] / 4}, &a->buffer, err);
+    for (uint32_t d = 0; d < rank; d++) {
+        shape[d] = (int64_t)sizes[d];
+        if (sizes[d] < 1 || sizes[d] > INT64_MAX)
+            return bad_argument(a, "the size is no positive number", err);
+    }
+    for (size_t t = 0; rank && t < sizeof types / sizeof *types; t++)
+        if (strcmp(p, types[t].name) == 0)
+            return npy_create(types[t].type, (int)rank, shape, &a->buffer, err);
+    return bad_argument(a,
+                        "without a type (f32, f16, bf16, i32, u32, i64, u8) the size is a "
+                        "positive multiple of 4",
+                        err);
+}
+
+/* A struct that the kernel takes by value. */
+static ptxgen_status file_value(ptx_arg *a, size_t bytes, ptxgen_error *err)
+{
+    size_t size;
+    const ptxgen_status status = cli_read_file(a->text + 6, &a->large, &size, err);
+    if (status != PTXGEN_OK || size == bytes)
+        return status;
+    return cli_fail(err, PTXGEN_EINVAL, "--arg %s: the file has %zu bytes, the parameter %zu",
+                    a->text, size, bytes);
+}
+
+static ptxgen_status buffer_value(ptx_arg *a, size_t bytes, ptxgen_error *err)
+{
+    if (bytes != sizeof(void *))
+        return bad_argument(a, "the parameter is no pointer", err);
+    ptxgen_status status;
+    if (strncmp(a->text, "buf:", 4) == 0) {
+        status = npy_load(a->text + 4, &a->buffer, err);
+    } else {
+        status = new_buffer(a, err);
+    }
+    const npy_header *h = &a->buffer.header;
+    if (status == PTXGEN_OK)
+        status = npy_create(h->type, h->rank, h->shape, &a->before, err);
+    if (status != PTXGEN_OK)
+        return status;
+    memcpy(a->before.data, a->buffer.data, h->data_bytes);
+    memcpy(a->value, &a->buffer.data, sizeof a->buffer.data);
+    return PTXGEN_OK;
 }
 
 static bool take_type(const char **p, int *type, size_t *bytes)
@@ -150,12 +188,16 @@ static ptxgen_status map_value(const ptx_args *args, ptx_arg *a, size_t bytes, p
     return ptxgen_emulator_encode_tensor_map(&map, a->value, err);
 }
 
-static ptxgen_status one_value(const ptx_args *args, ptx_arg *a, size_t bytes, ptxgen_error *err)
+static ptxgen_status one_value(const ptx_args *args, ptx_arg *a, const ptxgen_emulator_param *p,
+                               ptxgen_error *err)
 {
+    const size_t bytes = p->bytes;
     if (strncmp(a->text, "buf:", 4) == 0 || strncmp(a->text, "zeros:", 6) == 0)
         return buffer_value(a, bytes, err);
+    if (strncmp(a->text, "bytes:", 6) == 0)
+        return file_value(a, bytes, err);
     return strncmp(a->text, "map:", 4) == 0 ? map_value(args, a, bytes, err)
-                                            : number_value(a, bytes, err);
+                                            : number_value(a, p, err);
 }
 
 ptxgen_status ptx_args_parse(const ptxgen_emulator_entry *entry, const char *const *texts,
@@ -179,9 +221,11 @@ ptxgen_status ptx_args_parse(const ptxgen_emulator_entry *entry, const char *con
         a->text = texts[i];
         out->count = i + 1;
         out->pointers[i] = a->value;
-        ptxgen_status status = one_value(out, a, p.bytes, err);
+        ptxgen_status status = one_value(out, a, &p, err);
         if (status != PTXGEN_OK)
             return status;
+        if (a->large)
+            out->pointers[i] = a->large;
     }
     return PTXGEN_OK;
 }
@@ -208,6 +252,7 @@ void ptx_args_free(ptx_args *args)
     for (size_t i = 0; i < args->count; i++) {
         npy_free(&args->all[i].buffer);
         npy_free(&args->all[i].before);
+        free(args->all[i].large);
     }
     free(args->all);
 }

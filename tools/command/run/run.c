@@ -20,7 +20,7 @@ static const struct {
 enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
 
 static const char ptx_options[] = "output json entry grid block cluster cooperative shared arg "
-                                  "result check-races ignore suppress sarif "
+                                  "result expect check-races ignore suppress sarif "
                                   "order seeds stats budget";
 
 /* Runs it unless an option was given that would mean nothing to it. */
@@ -73,14 +73,14 @@ const cli_command cli_run = {
             "    2^-7). Bytes: e4m3, two e2m1; scales [rows, groups]. a_format=, b_format=\n"
             "    mxfp8|mxfp4|nvfp4; out=f32|f16|bf16. mxfp8 with mxfp4: K % 128 is 0\n"
             "tcgen05_copy in=   a copy through tensor memory of 128, 256 or 512 rows; 0\n"
-            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
-            "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
-            "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
+            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, 0.5),\n"
+            "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
+            "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
-        "cooperative shared arg result check-races ignore suppress sarif order seeds stats budget "
-        "log help",
+        "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
+        "budget log help",
     .run = run,
 };
