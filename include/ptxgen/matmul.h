@@ -172,7 +172,9 @@ PTXGEN_API int64_t ptxgen_packed_scales_bytes(int64_t rows, int64_t groups);
  * takes them: [rows / 128, groups / 4, 32, 4, 4] bytes, both divisions rounded up: the scale of
  * (row, group) is at
  *     ((row / 128 * (groups / 4) + group / 4) * 32 + row % 32) * 16 + row % 128 / 32 * 4 + group % 4
- * What lies outside is 0. `packed`: ptxgen_packed_scales_bytes(rows, groups) bytes. */
+ * What lies outside is 0. `packed`: ptxgen_packed_scales_bytes(rows, groups) bytes.
+ * Who packs otherwise writes 0 there too: the tensor core multiplies the scales of groups beyond k
+ * with zeros, and a NaN byte (0xff of ue8m0, 0x7f of ue4m3) among them makes the result NaN. */
 PTXGEN_API void ptxgen_pack_scales(const uint8_t *scales, int64_t rows, int64_t groups,
                                    int64_t stride, uint8_t *packed);
 
