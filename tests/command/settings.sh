@@ -86,8 +86,10 @@ CUDA_HOME=planted PATH=/usr/bin:/bin PTXGEN_CACHE_DIR=$work/c t compile scatter_
 # The toolkit that tools/demo.sh leaves for a user.
 mkdir -p "$HOME/.local/share/ptxgen/cuda/bin"
 cp planted/bin/ptxas "$HOME/.local/share/ptxgen/cuda/bin/"
-CUDA_HOME= PATH=/usr/bin:/bin t compile scatter_add n=4
-[ -e was-run ] || die "the user's toolkit is not found"
+if [ ! -d /usr/local/cuda ]; then # the newest is taken, and a script has no version
+    CUDA_HOME= PATH=/usr/bin:/bin t compile scatter_add n=4
+    [ -e was-run ] || die "the user's toolkit is not found"
+fi
 rm -r "$HOME/.local"
 
 have_assembler || exit 0
