@@ -42,7 +42,7 @@ static bool compare(int64_t a, int64_t b, unsigned accept)
 /* Left by up to 32: what no longer fits keeps its sign, its low word and that it is too large. */
 static int64_t shift_left(int64_t x, unsigned n)
 {
-    const __int128 wide = (__int128)x << n;
+    const __int128 wide = x * ((__int128)1 << n); /* a shift of what is negative is undefined */
     const int64_t most = INT64_MAX - UINT32_MAX;
     return wide > INT64_MAX ? most : wide < INT64_MIN ? INT64_MIN : (int64_t)wide;
 }
