@@ -180,6 +180,18 @@ def impossible_cases():
         finish(case, body + out("%t"))
 
 
+def tx_range_case():
+    """The byte count of a phase has a range to both sides: bytes may come before they are expected."""
+    for name, operation in (("below", "complete_tx"), ("above", "expect_tx")):
+        case = Case(f"mbarrier_tx_{name}_range", f"mbarrier.{operation} beyond 2^20 - 1 bytes", block=1)
+        case.lines.append("//: fails outside")
+        step = f"    mbarrier.{operation}.relaxed.cluster.shared::cluster.b64 [%m], 1048575;"
+        body = INIT + ["    mbarrier.init.shared::cta.b64 [%m], 1;", step]
+        body += ["    mbarrier.inval.shared::cta.b64 [%m];", "    mbarrier.init.shared::cta.b64 [%m], 1;", step, step]
+        case.buffer("out", "out0", 4, [0])
+        finish(case, body + out("%t"))
+
+
 # ---- mbarrier ---------------------------------------------------------------------------------------------
 
 
@@ -778,6 +790,7 @@ def generate():
     bar_cases()
     early_exit_cases()
     impossible_cases()
+    tx_range_case()
     mbarrier_local_case()
     mbarrier_phases_case()
     cluster_cases()
