@@ -79,6 +79,12 @@ PTXGEN_API ptxgen_status ptxgen_call_check(const char *family, const char *param
                                            size_t count, ptxgen_call_verdict *verdict,
                                            ptxgen_error *err);
 
+/* What a call does at least: floating-point operations (0: not what it is about), and bytes to and from memory.
+ * For rates. No data is read. */
+PTXGEN_API ptxgen_status ptxgen_call_work(const char *family, const char *params,
+                                          const ptxgen_tensor *tensors, size_t count, double *flop,
+                                          double *bytes, ptxgen_error *err);
+
 /* ---- what is launched -------------------------------------------------------------------------- */
 
 typedef enum ptxgen_arg_kind {
@@ -148,6 +154,7 @@ typedef struct ptxgen_operand_info {
     /* Names of the extents, outermost first; operands that share a name share the extent. */
     const char *extents[PTXGEN_OPERAND_MAX_RANK];
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
+    const char *indexes;        /* of an index: the extent that its values are below; "" otherwise */
     int like;                   /* the operand whose element type it has, -1: its own */
     const char *dtype_param;    /* the parameter that is its element type; "" when there is none */
     int alignment;              /* bytes, of the base and of strides; 0: the element's */

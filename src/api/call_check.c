@@ -23,10 +23,13 @@ static bool same_bits(const pg_view *a, int64_t i, const pg_view *b, int64_t j)
                   (const char *)b->data + (size_t)j * bytes, bytes) == 0;
 }
 
-/* How far out an element is: 0 exact, up to 1 allowed, more wrong. */
-static double judge(double got, double want, double bound)
+/* How far out an element is: 0 exact, up to 1 allowed, more wrong. A NaN is right where the answer is one, an
+ * infinity where it is the same one; a bound of its own that is infinite allows anything else. */
+static double judge(double got, double want, double bound, bool own_bound)
 {
-    if (got == want || (isnan(got) && isnan(want)) || (isinf(bound) && !isnan(want)))
+    if (got == want || (isnan(got) && isnan(want)))
+        return 0;
+    if (own_bound && isinf(bound) && !isnan(want))
         return 0;
     const double error = fabs(got - want);
     return isfinite(error) && error <= bound ? error / bound : INFINITY;
@@ -42,7 +45,7 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
     } else {
         const double want = pg_element(c->want, want_at), got = pg_element(c->got, got_at);
         bound = c->bound ? c->bound[at] : v->atol + v->rtol * fabs(want);
-        share = judge(got, want, bound);
+        share = judge(got, want, bound, c->bound != NULL);
         error = got == want || (isnan(got) && isnan(want)) ? 0 : fabs(got - want);
     }
     v->elements++;

@@ -52,3 +52,33 @@ ptxgen_status ptxgen_call_oracle(const char *family, const char *params,
     PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
     return pg_call_oracle(&c, err);
 }
+
+/* Every operand once, a result that is read as well twice. */
+static double all_bytes(const pg_problem *p)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < p->table->count; i++) {
+        const pg_view *v = &p->operand[i];
+        if (v->present && p->table->rows[i].role != PG_WORKSPACE)
+            bytes += (double)pg_view_elements(v) * v->bits / 8 *
+                     (p->table->rows[i].role == PG_INOUT ? 2 : 1);
+    }
+    return bytes;
+}
+
+ptxgen_status ptxgen_call_work(const char *family, const char *params,
+                               const ptxgen_tensor *tensors, size_t count, double *flop,
+                               double *bytes, ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
+    c.problem.host = true;
+    PG_TRY(pg_call_check_shapes(&c, err));
+    *flop = 0;
+    *bytes = all_bytes(&c.problem);
+    if (f->work)
+        f->work(&c.problem, flop, bytes);
+    return PTXGEN_OK;
+}

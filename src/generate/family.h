@@ -87,6 +87,9 @@ typedef struct pg_family {
     /* How far a result may be from it; NULL: equal bits. */
     void (*tolerance)(const pg_problem *, pg_tolerance *);
 
+    /* Work of a call, for rates; fills *flop, and *bytes where it is not all operands once. May be NULL. */
+    void (*work)(const pg_problem *, double *flop, double *bytes);
+
     /* Where the tables do not say it; each may be NULL. */
     void (*bind)(const pg_problem *, void *key);   /* fills the parameters marked PG_FROM_HOOK */
     void (*choose)(const pg_problem *, void *key); /* automatic values that depend on extents and device */

@@ -187,6 +187,13 @@ static const pg_function_seam function_seam = {
     .exact = function_exact,
 };
 
+static void work(const pg_problem *p, double *flop, double *bytes)
+{
+    (void)bytes;
+    *flop = 2.0 * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
+            (double)p->symbol[PG_MATMUL_K];
+}
+
 const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
     .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
@@ -205,6 +212,7 @@ const pg_family pg_family_matmul_accumulate = {
     .launch_step = pg_matmul_accumulate_launch,
     .oracle = pg_matmul_accumulate_oracle,
     .tolerance = tolerance,
+    .work = work,
     .bind = bind,
     .choose = choose,
     .limits = limits,

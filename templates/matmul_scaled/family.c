@@ -119,6 +119,13 @@ static const pg_function_seam function_seam = {
     .exact = function_exact,
 };
 
+static void work(const pg_problem *p, double *flop, double *bytes)
+{
+    (void)bytes;
+    *flop = 2.0 * (double)p->symbol[PG_SCALED_M] * (double)p->symbol[PG_SCALED_N] *
+            (double)p->symbol[PG_SCALED_K];
+}
+
 const pg_family pg_family_matmul_scaled = {
     .name = "matmul_scaled",
     .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
@@ -136,6 +143,7 @@ const pg_family pg_family_matmul_scaled = {
     .launch = pg_matmul_scaled_launch,
     .oracle = pg_matmul_scaled_oracle,
     .tolerance = tolerance,
+    .work = work,
     .bind = pg_matmul_scaled_bind,
     .limits = pg_matmul_scaled_limits,
 };

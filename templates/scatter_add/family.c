@@ -341,6 +341,14 @@ static const pg_family *helper(const void *key, void *helper_key)
     return &pg_family_index_sort;
 }
 
+/* src once, its rows of out read and written. */
+static void work(const pg_problem *p, double *flop, double *bytes)
+{
+    const pg_view *src = &p->operand[PG_SCATTER_SRC];
+    (void)flop;
+    *bytes = 3.0 * (double)p->symbol[PG_SCATTER_ROWS] * (double)p->symbol[PG_SCATTER_N] * src->bits / 8;
+}
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const pg_operand_table pg_scatter_add_options = {options, COUNT(options), symbols, COUNT(symbols)};
@@ -362,6 +370,7 @@ const pg_family pg_family_scatter_add = {
     .helper = helper,
     .oracle = pg_scatter_add_oracle,
     .tolerance = pg_scatter_add_tolerance,
+    .work = work,
     .bind = bind,
     .choose = choose,
     .limits = limits,

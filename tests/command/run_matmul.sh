@@ -96,19 +96,19 @@ refuse 2 'b=FILE.npy is missing \(or bt=FILE.npy\)' $m a=a.npy
 refuse 2 'a=FILE.npy is missing' $m b=b.npy
 refuse 2 'two ways to give the same matrix' $m a=a.npy b=b.npy bt=bt.npy
 refuse 2 'b= is given twice' $m a=a.npy b=b.npy b=b.npy
-refuse 2 'A is 150 x 72 and B 67 x 72: .* name it bt=' $m a=a.npy b=bt.npy
-refuse 2 'A is 150 x 72 and B 67 x 72 \(stored transposed\): .* name it b=' $m a=a.npy bt=b.npy
-refuse 2 'C is 150 x 72, but A @ B is 150 x 67' $m a=a.npy b=b.npy c=f32.npy
-refuse 2 'C holds .<V2.; it must be float32' $m a=a.npy b=b.npy c=a.npy
-refuse 3 'f32.npy holds float32: A and B are float16 or bfloat16' $m a=f32.npy b=b.npy
+refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy b=bt.npy
+refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy bt=b.npy
+refuse 2 'c has n=72, but b has n=67' $m a=a.npy b=b.npy c=f32.npy
+refuse 3 'c holds .<V2.; it takes f32. Convert with a.astype.numpy.float32' $m a=a.npy b=b.npy c=a.npy
+refuse 3 'f32.npy: a holds .<f4.; it takes f16 or bf16' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy
 refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy b=b.npy dtype=f16
-refuse 2 'dtype=f16, but A and B hold bf16' $m a=a.npy b=b.npy dtype=f16
-refuse 5 'a B stored as \[N, K\] is named bt=' $m a=a.npy b=transposed
+refuse 2 'dtype=f16 is given, but the operands say dtype=bf16' $m a=a.npy b=b.npy dtype=f16
+refuse 2 'a file that holds it transposed is named bt=' $m a=a.npy b=transposed
 # One step converts: not to float32, which A and B are not.
-for type in f8 i4 i2; do
+for type in u4 i4; do
     LC_ALL=C sed "s/'<f4'/'<$type'/" f32.npy >other.npy
-    refuse 2 "'<$type'.*a.astype\(numpy.float16\)" $m a=other.npy b=b.npy
+    refuse 3 "'<$type'.*a.astype\(numpy.float16\)" $m a=other.npy b=b.npy
 done
 refuse 2 'did you mean block_n' $m a=a.npy b=b.npy blok_n=64
 refuse 3 'block_n=65' $m a=a.npy b=b.npy block_n=65
@@ -118,7 +118,7 @@ refuse 3 'not built for sm_90: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch s
 refuse 3 'not built for sm_110a: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_110a --device emulator
 refuse 2 'does not apply to matmul_accumulate' $m a=a.npy b=b.npy --grid 4
 ok array index:72/5 -o vector.npy
-refuse 2 'b has shape \(72,\); it must have 2 dimensions, \(K, N\)' $m a=a.npy b=vector.npy
+refuse 2 'b has shape \(72,\); it must have 2 dimensions, \(k, n\)' $m a=a.npy b=vector.npy
 refuse 2 'only one of a and b can be standard input' $m a=- b=-
 
 # ---- tcgen05_copy ----
@@ -133,8 +133,8 @@ ok run tcgen05_copy in=u32.npy block=16 swizzle=32 arch=sm_103a -o out.npy --che
 cmp u32.npy out.npy
 expect_out '^params +arch=sm_103a .*block=16 dtype=u32 swizzle=32'
 refuse 3 'm must be 128' run tcgen05_copy in=f32.npy --device emulator
-refuse 3 'takes 32 bits' run tcgen05_copy in=a.npy
-refuse 2 'm=512, but the file has m=256' run tcgen05_copy in=in.npy m=512
+refuse 3 'it takes f32, s32 or u32' run tcgen05_copy in=a.npy
+refuse 2 'm=512 is given, but the operands say m=256' run tcgen05_copy in=in.npy m=512
 refuse 3 'not built for sm_90a: it needs tensor memory .*sm_100a, .*sm_103f$' run tcgen05_copy in=in.npy arch=sm_90a
 
 # ---- matmul_scaled ----
@@ -197,5 +197,5 @@ LC_ALL=C sed "s/(40, 16)/(640, 0)/" narrow.npy | head -c 128 >k0.npy
 refuse 3 'A has rows of no bytes \(K = 0\).*without a kernel' run matmul_scaled a=k0.npy b=k0.npy \
     a_scales=narrow_scales.npy b_scales=narrow_scales.npy
 refuse 2 "b_format is 'mxfp9'.*Did you mean mxfp" $s b=b8.npy b_format=mxfp9
-refuse 2 "out is 'f64'" $s b=b8.npy out=f64
-refuse 5 'the formats are a_format= and b_format=' $s b=mxfp8
+refuse 2 "out=f64 is not one of: f32, f16, bf16" $s b=b8.npy out=f64
+refuse 2 'b= names the file here' $s b=mxfp8

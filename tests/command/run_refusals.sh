@@ -16,7 +16,7 @@ run() { # run CODE PATTERN [out index src] name=value...
 
 run 2 'out=FILE.npy is missing' index=index.npy src=src.npy
 run 2 'out= is given twice' out=out.npy out=out.npy index=index.npy src=src.npy
-run 2 'only one of out, index and src can be standard input' out=- index=- src=src.npy
+run 2 'only one of out and index can be standard input' out=- index=- src=src.npy
 run 5 'absent.npy cannot be read: No such file' out=absent.npy index=index.npy src=src.npy
 run 5 'cannot be read: Is a directory' out=/ index=index.npy src=src.npy
 
@@ -25,7 +25,7 @@ run 2 "big.npy: the array is big-endian .*save a.astype\('<f4'\)" out=out.npy in
 mangle 's/False/True /' out.npy fortran.npy
 run 2 'fortran.npy: the array is in Fortran order; save numpy.ascontiguousarray' out=fortran.npy index=index.npy src=src.npy
 mangle "s/'<f4'/'<f8'/" out.npy double.npy
-run 2 "double.npy: the elements are '<f8'.*astype" out=double.npy index=index.npy src=src.npy
+run 2 "double.npy: the file is cut short: \(10, 8\) of '<f8'" out=double.npy index=index.npy src=src.npy
 mangle 's/NUMPY/NUMPX/' out.npy magic.npy
 run 2 'magic.npy: this is no .npy file' out=magic.npy index=index.npy src=src.npy
 mangle 's/fortran_order/fortran_xrder/' out.npy key.npy
@@ -40,36 +40,38 @@ run 2 'nothing.npy: this is no .npy file' out=nothing.npy index=index.npy src=sr
 run 2 'long.npy: 1 bytes follow the array' out=out.npy index=index.npy src=long.npy
 
 ok array zeros:80 -o flat.npy
-run 2 'flat.npy: out has shape \(80,\); it must have 2 dimensions \(rows, elements\)' out=flat.npy index=index.npy src=src.npy
+run 2 'flat.npy: out has shape \(80,\); it must have 2 dimensions, \(out_rows, n\)' out=flat.npy index=index.npy src=src.npy
 ok array zeros:2x5x8 -o cube.npy
 run 2 'cube.npy: out has shape \(2, 5, 8\)' out=cube.npy index=index.npy src=src.npy
 run 2 'out.npy: index has shape \(10, 8\); it must have 1 dimension' out=out.npy index=out.npy src=src.npy
 ok array zeros:20 -o findex.npy
-run 2 "findex.npy: index holds '<f4'; it must be int64 or int32" out=out.npy index=findex.npy src=src.npy
+run 3 "findex.npy: index holds '<f4'; it takes s64 or s32. Convert with a.astype\(numpy.int64" out=out.npy index=findex.npy src=src.npy
 ok array index:160/5 -o isrc.npy
 mangle "s/(160,)/(20,8)/" isrc.npy isrc2.npy
-run 2 "isrc2.npy: src holds integers \('<i8'\)" out=out.npy index=index.npy src=isrc2.npy
+run 3 "isrc2.npy: src holds '<i8'; it takes f32, f16 or bf16" out=out.npy index=index.npy src=isrc2.npy
 ok array random:20x8 dtype=f16 -o half.npy
-run 2 "out holds '<f4' and src '<f2'; they must be the same type" out=out.npy index=index.npy src=half.npy
+run 2 "src holds f16 and out f32: they must hold the same" out=out.npy index=index.npy src=half.npy
 ok array random:19x8 -o rows.npy
-run 2 'src has 19 rows and index 20 elements' out=out.npy index=index.npy src=rows.npy
+run 2 'index has rows=20, but src has rows=19' out=out.npy index=index.npy src=rows.npy
 ok array random:20x12 -o wide.npy
-run 2 'a row of src has 12 elements and a row of out 8' out=out.npy index=index.npy src=wide.npy
+run 2 'src has n=12, but out has n=8: they must be equal' out=out.npy index=index.npy src=wide.npy
 ok array zeros:20x0 -o empty.npy
 ok array zeros:10x0 -o emptyout.npy
 ok array zeros:0x8 -o none.npy
-run 2 'src has 20 rows of no elements \(n = 0\)' out=emptyout.npy index=index.npy src=empty.npy
+ok run scatter_add out=emptyout.npy index=index.npy src=empty.npy -o nothing.npy --check
+cmp emptyout.npy nothing.npy
+rm nothing.npy
 ok array zeros:10x3 -o out3.npy
 ok array random:20x3 -o src3.npy
-run 3 'a row has 3 elements of 4 bytes.*pad rows to a multiple of 4 elements' out=out3.npy index=index.npy src=src3.npy
+run 3 'rows of n=3 f32, 12 bytes, not a multiple of 16: use n divisible by 4 .pad the rows' out=out3.npy index=index.npy src=src3.npy
 
 mangle "s/'<f2'/'|V2'/" half.npy raw.npy
 ok array zeros:10x8 dtype=f16 -o halfout.npy
 mangle "s/'<f2'/'<u2'/" halfout.npy rawout.npy
 run 2 "rawout.npy: the elements are bare 16-bit words \('<u2'\); say what they are: dtype=bf16" out=rawout.npy index=index.npy src=raw.npy
 run 2 "\('<u2'\), and dtype=f16 cannot name them" out=rawout.npy index=index.npy src=raw.npy dtype=f16
-run 2 "dtype=f16, but out.npy holds f32" out=out.npy index=index.npy src=src.npy dtype=f16
-run 2 "n=16, but a row of src has 8 elements" out=out.npy index=index.npy src=src.npy n=16
+run 2 "dtype=f16 is given, but the operands say dtype=f32: leave dtype out" out=out.npy index=index.npy src=src.npy dtype=f16
+run 2 "n=16 is given, but the operands say n=8: leave n out" out=out.npy index=index.npy src=src.npy n=16
 run 2 '"shedule".*did you mean schedule' out=out.npy index=index.npy src=src.npy shedule=seed
 run 2 "'hello' is no parameter" out=out.npy index=index.npy src=src.npy hello
 refuse 2 "cannot run 'scater_add'; did you mean 'scatter_add'\?" run scater_add out=out.npy
@@ -93,11 +95,22 @@ for type in i32 i64; do
     run 2 "the index type is the file's" index=$type out=out.npy src=src.npy
 done
 # The NumPy call that converts has the type.
-for type in f8:float32 u4:float32 i2:int64; do
-    mangle "s/'<f4'/'<${type%:*}'/" out.npy other.npy
-    run 2 "'<${type%:*}'.*a.astype\(numpy.${type#*:}\)" out=other.npy index=index.npy src=src.npy
+for type in u4 i4; do
+    mangle "s/'<f4'/'<$type'/" out.npy other.npy
+    run 3 "'<$type'.*a.astype\(numpy.float32\)" out=other.npy index=index.npy src=src.npy
 done
 refuse 2 'the name after -o is empty' run scatter_add out=out.npy index=index.npy src=src.npy -o ''
-for option in '--grid 2' '--arg 1' --stats '--seeds 1' '--budget 9' '--order hw'; do
+for option in '--grid 2' '--arg 1' '--budget 9' '--order hw' '--entry x'; do
     run 2 "--[a-z]+ does not apply to scatter_add" out=out.npy index=index.npy src=src.npy $option
 done
+# An option that the way it runs would not read is refused, whichever that is.
+for option in '--repeat 2' '--assembler ptxas' '--toolkit /'; do
+    run 2 'does not apply on the emulator' out=out.npy index=index.npy src=src.npy --check-races $option
+done
+refuse 2 'launches nothing, so --output' run scatter_add out=out.npy index=index.npy src=src.npy --print-launch -o x.npy
+for option in --check '--repeat 2'; do
+    refuse 2 'launches nothing, so' run scatter_add out=out.npy index=index.npy src=src.npy --print-launch $option
+done
+run 2 "emulator's: leave --device" out=out.npy index=index.npy src=src.npy --stats --device cuda
+run 2 'is not known' out=out.npy index=index.npy src=src.npy --arch sm_80
+run 2 'give the architecture once' out=out.npy index=index.npy src=src.npy --arch sm_90 arch=sm_90

@@ -71,3 +71,27 @@ bad_index 50 '\377\377\377\377\377\377\377\377' -1
 bad_index 100 '\0\0\0\0\1\0\0\0' 4294967296
 bad_index 7 '\0\0\0\0\0\0\0\200' -9223372036854775808
 refuse 1 'out has no rows' run scatter_add out=none.npy index=b.npy src=s.npy -o bad.npy
+
+# On an emulator that watches it: over seeds, with its counts.
+ok array random:37x136 --seed 1 -o o.npy
+ok array random:101x136 --seed 2 -o s.npy
+ok array index:101/37 --seed 3 -o i.npy
+ok run scatter_add out=o.npy index=i.npy src=s.npy --check --check-races --seeds 1..5 -o r.npy
+expect_out '^scatter_add: 0 defects in 5 runs'
+expect_out '^check +right: 0 of 5032 elements'
+expect_out '^wrote +r.npy'
+ok run scatter_add out=o.npy index=i.npy src=s.npy --stats --json schedule=bulk
+expect_out '"warp_instructions":'
+expect_out '"runs":.*1'
+expect_out '"defects":.*\[\]'
+
+# What would be launched, in words and as data; nothing is.
+ok run scatter_add out=o.npy index=i.npy src=s.npy --print-launch schedule=seed
+expect_out '^grid +101 x [0-9]+ x 1'
+expect_out '^block +32 x 1 x 1'
+expect_out 'tensor map +src: f32, 136 x 101, strides 544 bytes, box 128 x 1, swizzle 0'
+expect_out 'bad-index record 16 bytes'
+ok run scatter_add out=o.npy index=i.npy src=s.npy --print-launch --json
+expect_out '"grid":'
+expect_out '"operand":.*"out"'
+expect_out '"offset":.*8'

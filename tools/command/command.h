@@ -46,7 +46,7 @@ typedef struct cli_settings {
     size_t arg_count;
     int64_t shared, order, budget,
         result; /* order: ptxgen_emulator_order; result: from 1, 0 if not given */
-    bool check_races, stats, cooperative;
+    bool check_races, stats, cooperative, print_launch;
     const char *ignore[CLI_MAX_ARGS]; /* kinds of reports */
     size_t ignore_count;
     const char *suppress, *sarif; /* files; NULL: not given */

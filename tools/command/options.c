@@ -1,5 +1,7 @@
 #include "command/options.h"
 
+#include "ptxgen/call.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +80,8 @@ static const option options[] = {
      NULL},
     {"log", 0, OPTION_CHOICE, FIELD(log_level), NULL, "what to log on standard error", 0, 0,
      log_words},
+    {"print-launch", 0, OPTION_FLAG, FIELD(print_launch), NULL,
+     "say what would be launched, and launch nothing", 0, 0, NULL},
     {"entry", 0, OPTION_TEXT, FIELD(entry), "NAME", "the kernel, if the PTX has several", 0, 0,
      NULL},
     {"grid", 0, OPTION_TEXT, FIELD(grid), "X[,Y[,Z]]", "CTAs (default 1)", 0, 0, NULL},
@@ -278,6 +282,11 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
     return PTXGEN_OK;
 }
 
+bool cli_option_in(const char *name, const char *list)
+{
+    return in_list(list, name);
+}
+
 const char *cli_option_outside(const cli_args *args, const char *list)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
@@ -334,6 +343,25 @@ void cli_print_params(size_t family)
     }
 }
 
+/* "  src=FILE.npy [rows, n] f32|f16|bf16", and what it is. */
+static void print_operands(size_t family)
+{
+    ptxgen_operand_info o = {.size = sizeof o};
+    for (size_t i = 0; ptxgen_family_operand(family, i, &o); i++) {
+        const char *role = o.role == PTXGEN_ROLE_OUT     ? " (result)"
+                           : o.role == PTXGEN_ROLE_INOUT ? " (changed)"
+                           : o.optional                  ? " (may be left out)"
+                                                         : "";
+        printf("  %s [", o.name);
+        for (int d = 0; d < o.rank; d++)
+            printf("%s%s", d ? ", " : "", o.extents[d]);
+        printf("] ");
+        for (size_t t = 0; o.dtypes[t]; t++)
+            printf("%s%s", t ? "|" : "", ptxgen_dtype_name(o.dtypes[t]));
+        printf("%s\n      %s\n", role, o.doc);
+    }
+}
+
 /* The family that the first word names, or -1. */
 static int64_t named_family(const cli_args *args)
 {
@@ -355,6 +383,8 @@ void cli_help(const cli_command *command, const cli_args *args)
     printf("usage: ptxgen %s %s\n\n%s", command->name, command->usage, command->text);
     const int64_t family = named_family(args);
     if (family >= 0) {
+        printf("\noperands of %s:\n", args->words[0]);
+        print_operands((size_t)family);
         printf("\nparameters of %s:\n", args->words[0]);
         cli_print_params((size_t)family);
     } else if (command->takes_family) {

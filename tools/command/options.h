@@ -11,6 +11,8 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
                         ptxgen_error *err);
 /* The first option that was given and is not in `list` (names separated by spaces); NULL if none. */
 const char *cli_option_outside(const cli_args *args, const char *list);
+/* Is the option one of the list? */
+bool cli_option_in(const char *name, const char *list);
 /* The one-screen help of a subcommand on standard output. */
 void cli_help(const cli_command *command, const cli_args *args);
 /* Does the library have the family? If not, cli_unknown_family reports it, with the nearest name. */

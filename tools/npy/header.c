@@ -13,6 +13,8 @@ static const struct {
     {"<f4", NPY_F32, 4},   {"<f2", NPY_F16, 2},   {"<V2", NPY_BF16, 2}, {"bfloat16", NPY_BF16, 2},
     {"<u2", NPY_RAW16, 2}, {"|V2", NPY_RAW16, 2}, {"<i8", NPY_I64, 8},  {"<i4", NPY_I32, 4},
     {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},
+    {"|b1", NPY_U8, 1},    {"<f8", NPY_F64, 8},   {"<u8", NPY_U64, 8},  {"<i2", NPY_I16, 2},
+    {"|i1", NPY_I8, 1},
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
@@ -97,24 +99,6 @@ static bool take_string(cursor *c, char *out, size_t size)
     return true;
 }
 
-/* The NumPy call for an array of elements that no kernel takes. */
-static const char *conversion_of(const char *descr)
-{
-    static const char bytes[] =
-        "an index with a.astype(numpy.int64), data with a.astype(numpy.float16) "
-        "or numpy.float32, bytes of matmul_scaled with a.view(numpy.uint8)";
-    static const char integers[] = "an index with a.astype(numpy.int64), data with "
-                                   "a.astype(numpy.float32), A and B of matmul_accumulate with "
-                                   "a.astype(numpy.float16)";
-    static const char floats[] = "with a.astype(numpy.float32), A and B of matmul_accumulate with "
-                                 "a.astype(numpy.float16)";
-    if (descr[0] == '\0')
-        return floats;
-    if (descr[1] != '\0' && strcmp(descr + 2, "1") == 0)
-        return bytes;
-    return descr[1] != '\0' && strchr("iub", descr[1]) ? integers : floats;
-}
-
 static ptxgen_status parse_descr(cursor *c, npy_header *h)
 {
     if (take(c, "["))
@@ -135,11 +119,11 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
             return cli_fail(c->err, PTXGEN_EINVAL,
                             "the array is big-endian ('%s'); save a.astype('%s') instead", h->descr,
                             types[i].descr);
-    return cli_fail(
-        c->err, PTXGEN_EINVAL,
-        "the elements are '%s'; data must be float32 '<f4', float16 '<f2', bfloat16 '<V2' or bytes "
-        "'|u1', an index int64 '<i8' or int32 '<i4'. Convert %s",
-        h->descr, conversion_of(h->descr));
+    return cli_fail(c->err, PTXGEN_EINVAL,
+                    "the elements are '%s', which is no number of 1, 2, 4 or 8 bytes; convert with "
+                    "a.astype(numpy.float32) or the type that is needed, bytes with "
+                    "a.view(numpy.uint8)",
+                    h->descr);
 }
 
 static ptxgen_status parse_order(cursor *c, bool *fortran)

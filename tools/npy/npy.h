@@ -18,7 +18,11 @@ typedef enum npy_type {
     NPY_I64,
     NPY_I32,
     NPY_U32,
-    NPY_U8 /* also '|V1', how ml_dtypes' 8-bit types are saved */
+    NPY_U8, /* also '|V1', how ml_dtypes' 8-bit types are saved, and '|b1' */
+    NPY_F64,
+    NPY_U64,
+    NPY_I16,
+    NPY_I8
 } npy_type;
 
 enum {

@@ -1,7 +1,3 @@
-# `run --check`, whose judgement is tested on its own.
-target_sources(test_scatter_check PRIVATE ${PROJECT_SOURCE_DIR}/tools/command/run/scatter_check.c
-    ${PROJECT_SOURCE_DIR}/tools/command/value.c ${PROJECT_SOURCE_DIR}/tools/command/fail.c)
-target_include_directories(test_scatter_check PRIVATE ${PROJECT_SOURCE_DIR}/tools)
 
 # Every 13th combination, and all of them: about a minute of one core.
 set_kind(kernels/scatter_add/test_emulator_scatter_add differential 300)

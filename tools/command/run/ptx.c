@@ -7,6 +7,7 @@
 #include "command/run/findings.h"
 #include "command/run/ptx_args.h"
 #include "command/run/run.h"
+#include "command/run/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct job {
     const char *name;            /* of the PTX in messages */
     FILE *to;                    /* where reports go */
     char *text;                  /* owned */
-    uint64_t seed_from, seed_to; /* order=isa */
+    run_seeds seeds;             /* order=isa */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
     run_findings findings;
@@ -57,26 +58,6 @@ static ptxgen_status parse_extent(const char *option, const char *text, uint32_t
                            "--%s is '%s'; write one to three positive numbers, like 8 or 8,4,1",
                            option, text)
                 : PTXGEN_OK;
-}
-
-/* "7" or "1..100" */
-static ptxgen_status parse_seeds(const char *text, job *j, ptxgen_error *err)
-{
-    if (!text)
-        return PTXGEN_OK;
-    char *end, *last;
-    j->seed_from = j->seed_to = strtoull(text, &end, 10);
-    bool good = end != text && *text >= '0' && *text <= '9';
-    if (good && strncmp(end, "..", 2) == 0) {
-        j->seed_to = strtoull(end + 2, &last, 10);
-        good = last != end + 2 && *last == '\0' && j->seed_to >= j->seed_from &&
-               j->seed_to - j->seed_from < 1000000;
-    } else {
-        good = good && *end == '\0';
-    }
-    return good ? PTXGEN_OK
-                : cli_fail(err, PTXGEN_EINVAL,
-                           "--seeds is '%s'; write one seed or a range, like 1..100", text);
 }
 
 /* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by findings.c. */
@@ -156,41 +137,6 @@ static void free_machine(machine *m)
     ptxgen_emulator_destroy(m->emu);
 }
 
-/* ---- reports ----------------------------------------------------------------------------------- */
-
-static void report_opcodes(const job *j, const ptxgen_emulator *emu, cJSON *into)
-{
-    const char *name;
-    uint64_t count;
-    for (size_t i = 0; ptxgen_emulator_opcode_count(emu, i, &name, &count); i++) {
-        if (count > 0 && into)
-            cli_json_integer(into, name, (int64_t)count);
-        else if (count > 0)
-            fprintf(j->to, "%14llu  %s\n", (unsigned long long)count, name);
-    }
-}
-
-static void report_stats(const job *j, const ptxgen_emulator *emu)
-{
-    ptxgen_emulator_stats s;
-    ptxgen_emulator_get_stats(emu, &s);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {{"warp_instructions", s.warp_instructions}, {"global_read_bytes", s.global_read},
-                {"global_written_bytes", s.global_written}, {"shared_read_bytes", s.shared_read},
-                {"shared_written_bytes", s.shared_written}, {"local_read_bytes", s.local_read},
-                {"local_written_bytes", s.local_written}};
-    cJSON *o = j->json ? cJSON_AddObjectToObject(j->json, "stats") : NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (o)
-            cli_json_integer(o, rows[i].name, (int64_t)rows[i].value);
-        else
-            fprintf(j->to, "%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
-    }
-    report_opcodes(j, emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL);
-}
-
 /* ---- running ----------------------------------------------------------------------------------- */
 
 /* Replaces `from` in a message by `to`, which is no longer. */
@@ -222,7 +168,7 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
     machine m;
     const cli_settings *set = &j->args->set;
     ptxgen_status status = build_machine(j, seed, &m, err);
-    if (status == PTXGEN_OK && seed == j->seed_from)
+    if (status == PTXGEN_OK && seed == j->seeds.from)
         status = ptx_args_parse(m.entry, set->arg, set->arg_count, &j->arguments, err);
     if (status == PTXGEN_OK)
         status = ptx_args_attach(&j->arguments, m.emu, err);
@@ -231,8 +177,8 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
         j->launch.arg_count = j->arguments.count;
         status = ptxgen_emulator_run(m.entry, &j->launch, err);
         run_findings_collect(&j->findings, m.emu, seed);
-        if (set->stats && seed == j->seed_to)
-            report_stats(j, m.emu);
+        if (set->stats && seed == j->seeds.to)
+            run_print_stats(m.emu, j->json, j->to);
     }
     free_machine(&m);
     if (status != PTXGEN_OK)
@@ -240,11 +186,11 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
     return status;
 }
 
-static ptxgen_status run_seeds(job *j, ptxgen_error *err)
+static ptxgen_status run_all_seeds(job *j, ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
-    cli_progress bar = cli_progress_begin("running", (size_t)(j->seed_to - j->seed_from + 1));
-    for (uint64_t seed = j->seed_from; seed <= j->seed_to && status == PTXGEN_OK; seed++) {
+    cli_progress bar = cli_progress_begin("running", (size_t)(j->seeds.to - j->seeds.from + 1));
+    for (uint64_t seed = j->seeds.from; seed <= j->seeds.to && status == PTXGEN_OK; seed++) {
         cli_progress_clear(&bar);
         status = run_seed(j, seed, err);
         cli_progress_step(&bar, NULL);
@@ -331,7 +277,7 @@ static ptxgen_status prepare(job *j, ptxgen_error *err)
     if (status == PTXGEN_OK)
         status = parse_extent("cluster", set->cluster, j->launch.cluster, err);
     if (status == PTXGEN_OK)
-        status = parse_seeds(set->seeds, j, err);
+        status = run_parse_seeds(set->seeds, &j->seeds, err);
     if (status == PTXGEN_OK)
         status = prepare_findings(j, err);
     return status == PTXGEN_OK ? cli_read_text(j->path, &j->text, err) : status;
@@ -340,7 +286,7 @@ static ptxgen_status prepare(job *j, ptxgen_error *err)
 /* The findings and the last line, or the JSON object. */
 static void conclude(job *j, const ptxgen_error *err)
 {
-    const uint64_t runs = j->seed_to - j->seed_from + 1;
+    const uint64_t runs = j->seeds.to - j->seeds.from + 1;
     if (j->json) {
         run_findings_json(&j->findings, j->json);
         cli_json_integer(j->json, "runs", (int64_t)runs);
@@ -377,7 +323,7 @@ int cli_run_ptx(const cli_args *args)
     if (set->json)
         j.json = cJSON_CreateObject();
     if (status == PTXGEN_OK)
-        status = run_seeds(&j, &err);
+        status = run_all_seeds(&j, &err);
     if (status == PTXGEN_OK)
         status = write_result(&j, &err);
     ptxgen_error unwritten = {0};

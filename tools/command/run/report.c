@@ -1,27 +1,9 @@
-#include "command/run/report.h"
-
+/* The report of a run: device, problem, kernel, check, time; as text or JSON. */
 #include "command/output.h"
-#include "command/run/parts.h"
+#include "command/report.h"
+#include "command/run/family.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- check ------------------------------------------------------------------------------------- */
-
-ptxgen_status run_check_result(run_job *j, ptxgen_error *err)
-{
-    const size_t bytes = j->result.header.data_bytes;
-    void *want = aligned_alloc(64, bytes / 64 * 64 + 64);
-    if (!want)
-        return cli_fail(err, PTXGEN_ENOMEM, "out of memory: --check needs %zu bytes", bytes);
-    const ptxgen_status status = bytes ? j->family->oracle(j, want, err) : PTXGEN_OK;
-    if (status == PTXGEN_OK)
-        run_check_compare(&j->check, &(run_pair){j->type, j->result.data, want, j->m, j->n});
-    free(want);
-    return status;
-}
-
-/* ---- report ------------------------------------------------------------------------------------ */
 
 static double tflop_per_second(const run_job *j)
 {
@@ -33,29 +15,40 @@ static double gigabytes_per_second(const run_job *j)
     return j->bytes / j->mean_us / 1e3;
 }
 
-static void check_json(const run_check *c, cJSON *root)
+static const char none[] = "none: there is nothing to do";
+
+static void check_json(const ptxgen_call_verdict *v, cJSON *root)
 {
     cJSON *o = cJSON_AddObjectToObject(root, "check");
-    cJSON_AddBoolToObject(o, "right", c->wrong == 0);
-    cli_json_integer(o, "elements", c->elements);
-    cli_json_integer(o, "wrong", c->wrong);
-    cJSON_AddNumberToObject(o, "worst_error", c->worst_error);
-    cJSON_AddNumberToObject(o, "worst_bound", c->worst_bound);
-    cli_json_integer(o, "worst_row", c->worst_row);
-    cli_json_integer(o, "worst_column", c->worst_column);
+    cJSON_AddBoolToObject(o, "right", v->wrong == 0);
+    cli_json_integer(o, "elements", v->elements);
+    cli_json_integer(o, "wrong", v->wrong);
+    cJSON_AddNumberToObject(o, "worst_error", v->worst_error);
+    cJSON_AddNumberToObject(o, "worst_bound", v->worst_bound);
+    cli_json_integer(o, "worst_row", v->worst_row);
+    cli_json_integer(o, "worst_column", v->worst_column);
 }
 
-static cJSON *job_json(const run_job *j, const ptxgen_device_info *d)
+static cJSON *job_json(run_job *j, const ptxgen_device_info *d)
 {
-    cJSON *root = cJSON_CreateObject();
-    run_head_json(d, root);
-    cli_json_integer(root, "m", j->m);
-    cli_json_integer(root, "n", j->n);
-    if (j->flop > 0)
-        cli_json_integer(root, "k", j->k);
-    run_kernel_json(j->kernel, root);
+    ptxgen_kernel_info k = {.size = sizeof k};
+    cJSON *root = j->found.json ? j->found.json : cJSON_CreateObject();
+    const char *name;
+    int64_t value;
+    j->found.json = NULL;
+    cJSON_AddStringToObject(root, "device", d->name);
+    cJSON_AddStringToObject(root, "device_kind",
+                            d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
+    for (size_t i = 0; run_extent_at(j, i, &name, &value); i++)
+        cli_json_integer(root, name, value);
+    if (j->kernel) {
+        ptxgen_kernel_describe(j->kernel, &k);
+        cJSON_AddItemToObject(root, "kernel", cli_kernel_json(&k));
+    }
+    if (j->emulates)
+        cli_json_integer(root, "runs", (int64_t)(j->seeds.to - j->seeds.from + 1));
     if (j->args->set.check)
-        check_json(&j->check, root);
+        check_json(&j->verdict, root);
     if (j->mean_us > 0) {
         cli_json_integer(root, "repeat", j->args->set.repeat);
         cJSON_AddNumberToObject(root, "mean_us", j->mean_us);
@@ -66,43 +59,64 @@ static cJSON *job_json(const run_job *j, const ptxgen_device_info *d)
     return root;
 }
 
-static void check_text(const run_check *c, FILE *to)
+static void check_text(const ptxgen_call_verdict *v, FILE *to)
 {
-    fprintf(to, "%-10s %s: %lld of %lld elements ", "check", c->wrong ? "WRONG" : "right",
-            (long long)c->wrong, (long long)c->elements);
-    if (c->atol == 0 && c->rtol == 0)
+    const bool exact = v->atol == 0 && v->rtol == 0 && !v->by_element;
+    fprintf(to, "%-10s %s: %lld of %lld elements ", "check", v->wrong ? "WRONG" : "right",
+            (long long)v->wrong, (long long)v->elements);
+    if (exact)
         fprintf(to, "differ");
+    else if (v->by_element)
+        fprintf(to, "out of bounds; worst error %.3g (allowed %.3g)", v->worst_error,
+                v->worst_bound);
     else
-        fprintf(to, "off by more than %g + %g |answer|; worst error %.3g (allowed %.3g)", c->atol,
-                c->rtol, c->worst_error, c->worst_bound);
-    if (c->elements > 0 && (c->wrong > 0 || c->atol > 0))
-        fprintf(to, " at row %lld, column %lld", (long long)c->worst_row,
-                (long long)c->worst_column);
+        fprintf(to, "off by more than %g + %g |answer|; worst error %.3g (allowed %.3g)", v->atol,
+                v->rtol, v->worst_error, v->worst_bound);
+    if (v->elements > 0 && (v->wrong > 0 || !exact))
+        fprintf(to, " at row %lld, column %lld", (long long)v->worst_row,
+                (long long)v->worst_column);
     fputc('\n', to);
+}
+
+static void kernel_text(const run_job *j, FILE *to)
+{
+    ptxgen_kernel_info k = {.size = sizeof k};
+    if (!j->kernel) {
+        fprintf(to, "%-10s %s\n", "kernel", none);
+        return;
+    }
+    ptxgen_kernel_describe(j->kernel, &k);
+    fprintf(to, "%-10s %s (%s)\n%-10s %s\n", "kernel", k.entry, cli_origin_name(k.origin), "params",
+            k.params);
 }
 
 static void job_text(const run_job *j, const ptxgen_device_info *d, FILE *to)
 {
-    run_head_text(d, to);
-    fprintf(to, "%-10s m=%lld n=%lld", "problem", (long long)j->m, (long long)j->n);
-    if (j->flop > 0)
-        fprintf(to, " k=%lld", (long long)j->k);
+    const bool cuda = d->kind == PTXGEN_DEVICE_CUDA;
+    const char *name;
+    int64_t value;
+    fprintf(to, "%-10s %s%s%s%s\n%-10s", "device", d->name, cuda ? " (" : "",
+            cuda ? ptxgen_arch_name(d->arch) : "", cuda ? ")" : "", "problem");
+    for (size_t i = 0; run_extent_at(j, i, &name, &value); i++)
+        fprintf(to, " %s=%lld", name, (long long)value);
     fputc('\n', to);
-    run_kernel_text(j->kernel, "the result has no elements", to);
+    kernel_text(j, to);
+    run_findings_end(&j->found, j->seeds.to - j->seeds.from + 1, j->args->set.check_races);
     if (j->args->set.check)
-        check_text(&j->check, to);
-    if (j->mean_us > 0 && j->flop > 0)
-        fprintf(to, "%-10s %.2f us a launch over %lld, %.4g TFLOP/s, %.4g GB/s\n", "time",
-                j->mean_us, (long long)j->args->set.repeat, tflop_per_second(j),
-                gigabytes_per_second(j));
-    else if (j->mean_us > 0)
-        fprintf(to, "%-10s %.2f us a launch over %lld, %.4g GB/s\n", "time", j->mean_us,
-                (long long)j->args->set.repeat, gigabytes_per_second(j));
-    if (j->args->set.output && strcmp(j->args->set.output, "-") != 0 && j->check.wrong == 0)
+        check_text(&j->verdict, to);
+    if (j->mean_us > 0) {
+        fprintf(to, "%-10s %.2f us a launch over %lld, ", "time", j->mean_us,
+                (long long)j->args->set.repeat);
+        if (j->flop > 0)
+            fprintf(to, "%.4g TFLOP/s, ", tflop_per_second(j));
+        fprintf(to, "%.4g GB/s\n", gigabytes_per_second(j));
+    }
+    if (j->args->set.output && strcmp(j->args->set.output, "-") != 0 && j->verdict.wrong == 0 &&
+        j->found.defects == 0)
         fprintf(to, "%-10s %s\n", "wrote", j->args->set.output);
 }
 
-ptxgen_status run_report(const run_job *j, ptxgen_error *err)
+ptxgen_status run_report(run_job *j, ptxgen_error *err)
 {
     ptxgen_device_info d = {.size = sizeof d};
     const ptxgen_status status = ptxgen_device_get_info(j->ctx, &d, err);

@@ -5,57 +5,68 @@
 
 #include <string.h>
 
-#define FAMILY_OPTIONS "output json check repeat arch device assembler toolkit cache-dir log"
-
-static const struct {
-    const char *family;
-    const char *options; /* the ones that apply */
-    int (*run)(const cli_args *);
-} runners[] = {
-    {"scatter_add", FAMILY_OPTIONS, cli_run_scatter_add},
-    {"matmul_accumulate", FAMILY_OPTIONS, cli_run_matmul_accumulate},
-    {"matmul_scaled", FAMILY_OPTIONS, cli_run_matmul_scaled},
-    {"tcgen05_copy", FAMILY_OPTIONS, cli_run_tcgen05_copy},
-};
-enum { RUNNER_COUNT = sizeof runners / sizeof *runners };
+/* Options that the ways to run a family read: on a device, on an emulator of its own, or not at all. */
+static const char device_options[] =
+    "output json check repeat arch device assembler toolkit cache-dir log";
+static const char emulator_options[] =
+    "output json check arch device check-races seeds stats cache-dir log";
+static const char print_options[] = "json arch device print-launch cache-dir log";
 
 static const char ptx_options[] = "output json entry grid block cluster cooperative shared arg "
                                   "result expect check-races ignore suppress sarif "
                                   "order seeds stats budget";
 
-/* Runs it unless an option was given that would mean nothing to it. */
-static int run_with(const cli_args *args, const char *options, int (*run)(const cli_args *))
+static int run_family(const cli_args *args, size_t family)
 {
+    const cli_settings *set = &args->set;
+    const bool emulates = set->check_races || set->stats || set->seeds;
+    const char *options = set->print_launch ? print_options
+                          : emulates        ? emulator_options
+                                            : device_options;
     const char *foreign = cli_option_outside(args, options);
     if (!foreign)
-        return run(args);
-    if (run == cli_run_ptx)
+        return cli_run_family(args, family);
+    if (set->print_launch && cli_option_in(foreign, device_options))
         return cli_usage_error(
-            &args->set, "--%s does not apply to a PTX file, which the emulator runs; leave it out",
+            set, "--print-launch launches nothing, so --%s has no use; leave it out", foreign);
+    if (emulates && cli_option_in(foreign, device_options))
+        return cli_usage_error(
+            set,
+            "--%s does not apply on the emulator that --check-races, --seeds and "
+            "--stats ask for; leave it out",
             foreign);
-    return cli_usage_error(&args->set,
-                           "--%s does not apply to %s, only to a PTX file; leave it out", foreign,
-                           args->words[0]);
+    return cli_usage_error(set, "--%s does not apply to %s, only to a PTX file; leave it out",
+                           foreign, args->words[0]);
+}
+
+static int run_ptx(const cli_args *args)
+{
+    const char *foreign = cli_option_outside(args, ptx_options);
+    if (!foreign)
+        return cli_run_ptx(args);
+    return cli_usage_error(
+        &args->set, "--%s does not apply to a PTX file, which the emulator runs; leave it out",
+        foreign);
 }
 
 static int run(const cli_args *args)
 {
-    const char *known[RUNNER_COUNT];
     if (args->count == 0)
         return cli_usage_error(&args->set,
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
                                "src=src.npy -o result.npy`");
     const char *what = args->words[0];
-    const size_t n = strlen(what);
+    const size_t n = strlen(what), families = ptxgen_family_count();
     if (strcmp(what, "-") == 0 || (n > 4 && strcmp(what + n - 4, ".ptx") == 0))
-        return run_with(args, ptx_options, cli_run_ptx);
-    for (size_t i = 0; i < RUNNER_COUNT; i++) {
-        if (strcmp(runners[i].family, args->words[0]) == 0)
-            return run_with(args, runners[i].options, runners[i].run);
-        known[i] = runners[i].family;
+        return run_ptx(args);
+    const char *known[64];
+    for (size_t i = 0; i < families && i < sizeof known / sizeof *known; i++) {
+        known[i] = ptxgen_family_name(i);
+        if (strcmp(known[i], what) == 0)
+            return run_family(args, i);
     }
-    const char *near = cli_nearest(args->words[0], known, RUNNER_COUNT);
-    return cli_usage_error(&args->set, "cannot run '%s'%s%s%s", args->words[0],
+    const char *near = cli_nearest(what, known, families);
+    return cli_usage_error(&args->set, "cannot run '%s'%s%s%s", what,
                            near ? "; did you mean '" : "", near ? near : "",
                            near ? "'?" : "; `ptxgen run --help` says what can be run");
 }
@@ -64,6 +75,7 @@ const cli_command cli_run = {
     .name = "run",
     .usage = "FAMILY name=FILE.npy ... [name=value ...] | FILE.ptx",
     .summary = "run a kernel on .npy files, or any PTX on the emulator",
+<<<<<<< HEAD
     .text = "Runs a kernel on .npy files (one may be -), which give types and sizes. -o is\n"
             "the result; --check compares it: exit code 1 if it is off by more than said.\n"
             "scatter_add out= index= src=   out[index] += src; (adds+1) u (|out|+sum|src|)\n"
@@ -76,11 +88,30 @@ const cli_command cli_run = {
             "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, 0.5),\n"
             "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
             "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
+=======
+    .text = "Reads .npy files (one may be -), one for each operand of the family, runs the\n"
+            "kernel and writes the result with -o. The files give types and sizes; parameters\n"
+            "have defaults. `ptxgen run FAMILY --help` lists both. --check compares with the\n"
+            "plain C answer: exit code 1 when an element is off by more than said.\n"
+            "--check-races, --seeds and --stats run it on an emulator that watches it;\n"
+            "--print-launch says what would be launched, for another runtime to do it.\n"
+            "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups]; their\n"
+            "formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
+            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
+            "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
+            "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
+>>>>>>> 9ff558c (command: run every family from its operand table)
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
+<<<<<<< HEAD
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
         "budget log help",
+=======
+        "cooperative shared arg result check-races ignore suppress sarif order seeds stats budget "
+        "print-launch log help",
+    .takes_family = true,
+>>>>>>> 9ff558c (command: run every family from its operand table)
     .run = run,
 };

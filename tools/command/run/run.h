@@ -4,10 +4,8 @@
 
 #include "command/command.h"
 
-int cli_run_scatter_add(const cli_args *);
-int cli_run_tcgen05_copy(const cli_args *);
-int cli_run_matmul_accumulate(const cli_args *);
-int cli_run_matmul_scaled(const cli_args *);
+/* The family at `family` of the library's list. */
+int cli_run_family(const cli_args *, size_t family);
 int cli_run_ptx(const cli_args *);
 
 #endif

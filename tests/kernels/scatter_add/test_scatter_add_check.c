@@ -1,7 +1,7 @@
-/* `run --check` judges: it takes every rounding that the adds allow, and nothing more. */
+/* ptxgen_call_check judges: it takes every rounding that the adds allow, and nothing more. */
 #include "test.h"
 
-#include "command/run/scatter_check.h"
+#include "ptxgen/call.h"
 
 #include <math.h>
 
@@ -10,7 +10,7 @@ enum { ROWS = 5, OUT_ROWS = 3, N = 4 };
 static float out[OUT_ROWS * N], src[ROWS * N], result[OUT_ROWS * N];
 static const int64_t index_of[ROWS] = {0, 2, 2, 0, 2}; /* row 1 is not touched */
 
-static ptxgen_scatter_add_args arguments(void)
+static void set_up(void)
 {
     for (int i = 0; i < OUT_ROWS * N; i++)
         result[i] = out[i] = (float)(i + 1) / 3;
@@ -19,48 +19,49 @@ static ptxgen_scatter_add_args arguments(void)
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < N; j++)
             result[index_of[i] * N + j] += src[i * N + j];
-    return (ptxgen_scatter_add_args){.size = sizeof(ptxgen_scatter_add_args),
-                                     .dtype = PTXGEN_F32,
-                                     .rows = ROWS,
-                                     .out_rows = OUT_ROWS,
-                                     .n = N,
-                                     .out = out,
-                                     .src = src,
-                                     .index = index_of};
 }
 
-static uint64_t judge(const ptxgen_scatter_add_args *args)
+static uint64_t judge(void)
 {
-    scatter_check check;
+    static const int64_t out_shape[] = {OUT_ROWS, N}, src_shape[] = {ROWS, N};
+    const ptxgen_tensor before[] = {
+        {out, PTXGEN_F32, 2, out_shape, PTXGEN_DENSE},
+        {src, PTXGEN_F32, 2, src_shape, PTXGEN_DENSE},
+        {(void *)(uintptr_t)index_of, PTXGEN_S64, 1, src_shape, PTXGEN_DENSE}};
+    ptxgen_tensor after[3];
+    ptxgen_call_verdict v = {.size = sizeof v};
     ptxgen_error err;
-    assert_int_equal(scatter_check_run(args, result, &check, &err), PTXGEN_OK);
-    assert_int_equal(check.elements, OUT_ROWS * N);
-    return check.wrong;
+    memcpy(after, before, sizeof after);
+    after[0].data = result;
+    assert_int_equal(ptxgen_call_check("scatter_add", NULL, before, after, 3, &v, &err), PTXGEN_OK);
+    assert_int_equal(v.elements, OUT_ROWS * N);
+    assert_true(v.by_element);
+    return (uint64_t)v.wrong;
 }
 
 static void takes_what_rounding_gives(void **state)
 {
     (void)state;
-    const ptxgen_scatter_add_args args = arguments();
-    assert_int_equal(judge(&args), 0);
+    set_up();
+    assert_int_equal(judge(), 0);
     result[0] = nextafterf(
         result[0], 100); /* one more rounding: two adds may be off by three halves of an ulp */
-    assert_int_equal(judge(&args), 0);
+    assert_int_equal(judge(), 0);
 }
 
 static void refuses_a_lost_or_doubled_row(void **state)
 {
     (void)state;
-    const ptxgen_scatter_add_args args = arguments();
+    set_up();
     for (int i = 0; i < ROWS; i++) {
         for (int sign = -1; sign <= 1; sign += 2) {
-            arguments();
+            set_up();
             uint64_t changed = 0;
             for (int j = 0; j < N; j++) {
                 result[index_of[i] * N + j] += (float)sign * src[i * N + j];
                 changed += src[i * N + j] != 0;
             }
-            assert_int_equal(judge(&args), changed);
+            assert_int_equal(judge(), changed);
         }
     }
 }
@@ -68,38 +69,38 @@ static void refuses_a_lost_or_doubled_row(void **state)
 static void an_untouched_row_must_keep_its_bits(void **state)
 {
     (void)state;
-    const ptxgen_scatter_add_args args = arguments();
+    set_up();
     result[N] = nextafterf(result[N], 100);
-    assert_int_equal(judge(&args), 1);
-    arguments();
+    assert_int_equal(judge(), 1);
+    set_up();
     out[N] = 0; /* near zero, where an add may be off by a subnormal number */
     result[N] = 0x1p-140f;
     result[0] += 0x1p-140f;
-    assert_int_equal(judge(&args), 1);
+    assert_int_equal(judge(), 1);
 }
 
 static void a_nan_is_wrong_unless_it_is_due(void **state)
 {
     (void)state;
-    ptxgen_scatter_add_args args = arguments();
+    set_up();
     result[0] = NAN;
-    assert_int_equal(judge(&args), 1);
+    assert_int_equal(judge(), 1);
     src[0] = NAN; /* now it is due */
-    assert_int_equal(judge(&args), 0);
+    assert_int_equal(judge(), 0);
     result[0] = 1;
-    assert_int_equal(judge(&args), 1);
+    assert_int_equal(judge(), 1);
 }
 
 static void an_infinity_is_wrong_unless_it_is_due(void **state)
 {
     (void)state;
-    ptxgen_scatter_add_args args = arguments();
+    set_up();
     result[0] = INFINITY;
-    assert_int_equal(judge(&args), 1);
+    assert_int_equal(judge(), 1);
     src[0] = INFINITY;
-    assert_int_equal(judge(&args), 0);
+    assert_int_equal(judge(), 0);
     result[0] = -INFINITY;
-    assert_int_equal(judge(&args), 1);
+    assert_int_equal(judge(), 1);
 }
 
 int main(void)

@@ -1,0 +1,257 @@
+/* The run itself: files, kernel, launch or emulation, check, report. */
+#include "command/run/family.h"
+
+#include "command/output.h"
+#include "command/run/emulate.h"
+#include "command/run/scaled.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+run_adapter run_adapter_of(const char *family)
+{
+    return strcmp(family, "matmul_scaled") == 0 ? run_adapt_scaled : NULL;
+}
+
+/* ---- preparing --------------------------------------------------------------------------------- */
+
+static void find_operands(run_job *j)
+{
+    for (; j->count < RUN_MAX_OPERANDS; j->count++) {
+        j->operands[j->count].info.size = sizeof j->operands->info;
+        if (!ptxgen_family_operand(j->place, j->count, &j->operands[j->count].info))
+            return;
+    }
+}
+
+/* A refusal on a GPU says that there is another way, one of a shape that a matrix may be given transposed. */
+static ptxgen_status explain(const run_job *j, ptxgen_status status, ptxgen_error *err)
+{
+    ptxgen_device_info d = {.size = sizeof d};
+    ptxgen_error ignored;
+    const char *name = NULL;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->operands[i].info.transposable && j->operands[i].path)
+            name = j->operands[i].info.name;
+    if (status == PTXGEN_EINVAL && name && strstr(err->message, "must be equal"))
+        return cli_fail(err, status, "%s (a file that holds %s transposed is named %st=)",
+                        err->message, name, name);
+    if (status != PTXGEN_EUNSUPPORTED ||
+        ptxgen_device_get_info(j->ctx, &d, &ignored) != PTXGEN_OK || d.kind != PTXGEN_DEVICE_CUDA)
+        return status;
+    return cli_fail(err, status,
+                    "%s (%s is %s; the emulator runs every architecture: --device emulator)",
+                    err->message, d.name, ptxgen_arch_name(d.arch));
+}
+
+/* The kernel that the call takes, or none when there is nothing to do. */
+static ptxgen_status find_kernel(run_job *j, ptxgen_error *err)
+{
+    ptxgen_tensor tensors[RUN_MAX_OPERANDS];
+    run_host_tensors(j, NULL, tensors);
+    ptxgen_status status =
+        ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop, &j->bytes, err);
+    if (status == PTXGEN_OK && j->operands[j->result].array.header.count == 0)
+        return PTXGEN_OK;
+    if (status == PTXGEN_OK)
+        status = ptxgen_call_params(j->ctx, j->family, j->words, tensors, j->count, j->params,
+                                    sizeof j->params, err);
+    return status == PTXGEN_OK ? status : explain(j, status, err);
+}
+
+static bool has_index(const run_job *j)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (j->operands[i].present && j->operands[i].info.role == PTXGEN_ROLE_INDEX &&
+            j->operands[i].array.header.count == 0)
+            return false;
+    return true;
+}
+
+static ptxgen_status get_kernel(run_job *j, ptxgen_error *err)
+{
+    if (!j->params[0] || !has_index(j))
+        return PTXGEN_OK;
+    const ptxgen_status status =
+        j->emulates || j->args->set.print_launch
+            ? ptxgen_emit(j->ctx, j->family, j->params, &j->kernel, err)
+            : ptxgen_get(j->ctx, j->family, j->params, NULL, &j->kernel, err);
+    return status == PTXGEN_OK ? status : explain(j, status, err);
+}
+
+static ptxgen_status prepare(run_job *j, ptxgen_error *err)
+{
+    cli_settings set = j->args->set;
+    if (j->emulates && set.device == PTXGEN_DEVICE_CUDA)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--check-races, --stats and --seeds are the emulator's: leave --device "
+                        "cuda out");
+    if (j->emulates)
+        set.device = PTXGEN_DEVICE_EMULATOR;
+    ptxgen_status status = run_parse_seeds(set.seeds, &j->seeds, err);
+    if (status == PTXGEN_OK)
+        status = run_take_files(j, err);
+    if (status == PTXGEN_OK)
+        status = run_check_indices(j, err);
+    if (status == PTXGEN_OK)
+        status = cli_context(&set, &j->ctx, err);
+    if (status == PTXGEN_OK)
+        status = find_kernel(j, err);
+    return status == PTXGEN_OK ? get_kernel(j, err) : status;
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static ptxgen_status launch(run_job *j, ptxgen_error *err)
+{
+    ptxgen_tensor tensors[RUN_MAX_OPERANDS];
+    run_device_tensors(j, tensors);
+    return ptxgen_call_kernel(j->kernel, tensors, j->count, NULL, err);
+}
+
+static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const ptxgen_emulator_config config = {.size = sizeof config,
+                                           .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA
+                                                               : PTXGEN_EMULATOR_ORDER_HW,
+                                           .seed = seed,
+                                           .check = set->check_races};
+    ptxgen_tensor tensors[RUN_MAX_OPERANDS];
+    ptxgen_emulator *emu;
+    run_bad_index bad;
+    run_reset_operands(j);
+    run_device_tensors(j, tensors);
+    const run_emulation e = {j->place, j->kernel, tensors, j->count, &bad};
+    ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
+    if (status != PTXGEN_OK)
+        return status;
+    status = run_emulate(emu, &e, err);
+    run_findings_collect(&j->found, emu, seed);
+    if (status == PTXGEN_OK && set->stats && seed == j->seeds.to)
+        run_print_stats(emu, j->json, cli_report_file(set));
+    ptxgen_emulator_destroy(emu);
+    return status;
+}
+
+static ptxgen_status check(run_job *j, ptxgen_error *err)
+{
+    ptxgen_tensor before[RUN_MAX_OPERANDS], after[RUN_MAX_OPERANDS];
+    if (!j->args->set.check)
+        return PTXGEN_OK;
+    j->verdict.size = sizeof j->verdict;
+    run_host_tensors(j, NULL, before);
+    run_host_tensors(j, j->output.data, after);
+    return ptxgen_call_check(j->family, j->words, before, after, j->count, &j->verdict, err);
+}
+
+/* Every seed is checked; the first wrong one ends it. */
+static ptxgen_status emulate(run_job *j, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    for (uint64_t s = j->seeds.from;
+         s <= j->seeds.to && status == PTXGEN_OK && j->verdict.wrong == 0; s++) {
+        npy_free(&j->output);
+        status = j->kernel ? emulate_seed(j, s, err) : PTXGEN_OK;
+        if (status == PTXGEN_OK)
+            status = run_fetch_result(j, err);
+        if (status == PTXGEN_OK)
+            status = check(j, err);
+    }
+    return status;
+}
+
+static ptxgen_status run_on_device(run_job *j, ptxgen_error *err)
+{
+    ptxgen_status status = j->kernel ? launch(j, err) : PTXGEN_OK;
+    if (status == PTXGEN_OK && j->kernel)
+        status = ptxgen_synchronize(j->ctx, NULL, err);
+    if (status == PTXGEN_OK && j->kernel)
+        status = ptxgen_check_indices(j->ctx, NULL, err);
+    if (status == PTXGEN_OK)
+        status = run_fetch_result(j, err);
+    return status == PTXGEN_OK ? check(j, err) : status;
+}
+
+/* --repeat: the launches are queued together and waited for once, so host and device overlap as they do in a
+ * program; a first round is not counted. */
+static ptxgen_status measure(run_job *j, ptxgen_error *err)
+{
+    struct timespec start = {0}, end;
+    const int64_t repeat = j->args->set.repeat;
+    ptxgen_status status = PTXGEN_OK;
+    for (int64_t i = -1 - repeat / 10; i < repeat && status == PTXGEN_OK; i++) {
+        if (i == 0) {
+            status = ptxgen_synchronize(j->ctx, NULL, err);
+            clock_gettime(CLOCK_MONOTONIC, &start);
+        }
+        if (status == PTXGEN_OK)
+            status = launch(j, err);
+    }
+    if (status == PTXGEN_OK)
+        status = ptxgen_synchronize(j->ctx, NULL, err);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const double seconds =
+        (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
+    j->mean_us = seconds * 1e6 / (double)repeat;
+    return status;
+}
+
+static ptxgen_status write_result(const run_job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    cli_output to;
+    if (!set->output && !set->check && !set->json && set->repeat <= 0 && !j->emulates)
+        cli_say("the result is not kept: -o FILE.npy writes it, --check compares it");
+    if (!set->output || j->verdict.wrong || run_findings_exit(&j->found) == CLI_NO)
+        return PTXGEN_OK;
+    const ptxgen_status status = cli_output_open(&to, set->output, true, err);
+    if (status != PTXGEN_OK)
+        return status;
+    npy_write(&j->output, to.file);
+    return cli_output_commit(&to, err);
+}
+
+static ptxgen_status run_all(run_job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    ptxgen_status status = prepare(j, err);
+    if (status == PTXGEN_OK)
+        status = run_place_operands(j, err);
+    if (status == PTXGEN_OK && set->print_launch)
+        return run_print_launches(j, err);
+    j->found.seeded = set->seeds != NULL;
+    if (status == PTXGEN_OK)
+        status = j->emulates ? emulate(j, err) : run_on_device(j, err);
+    if (status == PTXGEN_OK && set->repeat > 0 && j->kernel)
+        status = measure(j, err);
+    if (status == PTXGEN_OK)
+        status = write_result(j, err);
+    return status == PTXGEN_OK ? run_report(j, err) : status;
+}
+
+int cli_run_family(const cli_args *args, size_t family)
+{
+    ptxgen_error err = {0};
+    const cli_settings *set = &args->set;
+    run_job j = {.args = args,
+                 .family = ptxgen_family_name(family),
+                 .place = family,
+                 .emulates = set->check_races || set->stats || set->seeds};
+    j.found = (run_findings){.file = j.family, .entry = j.family};
+    j.json = set->json && j.emulates ? cJSON_CreateObject() : NULL;
+    find_operands(&j);
+    const ptxgen_status status = run_all(&j, &err);
+    const int code = j.verdict.wrong > 0 ? CLI_NO : run_findings_exit(&j.found);
+    cJSON_Delete(j.json);
+    run_findings_free(&j.found);
+    run_free_operands(&j);
+    npy_free(&j.output);
+    ptxgen_kernel_unref(j.kernel);
+    ptxgen_destroy(j.ctx);
+    free(j.words);
+    if (status != PTXGEN_OK)
+        return cli_report(set, &err);
+    return code;
+}

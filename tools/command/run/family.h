@@ -1,0 +1,88 @@
+/* `ptxgen run FAMILY`: any family's kernel on .npy files, from its tables. Files become operands, what is left
+ * of the words parameters; then the call is described, emulated or run, and reported. */
+#ifndef PTXGEN_RUN_FAMILY_H
+#define PTXGEN_RUN_FAMILY_H
+
+#include "command/command.h"
+#include "command/run/findings.h"
+#include "command/run/run.h"
+#include "command/run/watch.h"
+#include "npy/npy.h"
+#include "ptxgen/call.h"
+
+enum { RUN_MAX_OPERANDS = 12, RUN_PARAMS_BYTES = 1024 };
+
+/* An operand and where its values are. */
+typedef struct run_operand {
+    ptxgen_operand_info info;
+    const char *path; /* NULL: no file */
+    bool transposed;  /* named NAMEt=: the file holds the last two dimensions the other way round */
+    npy_array array;  /* of the file, or zeros; of a result that is only written nothing */
+    bool present;
+    ptxgen_dtype dtype;
+    int rank;
+    int64_t shape[PTXGEN_OPERAND_MAX_RANK];
+    int64_t host_strides[PTXGEN_OPERAND_MAX_RANK], strides[PTXGEN_OPERAND_MAX_RANK];
+    void *memory; /* the device's, or host memory that the emulator of --check-races uses */
+    size_t bytes;
+} run_operand;
+
+typedef struct run_job {
+    const cli_args *args;
+    const char *family;
+    size_t place; /* of the family */
+    run_operand operands[RUN_MAX_OPERANDS];
+    size_t count, result;          /* result: the operand that -o writes */
+    char *words;                   /* owned: parameters that the user gave */
+    char params[RUN_PARAMS_BYTES]; /* all of the kernel's; "" when there is nothing to do */
+    run_seeds seeds;
+    bool emulates; /* on an emulator of our own: --check-races, --stats, --seeds */
+
+    ptxgen *ctx;
+    ptxgen_kernel *kernel; /* NULL: there is nothing to do */
+    npy_array output;
+    ptxgen_call_verdict verdict;
+    run_findings found;
+    cJSON *json; /* of an emulated run under --json, until the report; NULL otherwise */
+    double mean_us, flop, bytes;
+} run_job;
+
+/* ---- files (files.c) ---- */
+
+/* Sorts the words into files and parameters, loads the files, makes operands of them, and completes what no file
+ * gives: zeros, shapes and types of results. */
+ptxgen_status run_take_files(run_job *, ptxgen_error *);
+run_operand *run_operand_named(run_job *, const char *name);
+/* The value of a parameter that the user gave ("dtype" of dtype=bf16), or NULL; and takes it out. */
+const char *run_word(const run_job *, const char *name);
+void run_drop_word(run_job *, const char *name);
+void run_add_word(run_job *, const char *name, const char *value);
+/* What of a family its table does not say: files that are no operands yet (scaled.c). NULL: nothing. */
+typedef ptxgen_status (*run_adapter)(run_job *, ptxgen_error *);
+run_adapter run_adapter_of(const char *family);
+
+/* ---- operands (operands.c) ---- */
+
+/* The tensors of a call: of the files' data, or of `memory`. `result` (may be NULL) takes the place of the result's
+ * data. */
+void run_host_tensors(const run_job *, void *result, ptxgen_tensor *out);
+void run_device_tensors(const run_job *, ptxgen_tensor *out);
+/* Memory for every operand, with the files' values, rows padded as the kernels want them; freed by run_free. */
+ptxgen_status run_place_operands(run_job *, ptxgen_error *);
+/* The values that the operands had at first, again (host memory only). */
+void run_reset_operands(run_job *);
+/* From the result's memory to job->output, without the padding. */
+ptxgen_status run_fetch_result(run_job *, ptxgen_error *);
+void run_free_operands(run_job *);
+/* EINDEX: a value of an index that names no row. */
+ptxgen_status run_check_indices(const run_job *, ptxgen_error *);
+/* The extents by name, each once, results' first; false past the last. */
+bool run_extent_at(const run_job *, size_t i, const char **name, int64_t *value);
+
+/* ---- reports ---- */
+
+ptxgen_status run_report(run_job *, ptxgen_error *);
+/* --print-launch (print_launch.c). */
+ptxgen_status run_print_launches(const run_job *, ptxgen_error *);
+
+#endif

@@ -1,0 +1,351 @@
+/* From the words of the command line to operands. */
+#include "command/run/family.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+const char *run_word(const run_job *j, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *p = j->words; p && *p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL)
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            static char value[128];
+            snprintf(value, sizeof value, "%.*s", (int)strcspn(p + n + 1, " "), p + n + 1);
+            return value;
+        }
+    return NULL;
+}
+
+void run_drop_word(run_job *j, const char *name)
+{
+    char *rest = cli_calloc(strlen(j->words) + 1, 1);
+    const size_t n = strlen(name);
+    for (char *word = strtok(j->words, " "); word; word = strtok(NULL, " "))
+        if (strncmp(word, name, n) != 0 || word[n] != '=') {
+            strcat(rest, rest[0] ? " " : "");
+            strcat(rest, word);
+        }
+    free(j->words);
+    j->words = rest;
+}
+
+void run_add_word(run_job *j, const char *name, const char *value)
+{
+    char *longer = cli_format("%s%s%s=%s", j->words, j->words[0] ? " " : "", name, value);
+    free(j->words);
+    j->words = longer;
+}
+
+run_operand *run_operand_named(run_job *j, const char *name)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (strcmp(j->operands[i].info.name, name) == 0)
+            return &j->operands[i];
+    return NULL;
+}
+
+/* Only read: it has no file of its own. */
+static bool is_output(const run_operand *o)
+{
+    return o->info.role == PTXGEN_ROLE_OUT || o->info.role == PTXGEN_ROLE_WORKSPACE;
+}
+
+/* The operand whose file a word names, with the word's value; NULL: it is a parameter. */
+static run_operand *file_of(run_job *j, const char *word, const char **value, bool *transposed)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        run_operand *o = &j->operands[i];
+        const size_t n = strlen(o->info.name);
+        if (is_output(o) || strncmp(word, o->info.name, n) != 0)
+            continue;
+        *transposed = o->info.transposable && word[n] == 't' && word[n + 1] == '=';
+        *value = word + n + 1 + *transposed;
+        if (word[n] == '=' || *transposed)
+            return o;
+    }
+    return NULL;
+}
+
+/* A parameter of the same name as an operand: "index=i32" where index=FILE.npy is meant. */
+static bool is_word_of(const run_job *j, const char *name, const char *value)
+{
+    ptxgen_param_info p;
+    for (size_t i = 0; ptxgen_family_param(j->place, i, &p); i++)
+        for (size_t c = 0; strcmp(p.name, name) == 0 && p.choices && p.choices[c]; c++)
+            if (strcmp(p.choices[c], value) == 0)
+                return true;
+    return false;
+}
+
+static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bool transposed,
+                               ptxgen_error *err)
+{
+    const char *name = o->info.name;
+    if (is_word_of(j, name, value))
+        return cli_fail(
+            err, PTXGEN_EINVAL,
+            "%s= names the file here, and the %s type is the file's: leave %s=%s out%s%s%s", name,
+            name, name, value,
+            o->info.transposable ? " (a file that holds it transposed is named " : "",
+            o->info.transposable ? name : "", o->info.transposable ? "t=)" : "");
+    if (o->path && o->transposed != transposed)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s= and %st= are two ways to give the same matrix; leave one out", name,
+                        name);
+    if (o->path)
+        return cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", name);
+    if (value[0] == '\0')
+        return cli_fail(err, PTXGEN_EINVAL, "%s= names no file; write %s=FILE.npy", name, name);
+    for (size_t i = 0; i < j->count; i++)
+        if (strcmp(value, "-") == 0 && j->operands[i].path && strcmp(j->operands[i].path, "-") == 0)
+            return cli_fail(err, PTXGEN_EINVAL, "only one of %s and %s can be standard input",
+                            j->operands[i].info.name, name);
+    o->path = value;
+    o->transposed = transposed;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status need_files(const run_job *j, ptxgen_error *err)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        const run_operand *o = &j->operands[i];
+        if (o->path || o->info.optional || o->info.zero_if_absent || is_output(o))
+            continue;
+        return cli_fail(err, PTXGEN_EINVAL, "%s=FILE.npy is missing%s%s%s: %s", o->info.name,
+                        o->info.transposable ? " (or " : "",
+                        o->info.transposable ? o->info.name : "",
+                        o->info.transposable ? "t=FILE.npy)" : "", o->info.doc);
+    }
+    return PTXGEN_OK;
+}
+
+/* Files leave the words, --arch joins them; what is left are the kernel's parameters. */
+static ptxgen_status split_words(run_job *j, ptxgen_error *err)
+{
+    cli_args rest = {.words = cli_calloc(j->args->count + 1, sizeof(char *))};
+    char *arch = j->args->set.arch ? cli_format("arch=%s", j->args->set.arch) : NULL;
+    ptxgen_status status = PTXGEN_OK;
+    for (size_t w = 1; w < j->args->count && status == PTXGEN_OK; w++) {
+        char *word = j->args->words[w];
+        const char *value;
+        bool transposed;
+        run_operand *o = file_of(j, word, &value, &transposed);
+        if (o)
+            status = take_file(j, o, value, transposed, err);
+        else if (arch && strncmp(word, "arch=", 5) == 0)
+            status =
+                cli_fail(err, PTXGEN_EINVAL, "--%s and %s: give the architecture once", arch, word);
+        else
+            rest.words[rest.count++] = word;
+    }
+    if (arch)
+        rest.words[rest.count++] = arch;
+    if (status == PTXGEN_OK)
+        status = cli_params(&rest, 0, &j->words, err);
+    if (status == PTXGEN_OK)
+        status = need_files(j, err);
+    free(rest.words);
+    free(arch);
+    return status;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------ */
+
+static const struct {
+    npy_type npy;
+    ptxgen_dtype dtype;
+    const char *numpy;
+} types[] = {
+    {NPY_F32, PTXGEN_F32, "float32"},    {NPY_F16, PTXGEN_F16, "float16"},
+    {NPY_BF16, PTXGEN_BF16, "bfloat16"}, {NPY_I32, PTXGEN_S32, "int32"},
+    {NPY_U32, PTXGEN_U32, "uint32"},     {NPY_I64, PTXGEN_S64, "int64"},
+    {NPY_U64, PTXGEN_U64, "uint64"},     {NPY_F64, PTXGEN_F64, "float64"},
+    {NPY_I16, PTXGEN_S16, "int16"},      {NPY_RAW16, PTXGEN_U16, "uint16"},
+    {NPY_I8, PTXGEN_S8, "int8"},         {NPY_U8, PTXGEN_U8, "uint8"},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool takes(const run_operand *o, ptxgen_dtype dtype)
+{
+    for (size_t i = 0; o->info.dtypes[i]; i++)
+        if (o->info.dtypes[i] == dtype)
+            return true;
+    return false;
+}
+
+static const char *numpy_name(ptxgen_dtype dtype)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].dtype == dtype)
+            return types[i].numpy;
+    return "uint8";
+}
+
+/* "f32, f16 or bf16" */
+static const char *list_types(const ptxgen_dtype *list, char *text, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; list[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0        ? ""
+                                 : list[i + 1] ? ", "
+                                               : " or ",
+                                 ptxgen_dtype_name(list[i]));
+    return text;
+}
+
+static ptxgen_status find_type(const run_job *j, run_operand *o, ptxgen_error *err)
+{
+    const npy_header *h = &o->array.header;
+    const char *word = run_word(j, "dtype");
+    char list[160];
+    o->dtype = PTXGEN_DTYPE_NONE;
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].npy == h->type)
+            o->dtype = types[i].dtype;
+    if (h->type == NPY_RAW16 && takes(o, PTXGEN_BF16)) {
+        if (word && strcmp(word, "bf16") == 0)
+            o->dtype = PTXGEN_BF16;
+        else if (!takes(o, PTXGEN_U16))
+            return npy_fail_bare_words(o->path, h, word, err);
+    }
+    if (takes(o, o->dtype))
+        return PTXGEN_OK;
+    return cli_fail(err, PTXGEN_EUNSUPPORTED,
+                    "%s: %s holds '%s'; it takes %s. Convert with a.astype(numpy.%s)", o->path,
+                    o->info.name, h->descr, list_types(o->info.dtypes, list, sizeof list),
+                    numpy_name(o->info.dtypes[0]));
+}
+
+static ptxgen_status check_rank(const run_operand *o, ptxgen_error *err)
+{
+    char shape[128], extents[128];
+    const npy_header *h = &o->array.header;
+    size_t used = 0;
+    if (h->rank <= o->info.rank && h->rank >= o->info.rank - o->info.leading)
+        return PTXGEN_OK;
+    extents[0] = '\0';
+    for (int d = 0; d < o->info.rank && used < sizeof extents; d++)
+        used += (size_t)snprintf(extents + used, sizeof extents - used, "%s%s", d ? ", " : "",
+                                 o->info.extents[d]);
+    return cli_fail(err, PTXGEN_EINVAL, "%s: %s has shape %s; it must have %d dimension%s, (%s)",
+                    o->path, o->info.name, npy_shape_text(h, shape, sizeof shape), o->info.rank,
+                    o->info.rank == 1 ? "" : "s", extents);
+}
+
+/* The shape of a call's operand from the file's, and strides of its elements in the file. */
+static void take_shape(run_operand *o)
+{
+    const npy_header *h = &o->array.header;
+    int64_t dense = 1;
+    o->rank = h->rank;
+    for (int d = h->rank - 1; d >= 0; d--) {
+        o->shape[d] = h->shape[d];
+        o->host_strides[d] = dense;
+        dense *= h->shape[d];
+    }
+    if (!o->transposed)
+        return;
+    int64_t *shape = o->shape + o->rank - 2, *strides = o->host_strides + o->rank - 2;
+    const int64_t n = shape[0], stride = strides[0];
+    shape[0] = shape[1];
+    strides[0] = strides[1];
+    shape[1] = n;
+    strides[1] = stride;
+}
+
+static ptxgen_status load(run_job *j, run_operand *o, bool adapted, ptxgen_error *err)
+{
+    ptxgen_status status = npy_load(o->path, &o->array, err);
+    if (status != PTXGEN_OK || adapted)
+        return status;
+    status = check_rank(o, err);
+    if (status == PTXGEN_OK)
+        status = find_type(j, o, err);
+    if (status == PTXGEN_OK)
+        take_shape(o);
+    o->present = status == PTXGEN_OK;
+    return status;
+}
+
+/* ---- what no file gives ------------------------------------------------------------------------ */
+
+/* The extent that other operands say; 0 when none does. */
+static int64_t extent_of(const run_job *j, const char *name)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        const run_operand *o = &j->operands[i];
+        for (int d = 0; o->present && d < o->rank; d++)
+            if (strcmp(o->info.extents[o->info.rank - o->rank + d], name) == 0)
+                return o->shape[d];
+    }
+    return -1;
+}
+
+/* As another operand's, as the parameter says, or the first that it may be. */
+static ptxgen_dtype type_of(const run_job *j, size_t i)
+{
+    const run_operand *o = &j->operands[i];
+    if (o->info.like >= 0 && j->operands[o->info.like].present)
+        return j->operands[o->info.like].dtype;
+    for (size_t k = 0; k < j->count; k++)
+        if (j->operands[k].info.like == (int)i && j->operands[k].present)
+            return j->operands[k].dtype;
+    const char *word = o->info.dtype_param[0] ? run_word(j, o->info.dtype_param) : NULL;
+    for (size_t k = 0; word && o->info.dtypes[k]; k++)
+        if (strcmp(ptxgen_dtype_name(o->info.dtypes[k]), word) == 0)
+            return o->info.dtypes[k];
+    return o->info.dtypes[0];
+}
+
+static npy_type npy_of(ptxgen_dtype dtype)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].dtype == dtype)
+            return types[i].npy;
+    return NPY_U8;
+}
+
+/* Zeros, and results. Leading dimensions are there when another operand has them. */
+static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
+{
+    run_operand *o = &j->operands[i];
+    int64_t shape[PTXGEN_OPERAND_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < o->info.rank; d++) {
+        const int64_t extent = extent_of(j, o->info.extents[d]);
+        if (extent >= 0)
+            shape[rank++] = extent;
+        else if (d >= o->info.leading)
+            shape[rank++] = 0;
+    }
+    o->dtype = type_of(j, i);
+    const ptxgen_status status = npy_create(npy_of(o->dtype), rank, shape, &o->array, err);
+    if (status == PTXGEN_OK)
+        take_shape(o);
+    o->present = status == PTXGEN_OK;
+    return status;
+}
+
+ptxgen_status run_take_files(run_job *j, ptxgen_error *err)
+{
+    const run_adapter adapt = run_adapter_of(j->family);
+    ptxgen_status status = split_words(j, err);
+    for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)
+        if (j->operands[i].path)
+            status = load(j, &j->operands[i], adapt != NULL, err);
+    if (status == PTXGEN_OK && adapt)
+        status = adapt(j, err);
+    j->result = j->count;
+    for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++) {
+        run_operand *o = &j->operands[i];
+        const bool written = o->info.role == PTXGEN_ROLE_OUT || o->info.role == PTXGEN_ROLE_INOUT;
+        if (!o->present && (o->info.zero_if_absent || (written && !o->info.optional)))
+            status = make(j, i, err);
+        if (written && j->result == j->count)
+            j->result = i;
+    }
+    return status;
+}
