@@ -95,8 +95,8 @@ const cli_command cli_run = {
             "plain C answer: exit code 1 when an element is off by more than said.\n"
             "--check-races, --seeds and --stats run it on an emulator that watches it;\n"
             "--print-launch says what would be launched, for another runtime to do it.\n"
-            "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups]; their\n"
-            "formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
+            "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups];\n"
+            "their formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
             "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
             "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
             "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
