@@ -41,6 +41,7 @@ typedef struct pg_param {
     pg_param_from from;
     uint8_t source;   /* an operand or a symbol */
     bool zero_serves; /* a kernel with 0 ("dynamic", "no") serves every value */
+    bool less_serves; /* a kernel with a smaller value serves too: what the operands say is the most */
 } pg_param;
 
 typedef struct pg_param_table {

@@ -207,7 +207,8 @@ static void break_params(const drawn *d)
             const char *said = strstr(operands_say, word);
             victim v;
             make(&v, d, 0);
-            if ((said && (said[n] == ' ' || said[n] == 0)) || (p->zero_serves && k == 0)) {
+            if ((said && (said[n] == ' ' || said[n] == 0)) || (p->zero_serves && k == 0) ||
+                p->less_serves) {
                 draw_free(&v.before);
                 draw_free(&v.d);
                 continue;
