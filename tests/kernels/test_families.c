@@ -214,6 +214,69 @@ static void a_wrong_element_is_seen(void **state)
     each_family(judge_spoilt);
 }
 
+/* ---- a bad index ------------------------------------------------------------------------------- */
+
+static size_t index_operand(const pg_family *f)
+{
+    size_t i = 0;
+    while (i < f->operands.count && !f->operands.rows[i].indexes)
+        i++;
+    return i;
+}
+
+/* Row `at` of the index becomes `value`. */
+static void set_index(const drawn *d, size_t i, int64_t at, int64_t value)
+{
+    if (d->tensors[i].dtype == PTXGEN_S64)
+        ((int64_t *)d->tensors[i].data)[at] = value;
+    else
+        ((int32_t *)d->tensors[i].data)[at] = (int32_t)value;
+}
+
+static void expect_record(const drawn *d, int64_t position, int64_t value)
+{
+    char words[64];
+    ptxgen_error err = {0};
+    snprintf(words, sizeof words, "index[%lld] = %lld", (long long)position, (long long)value);
+    if (ptxgen_check_indices(ctx, NULL, &err) != PTXGEN_EINDEX || !strstr(err.message, words))
+        fail_msg("%s: \"%s\", wanted %s", draw_text(d), err.message, words);
+    assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_OK);
+}
+
+/* The first bad position is reported once, whatever is bad after it; the plain C answer refuses. */
+static void record_bad(size_t place, const pg_family *f)
+{
+    (void)place;
+    const size_t i = index_operand(f);
+    static const int64_t values[] = {-1, INT32_MIN, INT32_MAX, 100000};
+    size_t served = 0;
+    for (uint64_t seed = 1; i < f->operands.count && served < 12 && seed < 4000; seed++) {
+        drawn d;
+        ptxgen_error err = {0};
+        draw_problem(&d, f, &(draw_options){.seed = seed, .plain = seed % 2, .no_zeros = true});
+        const int64_t n = d.tensors[i].data ? d.tensors[i].shape[0] : 0;
+        const int64_t first = n ? (int64_t)(seed * 7) % n : 0;
+        if (n && !strstr(d.params, "oob=")) {
+            set_index(&d, i, n - 1, 100000);
+            set_index(&d, i, first, values[seed % 4]);
+            if (ptxgen_call(ctx, f->name, d.params, d.tensors, d.count, NULL, &err) == PTXGEN_OK) {
+                expect_record(&d, first, values[seed % 4]);
+                assert_int_equal(ptxgen_call_oracle(f->name, d.params, d.tensors, d.count, &err),
+                                 PTXGEN_EINDEX);
+                served++;
+            }
+        }
+        draw_free(&d);
+    }
+    assert_true(served > 0 || i == f->operands.count);
+}
+
+static void a_bad_index_is_recorded(void **state)
+{
+    (void)state;
+    each_family(record_bad);
+}
+
 /* ---- tables ------------------------------------------------------------------------------------ */
 
 static void check_dtype_words(size_t place, const pg_family *f)
@@ -286,6 +349,7 @@ int main(void)
         cmocka_unit_test(drawn_problems_are_answered),
         cmocka_unit_test(drawn_problems_have_no_race),
         cmocka_unit_test(a_wrong_element_is_seen),
+        cmocka_unit_test(a_bad_index_is_recorded),
         cmocka_unit_test(words_of_parameters_are_those_of_operands),
         cmocka_unit_test(the_same_parameters_give_the_same_text),
     };
