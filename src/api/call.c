@@ -128,6 +128,11 @@ ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, pt
 
 ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err)
 {
+    const pg_function_seam *seam = c->problem.family->function;
+    if (seam && seam->number(c->id.key))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "the oracle has no context and knows no functions: apply the function to src "
+                       "first, by ptxgen_function_map, and set it to 0");
     PG_TRY(pg_problem_check_memory(&c->problem, err));
     return check_limits(&c->problem, err);
 }
@@ -150,11 +155,6 @@ ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
 {
     c->problem.host = true;
     PG_TRY(pg_call_check_shapes(c, err));
-    const pg_function_seam *seam = c->problem.family->function;
-    if (seam && seam->number(c->id.key))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "the oracle has no context and knows no functions: apply the function to src "
-                       "first, by ptxgen_function_map, and set it to 0");
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_call_check_memory(c, err));

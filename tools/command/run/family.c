@@ -1,6 +1,7 @@
 /* The run itself: files, kernel, launch or emulation, check, report. */
 #include "command/run/family.h"
 
+#include "command/function.h"
 #include "command/output.h"
 #include "command/run/emulate.h"
 #include "command/run/scaled.h"
@@ -97,6 +98,8 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
     if (status == PTXGEN_OK)
         status = cli_context(&set, &j->ctx, err);
     if (status == PTXGEN_OK)
+        status = cli_functions(j->ctx, &j->words, err);
+    if (status == PTXGEN_OK)
         status = find_kernel(j, err);
     return status == PTXGEN_OK ? get_kernel(j, err) : status;
 }
@@ -135,17 +138,6 @@ static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
     return status;
 }
 
-static ptxgen_status check(run_job *j, ptxgen_error *err)
-{
-    ptxgen_tensor before[RUN_MAX_OPERANDS], after[RUN_MAX_OPERANDS];
-    if (!j->args->set.check)
-        return PTXGEN_OK;
-    j->verdict.size = sizeof j->verdict;
-    run_host_tensors(j, NULL, before);
-    run_host_tensors(j, j->output.data, after);
-    return ptxgen_call_check(j->family, j->words, before, after, j->count, &j->verdict, err);
-}
-
 /* Every seed is checked; the first wrong one ends it. */
 static ptxgen_status emulate(run_job *j, ptxgen_error *err)
 {
@@ -157,7 +149,7 @@ static ptxgen_status emulate(run_job *j, ptxgen_error *err)
         if (status == PTXGEN_OK)
             status = run_fetch_result(j, err);
         if (status == PTXGEN_OK)
-            status = check(j, err);
+            status = run_check(j, err);
     }
     return status;
 }
@@ -171,7 +163,7 @@ static ptxgen_status run_on_device(run_job *j, ptxgen_error *err)
         status = ptxgen_check_indices(j->ctx, NULL, err);
     if (status == PTXGEN_OK)
         status = run_fetch_result(j, err);
-    return status == PTXGEN_OK ? check(j, err) : status;
+    return status == PTXGEN_OK ? run_check(j, err) : status;
 }
 
 /* --repeat: the launches are queued together and waited for once, so host and device overlap as they do in a

@@ -81,6 +81,9 @@ bool run_extent_at(const run_job *, size_t i, const char **name, int64_t *value)
 
 /* ---- reports ---- */
 
+/* --check (check.c): fills job->verdict. */
+ptxgen_status run_check(run_job *, ptxgen_error *);
+
 ptxgen_status run_report(run_job *, ptxgen_error *);
 /* --print-launch (print_launch.c). */
 ptxgen_status run_print_launches(const run_job *, ptxgen_error *);
