@@ -1,0 +1,286 @@
+# sh tools/new_family.sh NAME: writes a kernel family to start from, templates/NAME/, and names it in
+# templates/families.def. What it writes works: out[i, :] = factor * src[i, :] in f32. CONTRIBUTING.md ("A new kernel
+# family") is the walk through it.
+set -eu
+cd "$(dirname "$0")/.."
+name=${1:-}
+fail() {
+    echo "new_family: $*" >&2
+    exit 2
+}
+[ $# = 1 ] || fail "give one name: sh tools/new_family.sh row_scale"
+case $name in
+*[!a-z0-9_]* | [!a-z]* | '') fail "'$name' is no name: lower-case letters, digits and _, a letter first" ;;
+esac
+[ ${#name} -le 24 ] || fail "'$name' is longer than 24 characters"
+[ ! -e "templates/$name" ] || fail "templates/$name is there already"
+[ "$name" != common ] || fail "templates/common is what families share"
+upper=$(echo "$name" | tr a-z A-Z)
+write() { # write FILE: standard input with the family's name in it
+    sed -e "s/@name@/$name/g" -e "s/@NAME@/$upper/g" >"$1"
+}
+mkdir -p "templates/$name" "tests/kernels/$name/golden"
+
+write "templates/$name/$name.h" <<'END'
+/* @name@, `out[i, :] = factor * src[i, :]`: key, plan, kernel. */
+#ifndef PG_@NAME@_H
+#define PG_@NAME@_H
+
+#include "generate/family.h"
+
+/* What makes a kernel another kernel; all int64_t: see generate/params.h. */
+typedef struct pg_@name@_key {
+    int64_t arch;
+    int64_t threads; /* of a CTA; 0: automatic */
+} pg_@name@_key;
+
+/* Operands in the order of ptxgen_call, and their extents. */
+enum { PG_@NAME@_OUT, PG_@NAME@_SRC, PG_@NAME@_FACTOR };
+enum { PG_@NAME@_ROWS, PG_@NAME@_N };
+
+/* The kernel's numbers, all that the template and the launch need to know. */
+typedef struct pg_@name@_plan {
+    pg_plan_head head;
+    const pg_arch *arch;
+    int threads;
+} pg_@name@_plan;
+
+extern const pg_family pg_family_@name@;
+
+/* The kernel's parameters, in order: X(name in the PTX, kind). Strides in bytes; factor_ is the bits of an f32. */
+#define PG_@NAME@_PARAMS(X)                                                                        \
+    X(out_, POINTER)                                                                               \
+    X(src_, POINTER)                                                                               \
+    X(out_stride_, U64)                                                                            \
+    X(src_stride_, U64)                                                                            \
+    X(rows_, U64)                                                                                  \
+    X(n_, U64)                                                                                     \
+    X(factor_, U32)
+extern const pg_kernel_param pg_@name@_params[];
+
+ptxgen_status pg_@name@_resolve(void *key, const pg_arch *, ptxgen_error *err);
+void pg_@name@_plan_from(const void *key, const pg_arch *, void *plan);
+void pg_@name@_emit(pg_emit *E, const void *plan);
+void pg_@name@_launch(const pg_problem *, pg_launch *);
+ptxgen_status pg_@name@_oracle(const pg_problem *, ptxgen_error *);
+
+#endif
+END
+
+write "templates/$name/family.c" <<'END'
+/* The @name@ family: parameters, operands and contract. */
+#include "@name@/@name@.h"
+
+#define FIELD(name) offsetof(pg_@name@_key, name)
+
+static const pg_param params[] = {
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "target architecture, sm_90 and up"},
+    {"threads", PG_PARAM_INTEGER, FIELD(threads), .zero_words = {"auto"}, .min = 32, .max = 1024,
+     .doc = "threads of a CTA; auto: 256"},
+};
+
+static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
+
+static const pg_symbol symbols[] = {
+    [PG_@NAME@_ROWS] = {"rows", 0, INT64_MAX, "rows of out and src"},
+    [PG_@NAME@_N] = {"n", 0, INT32_MAX, "elements of a row"},
+};
+
+static const pg_operand operands[] = {
+    [PG_@NAME@_OUT] = {"out", PG_OUT, .rank = 2, .extents = {PG_@NAME@_ROWS, PG_@NAME@_N},
+                       .dtypes = f32, .doc = "the scaled rows"},
+    [PG_@NAME@_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_@NAME@_ROWS, PG_@NAME@_N},
+                       .dtypes = f32, .broadcast = true, .doc = "the rows to scale"},
+    [PG_@NAME@_FACTOR] = {"factor", PG_SCALAR, .optional = true, .dtypes = f32, .scalar = 2,
+                          .doc = "what they are multiplied by; left out: 2"},
+};
+
+static const pg_kernel_param *parameters(const void *plan)
+{
+    (void)plan;
+    return pg_@name@_params;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const pg_family pg_family_@name@ = {
+    .name = "@name@",
+    .summary = "out[i, :] = factor * src[i, :]",
+    .params = {params, COUNT(params), sizeof(pg_@name@_key)},
+    .plan_size = sizeof(pg_@name@_plan),
+    .default_arch = 900,
+    .resolve = pg_@name@_resolve,
+    .plan = pg_@name@_plan_from,
+    .emit = pg_@name@_emit,
+    .parameters = parameters,
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+    .launch = pg_@name@_launch,
+    .oracle = pg_@name@_oracle,
+};
+END
+
+write "templates/$name/plan.c" <<'END'
+/* Numbers of the @name@ kernel. */
+#include "@name@/@name@.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { AUTO_THREADS = 256, WARP = 32 };
+
+/* Refuses what no kernel does, with the value and what to do; leaves no automatic value. */
+ptxgen_status pg_@name@_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+{
+    pg_@name@_key *k = key;
+    (void)arch;
+    if (!k->threads)
+        k->threads = AUTO_THREADS;
+    if (k->threads % WARP)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "threads=%lld is no multiple of %d: use %lld",
+                       (long long)k->threads, WARP, (long long)(k->threads / WARP * WARP));
+    return PTXGEN_OK;
+}
+
+void pg_@name@_plan_from(const void *key, const pg_arch *arch, void *plan)
+{
+    const pg_@name@_key *k = key;
+    pg_@name@_plan *p = plan;
+    memset(p, 0, sizeof *p);
+    p->arch = arch;
+    p->threads = (int)k->threads;
+    snprintf(p->head.entry, sizeof p->head.entry, "@name@_t%d", p->threads);
+}
+END
+
+write "templates/$name/launch.c" <<'END'
+/* From one call's operands, which were checked, to a launch record. */
+#include "@name@/@name@.h"
+
+#include <string.h>
+
+enum { ELEMENT_BYTES = 4, CTAS_PER_SM = 8 };
+
+const pg_kernel_param pg_@name@_params[] = {PG_@NAME@_PARAMS(PG_PARAM_ROW){NULL, 0}};
+
+void pg_@name@_launch(const pg_problem *problem, pg_launch *l)
+{
+    enum { PG_@NAME@_PARAMS(PG_PARAM_PLACE) COUNT };
+    const pg_@name@_plan *p = problem->plan;
+    const pg_view *out = &problem->operand[PG_@NAME@_OUT], *src = &problem->operand[PG_@NAME@_SRC];
+    const int64_t rows = problem->symbol[PG_@NAME@_ROWS];
+    const int64_t most = (int64_t)problem->device->sm_count * CTAS_PER_SM;
+    const float factor = (float)pg_problem_scalar(problem, PG_@NAME@_FACTOR);
+    uint32_t factor_bits;
+    memcpy(&factor_bits, &factor, sizeof factor_bits);
+    pg_launch_line(l, rows < most ? rows : most, p->threads, COUNT);
+    pg_set_pointer(l, at_out_, out->data);
+    pg_set_pointer(l, at_src_, src->data);
+    pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * ELEMENT_BYTES));
+    pg_set_u64(l, at_src_stride_, (uint64_t)(src->stride[0] * ELEMENT_BYTES));
+    pg_set_u64(l, at_rows_, (uint64_t)rows);
+    pg_set_u64(l, at_n_, (uint64_t)problem->symbol[PG_@NAME@_N]);
+    pg_set_u32(l, at_factor_, factor_bits);
+}
+END
+
+write "templates/$name/oracle.c" <<'END'
+/* The plain C answer of @name@. */
+#include "@name@/@name@.h"
+
+#include "common/elements.h"
+
+ptxgen_status pg_@name@_oracle(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_view *out = &p->operand[PG_@NAME@_OUT], *src = &p->operand[PG_@NAME@_SRC];
+    const double factor = pg_problem_scalar(p, PG_@NAME@_FACTOR);
+    (void)err;
+    for (int64_t i = 0; i < p->symbol[PG_@NAME@_ROWS]; i++)
+        for (int64_t j = 0; j < p->symbol[PG_@NAME@_N]; j++)
+            pg_element_set(out, i * out->stride[0] + j,
+                           factor * pg_element(src, i * src->stride[0] + j));
+    return PTXGEN_OK;
+}
+END
+
+write "templates/$name/main.ptxc" <<'END'
+/* The @name@ module: CTAs take rows in turn, the threads of a CTA their elements. */
+#include "@name@/@name@.h"
+
+#include "common/common.h"
+
+static void set_up(pg_emit *E)
+{
+    |   ld.param.u64 %out, [out_];
+    |   ld.param.u64 %src, [src_];
+    |   ld.param.u64 %out_stride, [out_stride_];
+    |   ld.param.u64 %src_stride, [src_stride_];
+    |   ld.param.u64 %rows, [rows_];
+    |   ld.param.u64 %n, [n_];
+    |   ld.param.f32 %factor, [factor_];
+    |   mov.u32 %thread, %tid.x;
+    |   cvt.u64.u32 %first, %thread;
+    |   mov.u32 %cta, %ctaid.x;
+    |   cvt.u64.u32 %row, %cta;
+    |   mov.u32 %cta, %nctaid.x;
+    |   cvt.u64.u32 %ctas, %cta;
+}
+
+static void scale_row(pg_emit *E, const pg_@name@_plan *p)
+{
+    |   mad.lo.u64 %from, %row, %src_stride, %src;
+    |   mad.lo.u64 %to, %row, %out_stride, %out;
+    |   mov.u64 %column, %first;
+    |ELEMENT:
+    |   setp.ge.u64 %done, %column, %n;
+    |   @%done bra NEXT;
+    |   shl.b64 %offset, %column, 2;
+    |   add.u64 %address, %from, %offset;
+    |   ld.global.nc.f32 %value, [%address];
+    |   mul.rn.f32 %value, %value, %factor;
+    |   add.u64 %address, %to, %offset;
+    |   st.global.f32 [%address], %value;
+    |   add.u64 %column, %column, $(p->threads);
+    |   bra ELEMENT;
+    |NEXT:
+}
+
+void pg_@name@_emit(pg_emit *E, const void *plan)
+{
+    const pg_@name@_plan *p = plan;
+    pg_module_header(E, p->arch, "8.0");
+    |.visible .entry $(p->head.entry)(
+    pg_entry_params(E, pg_@name@_params);
+    |)
+    |.maxntid $(p->threads)
+    |{
+    |   .reg .pred %done;
+    |   .reg .b32 %thread, %cta;
+    |   .reg .f32 %factor, %value;
+    |   .reg .b64 %out, %src, %out_stride, %src_stride, %rows, %n, %first, %row, %ctas;
+    |   .reg .b64 %from, %to, %column, %offset, %address;
+    set_up(E);
+    |ROW:
+    |   setp.ge.u64 %done, %row, %rows;
+    |   @%done bra END;
+    scale_row(E, p);
+    |   add.u64 %row, %row, %ctas;
+    |   bra ROW;
+    |END:
+    |   ret;
+    |}
+}
+END
+
+echo "t128: threads=128" >"tests/kernels/$name/golden/kernels.txt"
+echo "PG_FAMILY($name)" >>templates/families.def
+cat <<END
+templates/$name is written and named in templates/families.def. Next:
+  cmake --preset release && cmake --build --preset release
+  PTXGEN_UPDATE_GOLDEN=1 build/release/tests/test_golden_ptx    # keeps the text of its kernels
+  PTXGEN_FAMILY=$name build/release/tests/test_families         # drawn problems, plain and checked
+  ctest --preset release -R kernels/test_
+  build/release/tools/ptxgen run $name --help
+CONTRIBUTING.md, "A new kernel family", says what each file is for.
+END
