@@ -108,7 +108,8 @@ static void break_shape(const drawn *d, size_t i)
     const pg_operand *row = &d->family->operands.rows[i];
     REFUSED(t->rank = row->rank + 1, PTXGEN_EINVAL, "dimensions");
     REFUSED(t->rank = row->rank - row->leading - 1, PTXGEN_EINVAL, "dimensions");
-    REFUSED(t->shape = NULL, PTXGEN_EINVAL, "no shape");
+    if (row->rank)
+        REFUSED(t->shape = NULL, PTXGEN_EINVAL, "no shape");
     for (int k = 0; k < row->rank; k++) {
         const pg_symbol *symbol = &d->family->operands.symbols[row->extents[k]];
         REFUSED(shape[k] = -1, PTXGEN_EINVAL, "negative");
