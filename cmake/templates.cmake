@@ -13,6 +13,10 @@ set(template_folders common)
 foreach(line ${family_lines})
     string(REGEX REPLACE "^PG_FAMILY\\(([a-z0-9_]+)\\).*" "\\1" name "${line}")
     list(APPEND template_folders ${name})
+    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/templates/${name}/oracle.c)
+        message(FATAL_ERROR "templates/${name}/oracle.c is missing: every family has a plain C answer, "
+            "pg_${name}_oracle, which its results are compared with")
+    endif()
 endforeach()
 
 set(PTXGEN_TEMPLATE_SOURCES "")

@@ -105,8 +105,7 @@ typedef struct ptxgen_cache_check {
 typedef struct ptxgen_cache_check_result {
     size_t size; /* set by the caller, as in every result below */
     uint64_t checked, damaged, different, bytes;
-    uint64_t
-        unreadable; /* no memory, no descriptors, a failing disk: nothing is known about these */
+    uint64_t unreadable; /* no memory, no descriptors, a failing disk: not known what they are */
 } ptxgen_cache_check_result;
 
 /* `text` as in ptxgen_cache_find, or NULL for all. OK also when something was found: see the

@@ -13,7 +13,7 @@
 #ifndef PTXGEN_CALL_H
 #define PTXGEN_CALL_H
 
-#include "ptxgen/ptxgen.h"
+#include "ptxgen/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -135,9 +135,9 @@ PTXGEN_API ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxge
 
 typedef enum ptxgen_role {
     PTXGEN_ROLE_IN,
-    PTXGEN_ROLE_OUT,   /* written only */
-    PTXGEN_ROLE_INOUT, /* read and written */
-    PTXGEN_ROLE_INDEX, /* whole numbers that name rows of another operand */
+    PTXGEN_ROLE_OUT,      /* written only */
+    PTXGEN_ROLE_INOUT,    /* read and written */
+    PTXGEN_ROLE_INDEX,    /* whole numbers that name rows of another operand */
     PTXGEN_ROLE_SCALAR,   /* one number in host memory */
     PTXGEN_ROLE_WORKSPACE /* bytes that mean nothing before and after */
 } ptxgen_role;
@@ -154,12 +154,12 @@ typedef struct ptxgen_operand_info {
     /* Names of the extents, outermost first; operands that share a name share the extent. */
     const char *extents[PTXGEN_OPERAND_MAX_RANK];
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
-    const char *indexes;        /* of an index: the extent that its values are below; "" otherwise */
-    int like;                   /* the operand whose element type it has, -1: its own */
-    const char *dtype_param;    /* the parameter that is its element type; "" when there is none */
-    int alignment;              /* bytes, of the base and of strides; 0: the element's */
-    bool transposable;          /* either of the last two dimensions may be the adjacent one */
-    bool zero_if_absent;        /* `ptxgen run` makes zeros of it when no file is named */
+    const char *indexes;     /* of an index: the extent that its values are below; "" otherwise */
+    int like;                /* the operand whose element type it has, -1: its own */
+    const char *dtype_param; /* the parameter that is its element type; "" when there is none */
+    int alignment;           /* bytes, of the base and of strides; 0: the element's */
+    bool transposable;       /* either of the last two dimensions may be the adjacent one */
+    bool zero_if_absent;     /* `ptxgen run` makes zeros of it when no file is named */
 } ptxgen_operand_info;
 /* Operand `operand` of family i, in the order of ptxgen_call; false when there is none. */
 PTXGEN_API bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out);

@@ -204,8 +204,9 @@ PTXGEN_API ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
 typedef struct ptxgen_emulator_stats {
     uint64_t launches;
     uint64_t warp_instructions;
-    uint64_t global_read, global_written, shared_read, shared_written, local_read,
-        local_written; /* bytes */
+    uint64_t global_read, global_written; /* bytes */
+    uint64_t shared_read, shared_written;
+    uint64_t local_read, local_written;
 } ptxgen_emulator_stats;
 /* Totals since the emulator was created or reset. */
 PTXGEN_API void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats *out);

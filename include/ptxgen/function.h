@@ -54,8 +54,8 @@ typedef struct ptxgen_function {
     ptxgen_function_language language;
     const char *text; /* NUL-terminated */
     const char *file; /* for messages and the line map; NULL: "function.cu" or "function.ptx" */
-    const char
-        *name; /* of the function; NULL: the only one that the text defines and does not hide */
+    /* Of the function; NULL: the only one that the text defines and does not hide. */
+    const char *name;
     /* CUDA only: */
     const ptxgen_header *headers;
     size_t header_count;

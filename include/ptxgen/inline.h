@@ -67,8 +67,8 @@ typedef enum ptxgen_inlined_source {
 typedef struct ptxgen_inlined_line {
     ptxgen_inlined_source source;
     unsigned line; /* of the source's PTX, from 1; 0: generated */
-    const char
-        *file; /* of the language that the function was compiled from (.loc); "" when not known */
+    /* Of the language that the function was compiled from (.loc); "" when not known. */
+    const char *file;
     unsigned file_line;
 } ptxgen_inlined_line;
 /* Line i (from 0) of the merged text; false past the last. */

@@ -3,26 +3,32 @@
 
 #include "base/str.h"
 
-#define PG_FAMILY(folder) extern const pg_family pg_family_##folder;
+#define PG_FAMILY(folder)                                                                          \
+    extern const pg_family pg_family_##folder;                                                     \
+    ptxgen_status pg_##folder##_oracle(const pg_problem *, ptxgen_error *);
 #include "families.def"
 #undef PG_FAMILY
 
-static const pg_family *const families[] = {
-#define PG_FAMILY(folder) &pg_family_##folder,
+/* The oracle is named here so that a family without one does not link. */
+static const struct {
+    const pg_family *family;
+    ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
+} families[] = {
+#define PG_FAMILY(folder) {&pg_family_##folder, pg_##folder##_oracle},
 #include "families.def"
 #undef PG_FAMILY
-    NULL,
+    {NULL, NULL},
 };
 
 const pg_family *pg_family_at(size_t i)
 {
-    return i < sizeof families / sizeof *families ? families[i] : NULL;
+    return i < sizeof families / sizeof *families ? families[i].family : NULL;
 }
 
 static const char *family_name(const void *unused, size_t i)
 {
     (void)unused;
-    return pg_family_at(i) ? families[i]->name : NULL;
+    return pg_family_at(i) ? families[i].family->name : NULL;
 }
 
 ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_error *err)
@@ -32,7 +38,7 @@ ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_err
     if (i == SIZE_MAX)
         return pg_fail(err, PTXGEN_EINVAL, "there is no kernel family \"%.60s\": did you mean %s?",
                        name ? name : "", nearest);
-    *out = families[i];
+    *out = families[i].family;
     return PTXGEN_OK;
 }
 

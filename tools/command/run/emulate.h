@@ -4,7 +4,7 @@
 #ifndef PTXGEN_RUN_EMULATE_H
 #define PTXGEN_RUN_EMULATE_H
 
-#include "ptxgen/call.h"
+#include "ptxgen/ptxgen.h"
 #include "ptxgen/emulator.h"
 
 /* The smallest position and its value, as in the library's own record; position -1: none was bad. */
