@@ -32,10 +32,10 @@ static void check_json(const ptxgen_call_verdict *v, cJSON *root)
 static cJSON *job_json(run_job *j, const ptxgen_device_info *d)
 {
     ptxgen_kernel_info k = {.size = sizeof k};
-    cJSON *root = j->found.json ? j->found.json : cJSON_CreateObject();
+    cJSON *root = j->json ? j->json : cJSON_CreateObject();
     const char *name;
     int64_t value;
-    j->found.json = NULL;
+    j->json = NULL;
     cJSON_AddStringToObject(root, "device", d->name);
     cJSON_AddStringToObject(root, "device_kind",
                             d->kind == PTXGEN_DEVICE_CUDA ? "cuda" : "emulator");
@@ -45,8 +45,10 @@ static cJSON *job_json(run_job *j, const ptxgen_device_info *d)
         ptxgen_kernel_describe(j->kernel, &k);
         cJSON_AddItemToObject(root, "kernel", cli_kernel_json(&k));
     }
-    if (j->emulates)
+    if (j->emulates) {
+        run_findings_json(&j->found, root);
         cli_json_integer(root, "runs", (int64_t)(j->seeds.to - j->seeds.from + 1));
+    }
     if (j->args->set.check)
         check_json(&j->verdict, root);
     if (j->mean_us > 0) {
@@ -101,7 +103,10 @@ static void job_text(const run_job *j, const ptxgen_device_info *d, FILE *to)
         fprintf(to, " %s=%lld", name, (long long)value);
     fputc('\n', to);
     kernel_text(j, to);
-    run_findings_end(&j->found, j->seeds.to - j->seeds.from + 1, j->args->set.check_races);
+    if (j->args->set.check_races) {
+        run_findings_text(&j->found, to);
+        run_findings_summary(&j->found, j->seeds.to - j->seeds.from + 1, to);
+    }
     if (j->args->set.check)
         check_text(&j->verdict, to);
     if (j->mean_us > 0) {
@@ -112,7 +117,7 @@ static void job_text(const run_job *j, const ptxgen_device_info *d, FILE *to)
         fprintf(to, "%.4g GB/s\n", gigabytes_per_second(j));
     }
     if (j->args->set.output && strcmp(j->args->set.output, "-") != 0 && j->verdict.wrong == 0 &&
-        j->found.defects == 0)
+        run_findings_exit(&j->found) != CLI_NO)
         fprintf(to, "%-10s %s\n", "wrote", j->args->set.output);
 }
 
