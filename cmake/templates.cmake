@@ -8,12 +8,12 @@ target_compile_options(ptxt PRIVATE -Wall -Wextra)
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/templates/families.def)
-file(STRINGS ${PROJECT_SOURCE_DIR}/templates/families.def family_lines REGEX "^PG_FAMILY\\(")
+file(STRINGS ${PROJECT_SOURCE_DIR}/templates/families.def family_lines REGEX "^PG_(FAMILY|HELPER)\\(")
 set(template_folders common)
 foreach(line ${family_lines})
-    string(REGEX REPLACE "^PG_FAMILY\\(([a-z0-9_]+)\\).*" "\\1" name "${line}")
+    string(REGEX REPLACE "^PG_[A-Z]+\\(([a-z0-9_]+)\\).*" "\\1" name "${line}")
     list(APPEND template_folders ${name})
-    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/templates/${name}/oracle.c)
+    if(line MATCHES "^PG_FAMILY" AND NOT EXISTS ${PROJECT_SOURCE_DIR}/templates/${name}/oracle.c)
         message(FATAL_ERROR "templates/${name}/oracle.c is missing: every family has a plain C answer, "
             "pg_${name}_oracle, which its results are compared with")
     endif()

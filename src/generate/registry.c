@@ -6,8 +6,10 @@
 #define PG_FAMILY(folder)                                                                          \
     extern const pg_family pg_family_##folder;                                                     \
     ptxgen_status pg_##folder##_oracle(const pg_problem *, ptxgen_error *);
+#define PG_HELPER(folder) extern const pg_family pg_family_##folder;
 #include "families.def"
 #undef PG_FAMILY
+#undef PG_HELPER
 
 /* The oracle is named here so that a family without one does not link. */
 static const struct {
@@ -15,8 +17,10 @@ static const struct {
     ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
 } families[] = {
 #define PG_FAMILY(folder) {&pg_family_##folder, pg_##folder##_oracle},
+#define PG_HELPER(folder) {&pg_family_##folder, NULL},
 #include "families.def"
 #undef PG_FAMILY
+#undef PG_HELPER
     {NULL, NULL},
 };
 

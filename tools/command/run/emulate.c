@@ -1,6 +1,7 @@
 #include "command/run/emulate.h"
 
-#include <stdlib.h>
+#include "command/fail.h"
+
 #include <string.h>
 
 enum { MAX_ARGS = 32, MAP_BYTES = 128 };
@@ -115,6 +116,13 @@ static bool launch(void *user, const ptxgen_launch *l)
     memcpy(x.grid, l->grid, sizeof x.grid);
     memcpy(x.block, l->block, sizeof x.block);
     memcpy(x.cluster, l->cluster, sizeof x.cluster);
+    if (strcmp(l->family, ptxgen_family_name(r->e->family)) != 0) {
+        r->status = cli_fail(r->err, PTXGEN_EUNSUPPORTED,
+                             "this kernel works with one of %s, and an emulator of its own runs one "
+                             "kernel: choose another schedule",
+                             l->family);
+        return false;
+    }
     r->status = ptxgen_emulator_find(r->module, l->entry, &entry, r->err);
     if (r->status == PTXGEN_OK)
         r->status = fill(l, r->e, &a, r->err);

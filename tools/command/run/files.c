@@ -256,12 +256,10 @@ static void take_shape(run_operand *o)
     strides[1] = stride;
 }
 
-static ptxgen_status load(run_job *j, run_operand *o, bool adapted, ptxgen_error *err)
+/* A file as it is becomes an operand. */
+static ptxgen_status take_array(run_job *j, run_operand *o, ptxgen_error *err)
 {
-    ptxgen_status status = npy_load(o->path, &o->array, err);
-    if (status != PTXGEN_OK || adapted)
-        return status;
-    status = check_rank(o, err);
+    ptxgen_status status = check_rank(o, err);
     if (status == PTXGEN_OK)
         status = find_type(j, o, err);
     if (status == PTXGEN_OK)
@@ -335,9 +333,12 @@ ptxgen_status run_take_files(run_job *j, ptxgen_error *err)
     ptxgen_status status = split_words(j, err);
     for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)
         if (j->operands[i].path)
-            status = load(j, &j->operands[i], adapt != NULL, err);
+            status = npy_load(j->operands[i].path, &j->operands[i].array, err);
     if (status == PTXGEN_OK && adapt)
         status = adapt(j, err);
+    for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)
+        if (j->operands[i].path && !j->operands[i].present)
+            status = take_array(j, &j->operands[i], err);
     j->result = j->count;
     for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++) {
         run_operand *o = &j->operands[i];

@@ -122,6 +122,16 @@ static bool print(void *user, const ptxgen_launch *l)
     return true;
 }
 
+/* Nothing is launched, so a workspace needs no memory: one that is large enough for everything. */
+static void stand_in_workspace(const run_job *j, ptxgen_tensor *tensors)
+{
+    static const int64_t bytes = INT64_C(1) << 40;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->operands[i].info.role == PTXGEN_ROLE_WORKSPACE)
+            tensors[i] = (ptxgen_tensor){(void *)(UINTPTR_MAX / 2 + 1), PTXGEN_U8, 1, &bytes,
+                                         PTXGEN_DENSE};
+}
+
 ptxgen_status run_print_launches(const run_job *j, ptxgen_error *err)
 {
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
@@ -130,6 +140,7 @@ ptxgen_status run_print_launches(const run_job *j, ptxgen_error *err)
     cJSON *root = j->args->set.json ? cJSON_CreateObject() : NULL;
     ptxgen_status status = PTXGEN_OK;
     run_device_tensors(j, tensors);
+    stand_in_workspace(j, tensors);
     if (j->kernel) {
         ptxgen_kernel_describe(j->kernel, &k);
         if (!root)
