@@ -89,12 +89,6 @@ static const pg_param params[] = {
      .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
 };
 
-static const pg_kernel_param *parameters(const void *plan)
-{
-    (void)plan;
-    return pg_matmul_scaled_params;
-}
-
 /* bfloat16 has steps of 2^-8. */
 static void tolerance(const pg_problem *p, pg_tolerance *t)
 {
@@ -138,7 +132,7 @@ const pg_family pg_family_matmul_scaled = {
     .resolve = pg_matmul_scaled_resolve,
     .plan = pg_matmul_scaled_plan_from,
     .emit = pg_matmul_scaled_emit,
-    .parameters = parameters,
+    .parameters = pg_matmul_scaled_params,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_matmul_scaled_launch,
     .oracle = pg_matmul_scaled_oracle,

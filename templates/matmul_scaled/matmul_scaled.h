@@ -95,11 +95,22 @@ extern const pg_family pg_family_matmul_scaled;
 /* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
 #define PG_SCALED_PARAMS(X)                                                                        \
     X(a_map_, TENSOR)                                                                              \
-    X(b_map_, TENSOR) X(a_scale_map_, TENSOR) X(b_scale_map_, TENSOR) X(d_, POINTER)               \
-        X(d_stride_, U64) X(m_, U32) X(n_, U32) X(k_blocks_, U32) X(tiles_m_, U32)                 \
-            X(tiles_n_, U32) X(tiles_, U32) X(vector_bytes_, U32) X(row_scale_, POINTER)           \
-                X(col_scale_, POINTER) X(bias_, POINTER)
-extern const pg_kernel_param pg_matmul_scaled_params[];
+    X(b_map_, TENSOR)                                                                              \
+    X(a_scale_map_, TENSOR)                                                                        \
+    X(b_scale_map_, TENSOR)                                                                        \
+    X(d_, POINTER)                                                                                 \
+    X(d_stride_, U64)                                                                              \
+    X(m_, U32)                                                                                     \
+    X(n_, U32)                                                                                     \
+    X(k_blocks_, U32)                                                                              \
+    X(tiles_m_, U32)                                                                               \
+    X(tiles_n_, U32)                                                                               \
+    X(tiles_, U32)                                                                                 \
+    X(vector_bytes_, U32)
+/* What a kernel has behind them when one of the vectors is there. */
+#define PG_SCALED_VECTORS(X) X(row_scale_, POINTER) X(col_scale_, POINTER) X(bias_, POINTER)
+/* Of a plan. */
+const pg_kernel_param *pg_matmul_scaled_params(const void *plan);
 
 enum {
     PG_SCALE_CHUNK_BYTES = 512,

@@ -278,7 +278,7 @@ static void the_launch_record(void **state)
     pg_matmul_scaled_plan p = plan_of("a=mxfp8 b=mxfp4 out=f16 block_n=256 block_k=128");
     typed_launch("matmul_scaled", &a, &p, &device, &l);
     assert_int_equal(l.grid[0], 4 * 3);
-    assert_int_equal(l.nargs, 16);
+    assert_int_equal(l.nargs, 13);
     assert_int_equal(l.args[0].tensor.type, PG_TENSOR_U8);
     assert_int_equal(l.args[0].tensor.box[0], 128);
     assert_int_equal(l.args[1].tensor.type, PG_TENSOR_16U4_ALIGN16B);
