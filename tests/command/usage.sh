@@ -55,3 +55,13 @@ code=0
 "$PTXGEN" list >/dev/full 2>.err || code=$?
 expect_code 5
 expect_err 'cannot write standard output: No space left'
+
+# An option that what is asked for would not read is refused.
+refuse 2 '--repeat would have no effect here' bench latency --repeat 3
+refuse 2 '--seed would have no effect here' bench latency --seed 3
+refuse 2 '--output would have no effect here' compile scatter_add --dry-run -o x.cubin
+refuse 2 '--assembler would have no effect here' compile scatter_add --dry-run --assembler ptxas
+echo 'scatter_add n=64' >manifest
+refuse 2 '--cache-dir would have no effect here' prewarm manifest --dry-run --cache-dir /tmp/x
+ok prewarm manifest --dry-run --json
+ok compile scatter_add --dry-run --json

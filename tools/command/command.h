@@ -71,6 +71,8 @@ typedef struct cli_command {
     const char *examples;         /* lines, each begins with two spaces */
     const char *options;          /* names of the options that it takes, separated by spaces */
     bool takes_family;            /* --help shows families and parameters */
+    /* Of `options` those that a run with these arguments reads: any other that is given is refused. NULL: all. */
+    const char *(*reads)(const cli_args *);
     int (*run)(const cli_args *); /* returns a cli_exit */
 } cli_command;
 

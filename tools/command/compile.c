@@ -83,6 +83,12 @@ static int run(const cli_args *args)
     return args->set.dry_run ? dry_run_one(args) : compile_one(args);
 }
 
+/* A dry run opens nothing. */
+static const char *reads(const cli_args *args)
+{
+    return args->set.dry_run ? "dry-run json" : NULL;
+}
+
 const cli_command cli_compile = {
     .name = "compile",
     .usage = "FAMILY [name=value ...] [-o FILE.cubin]",
@@ -94,5 +100,6 @@ const cli_command cli_compile = {
                 "  ptxgen compile scatter_add n=4096 --assembler nvjitlink --json\n",
     .options = "output dry-run verbose assembler toolkit cache-dir json log help",
     .takes_family = true,
+    .reads = reads,
     .run = run,
 };

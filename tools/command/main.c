@@ -71,7 +71,13 @@ static int run_command(const cli_command *command, int argc, char **argv)
         cli_help(command, &args);
         code = CLI_OK;
     } else {
-        code = command->run(&args);
+        const char *reads = command->reads ? command->reads(&args) : NULL;
+        const char *unread = reads ? cli_option_outside(&args, reads) : NULL;
+        code = unread ? cli_usage_error(&args.set,
+                                        "--%s would have no effect here; `ptxgen %s --help` says what "
+                                        "is for what",
+                                        unread, command->name)
+                      : command->run(&args);
     }
     free(args.words);
     return code;

@@ -332,6 +332,12 @@ static int run(const cli_args *args)
     return status == PTXGEN_OK ? c.code : cli_report(&args->set, &err);
 }
 
+/* A dry run opens nothing. */
+static const char *reads(const cli_args *args)
+{
+    return args->set.dry_run ? "arch jobs dry-run verbose json" : NULL;
+}
+
 const cli_command cli_prewarm = {
     .name = "prewarm",
     .usage = "FILE [--arch LIST] [-j N]",
@@ -346,5 +352,6 @@ const cli_command cli_prewarm = {
                 "  ptxgen prewarm kernels.txt --arch sm_90a,sm_100a -j 8\n"
                 "  echo 'scatter_add n=512 dtype=bf16' | ptxgen prewarm -\n",
     .options = "arch jobs readable dry-run verbose assembler toolkit cache-dir json log help",
+    .reads = reads,
     .run = run,
 };

@@ -27,11 +27,20 @@ double bench_median(double *samples, size_t count)
 static const struct {
     const char *name;
     int (*run)(const cli_args *);
+    const char *reads; /* options */
 } benches[] = {
-    {"latency", cli_bench_latency},
-    {"scatter_add", cli_bench_scatter_add},
+    {"latency", cli_bench_latency, "output toolkit json log"},
+    {"scatter_add", cli_bench_scatter_add, "output repeat seed device toolkit json log"},
 };
 enum { BENCH_COUNT = sizeof benches / sizeof *benches };
+
+static const char *reads(const cli_args *args)
+{
+    for (size_t i = 0; args->count > 0 && i < BENCH_COUNT; i++)
+        if (strcmp(benches[i].name, args->words[0]) == 0)
+            return benches[i].reads;
+    return NULL;
+}
 
 static int run(const cli_args *args)
 {
@@ -63,5 +72,6 @@ const cli_command cli_bench = {
                 "  ptxgen bench scatter_add -o scatter_add.csv\n"
                 "  ptxgen bench scatter_add rows=1048576 out_rows=262144 n=128 dtype=bf16\n",
     .options = "output repeat seed device toolkit json log help",
+    .reads = reads,
     .run = run,
 };
