@@ -131,6 +131,10 @@ PTXGEN_API ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxge
                                               size_t count, ptxgen_launch_visit visit, void *user,
                                               ptxgen_error *err);
 
+/* Parameter i of the kernel's entry, without a value: name, kind, offset, bytes. false past the last, and for
+ * kernels of families that do not list theirs. */
+PTXGEN_API bool ptxgen_kernel_param(const ptxgen_kernel *kernel, size_t i, ptxgen_launch_arg *out);
+
 /* ---- what a family takes ----------------------------------------------------------------------- */
 
 typedef enum ptxgen_role {

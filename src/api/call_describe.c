@@ -68,6 +68,26 @@ static void place(ptxgen_launch_arg *a, uint32_t *end)
     *end = a->offset + a->bytes;
 }
 
+bool ptxgen_kernel_param(const ptxgen_kernel *k, size_t i, ptxgen_launch_arg *out)
+{
+    static const ptxgen_arg_kind kinds[] = {[PG_ARG_U32] = PTXGEN_ARG_U32,
+                                            [PG_ARG_U64] = PTXGEN_ARG_U64,
+                                            [PG_ARG_TENSOR] = PTXGEN_ARG_TENSOR_MAP,
+                                            [PG_ARG_RECORD] = PTXGEN_ARG_RECORD,
+                                            [PG_ARG_POINTER] = PTXGEN_ARG_POINTER};
+    const pg_family *f = k->id.family;
+    const pg_kernel_param *params = f->parameters ? f->parameters(k->plan) : NULL;
+    uint32_t end = 0;
+    for (size_t n = 0; params && params[n].name; n++) {
+        *out = (ptxgen_launch_arg){
+            .name = params[n].name, .kind = kinds[params[n].kind], .operand = ""};
+        place(out, &end);
+        if (n == i)
+            return true;
+    }
+    return false;
+}
+
 /* The name of the entry that a launch is of. */
 static void name_entry(const pg_plan_head *head, const pg_launch *l, char *out, size_t size)
 {

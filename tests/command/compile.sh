@@ -46,3 +46,10 @@ shared=$(sed -n 's/.*"dynamic_shared_bytes":[^0-9]*\([0-9]*\).*/\1/p' .out)
 ok run copy.ptx --block 128 --shared "$shared" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
 t run copy.ptx --block 128 --shared "$((shared / 2))" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
 expect_code 1
+
+# What a launch fills, by name and offset.
+if have_assembler; then
+    ok compile gather_rows vector=4 --json
+    expect_out '"name":.*"row_pieces_"'
+    expect_out '"kind":.*"bad-index record"'
+fi

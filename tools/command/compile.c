@@ -6,8 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info *info,
-                                 ptxgen_error *err)
+/* What a launch of the cubin fills; the values are those of --print-launch. */
+static cJSON *with_parameters(const ptxgen_kernel *kernel, cJSON *root)
+{
+    ptxgen_launch_arg a;
+    cJSON *list = NULL;
+    for (size_t i = 0; ptxgen_kernel_param(kernel, i, &a); i++) {
+        cJSON *o = cJSON_CreateObject();
+        list = list ? list : cJSON_AddArrayToObject(root, "parameters");
+        cJSON_AddStringToObject(o, "name", a.name);
+        cJSON_AddStringToObject(o, "kind", cli_arg_kind(a.kind));
+        cli_json_integer(o, "offset", a.offset);
+        cli_json_integer(o, "bytes", a.bytes);
+        cJSON_AddItemToArray(list, o);
+    }
+    return root;
+}
+
+static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel *kernel,
+                                 const ptxgen_kernel_info *info, ptxgen_error *err)
 {
     const char *output = args->set.output;
     if (output) {
@@ -17,7 +34,7 @@ static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel_info 
     }
     FILE *to = cli_report_file(&args->set);
     if (args->set.json)
-        cli_json_write(cli_kernel_json(info), to);
+        cli_json_write(with_parameters(kernel, cli_kernel_json(info)), to);
     else
         cli_kernel_text(info, args->set.verbose, to);
     return PTXGEN_OK;
@@ -39,7 +56,7 @@ static int compile_one(const cli_args *args)
     if (status == PTXGEN_OK) {
         ptxgen_kernel_info info = {.size = sizeof info};
         ptxgen_kernel_describe(kernel, &info);
-        status = write_cubin(args, &info, &err);
+        status = write_cubin(args, kernel, &info, &err);
     }
     ptxgen_kernel_unref(kernel);
     ptxgen_destroy(ctx);

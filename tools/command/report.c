@@ -2,6 +2,12 @@
 
 #include "ptxgen/inspect.h"
 
+const char *cli_arg_kind(ptxgen_arg_kind kind)
+{
+    static const char *const names[] = {"u32", "u64", "pointer", "tensor map", "bad-index record"};
+    return names[kind <= PTXGEN_ARG_RECORD ? kind : 0];
+}
+
 const char *cli_origin_name(ptxgen_origin origin)
 {
     static const char *const names[] = {"emitted", "assembled", "disk"};

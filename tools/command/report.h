@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+/* "pointer", "tensor map", ... */
+const char *cli_arg_kind(ptxgen_arg_kind);
 /* "emitted", "assembled", "disk" */
 const char *cli_origin_name(ptxgen_origin);
 /* `log`: with the assembler's log. */

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 
-static const char *const kinds[] = {"u32", "u64", "pointer", "tensor map", "bad-index record"};
 static const char *const types[] = {
     "u8",  "u16",  "u32",     "s32",  "u64",      "s64",          "f16",           "f32",
     "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz", "16u4_align8b", "16u4_align16b", "16u6_align16b"};
@@ -43,7 +42,7 @@ static cJSON *arg_json(const ptxgen_launch_arg *a)
 {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "name", a->name);
-    cJSON_AddStringToObject(o, "kind", kinds[a->kind]);
+    cJSON_AddStringToObject(o, "kind", cli_arg_kind(a->kind));
     cli_json_integer(o, "offset", a->offset);
     cli_json_integer(o, "bytes", a->bytes);
     if (a->operand[0])
@@ -84,7 +83,7 @@ static void map_text(const ptxgen_launch_map *m, FILE *to)
 
 static void arg_text(const ptxgen_launch_arg *a, FILE *to)
 {
-    fprintf(to, "  %4u  %-16s %-10s ", a->offset, a->name, kinds[a->kind]);
+    fprintf(to, "  %4u  %-16s %-10s ", a->offset, a->name, cli_arg_kind(a->kind));
     if (a->kind == PTXGEN_ARG_U32 || a->kind == PTXGEN_ARG_U64)
         fprintf(to, "%" PRIu64, a->value);
     else if (a->kind == PTXGEN_ARG_RECORD)
