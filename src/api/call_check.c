@@ -170,8 +170,10 @@ static ptxgen_status check_after(pg_call *after, ptxgen_error *err)
 {
     pg_problem *p = &after->problem;
     PG_TRY(pg_call_check_shapes(after, err));
+    p->given_count = 0;
     for (size_t i = 0; i < p->table->count; i++)
-        p->operand[i].present = is_result(p, i);
+        if (is_result(p, i))
+            p->given[p->given_count++] = (uint8_t)i;
     return pg_problem_check_memory(p, err);
 }
 

@@ -193,7 +193,7 @@ static ptxgen_status check_apart(const pg_problem *p, size_t out, size_t other, 
 static range range_of(const pg_problem *p, size_t i)
 {
     const pg_view *v = &p->operand[i];
-    if (!v->present || p->table->rows[i].role == PG_SCALAR || pg_view_is_empty(v))
+    if (p->table->rows[i].role == PG_SCALAR || pg_view_is_empty(v))
         return (range){0, 0};
     const uintptr_t first = (uintptr_t)v->data;
     return (range){first, first + (uintptr_t)pg_view_span(v)};
@@ -201,17 +201,19 @@ static range range_of(const pg_problem *p, size_t i)
 
 static ptxgen_status check_overlap(const pg_problem *p, ptxgen_error *err)
 {
-    const size_t count = p->table->count;
     range at[PG_MAX_OPERANDS];
-    for (size_t i = 0; i < count; i++)
-        at[i] = range_of(p, i);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t g = 0; g < p->given_count; g++)
+        at[g] = range_of(p, p->given[g]);
+    for (size_t g = 0; g < p->given_count; g++) {
+        const size_t i = p->given[g];
         if (!pg_operand_is_written(&p->table->rows[i]))
             continue;
-        for (size_t j = 0; j < count; j++)
-            if (at[i].first < at[j].end && at[j].first < at[i].end && j != i &&
-                (j > i || !pg_operand_is_written(&p->table->rows[j])))
+        for (size_t h = 0; h < p->given_count; h++) {
+            const size_t j = p->given[h];
+            if (at[g].first < at[h].end && at[h].first < at[g].end && h != g &&
+                (h > g || !pg_operand_is_written(&p->table->rows[j])))
                 PG_TRY(check_apart(p, i, j, err));
+        }
     }
     return PTXGEN_OK;
 }
@@ -220,10 +222,8 @@ ptxgen_status pg_problem_check_memory(const pg_problem *p, ptxgen_error *err)
 {
     if (p->empty)
         return PTXGEN_OK;
-    for (size_t i = 0; i < p->table->count; i++) {
-        const pg_view *v = &p->operand[i];
-        if (v->present && !pg_view_is_empty(v))
-            PG_TRY(check_operand(p, i, err));
-    }
+    for (size_t g = 0; g < p->given_count; g++)
+        if (!pg_view_is_empty(&p->operand[p->given[g]]))
+            PG_TRY(check_operand(p, p->given[g], err));
     return check_overlap(p, err);
 }

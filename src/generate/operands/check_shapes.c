@@ -138,10 +138,13 @@ static ptxgen_status check_least(const pg_problem *p, ptxgen_error *err)
 /* Extents of leading dimensions that the caller left out. */
 static void fill_leading(pg_problem *p)
 {
-    for (size_t i = 0; i < p->table->count; i++)
-        for (int d = 0; p->operand[i].present && d < p->table->rows[i].leading; d++)
-            if (p->operand[i].shape[d] == UNKNOWN)
-                p->operand[i].shape[d] = p->symbol[p->table->rows[i].extents[d]];
+    for (size_t g = 0; g < p->given_count; g++) {
+        const pg_operand *row = &p->table->rows[p->given[g]];
+        pg_view *v = &p->operand[p->given[g]];
+        for (int d = 0; d < row->leading; d++)
+            if (v->shape[d] == UNKNOWN)
+                v->shape[d] = p->symbol[row->extents[d]];
+    }
 }
 
 /* A written operand with an extent of 0 that no index runs over: whatever the rest is, nothing
@@ -242,30 +245,30 @@ ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err)
     const pg_operand_table *t = p->table;
     bool settled;
     p->empty = false;
+    p->given_count = 0;
     for (size_t s = 0; s < t->symbol_count; s++)
         p->symbol[s] = UNKNOWN;
     for (size_t i = 0; i < t->count; i++) {
         if (p->operand[i].present)
-            PG_TRY(check_dtype(p, i, err));
+            p->given[p->given_count++] = (uint8_t)i;
         else if (!t->rows[i].optional)
             return pg_fail(err, PTXGEN_EINVAL, "%s is missing: %s", t->rows[i].name,
                            t->rows[i].doc);
     }
-    for (size_t i = 0; i < t->count; i++)
-        if (p->operand[i].present)
-            PG_TRY(take_extents(p, i, err));
+    for (size_t g = 0; g < p->given_count; g++)
+        PG_TRY(check_dtype(p, p->given[g], err));
+    for (size_t g = 0; g < p->given_count; g++)
+        PG_TRY(take_extents(p, p->given[g], err));
     PG_TRY(check_symbols(p, &settled, err));
     fill_leading(p);
-    for (size_t i = 0; i < t->count; i++)
-        if (p->operand[i].present)
-            settle_strides(&t->rows[i], &p->operand[i]);
+    for (size_t g = 0; g < p->given_count; g++)
+        settle_strides(&t->rows[p->given[g]], &p->operand[p->given[g]]);
     if (!settled || p->family->empty)
         PG_TRY(p->family->empty ? p->family->empty(p, err) : find_empty(p, err));
     if (p->empty)
         return PTXGEN_OK;
     PG_TRY(check_least(p, err));
-    for (size_t i = 0; i < t->count; i++)
-        if (p->operand[i].present)
-            PG_TRY(check_rows(p, i, err));
+    for (size_t g = 0; g < p->given_count; g++)
+        PG_TRY(check_rows(p, p->given[g], err));
     return PTXGEN_OK;
 }

@@ -34,6 +34,8 @@ typedef struct pg_problem {
     bool empty; /* legal, and nothing to do */
     int64_t symbol[PG_MAX_SYMBOLS];
     pg_view operand[PG_MAX_OPERANDS];
+    uint8_t given[PG_MAX_OPERANDS]; /* the operands that are present; set by the check */
+    uint8_t given_count;
     const void *key;                  /* bound; resolved unless `host` */
     const void *plan;                 /* NULL for the plain C answer */
     const void *helper_plan;          /* of the family's helper; NULL when there is none */
