@@ -51,13 +51,16 @@ static ptxgen_status find_kernel(run_job *j, ptxgen_error *err)
 {
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
     run_host_tensors(j, NULL, tensors);
-    ptxgen_status status =
-        ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop, &j->bytes, err);
-    if (status == PTXGEN_OK && j->operands[j->result].array.header.count == 0)
-        return PTXGEN_OK;
-    if (status == PTXGEN_OK)
-        status = ptxgen_call_params(j->ctx, j->family, j->words, tensors, j->count, j->params,
-                                    sizeof j->params, err);
+    ptxgen_status status = ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop,
+                                            &j->bytes, err);
+    if (status != PTXGEN_OK)
+        return explain(j, status, err);
+    status = run_place_operands(j, err); /* how rows are padded decides the kernel too */
+    if (status != PTXGEN_OK || j->operands[j->result].array.header.count == 0)
+        return status;
+    run_device_tensors(j, tensors);
+    status = ptxgen_call_params(j->ctx, j->family, j->words, tensors, j->count, j->params,
+                                sizeof j->params, err);
     return status == PTXGEN_OK ? status : explain(j, status, err);
 }
 
@@ -209,8 +212,6 @@ static ptxgen_status run_all(run_job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
     ptxgen_status status = prepare(j, err);
-    if (status == PTXGEN_OK)
-        status = run_place_operands(j, err);
     if (status == PTXGEN_OK && set->print_launch)
         return run_print_launches(j, err);
     j->found.seeded = set->seeds != NULL;

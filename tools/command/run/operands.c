@@ -47,9 +47,13 @@ static row_layout rows_of(const run_operand *o)
         r.count *= h->shape[d];
     if (h->rank)
         r.bytes *= h->shape[h->rank - 1];
-    int64_t unit = o->info.alignment > 1 ? o->info.alignment : 1;
-    if (bits < 8 && unit < FOUR_BIT_ALIGNMENT) /* some kernels unpack them on the way */
+    /* What tensor maps take, also where kernels take less; some unpack 4-bit elements on the way. */
+    int64_t unit = is_result(o)             ? o->info.alignment
+                   : o->info.alignment > 16 ? o->info.alignment
+                                            : 16;
+    if (bits < 8 && unit < FOUR_BIT_ALIGNMENT)
         unit = FOUR_BIT_ALIGNMENT;
+    unit = unit ? unit : 1;
     r.padded = h->rank < 2 ? r.bytes : (r.bytes + unit - 1) / unit * unit;
     return r;
 }

@@ -75,20 +75,6 @@ const cli_command cli_run = {
     .name = "run",
     .usage = "FAMILY name=FILE.npy ... [name=value ...] | FILE.ptx",
     .summary = "run a kernel on .npy files, or any PTX on the emulator",
-<<<<<<< HEAD
-    .text = "Runs a kernel on .npy files (one may be -), which give types and sizes. -o is\n"
-            "the result; --check compares it: exit code 1 if it is off by more than said.\n"
-            "scatter_add out= index= src=   out[index] += src; (adds+1) u (|out|+sum|src|)\n"
-            "matmul_accumulate a= b= c=     A @ B + C; 5e-3 + 1e-2 |answer|. A and B f16 or\n"
-            "    bf16, C f32 (default 0). A B stored as [N, K] is named bt=\n"
-            "matmul_scaled a= b= a_scales= b_scales=   A @ B^T; 1e-3 + 1e-3 |answer| (bf16:\n"
-            "    2^-7). Bytes: e4m3, two e2m1; scales [rows, groups]. a_format=, b_format=\n"
-            "    mxfp8|mxfp4|nvfp4; out=f32|f16|bf16. mxfp8 with mxfp4: K % 128 is 0\n"
-            "tcgen05_copy in=   a copy through tensor memory of 128, 256 or 512 rows; 0\n"
-            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, 0.5),\n"
-            "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
-            "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
-=======
     .text = "Reads .npy files (one may be -), one for each operand of the family, runs the\n"
             "kernel and writes the result with -o. The files give types and sizes; parameters\n"
             "have defaults. `ptxgen run FAMILY --help` lists both. --check compares with the\n"
@@ -97,21 +83,15 @@ const cli_command cli_run = {
             "--print-launch says what would be launched, for another runtime to do it.\n"
             "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups];\n"
             "their formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
-            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, f32:0.5),\n"
-            "buf:FILE.npy, zeros:BYTES, or a tensor map over an earlier one, sizes innermost\n"
-            "first: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], as in map:0:bf16:64x128:64x8:128.\n",
->>>>>>> 9ff558c (command: run every family from its operand table)
+            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, 0.5),\n"
+            "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
+            "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n",
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
-<<<<<<< HEAD
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
-        "budget log help",
-=======
-        "cooperative shared arg result check-races ignore suppress sarif order seeds stats budget "
-        "print-launch log help",
+        "budget print-launch log help",
     .takes_family = true,
->>>>>>> 9ff558c (command: run every family from its operand table)
     .run = run,
 };
