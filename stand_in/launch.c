@@ -106,6 +106,7 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
         .dynamic_shared = l->dynamic_shared,
         .args = l->args,
         .arg_count = l->function->parameter_count,
+        .cooperative = l->cooperative,
     };
     ptxgen_error err;
     if (d->settings.verbose)

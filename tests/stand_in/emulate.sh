@@ -35,6 +35,7 @@ gives launches '189 0
 cudaErrorInvalidValue cudaSuccess
 1 cudaErrorInvalidConfiguration
 101 100 101 100
+8 1
 256 2
 thread 0 of 3, 0.75 ok
 thread 1 of 3, 0.75 ok'

@@ -54,6 +54,15 @@ __global__ void __cluster_dims__(2, 1, 1) in_clusters(int *out)
     c.sync();
 }
 
+// every CTA sees what all others wrote before the grid's barrier
+__global__ void in_a_grid(int *x)
+{
+    x[blockIdx.x] = blockIdx.x + 1;
+    cooperative_groups::this_grid().sync();
+    if (threadIdx.x == 0)
+        x[8 + blockIdx.x] = x[gridDim.x - 1 - blockIdx.x];
+}
+
 // two warps write and read without a barrier
 __global__ void racing(int *out)
 {
@@ -168,6 +177,10 @@ static int launches()
     in_clusters<<<4, 32>>>(x);
     TRY(cudaMemcpy(host, x, 16, cudaMemcpyDeviceToHost));
     printf("%d %d %d %d\n", host[0], host[1], host[2], host[3]);
+    void *grid_args[] = {&x};
+    TRY(cudaLaunchCooperativeKernel((const void *)in_a_grid, dim3(8), dim3(32), grid_args));
+    TRY(cudaMemcpy(host, x, 64, cudaMemcpyDeviceToHost));
+    printf("%d %d\n", host[8], host[15]);
     cudaFuncAttributes a;
     TRY(cudaFuncGetAttributes(&a, racing));
     int blocks;
