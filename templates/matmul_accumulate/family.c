@@ -121,8 +121,10 @@ static bool straddles(const pg_view *v)
 static bool takes_map(const pg_view *v, int element_bytes)
 {
     enum { ALIGNMENT = 16 };
+    if (!v->present)
+        return false;
     const int across = !pg_view_along(v);
-    return v->present && (uintptr_t)v->data % ALIGNMENT == 0 &&
+    return (uintptr_t)v->data % ALIGNMENT == 0 &&
            (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
 }
 

@@ -220,7 +220,8 @@ void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_la
     l->shared_bytes = 0;
     l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
     memset(l->cluster, 0, sizeof l->cluster);
-    sorted.total = (uint32_t *)(inner.workspace - ALIGNMENT);
+    if (inner.workspace) /* a prepared plan may leave nothing to work in */
+        sorted.total = (uint32_t *)(inner.workspace - ALIGNMENT);
     if (step->number < sorts) {
         c.sort.entries = sorted.entries;
         c.sort.total = sorted.total;

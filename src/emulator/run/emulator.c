@@ -44,7 +44,6 @@ ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config, ptxge
     emu->findings = pg_findings_new(&emu->alloc);
     if (!emu->findings || pthread_mutex_init(&emu->lock, NULL)) {
         pg_findings_free(emu->findings);
-    pg_heap_free(emu->heap);
         pg_free(&alloc, emu, sizeof *emu);
         return pg_fail_memory(err, 0);
     }
@@ -58,6 +57,7 @@ void ptxgen_emulator_destroy(ptxgen_emulator *emu)
         return;
     while (emu->buffer_count)
         pg_buffers_remove(emu, emu->buffers[0].address);
+    pg_heap_free(emu->heap);
     pg_free(&emu->alloc, emu->buffers, emu->buffer_capacity * sizeof *emu->buffers);
     pg_findings_free(emu->findings);
     pthread_mutex_destroy(&emu->lock);

@@ -14,7 +14,7 @@ void pg_problem_init(pg_problem *p, const pg_family *family)
     p->key = p->plan = p->helper_plan = p->prepared = NULL;
     p->device = NULL;
     for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
-        p->operand[i].present = false;
+        p->operand[i].present = p->operand[i].transposed = false;
 }
 
 static bool is_absent(const ptxgen_tensor *t)
@@ -58,7 +58,7 @@ ptxgen_status pg_problem_take(pg_problem *p, const ptxgen_tensor *tensors, size_
     if (count && !tensors)
         return pg_fail(err, PTXGEN_EINVAL, "tensors is NULL: give %zu of them", count);
     for (size_t i = 0; i < t->count; i++) {
-        p->operand[i].present = false;
+        p->operand[i].present = p->operand[i].transposed = false;
         if (i < count && !is_absent(&tensors[i]))
             PG_TRY(take_tensor(&t->rows[i], &tensors[i], &p->operand[i], err));
     }

@@ -1,0 +1,5 @@
+# A sanitizer's runtime has to be the first library of a process, and the programs here are not sanitized.
+if(PTXGEN_SANITIZE)
+    set_tests_properties(stand_in/emulate PROPERTIES DISABLED TRUE)
+endif()
+set_kind(stand_in/emulate script 900)
