@@ -115,7 +115,7 @@ typedef struct ptxgen_scatter_add_args {
                                and given back to a pool in stream order */
     size_t workspace_bytes; /* of workspace */
     ptxgen_scatter_reduce reduce;
-    bool deterministic;  /* the same bits in every run and on every GPU */
+    bool deterministic;  /* the same bits in every run on GPUs of the same SM count */
     bool accumulate_f32; /* f16, bf16: sums in f32, each row of out rounded once */
     double alpha;        /* factor of the sums; 0 stands for 1 */
     const void *weight;  /* device, [rows]: factor of each row of src, of the element type or f32 */
