@@ -23,7 +23,6 @@ typedef struct pg_device {
     ptxgen_emulator *emulator;
     pthread_mutex_t lock;    /* guards the tables of this library; never held while a kernel runs */
     pthread_mutex_t running; /* held by whoever executes work: streams run one after another */
-    uint64_t launches;
     size_t reports_seen; /* of checking mode; under `running` */
 } pg_device;
 

@@ -192,6 +192,8 @@ static CUresult copy(const pg_copy *c, cudaStream_t stream)
 static CUresult copy_flat(void *to, const void *from, size_t bytes, cudaStream_t stream)
 {
     const pg_copy c = {.to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
+    if (!pg_memory_holds("destination", to, bytes) || !pg_memory_holds("source", from, bytes))
+        return PG_CUDA_InvalidValue;
     return copy(&c, stream);
 }
 

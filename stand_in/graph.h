@@ -18,7 +18,6 @@ typedef struct pg_node {
 typedef struct pg_graph {
     cudaGraphNode_t *nodes; /* in the order of creation */
     size_t count, capacity;
-    bool borrowed; /* a child graph that its node owns */
 } pg_graph;
 
 typedef struct pg_graph_exec {

@@ -114,7 +114,6 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
                     l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
                     l->dynamic_shared);
     pthread_mutex_lock(&d->running);
-    d->launches++;
     const ptxgen_status status = ptxgen_emulator_run(l->function->entry, &launch, &err);
     pg_report_new(l->function);
     pthread_mutex_unlock(&d->running);

@@ -163,6 +163,19 @@ bool pg_memory_find(const void *address, pg_allocation *out)
     return found;
 }
 
+bool pg_memory_holds(const char *what, const void *address, size_t bytes)
+{
+    pg_allocation a;
+    if (!pg_memory_find(address, &a))
+        return true;
+    const size_t left = a.bytes - (size_t)((const char *)address - (const char *)a.address);
+    if (bytes <= left)
+        return true;
+    pg_complain("a copy of %zu bytes: its %s has %zu left of an allocation of %zu", bytes, what,
+                left, a.bytes);
+    return false;
+}
+
 uint64_t pg_memory_used(void)
 {
     pg_device *d = pg_device_get();

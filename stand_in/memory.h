@@ -27,6 +27,9 @@ pg_cuda_error pg_memory_register(void *address, size_t bytes, unsigned flags);
 pg_cuda_error pg_memory_unregister(void *address);
 /* The allocation that holds the address; false: none. */
 bool pg_memory_find(const void *address, pg_allocation *out);
+/* False, and pg_complain has said it: a copy that begins in an allocation does not end in it.
+ * `what`: its destination or source. */
+bool pg_memory_holds(const char *what, const void *address, size_t bytes);
 /* Bytes of device memory in use. */
 uint64_t pg_memory_used(void);
 

@@ -159,27 +159,13 @@ static pg_copy flat(void *to, const void *from, size_t bytes)
     return (pg_copy){.to = to, .from = from, .width = bytes, .height = 1, .depth = 1};
 }
 
-/* A copy that begins in an allocation ends in it. */
-static bool stays_inside(const char *what, const void *address, size_t bytes)
-{
-    pg_allocation a;
-    if (!pg_memory_find(address, &a))
-        return true;
-    const size_t left = a.bytes - (size_t)((const char *)address - (const char *)a.address);
-    if (bytes <= left)
-        return true;
-    pg_complain("a copy of %zu bytes: its %s has %zu left of an allocation of %zu", bytes, what,
-                left, a.bytes);
-    return false;
-}
-
 PG_API(cudaError_t)
 cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, cudaStream_t stream)
 {
     const pg_copy c = flat(to, from, bytes);
     if (kind < 0 || kind > 4)
         return pg_set_error(PG_CUDA_InvalidMemcpyDirection);
-    PG_NEED(stays_inside("destination", to, bytes) && stays_inside("source", from, bytes));
+    PG_NEED(pg_memory_holds("destination", to, bytes) && pg_memory_holds("source", from, bytes));
     return copy(&c, stream);
 }
 PG_SAME(cudaError_t, cudaMemcpyAsync_ptsz, cudaMemcpyAsync, void *, const void *, size_t, int,

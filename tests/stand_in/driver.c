@@ -79,6 +79,7 @@ int main(void)
     TRY(cuModuleGetGlobal(&total, &bytes, module, "total"));
     TRY(cuMemcpyDtoH(&sum, total, bytes));
     printf("%d %d %d\n", host[0], host[99], sum);
+    printf("%d\n", (int)cuMemcpyDtoH(host, x + 4, sizeof host)); /* four bytes past the end */
     const char *name;
     const CUresult none = cuModuleGetFunction(&add, module, "nothing");
     TRY(cuGetErrorName(none, &name));

@@ -101,5 +101,6 @@ cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -
 t emulate -- ./driver
 expect_code 0
 [ "$(cat .out)" = "25 25 300
+1
 CUDA_ERROR_NOT_FOUND
 1" ] || die "the driver program printed something else"
