@@ -139,7 +139,7 @@ static void print_line(void *user, ptxgen_log_level level, const char *line)
     pg_complain("%s", line);
 }
 
-/* The names are those that tools/command/emulate.c sets. */
+/* The names are those that tools/command/run/program.c sets. */
 static void read_settings(pg_settings *s)
 {
     s->sm = (unsigned)number_of("PTXGEN_EMULATE_SM", 90);

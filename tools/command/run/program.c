@@ -4,6 +4,7 @@
 #include "command/command.h"
 #include "command/json.h"
 #include "command/output.h"
+#include "command/run/watch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -70,8 +71,14 @@ static void set_number(const char *name, int64_t value)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
+    setenv(name, text, 1);
+}
+
+/* 0: not given, so the stand-in's default. */
+static void set_given(const char *name, int64_t value)
+{
     if (value)
-        setenv(name, text, 1);
+        set_number(name, value);
 }
 
 static void set_flag(const char *name, bool value)
@@ -85,7 +92,7 @@ typedef struct run_plan {
     char folder[PATH_MAX];
     char report[64]; /* file of JSON lines */
     unsigned arch;   /* 0: the stand-in's default */
-    uint64_t seed_from, seed_to;
+    run_seeds seeds;
     bool isa;
     struct sigaction interrupt; /* what SIGINT did before us */
     cJSON *json;
@@ -102,11 +109,11 @@ static void become_program(const run_plan *p, uint64_t seed)
     prepend("LD_PRELOAD", library);
     prepend("LD_LIBRARY_PATH", p->folder);
     free(library);
-    set_number("PTXGEN_EMULATE_SM", p->arch);
-    set_number("PTXGEN_EMULATE_SM_COUNT", set->sms);
-    set_number("PTXGEN_EMULATE_MEMORY", set->memory * 1024 * 1024);
-    set_number("PTXGEN_EMULATE_THREADS", set->threads);
-    set_number("PTXGEN_EMULATE_BUDGET", set->budget);
+    set_given("PTXGEN_EMULATE_SM", p->arch);
+    set_given("PTXGEN_EMULATE_SM_COUNT", set->sms);
+    set_given("PTXGEN_EMULATE_MEMORY", set->memory * 1024 * 1024);
+    set_given("PTXGEN_EMULATE_THREADS", set->threads);
+    set_given("PTXGEN_EMULATE_BUDGET", set->budget);
     set_number("PTXGEN_EMULATE_SEED", (int64_t)seed);
     set_flag("PTXGEN_EMULATE_CHECK", set->check_races);
     set_flag("PTXGEN_EMULATE_VERBOSE", set->verbose);
@@ -171,23 +178,6 @@ static void take_reports(run_plan *p, uint64_t seed)
     unlink(p->report);
 }
 
-static bool parse_seeds(run_plan *p)
-{
-    const char *text = p->args->set.seeds;
-    p->seed_from = p->seed_to = 1;
-    p->isa = text || p->args->set.order == 1;
-    if (!text)
-        return true;
-    char *end;
-    p->seed_from = p->seed_to = strtoull(text, &end, 10);
-    if (end != text && strncmp(end, "..", 2) == 0) {
-        char *last;
-        p->seed_to = strtoull(end + 2, &last, 10);
-        end = last == end + 2 ? (char *)text : last;
-    }
-    return end != text && !*end && p->seed_to >= p->seed_from && p->seed_to - p->seed_from < 100000;
-}
-
 /* Fills the plan; an exit code, CLI_OK to go on. */
 static int make_plan(run_plan *p, const cli_args *args)
 {
@@ -198,9 +188,10 @@ static int make_plan(run_plan *p, const cli_args *args)
     if (set->arch && !(p->arch = parse_arch(set->arch)))
         return cli_usage_error(set, "--arch is '%s'; write one architecture, like sm_90 or sm_100",
                                set->arch);
-    if (!parse_seeds(p))
-        return cli_usage_error(set, "--seeds is '%s'; write one seed or a range, like 1..100",
-                               set->seeds);
+    ptxgen_error err = {0};
+    if (run_parse_seeds(set->seeds, &p->seeds, &err) != PTXGEN_OK)
+        return cli_report(set, &err);
+    p->isa = set->seeds || set->order == PTXGEN_EMULATOR_ORDER_ISA;
     if (!find_stand_in(p->folder, sizeof p->folder)) {
         cli_say("%s is not installed beside this command: build or install the whole package",
                 library_name);
@@ -218,14 +209,14 @@ static int make_plan(run_plan *p, const cli_args *args)
 static void conclude(run_plan *p)
 {
     if (p->json) {
-        cli_json_integer(p->json, "runs", (int64_t)(p->seed_to - p->seed_from + 1));
+        cli_json_integer(p->json, "runs", (int64_t)(p->seeds.to - p->seeds.from + 1));
         cli_json_integer(p->json, "exit_code", p->exit_code);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
         cli_say("%s: %zu defects, %zu reliances on ptxas or the hardware, %zu pieces of advice in "
                 "%llu runs",
                 p->args->words[0], p->defects, p->reliances, p->advice,
-                (unsigned long long)(p->seed_to - p->seed_from + 1));
+                (unsigned long long)(p->seeds.to - p->seeds.from + 1));
     }
 }
 
@@ -241,7 +232,7 @@ static int run_emulate(const cli_args *args)
         p.json = cJSON_CreateObject();
         cJSON_AddItemToObject(p.json, "reports", cJSON_CreateArray());
     }
-    for (uint64_t seed = p.seed_from; seed <= p.seed_to; seed++) {
+    for (uint64_t seed = p.seeds.from; seed <= p.seeds.to; seed++) {
         const int one = run_program(&p, seed);
         take_reports(&p, seed);
         if (one && !p.exit_code)
