@@ -23,7 +23,7 @@ typedef struct pg_device {
     ptxgen_emulator *emulator;
     pthread_mutex_t lock;    /* guards the tables of this library; never held while a kernel runs */
     pthread_mutex_t running; /* held by whoever executes work: streams run one after another */
-    size_t reports_seen; /* of checking mode; under `running` */
+    size_t reports_seen;     /* of checking mode; under `running` */
 } pg_device;
 
 /* Made at the first call. NULL: the emulator could not be made (pg_complain has said why). */

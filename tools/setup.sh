@@ -28,6 +28,7 @@ missing_package() {
     case $1 in
     gcc) have cc || echo "$1" ;;
     libc6-dev) have_header stdlib.h || echo "$1" ;;
+    clang-format) have clang-format || echo "$1" ;;
     g++) have c++ || echo "$1" ;;
     cmake) have cmake || echo "$1" ;;
     ninja-build) have ninja || echo "$1" ;;

@@ -19,7 +19,7 @@ all | --quick | --slow) ;;
     ;;
 esac
 
-BUILD_PACKAGES="g++ pkg-config binutils"
+BUILD_PACKAGES="g++ pkg-config binutils clang-format"
 setup "$PWD"
 
 # The tests bring their own settings; a user's must not change what they see.

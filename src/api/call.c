@@ -130,9 +130,10 @@ ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err)
 {
     const pg_function_seam *seam = c->problem.family->function;
     if (seam && seam->number(c->id.key))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "the oracle has no context and knows no functions: apply the function to src "
-                       "first, by ptxgen_function_map, and set it to 0");
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "the oracle has no context and knows no functions: apply the function to src "
+            "first, by ptxgen_function_map, and set it to 0");
     PG_TRY(pg_problem_check_memory(&c->problem, err));
     return check_limits(&c->problem, err);
 }

@@ -66,9 +66,8 @@ static double all_bytes(const pg_problem *p)
     return bytes;
 }
 
-ptxgen_status ptxgen_call_work(const char *family, const char *params,
-                               const ptxgen_tensor *tensors, size_t count, double *flop,
-                               double *bytes, ptxgen_error *err)
+ptxgen_status ptxgen_call_work(const char *family, const char *params, const ptxgen_tensor *tensors,
+                               size_t count, double *flop, double *bytes, ptxgen_error *err)
 {
     const pg_family *f;
     pg_call c;

@@ -77,9 +77,8 @@ bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
                                 .rank = o->rank,
                                 .leading = o->leading,
                                 .dtypes = o->dtypes,
-                                .indexes = o->indexes
-                                               ? f->operands.symbols[o->indexes - 1].name
-                                               : "",
+                                .indexes =
+                                    o->indexes ? f->operands.symbols[o->indexes - 1].name : "",
                                 .like = o->same_dtype_as - 1,
                                 .dtype_param = dtype_param(f, operand),
                                 .alignment = o->alignment,

@@ -75,18 +75,19 @@ typedef struct pg_arg {
     pg_arg_kind kind;
     union {
         uint32_t u32;
-        uint64_t u64; /* also pointers */
+        uint64_t u64;          /* also pointers */
         pg_tensor_spec tensor; /* encoded by the device, passed as 128 bytes by value */
     };
     /* PG_ARG_RECORD: the device passes the address of its bad-index record (device/record.h). */
 } pg_arg;
 
 typedef struct pg_launch {
-    uint32_t part;                          /* which of the module's entries; 0: the first */
-    bool helper; /* of the helper's module (generate/family.h), not the kernel's own */
+    uint32_t part; /* which of the module's entries; 0: the first */
+    bool helper;   /* of the helper's module (generate/family.h), not the kernel's own */
     uint32_t grid[3], block[3], cluster[3]; /* cluster all 0: none */
     uint32_t shared_bytes;                  /* dynamic */
-    bool early; /* may begin while the kernel before it in the stream ends (it waits: griddepcontrol.wait) */
+    /* May begin while the kernel before it in the stream ends: it waits (griddepcontrol.wait). */
+    bool early;
     uint32_t nargs;
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;

@@ -31,7 +31,7 @@ typedef struct pg_plan_head {
 /* Where a family takes a user function (ptxgen/function.h). */
 typedef struct pg_function_seam {
     const char *signature; /* in C: "float f(float value, long long row, int column)" */
-    const char *types;     /* the same as types alone, the result first: "float, float, long long, int" */
+    const char *types;     /* the same, types alone, the result first: "float, float, int" */
     int64_t (*number)(const void *key);
     bool (*exact)(const void *key); /* what PTXGEN_DIVISION_AUTO means for this kernel */
 } pg_function_seam;
@@ -63,7 +63,7 @@ typedef struct pg_family {
     ptxgen_arch default_arch; /* when neither the caller nor a device says one */
     bool arch_specific;       /* needs an `a` target: on a device, its `a` arch is the default */
     const pg_function_seam *function; /* NULL: takes no user function */
-    bool whole_program;       /* needs an assembler that keeps setmaxnreg */
+    bool whole_program;               /* needs an assembler that keeps setmaxnreg */
 
     /* EUNSUPPORTED or EINVAL with the reason, or the key with no automatic value left. */
     ptxgen_status (*resolve)(void *key, const pg_arch *, ptxgen_error *);
@@ -91,8 +91,9 @@ typedef struct pg_family {
     void (*work)(const pg_problem *, double *flop, double *bytes);
 
     /* Where the tables do not say it; each may be NULL. */
-    void (*bind)(const pg_problem *, void *key);   /* fills the parameters marked PG_FROM_HOOK */
-    void (*choose)(const pg_problem *, void *key); /* automatic values that depend on extents and device */
+    void (*bind)(const pg_problem *, void *key); /* fills the parameters marked PG_FROM_HOOK */
+    void (*choose)(const pg_problem *,
+                   void *key); /* automatic values that depend on extents and device */
     /* What one kernel cannot do of what the table allows; p->key is resolved unless p->host. */
     ptxgen_status (*limits)(const pg_problem *, ptxgen_error *);
     /* Sets p->empty instead of the rule "no result or no index has an element". */

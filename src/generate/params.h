@@ -22,7 +22,7 @@ typedef enum pg_param_kind {
 /* Where the value of a parameter comes from when operands are known and it is not given. */
 typedef enum pg_param_from {
     PG_FROM_DEFAULT, /* the table */
-    PG_FROM_DTYPE,   /* the element type of operand `source`: its place in the operand's list of types */
+    PG_FROM_DTYPE,   /* the type of operand `source`: its place in the operand's list of types */
     PG_FROM_SYMBOL,  /* the extent `source` of the operands */
     PG_FROM_HOOK     /* the family's `bind` */
 } pg_param_from;
@@ -41,7 +41,8 @@ typedef struct pg_param {
     pg_param_from from;
     uint8_t source;   /* an operand or a symbol */
     bool zero_serves; /* a kernel with 0 ("dynamic", "no") serves every value */
-    bool less_serves; /* a kernel with a smaller value serves too: what the operands say is the most */
+    /* A kernel with a smaller value serves too: what the operands say is the most. */
+    bool less_serves;
 } pg_param;
 
 typedef struct pg_param_table {

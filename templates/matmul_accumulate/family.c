@@ -24,7 +24,8 @@ static const pg_param params[] = {
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128; on sm_90a 64 or 128 for each warpgroup that shares it"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N or M is adjacent in "
+     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N "
+            "or M is adjacent in "
             "memory), auto by the problem's size in a call, 256 otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
@@ -35,7 +36,8 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs above each other share "
+     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
+            "above each other share "
             "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
     {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
      .doc = "done to each element of the sum before it is stored"},
@@ -47,7 +49,8 @@ static const pg_param params[] = {
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B (sm_90a)",
      .from = PG_FROM_HOOK},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
-     .doc = "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they take turns; auto: "
+     .doc = "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they "
+            "take turns; auto: "
             "cooperative, in a call by the problem"},
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
@@ -56,15 +59,19 @@ static const pg_param params[] = {
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
      .doc = "sm_90a: CTAs of a cluster that add up a part of K each; auto: 1"},
     {"slices", PG_PARAM_INTEGER, FIELD(slices), .zero_words = {"auto"}, .min = 1, .max = 64,
-     .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; auto: 1"},
+     .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; "
+            "auto: 1"},
     {"swap", PG_PARAM_CHOICE, FIELD(swap), yes_words,
-     .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of M); auto: no"},
+     .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of "
+            "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
-     .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; auto: direct"},
+     .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; "
+            "auto: direct"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "sm_90a: slots of the ring, 32 columns of a tile each; auto: a tile's, at most 64 KB"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
-     .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in a call those that "
+     .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
+            "a call those that "
             "need it"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
@@ -98,7 +105,8 @@ static const pg_operand operands[] = {
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
-                             .doc = "device memory for slices of K and copies of odd rows (sm_90a)"},
+                             .doc =
+                                 "device memory for slices of K and copies of odd rows (sm_90a)"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -135,15 +143,16 @@ static void choose(const pg_problem *p, void *key)
     if (k->arch == HOPPER && p->symbol[PG_MATMUL_K])
         k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
-    const pg_matmul_problem problem = {.m = p->symbol[PG_MATMUL_M],
-                                       .n = p->symbol[PG_MATMUL_N],
-                                       .k = p->symbol[PG_MATMUL_K],
-                                       .c_takes_map = takes_map(&v[PG_MATMUL_C], 4),
-                                       .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
-                                       .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
-                                       .a_k_major = !v[PG_MATMUL_A].transposed,
-                                       .b_k_major = v[PG_MATMUL_B].transposed,
-                                       .sm_count = p->device->sm_count};
+    const pg_matmul_problem problem = {
+        .m = p->symbol[PG_MATMUL_M],
+        .n = p->symbol[PG_MATMUL_N],
+        .k = p->symbol[PG_MATMUL_K],
+        .c_takes_map = takes_map(&v[PG_MATMUL_C], 4),
+        .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
+        .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
+        .a_k_major = !v[PG_MATMUL_A].transposed,
+        .b_k_major = v[PG_MATMUL_B].transposed,
+        .sm_count = p->device->sm_count};
     pg_matmul_accumulate_choose(key, &problem);
 }
 
@@ -200,8 +209,9 @@ const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
     .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
     .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_accumulate_key)},
-    .plan_size = sizeof(pg_hopper_plan) > sizeof(pg_matmul_accumulate_plan) ? sizeof(pg_hopper_plan)
-                                                                              : sizeof(pg_matmul_accumulate_plan),
+    .plan_size = sizeof(pg_hopper_plan) > sizeof(pg_matmul_accumulate_plan)
+                     ? sizeof(pg_hopper_plan)
+                     : sizeof(pg_matmul_accumulate_plan),
     .default_arch = 1001,
     .arch_specific = true,
     .whole_program = true,

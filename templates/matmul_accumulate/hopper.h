@@ -49,7 +49,7 @@ typedef struct pg_hopper_plan {
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool swapped, pingpong, adds_c;
-    int copy;          /* PG_COPY_A, PG_COPY_B */
+    int copy;   /* PG_COPY_A, PG_COPY_B */
     int groups; /* consumer warpgroups */
     int block_m, block_n, block_k, stages, group_m;
     int rows; /* of a warpgroup's part of a tile: 64 or 128 */

@@ -21,6 +21,7 @@ static const struct model {
     double memory_pingpong, memory_shared, memory_one; /* device memory, bytes per us */
     double tail, hidden, first, soft;
 } f = {
+    /* clang-format off */
     .launch = 0.685, .clock = 2, .l2 = 175.2, .l2_all = 2.545e+04, .requests = 2.307,
     .straddle = 0.1534, .latency = 695.1, .block = 12.43, .block_pingpong = 4.95, .tile = 481.1,
     .out = 9.926, .out_swapped = 11.74, .in = 70.4, .pingpong = 0.4126, .cluster_2 = 0.4302,
@@ -30,6 +31,7 @@ static const struct model {
     .exchange_rate = 26.77, .slices = 1.424, .slices_rate = 1.240e+06, .slices_out = 75.21,
     .memory_pingpong = 4.341e+06, .memory_shared = 3.840e+06, .memory_one = 4.600e+06,
     .tail = 0.9361, .hidden = 1.955, .first = 199.8, .soft = 3.626,
+    /* clang-format on */
 };
 
 int pg_hopper_clusters(int size, int sm_count)

@@ -288,9 +288,10 @@ static void settle_all(pg_matmul_accumulate_key *k)
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, ptxgen_error *err)
 {
     if (k->epilogue || k->function)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: on "
-                       "sm_90a call a kernel of your own after this one");
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: on "
+            "sm_90a call a kernel of your own after this one");
     settle_all(k);
     PG_TRY(check_rows(k, err));
     PG_TRY(check_columns(k, err));

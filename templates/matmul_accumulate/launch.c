@@ -65,7 +65,8 @@ static void add_accumulators(const pg_problem *problem, pg_launch *l)
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
 {
     const pg_matmul_plan_base *p = problem->plan;
-    return p->engine == PG_ENGINE_WGMMA ? pg_hopper_sequence(problem) : (pg_sequence){.launches = 1};
+    return p->engine == PG_ENGINE_WGMMA ? pg_hopper_sequence(problem)
+                                        : (pg_sequence){.launches = 1};
 }
 
 void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)

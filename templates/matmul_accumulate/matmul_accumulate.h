@@ -25,9 +25,9 @@ typedef struct pg_matmul_accumulate_key {
     int64_t b;     /* place in {row_major, transposed}: stored as [K, N] or as [N, K] */
     int64_t block_m, block_n, block_k; /* the tile of a CTA; block_n is the pair's when ctas = 2 */
     int64_t stages;
-    int64_t group_m; /* rows of tiles in a group */
-    int64_t swizzle; /* bytes, of A and B in shared memory */
-    int64_t ctas;    /* of a cluster, one above the other: 1 or 2, on Hopper also 4 */
+    int64_t group_m;  /* rows of tiles in a group */
+    int64_t swizzle;  /* bytes, of A and B in shared memory */
+    int64_t ctas;     /* of a cluster, one above the other: 1 or 2, on Hopper also 4 */
     int64_t epilogue; /* pg_activation */
     int64_t function; /* number of a user function; 0: none */
     /* Hopper */
@@ -39,10 +39,11 @@ typedef struct pg_matmul_accumulate_key {
     int64_t splits;     /* of K, over CTAs of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
-    int64_t c_load;     /* place in {auto, direct, ring}: C to registers, or through shared memory */
-    int64_t c_slots;    /* of the ring */
-    int64_t copy;       /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
-    int64_t stream;     /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    int64_t c_load;  /* place in {auto, direct, ring}: C to registers, or through shared memory */
+    int64_t c_slots; /* of the ring */
+    int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
+    int64_t
+        stream; /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
@@ -105,7 +106,7 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
-    bool c_takes_map; /* C can be loaded by tensor maps */
+    bool c_takes_map;              /* C can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;

@@ -35,7 +35,8 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
     const int64_t m = p->symbol[PG_MATMUL_M], n = p->symbol[PG_MATMUL_N];
-    const pg_activation activation = (pg_activation)((const pg_matmul_accumulate_key *)p->key)->epilogue;
+    const pg_activation activation =
+        (pg_activation)((const pg_matmul_accumulate_key *)p->key)->epilogue;
     const size_t bytes = (size_t)n * (ROWS + 1) * sizeof(double);
     double *sums = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!sums)

@@ -129,8 +129,8 @@ static const pg_operand options[] = {
                               .extents = {PG_SCATTER_ROWS}, .dtypes = index_dtypes,
                               .same_dtype_as = 1 + PG_SCATTER_INDEX,
                               .doc = "the row of src that each value of index is about"},
-    [PG_SCATTER_ALPHA] = {"alpha", PG_SCALAR, .optional = true, .dtypes = scalar_dtypes, .scalar = 1,
-                          .doc = "a factor for all rows of src"},
+    [PG_SCATTER_ALPHA] = {"alpha", PG_SCALAR, .optional = true, .dtypes = scalar_dtypes,
+                          .scalar = 1, .doc = "a factor for all rows of src"},
     [PG_SCATTER_DEVICE_ROWS] = {"device_rows", PG_IN, .optional = true, .rank = 1,
                                 .extents = {PG_SCATTER_ONE}, .dtypes = s64,
                                 .doc = "only so many of the rows count"},
@@ -160,9 +160,9 @@ static void bind(const pg_problem *p, void *key)
     pg_scatter_add_key *k = key;
     k->contig = out->stride[0] == n && src->stride[0] == n;
     k->gather = has(p, PG_SCATTER_SRC_INDEX);
-    k->weight = !weight->present                 ? PG_WEIGHT_NONE
+    k->weight = !weight->present              ? PG_WEIGHT_NONE
                 : weight->dtype == out->dtype ? PG_WEIGHT_ELEMENT
-                                                 : PG_WEIGHT_F32;
+                                              : PG_WEIGHT_F32;
 }
 
 /* Bytes, 16 at most, that every row of the operand begins at a multiple of, and is long. */
@@ -244,12 +244,14 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
                        "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
                        "access out",
                        (long long)k->access, (long long)access_of(p));
-    if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX && p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
+    if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX &&
+        p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "schedule=owner takes up to %d values of index and %lld rows, here %lld and %lld: "
-                   "split the call",
-                   INT32_MAX, (long long)PG_SORT_MAX, (long long)rows, (long long)out_rows);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "schedule=owner takes up to %d values of index and %lld rows, here %lld and %lld: "
+        "split the call",
+        INT32_MAX, (long long)PG_SORT_MAX, (long long)rows, (long long)out_rows);
 }
 
 static ptxgen_status row_limits(const pg_problem *p, ptxgen_error *err)
@@ -293,14 +295,15 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     PG_TRY(check_factors(p, err));
     if (plan && (plan->rows != p->symbol[PG_SCATTER_ROWS] ||
                  plan->out_rows != p->symbol[PG_SCATTER_OUT_ROWS]))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "the plan is of an index of %lld into %lld rows, the call says %lld into %lld",
-                       (long long)plan->rows, (long long)plan->out_rows,
-                       (long long)p->symbol[PG_SCATTER_ROWS],
-                       (long long)p->symbol[PG_SCATTER_OUT_ROWS]);
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "the plan is of an index of %lld into %lld rows, the call says %lld into %lld",
+            (long long)plan->rows, (long long)plan->out_rows, (long long)p->symbol[PG_SCATTER_ROWS],
+            (long long)p->symbol[PG_SCATTER_OUT_ROWS]);
     if (plan && (has(p, PG_SCATTER_DEVICE_ROWS) || has(p, PG_SCATTER_PADDING_INDEX)))
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "device_rows and padding_index are given when the plan is made, not with it");
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "device_rows and padding_index are given when the plan is made, not with it");
     if (p->host)
         return PTXGEN_OK;
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
@@ -319,10 +322,11 @@ static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
                        (long long)rows, (long long)src_rows);
     p->empty = rows == 0 || p->symbol[PG_SCATTER_N] == 0;
     if (!p->empty && p->symbol[PG_SCATTER_OUT_ROWS] == 0)
-        return pg_fail(err, PTXGEN_EINDEX,
-                       "out_rows=0: there are no rows, so each of the %lld values of index is out of "
-                       "range",
-                       (long long)rows);
+        return pg_fail(
+            err, PTXGEN_EINDEX,
+            "out_rows=0: there are no rows, so each of the %lld values of index is out of "
+            "range",
+            (long long)rows);
     if (!p->empty && src_rows == 0)
         return pg_fail(err, PTXGEN_EINDEX,
                        "src has no rows, so each of the %lld values of src_index is out of range",
@@ -346,7 +350,8 @@ static void work(const pg_problem *p, double *flop, double *bytes)
 {
     const pg_view *src = &p->operand[PG_SCATTER_SRC];
     (void)flop;
-    *bytes = 3.0 * (double)p->symbol[PG_SCATTER_ROWS] * (double)p->symbol[PG_SCATTER_N] * src->bits / 8;
+    *bytes =
+        3.0 * (double)p->symbol[PG_SCATTER_ROWS] * (double)p->symbol[PG_SCATTER_N] * src->bits / 8;
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -117,8 +117,9 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
             (long long)k->n, d->name, (long long)row_bytes, REDUCE_ALIGNMENT,
             (long long)(REDUCE_ALIGNMENT / d->bytes));
     if (k->function && k->schedule != PTXGEN_SCHEDULE_VECTOR)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: the others add without "
-                                                 "loading into registers");
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "a user function needs schedule=vector: the others add without "
+                       "loading into registers");
     k->access = 0;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
@@ -155,9 +156,10 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_resolve_owner(k, arch, err);
     if (needs_owner(k))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "exact, weight, gather, share, access under 16, min and max, f64, s32 and s64 "
-                       "need schedule=owner: use it or auto");
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "exact, weight, gather, share, access under 16, min and max, f64, s32 and s64 "
+            "need schedule=owner: use it or auto");
     return resolve_rows(k, arch, err);
 }
 

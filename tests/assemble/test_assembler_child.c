@@ -249,13 +249,15 @@ static void a_moment_without_descriptors_is_not_remembered(void **state)
         ptxgen_part part;
         assert_int_equal(pg_toolkit_create(&pg_alloc_libc, &silent, &config, &t, NULL), PTXGEN_OK);
         const struct rlimit usual = take_descriptors();
-        const ptxgen_status without = pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err);
+        const ptxgen_status without =
+            pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err);
         const bool found = pg_toolkit_part(t, 0, &part) && part.found;
         setrlimit(RLIMIT_NOFILE, &usual);
         assert_int_equal(without, PTXGEN_EIO);
         assert_non_null(strstr(err.message, "Too many open files"));
         assert_false(found);
-        assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err), PTXGEN_OK);
+        assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err),
+                         PTXGEN_OK);
         assert_int_equal(kind, PTXGEN_ASSEMBLER_PTXAS);
         pg_toolkit_destroy(t);
     }
@@ -273,9 +275,11 @@ static void absence_is_remembered(void **state)
     ptxgen_error err = {0};
     forget_file("ptxas");
     assert_int_equal(pg_toolkit_create(&pg_alloc_libc, &silent, &config, &t, NULL), PTXGEN_OK);
-    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err), PTXGEN_EMISSING);
+    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err),
+                     PTXGEN_EMISSING);
     pg_toolkit_destroy(toolkit_with_script("exit 0", 1000));
-    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err), PTXGEN_EMISSING);
+    assert_int_equal(pg_toolkit_choose(t, (pg_assembly_need){0}, &kind, &identity, &err),
+                     PTXGEN_EMISSING);
     pg_toolkit_destroy(t);
 }
 

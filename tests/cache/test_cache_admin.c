@@ -192,8 +192,7 @@ static void verify_finds_damage_and_difference(void **state)
     check.report = NULL;
     check.compare = kernels_5_differ;
     assert_int_equal(ptxgen_cache_verify(cache, NULL, &check, &r, &err), PTXGEN_OK);
-    assert_true(r.damaged == 2 && r.different == 1 &&
-                calls == KERNELS - 2); /* not the damaged */
+    assert_true(r.damaged == 2 && r.different == 1 && calls == KERNELS - 2); /* not the damaged */
     test_kernel_make(&k, 4);
     assert_int_equal(ptxgen_cache_verify(cache, k.key, NULL, &r, &err), PTXGEN_OK);
     assert_true(r.checked == 1 && r.damaged == 0);

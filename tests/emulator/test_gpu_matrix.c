@@ -491,7 +491,8 @@ int main(int argc, char **argv)
     if (argc > 2)
         first_seed = strtoull(argv[2], NULL, 10);
     toolkit = open_toolkit(PTXGEN_ASSEMBLER_PTXAS);
-    if (!toolkit || pg_toolkit_choose(toolkit, (pg_assembly_need){0}, &assembler, &identity, &err) != PTXGEN_OK)
+    if (!toolkit ||
+        pg_toolkit_choose(toolkit, (pg_assembly_need){0}, &assembler, &identity, &err) != PTXGEN_OK)
         return TEST_SKIPPED;
     const struct pg_driver *driver = ptx_case_open_gpu(err.message, sizeof err.message);
     if (!driver) {

@@ -41,8 +41,13 @@ int main(void)
         for (int j = 0; j < 32; j++)
             src[i][j] = (float)(i * 37 - j * 11) * 1.1e-3f;
     }
-    const ptxgen_scatter_add_args a = {.size = sizeof a, .dtype = PTXGEN_F32, .rows = 64,
-                                       .out_rows = 8, .n = 32, .out = out, .src = src,
+    const ptxgen_scatter_add_args a = {.size = sizeof a,
+                                       .dtype = PTXGEN_F32,
+                                       .rows = 64,
+                                       .out_rows = 8,
+                                       .n = 32,
+                                       .out = out,
+                                       .src = src,
                                        .index = index};
     if (ptxgen_scatter_add(ctx, &a, NULL, &err) != PTXGEN_OK ||
         ptxgen_check_indices(ctx, NULL, &err) != PTXGEN_OK) {

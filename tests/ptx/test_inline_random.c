@@ -230,7 +230,8 @@ static void assemble(const char *ptx)
     const char *identity;
     pg_assembly assembly;
     const pg_assembly_request request = {.ptx = ptx, .ptx_size = strlen(ptx), .arch = 901};
-    if (pg_toolkit_choose(toolkit, (pg_assembly_need){.whole_program = true}, &which, &identity, &err) != PTXGEN_OK)
+    if (pg_toolkit_choose(toolkit, (pg_assembly_need){.whole_program = true}, &which, &identity,
+                          &err) != PTXGEN_OK)
         return;
     pg_buf_init(&assembly.cubin, &pg_alloc_libc);
     pg_buf_init(&assembly.log, &pg_alloc_libc);

@@ -86,7 +86,8 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
     const int64_t a_stride = padded(a_columns ? a_columns : 1, 8) + p->ab_pad,
                   b_stride = padded(b_columns ? b_columns : 1, 8) + p->ab_pad;
     const int late = p->ab_pad != 0;
-    const int64_t c_stride = padded(p->n, 4) + p->c_pad, d_stride = p->in_place ? c_stride : p->n + p->d_pad;
+    const int64_t c_stride = padded(p->n, 4) + p->c_pad,
+                  d_stride = p->in_place ? c_stride : p->n + p->d_pad;
     *x = (matmul_data){.problem = p,
                        .a_bytes = (size_t)(a_rows * a_stride + late) * 2,
                        .b_bytes = (size_t)(b_rows * b_stride + late) * 2,

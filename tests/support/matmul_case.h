@@ -13,11 +13,11 @@ typedef struct matmul_case {
     ptxgen_matmul_tiling tiling;
     bool b_transposed, bf16, in_place;
     bool a_transposed, no_c;
-    int c_pad;          /* extra elements in a row of C */
+    int c_pad;  /* extra elements in a row of C */
     int ab_pad; /* extra elements in a row of A and of B, which then begin one element late */
     const char *params; /* of the family, as text; with it tiling is ignored */
-    int d_pad;      /* extra elements in a row of D */
-    int64_t sample; /* elements of D to compare, drawn from all; 0: all of them */
+    int d_pad;          /* extra elements in a row of D */
+    int64_t sample;     /* elements of D to compare, drawn from all; 0: all of them */
 } matmul_case;
 
 typedef struct matmul_data {

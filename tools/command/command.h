@@ -65,12 +65,12 @@ typedef struct cli_args {
 
 typedef struct cli_command {
     const char *name;
-    const char *usage;            /* after "ptxgen NAME " */
-    const char *summary;          /* one line */
-    const char *text;             /* the body of --help: what it does */
-    const char *examples;         /* lines, each begins with two spaces */
-    const char *options;          /* names of the options that it takes, separated by spaces */
-    bool takes_family;            /* --help shows families and parameters */
+    const char *usage;    /* after "ptxgen NAME " */
+    const char *summary;  /* one line */
+    const char *text;     /* the body of --help: what it does */
+    const char *examples; /* lines, each begins with two spaces */
+    const char *options;  /* names of the options that it takes, separated by spaces */
+    bool takes_family;    /* --help shows families and parameters */
     /* Of `options` those that a run with these arguments reads: any other that is given is refused. NULL: all. */
     const char *(*reads)(const cli_args *);
     int (*run)(const cli_args *); /* returns a cli_exit */

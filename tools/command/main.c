@@ -8,9 +8,8 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect,
-    &cli_cache, &cli_prewarm, &cli_bench, &cli_doctor, &cli_array,
-    &cli_inline, &cli_emulate,
+    &cli_emit,    &cli_compile, &cli_run,    &cli_list,  &cli_inspect, &cli_cache,
+    &cli_prewarm, &cli_bench,   &cli_doctor, &cli_array, &cli_inline,  &cli_emulate,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -73,11 +72,12 @@ static int run_command(const cli_command *command, int argc, char **argv)
     } else {
         const char *reads = command->reads ? command->reads(&args) : NULL;
         const char *unread = reads ? cli_option_outside(&args, reads) : NULL;
-        code = unread ? cli_usage_error(&args.set,
-                                        "--%s would have no effect here; `ptxgen %s --help` says what "
-                                        "is for what",
-                                        unread, command->name)
-                      : command->run(&args);
+        code = unread
+                   ? cli_usage_error(&args.set,
+                                     "--%s would have no effect here; `ptxgen %s --help` says what "
+                                     "is for what",
+                                     unread, command->name)
+                   : command->run(&args);
     }
     free(args.words);
     return code;

@@ -12,9 +12,8 @@ static const struct {
 } types[] = {
     {"<f4", NPY_F32, 4},   {"<f2", NPY_F16, 2},   {"<V2", NPY_BF16, 2}, {"bfloat16", NPY_BF16, 2},
     {"<u2", NPY_RAW16, 2}, {"|V2", NPY_RAW16, 2}, {"<i8", NPY_I64, 8},  {"<i4", NPY_I32, 4},
-    {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},
-    {"|b1", NPY_U8, 1},    {"<f8", NPY_F64, 8},   {"<u8", NPY_U64, 8},  {"<i2", NPY_I16, 2},
-    {"|i1", NPY_I8, 1},
+    {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},   {"|b1", NPY_U8, 1},
+    {"<f8", NPY_F64, 8},   {"<u8", NPY_U64, 8},   {"<i2", NPY_I16, 2},  {"|i1", NPY_I8, 1},
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 

@@ -12,7 +12,7 @@ struct ptxgen_cache {
     char *path;
     size_t path_size;
     bool is_pack;
-    bool readable; /* packs that are made */
+    bool readable;   /* packs that are made */
     pg_cache *cache; /* NULL for a pack */
     pg_pack pack;
 };

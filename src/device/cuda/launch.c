@@ -83,7 +83,8 @@ static ptxgen_status launch_in(pg_cuda *cuda, const pg_cuda_scope *scope, pg_loa
                        loaded->part_count, launch->part);
     PG_TRY(pg_cuda_resolve(cuda, loaded, scope, &function, err));
     PG_TRY(fill_arguments(d, launch, scope->context, &a, err));
-    int result = start_kernel(d, function->handles[launch->part], launch, scope->stream, a.pointers);
+    int result =
+        start_kernel(d, function->handles[launch->part], launch, scope->stream, a.pointers);
     return result == 0 ? PTXGEN_OK : pg_driver_check(d, result, "launch the kernel", err);
 }
 

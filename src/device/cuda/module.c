@@ -63,11 +63,11 @@ static ptxgen_status prepare_function(const pg_driver *d, const pg_loaded *loade
     if (d->cuFuncLoad)
         PG_TRY(pg_driver_check(d, d->cuFuncLoad(f->handles[i]), "load the kernel's code", err));
     if (loaded->shared_bytes)
-        PG_TRY(pg_driver_check(d,
-                               d->cuFuncSetAttribute(f->handles[i],
-                                                     PG_CU_FUNCTION_MAX_DYNAMIC_SHARED,
-                                                     (int)loaded->shared_bytes),
-                               "reserve dynamic shared memory for the kernel", err));
+        PG_TRY(
+            pg_driver_check(d,
+                            d->cuFuncSetAttribute(f->handles[i], PG_CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                                  (int)loaded->shared_bytes),
+                            "reserve dynamic shared memory for the kernel", err));
     return PTXGEN_OK;
 }
 

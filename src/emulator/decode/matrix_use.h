@@ -13,7 +13,7 @@ typedef struct pg_matrix_use {
     pg_handler run;            /* of the instruction itself */
     const uint32_t *registers; /* of a wgmma: one for each of op->rows, in that order */
     uint32_t count;
-    uint32_t loaded;  /* of a tcgen05.ld: that many, the first, are what it fills */
+    uint32_t loaded; /* of a tcgen05.ld: that many, the first, are what it fills */
 } pg_matrix_use;
 
 /* Fills program->matrix_uses and the handlers of `ops`. Out of memory: the arena says so. */

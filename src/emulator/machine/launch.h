@@ -31,8 +31,8 @@ struct pg_grid_run {
     uint32_t dynamic_shared, shared_bytes; /* shared_bytes: end offset in a CTA's shared memory */
     uint32_t local_bytes; /* per lane: frames of all functions and the stack of recursion */
     const uint8_t *params;
-    struct pg_heap *heap; /* of malloc and free; NULL: the program calls neither */
-    bool cooperative;     /* all clusters run at the same time */
+    struct pg_heap *heap;    /* of malloc and free; NULL: the program calls neither */
+    bool cooperative;        /* all clusters run at the same time */
     uint8_t *grid_workspace; /* of a cooperative launch, for %envreg1 and 2; else NULL */
     uint64_t seed;
     bool isa_order, exact;
@@ -62,9 +62,10 @@ typedef struct pg_worker {
     uint64_t *op_counts; /* warp instructions per op */
     uint64_t space_read[PG_MEM_COUNT], space_written[PG_MEM_COUNT]; /* bytes */
     uint64_t instructions;
-    uint64_t now;      /* scheduling rounds: the clock of nanosleep and %clock */
-    void *mma_scratch; /* of the tile engines (wgmma_op.c); NULL until the first wgmma or tcgen05.mma */
-    pg_buffer last;    /* the buffer of the last global access */
+    uint64_t now; /* scheduling rounds: the clock of nanosleep and %clock */
+    /* Of the tile engines (wgmma_op.c); NULL until the first wgmma or tcgen05.mma. */
+    void *mma_scratch;
+    pg_buffer last; /* the buffer of the last global access */
 } pg_worker;
 
 /* ---- groups.c ---- */

@@ -144,14 +144,14 @@ struct pg_warp {
 
 /* One mbarrier object. Its 64-bit word in shared memory mirrors this state. */
 typedef struct pg_mbarrier {
-    uint32_t offset;   /* in the CTA's shared memory */
-    uint32_t expected; /* arrivals per phase, from the next phase on */
-    uint32_t pending;  /* arrivals that this phase still lacks */
-    int32_t tx;        /* bytes that this phase still lacks */
-    uint64_t phase;    /* phases completed */
-    bool valid;        /* between init and inval */
+    uint32_t offset;                /* in the CTA's shared memory */
+    uint32_t expected;              /* arrivals per phase, from the next phase on */
+    uint32_t pending;               /* arrivals that this phase still lacks */
+    int32_t tx;                     /* bytes that this phase still lacks */
+    uint64_t phase;                 /* phases completed */
+    bool valid;                     /* between init and inval */
     uint32_t init_line, inval_line; /* 0: not invalidated */
-    void *check; /* what the checker keeps about it */
+    void *check;                    /* what the checker keeps about it */
 } pg_mbarrier;
 
 /* bar.sync and relatives. */

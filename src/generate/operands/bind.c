@@ -40,8 +40,7 @@ static int64_t bound_value(const pg_problem *p, const pg_param *row, const void 
 
 static bool suits(const pg_param *row, int64_t have, int64_t bound)
 {
-    return have == bound || (have == 0 && row->zero_serves) ||
-           (have < bound && row->less_serves);
+    return have == bound || (have == 0 && row->zero_serves) || (have < bound && row->less_serves);
 }
 
 /* "n=512" */

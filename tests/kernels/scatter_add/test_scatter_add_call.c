@@ -109,8 +109,8 @@ static void bad_options_are_refused(void **state)
     REFUSED((a.reduce = PTXGEN_SCATTER_MIN, a.alpha = 2), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.reduce = PTXGEN_SCATTER_MAX, a.weight = src), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED, "use f32");
-    REFUSED((a.dtype = PTXGEN_S32, a.weight = src, a.weight_dtype = PTXGEN_F32), PTXGEN_EUNSUPPORTED,
-            "element");
+    REFUSED((a.dtype = PTXGEN_S32, a.weight = src, a.weight_dtype = PTXGEN_F32),
+            PTXGEN_EUNSUPPORTED, "element");
     REFUSED((a.dtype = PTXGEN_S64, a.n = a.out_stride = a.src_stride = 4, a.alpha = 0.5),
             PTXGEN_EUNSUPPORTED, "whole number");
     REFUSED(a.weight = bytes + 2, PTXGEN_EUNSUPPORTED, "weight is at");

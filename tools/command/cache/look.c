@@ -212,7 +212,8 @@ static bool write_product(void *user, const ptxgen_cache_record *r)
         p->status = cli_fail(&p->err, PTXGEN_EMISSING,
                              "the entry is a failed compile, it has no PTX and no cubin");
     else if (cli_entry_is_function(r) && !set->ptx)
-        p->status = cli_fail(&p->err, PTXGEN_EINVAL, "the entry is a user function: it has PTX only, see --ptx");
+        p->status = cli_fail(&p->err, PTXGEN_EINVAL,
+                             "the entry is a user function: it has PTX only, see --ptx");
     else if (set->sass)
         p->status = cli_output_sass(set, r->cubin, r->cubin_size, &p->err);
     else

@@ -117,10 +117,11 @@ static bool launch(void *user, const ptxgen_launch *l)
     memcpy(x.block, l->block, sizeof x.block);
     memcpy(x.cluster, l->cluster, sizeof x.cluster);
     if (strcmp(l->family, ptxgen_family_name(r->e->family)) != 0) {
-        r->status = cli_fail(r->err, PTXGEN_EUNSUPPORTED,
-                             "this kernel works with one of %s, and an emulator of its own runs one "
-                             "kernel: choose another schedule",
-                             l->family);
+        r->status =
+            cli_fail(r->err, PTXGEN_EUNSUPPORTED,
+                     "this kernel works with one of %s, and an emulator of its own runs one "
+                     "kernel: choose another schedule",
+                     l->family);
         return false;
     }
     r->status = ptxgen_emulator_find(r->module, l->entry, &entry, r->err);

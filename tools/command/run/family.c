@@ -51,8 +51,8 @@ static ptxgen_status find_kernel(run_job *j, ptxgen_error *err)
 {
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
     run_host_tensors(j, NULL, tensors);
-    ptxgen_status status = ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop,
-                                            &j->bytes, err);
+    ptxgen_status status =
+        ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop, &j->bytes, err);
     if (status != PTXGEN_OK)
         return explain(j, status, err);
     status = run_place_operands(j, err); /* how rows are padded decides the kernel too */

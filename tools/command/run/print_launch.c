@@ -127,8 +127,8 @@ static void stand_in_workspace(const run_job *j, ptxgen_tensor *tensors)
     static const int64_t bytes = INT64_C(1) << 40;
     for (size_t i = 0; i < j->count; i++)
         if (j->operands[i].info.role == PTXGEN_ROLE_WORKSPACE)
-            tensors[i] = (ptxgen_tensor){(void *)(UINTPTR_MAX / 2 + 1), PTXGEN_U8, 1, &bytes,
-                                         PTXGEN_DENSE};
+            tensors[i] =
+                (ptxgen_tensor){(void *)(UINTPTR_MAX / 2 + 1), PTXGEN_U8, 1, &bytes, PTXGEN_DENSE};
 }
 
 ptxgen_status run_print_launches(const run_job *j, ptxgen_error *err)

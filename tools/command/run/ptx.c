@@ -16,15 +16,15 @@
 typedef struct job {
     const cli_args *args;
     const char *path;
-    const char *name;            /* of the PTX in messages */
-    FILE *to;                    /* where reports go */
-    char *text;                  /* owned */
-    run_seeds seeds;             /* order=isa */
+    const char *name; /* of the PTX in messages */
+    FILE *to;         /* where reports go */
+    char *text;       /* owned */
+    run_seeds seeds;  /* order=isa */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
     run_findings findings;
-    char *deadlock; /* the emulator's whole account of one, owned; NULL if there was none */
-    cJSON *json;    /* NULL without --json */
+    char *deadlock;  /* the emulator's whole account of one, owned; NULL if there was none */
+    cJSON *json;     /* NULL without --json */
     bool unexpected; /* the result is not what --expect names */
 } job;
 

@@ -11,10 +11,10 @@ enum { PTX_ARGS_MAX = 64, PTX_TENSOR_MAP_BYTES = 128 };
 
 /* One --arg. */
 typedef struct ptx_arg {
-    const char *text;                                       /* as given, borrowed */
-    npy_array buffer;                                       /* data NULL: no buffer */
-    npy_array before;                                       /* its content before a run */
-    char *large; /* owned; what the kernel gets of bytes:FILE; NULL: value */
+    const char *text; /* as given, borrowed */
+    npy_array buffer; /* data NULL: no buffer */
+    npy_array before; /* its content before a run */
+    char *large;      /* owned; what the kernel gets of bytes:FILE; NULL: value */
     _Alignas(64) unsigned char value[PTX_TENSOR_MAP_BYTES]; /* what the kernel gets */
 } ptx_arg;
 
