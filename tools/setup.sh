@@ -114,13 +114,16 @@ find_toolkit() {
     done
 }
 
-# fetch_wheels FOLDER WHEEL...: pip packages of CUDA 13.0 into FOLDER.
+# fetch_wheels FOLDER WHEEL...: pip packages into FOLDER, of CUDA 13.0 where no version is named.
 fetch_wheels() {
     into=$1
     shift
     install_packages python3-pip || return 1
     for wheel in "$@"; do
-        set -- "$@" "$wheel==13.0.*"
+        case $wheel in
+        *==*) set -- "$@" "$wheel" ;;
+        *) set -- "$@" "$wheel==13.0.*" ;;
+        esac
         shift
     done
     quietly env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --no-deps --target "$into" "$@"

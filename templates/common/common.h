@@ -16,8 +16,6 @@ void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);
 /* Waits until the phase with `parity` of the mbarrier at shared address `barrier` has completed (PTX ISA
  * 9.7.13.15.16). Both are operands: registers or address expressions. */
 void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
-/* The same when arrivals come from other CTAs of the cluster. */
-void pg_mbarrier_wait_cluster(pg_emit *E, const char *barrier, const char *parity);
 /* The bad index that a kernel reports (bad_index.ptxc). */
 void pg_keep_bad_index(pg_emit *E, const char *index, const char *position);
 void pg_offer_bad_index(pg_emit *E);

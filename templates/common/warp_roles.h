@@ -39,8 +39,6 @@ void pg_role_body(pg_emit *E, const pg_warp_roles *r);
 
 /* %tile and %tile_step: this CTA's (or pair's) first tile, and how many work beside it. */
 void pg_first_tile(pg_emit *E, int cta_group);
-/* Waits on a barrier of this CTA, whose arrivals may come from the pair when cta_group is 2. */
-void pg_role_wait(pg_emit *E, int cta_group, const char *barrier, const char *parity);
 
 /* The epilogue role of both families: each thread takes its row of the accumulator out of tensor
  * memory in chunks, arrives at acc_empty (the leader's) after the last one, and stores the row
