@@ -44,6 +44,7 @@ missing_package() {
     liblz4-dev) have_header lz4.h || echo "$1" ;;
     libzstd-dev) have_header zstd.h || echo "$1" ;;
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
+    libdlpack-dev) have_header dlpack/dlpack.h || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
     python3-pip) { have python3 && python3 -m pip --version >/dev/null 2>&1; } || echo "$1" ;;
     *) echo "$1" ;;

@@ -19,7 +19,7 @@ all | --quick | --slow) ;;
     ;;
 esac
 
-BUILD_PACKAGES="g++ pkg-config binutils clang-format"
+BUILD_PACKAGES="g++ pkg-config binutils clang-format libdlpack-dev"
 setup "$PWD"
 
 # Tests that count instructions in SASS use it; they skip themselves without.

@@ -6,10 +6,11 @@
  *     ptxgen/device.h    the device: facts, memory, waiting
  *     ptxgen/call.h      calling any family on tensors; plain C answers, verdicts, launch records
  *     ptxgen/matmul.h    typed calls of the tensor-core families; scatter_add's are below
+ *     ptxgen/dlpack.h    the same calls on DLPack's tensors (PyTorch, JAX, CuPy, NumPy, TVM)
  *     ptxgen/function.h, ptxgen/inline.h          the caller's own code inside of kernels
  *     ptxgen/cache.h, ptxgen/inspect.h, ptxgen/emulator.h   cache folders, cubins, the emulator: for tools
  *
- * All but the last three lines come with this header.
+ * All but matmul.h, dlpack.h and the last two lines come with this header.
  *
  * From a problem (a dtype, a row length, tile sizes) ptxgen writes PTX for exactly that problem,
  * assembles it to a cubin, keeps the cubin in memory and on disk by key, loads it and launches it.

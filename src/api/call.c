@@ -15,6 +15,8 @@ void pg_call_init(pg_call *c, const pg_family *family)
     memset(&c->id, 0, sizeof c->id);
     c->id.family = family;
     c->given = 0;
+    c->placed = NULL;
+    c->ready_only = false;
 }
 
 void pg_call_give(pg_call *c, size_t offset)
@@ -47,6 +49,16 @@ ptxgen_status pg_call_check_shapes(pg_call *c, ptxgen_error *err)
     return pg_problem_bind(&c->problem, c->given, c->id.key, err);
 }
 
+static ptxgen_status check_place(const pg_call *c, ptxgen_error *err)
+{
+    const int current = c->problem.device->ordinal;
+    if (!c->placed || c->ordinal == current)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EINVAL,
+                   "%s is on device %d and the current one is %d: make %d current for the call",
+                   c->placed, (int)c->ordinal, current, (int)c->ordinal);
+}
+
 /* The key of a problem that is not empty, with no automatic value left. */
 static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **device,
                                    ptxgen_error *err)
@@ -54,6 +66,7 @@ static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **de
     const pg_family *f = c->id.family;
     PG_TRY(pg_engine_device(engine, device, err));
     PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
+    PG_TRY(check_place(c, err));
     if (!(c->given & arch_given))
         c->id.key[0] = pg_kernel_id_arch(f, (*device)->ops->kind, c->problem.device->arch);
     if (f->choose)
@@ -76,7 +89,10 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
     PG_TRY(pg_problem_check_memory(&c->problem, err));
     PG_TRY(choose_kernel(c, ctx->engine, &device, err));
     PG_TRY(check_limits(&c->problem, err));
-    PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, &k, err));
+    if (!c->ready_only)
+        PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, &k, err));
+    else if (!(k = pg_kernel_store_find_ready(&ctx->kernels, device, &c->id)))
+        return pg_fail(err, PTXGEN_EPENDING, "the kernel is not loaded yet");
     const ptxgen_status status = pg_kernel_launch(k, &c->problem, device, stream, err);
     ptxgen_kernel_unref(k);
     return status;

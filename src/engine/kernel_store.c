@@ -112,6 +112,19 @@ ptxgen_status pg_kernel_store_ready(pg_kernel_store *s, pg_device *device, pg_ke
     return pg_kernel_store_load(s, out, device, stream, err);
 }
 
+ptxgen_kernel *pg_kernel_store_find_ready(pg_kernel_store *s, pg_device *device, pg_kernel_id *id)
+{
+    id->assembled = device->ops->kind != PTXGEN_DEVICE_EMULATOR;
+    ptxgen_kernel *k = pg_kernel_table_find(s->table, id);
+    if (!k)
+        return NULL;
+    const pg_loaded *loaded = atomic_load_explicit(&k->loaded, memory_order_acquire);
+    if (loaded && device->ops->ready(device, loaded))
+        return k;
+    ptxgen_kernel_unref(k);
+    return NULL;
+}
+
 void pg_kernel_store_before_fork(pg_kernel_store *s)
 {
     pg_manifest_record_before_fork(s->asked);

@@ -34,6 +34,8 @@ ptxgen_status pg_kernel_store_load(pg_kernel_store *, ptxgen_kernel **k, pg_devi
  * during capture before anything is built. */
 ptxgen_status pg_kernel_store_ready(pg_kernel_store *, pg_device *, pg_kernel_id *id,
                                     ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err);
+/* The kernel with a reference when all that is left to do is to launch it on the device, else NULL. */
+ptxgen_kernel *pg_kernel_store_find_ready(pg_kernel_store *, pg_device *, pg_kernel_id *id);
 
 /* Around fork(): the locks guard data that may be half-changed while they are held, so fork()
  * waits for them; they are held for moments, never while anything is built, loaded, logged or

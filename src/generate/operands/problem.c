@@ -22,8 +22,8 @@ static bool is_absent(const ptxgen_tensor *t)
     return !t->data && t->dtype == PTXGEN_DTYPE_NONE && t->rank == 0;
 }
 
-static ptxgen_status take_tensor(const pg_operand *row, const ptxgen_tensor *t, pg_view *v,
-                                 ptxgen_error *err)
+ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_view *v,
+                           ptxgen_error *err)
 {
     if (t->rank < row->rank - row->leading || t->rank > row->rank)
         return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimensions, it must have %d%s", row->name,
@@ -60,7 +60,7 @@ ptxgen_status pg_problem_take(pg_problem *p, const ptxgen_tensor *tensors, size_
     for (size_t i = 0; i < t->count; i++) {
         p->operand[i].present = p->operand[i].transposed = false;
         if (i < count && !is_absent(&tensors[i]))
-            PG_TRY(take_tensor(&t->rows[i], &tensors[i], &p->operand[i], err));
+            PG_TRY(pg_view_take(&t->rows[i], &tensors[i], &p->operand[i], err));
     }
     return PTXGEN_OK;
 }

@@ -48,6 +48,9 @@ void pg_problem_init(pg_problem *p, const struct pg_family *family);
  * is none. */
 ptxgen_status pg_problem_take(pg_problem *p, const ptxgen_tensor *tensors, size_t count,
                               ptxgen_error *err);
+/* One of them, not left out, as the view of a row of the table. */
+ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_view *v,
+                           ptxgen_error *err);
 
 /* Shapes, element types and symbols; sets p->empty. EINVAL, EUNSUPPORTED, EINDEX (an index into
  * no rows). */
