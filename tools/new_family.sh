@@ -278,7 +278,7 @@ echo "PG_FAMILY($name)" >>templates/families.def
 cat <<END
 templates/$name is written and named in templates/families.def. Next:
   cmake --preset release && cmake --build --preset release
-  PTXGEN_UPDATE_GOLDEN=1 build/release/tests/test_golden_ptx    # keeps the text of its kernels
+  PTXGEN_UPDATE_GOLDEN=1 ctest --preset release -L golden    # keeps the text of its kernels
   PTXGEN_FAMILY=$name build/release/tests/test_families         # drawn problems, plain and checked
   ctest --preset release -R kernels/test_
   build/release/tools/ptxgen run $name --help

@@ -1,4 +1,5 @@
 set_kind(kernels/test_golden_ptx golden 300)
+set_kind(kernels/test_golden_hashes golden 300)
 # 50 seeds of order=isa in checking mode for every Blackwell family: about a minute.
 add_run(kernels/test_emulator_tcgen05_all_seeds slow 1500 test_emulator_tcgen05_seeds 50)
 # Some hundred kernels through ptxas: minutes.

@@ -4,47 +4,13 @@
  * family. */
 #include "test.h"
 
-#include "draw.h"
+#include "draw_key.h"
 #include "engine/kernel.h"
 #include "ptx_text.h"
 #include "ptxgen/emulator.h"
 #include "ptxgen/inspect.h"
 
 static ptxgen *ctx;
-
-/* A word for any parameter, also those that follow from operands. */
-static void draw_word(const pg_param *p, uint64_t *state, char *out, size_t size)
-{
-    const uint64_t r = draw_random(state);
-    size_t n = 0;
-    if (p->kind == PG_PARAM_CHOICE) {
-        while (p->choices[n])
-            n++;
-        snprintf(out, size, " %s=%s", p->name, p->choices[r % n]);
-        return;
-    }
-    int64_t v = INT64_C(1) << r % 12;
-    v = v < p->min ? p->min : v > p->max ? p->max : v;
-    snprintf(out, size, " %s=%lld", p->name, (long long)v);
-}
-
-static void draw_kernel(const pg_family *f, uint64_t seed, char *params, size_t size)
-{
-    uint64_t state = seed;
-    size_t i = 0;
-    while (pg_arch_at(i))
-        i++;
-    snprintf(params, size, "arch=%s",
-             seed % 2 ? ptxgen_arch_name(f->default_arch)
-                      : pg_arch_at(draw_random(&state) % i)->name);
-    for (i = 1; i < f->params.count; i++) {
-        const size_t used = strlen(params);
-        if (f->params.rows[i].kind == PG_PARAM_FUNCTION)
-            continue;
-        if (f->params.rows[i].kind == PG_PARAM_CHOICE || draw_random(&state) % 4 == 0)
-            draw_word(&f->params.rows[i], &state, params + used, size - used);
-    }
-}
 
 static uint32_t bytes_of(const pg_kernel_param *p)
 {
@@ -111,7 +77,7 @@ static void drawn_kernels_assemble(void **state)
         int made = 0;
         for (uint64_t seed = 1; made < wanted && seed < 20000; seed++) {
             char params[1024], canonical[1024];
-            draw_kernel(f, seed, params, sizeof params);
+            draw_key(f, seed, params, sizeof params);
             if (ptxgen_canonical(f->name, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)
                 continue;
             assemble(f, params);
