@@ -56,7 +56,7 @@ extern const pg_family pg_family_@name@;
     X(rows_, U64)                                                                                  \
     X(n_, U64)                                                                                     \
     X(factor_, U32)
-extern const pg_kernel_param pg_@name@_params[];
+pg_param_list pg_@name@_params(const void *plan, uint32_t part);
 
 ptxgen_status pg_@name@_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_@name@_plan_from(const void *key, const pg_arch *, void *plan);
@@ -95,12 +95,6 @@ static const pg_operand operands[] = {
                           .doc = "what they are multiplied by; left out: 2"},
 };
 
-static const pg_kernel_param *parameters(const void *plan)
-{
-    (void)plan;
-    return pg_@name@_params;
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const pg_family pg_family_@name@ = {
@@ -112,7 +106,7 @@ const pg_family pg_family_@name@ = {
     .resolve = pg_@name@_resolve,
     .plan = pg_@name@_plan_from,
     .emit = pg_@name@_emit,
-    .parameters = parameters,
+    .parameters = pg_@name@_params,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_@name@_launch,
     .oracle = pg_@name@_oracle,
@@ -162,7 +156,13 @@ write "templates/$name/launch.c" <<'END'
 
 enum { ELEMENT_BYTES = 4, CTAS_PER_SM = 8 };
 
-const pg_kernel_param pg_@name@_params[] = {PG_@NAME@_PARAMS(PG_PARAM_ROW){NULL, 0}};
+pg_param_list pg_@name@_params(const void *plan, uint32_t part)
+{
+    static const pg_kernel_param rows[] = {PG_@NAME@_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    (void)plan; /* all kernels of this family have all parameters, */
+    (void)part; /* and a module has one entry */
+    return (pg_param_list){.rows = rows};
+}
 
 void pg_@name@_launch(const pg_problem *problem, pg_launch *l)
 {
@@ -174,7 +174,7 @@ void pg_@name@_launch(const pg_problem *problem, pg_launch *l)
     const float factor = (float)pg_problem_scalar(problem, PG_@NAME@_FACTOR);
     uint32_t factor_bits;
     memcpy(&factor_bits, &factor, sizeof factor_bits);
-    pg_launch_line(l, rows < most ? rows : most, p->threads, COUNT);
+    pg_launch_line(l, rows < most ? rows : most, p->threads, COUNT, 0);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * ELEMENT_BYTES));
@@ -251,7 +251,7 @@ void pg_@name@_emit(pg_emit *E, const void *plan)
     const pg_@name@_plan *p = plan;
     pg_module_header(E, p->arch, "8.0");
     |.visible .entry $(p->head.entry)(
-    pg_entry_params(E, pg_@name@_params);
+    pg_entry_params(E, pg_@name@_params(p, 0));
     |)
     |.maxntid $(p->threads)
     |{

@@ -131,9 +131,13 @@ PTXGEN_API ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxge
                                               size_t count, ptxgen_launch_visit visit, void *user,
                                               ptxgen_error *err);
 
-/* Parameter i of the kernel's entry, without a value: name, kind, offset, bytes. false past the last, and for
- * kernels of families that do not list theirs. */
+/* Parameter i of the kernel's first entry, without a value: name, kind, offset, bytes. false past the last. */
 PTXGEN_API bool ptxgen_kernel_param(const ptxgen_kernel *kernel, size_t i, ptxgen_launch_arg *out);
+/* The same of entry n of a module with several; ptxgen_kernel_entry names it. */
+PTXGEN_API bool ptxgen_kernel_entry_param(const ptxgen_kernel *kernel, size_t n, size_t i,
+                                          ptxgen_launch_arg *out);
+/* The name of entry n of the kernel's module, cut to `size` bytes; false past the last. Any thread. */
+PTXGEN_API bool ptxgen_kernel_entry(const ptxgen_kernel *kernel, size_t n, char *name, size_t size);
 
 /* ---- what a family takes ----------------------------------------------------------------------- */
 

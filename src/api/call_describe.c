@@ -68,31 +68,62 @@ static void place(ptxgen_launch_arg *a, uint32_t *end)
     *end = a->offset + a->bytes;
 }
 
-bool ptxgen_kernel_param(const ptxgen_kernel *k, size_t i, ptxgen_launch_arg *out)
+/* Row i of those that the kernel has; NULL past the last. */
+static const pg_kernel_param *param_at(const pg_param_list *list, size_t i)
+{
+    for (size_t row = 0; list->rows[row].name; row++)
+        if (!(list->absent >> row & 1) && i-- == 0)
+            return &list->rows[row];
+    return NULL;
+}
+
+static bool has_entry(const pg_plan_head *head, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!head->parts || !head->parts[i + 1])
+            return false;
+    return true;
+}
+
+bool ptxgen_kernel_entry_param(const ptxgen_kernel *k, size_t n, size_t i, ptxgen_launch_arg *out)
 {
     static const ptxgen_arg_kind kinds[] = {[PG_ARG_U32] = PTXGEN_ARG_U32,
                                             [PG_ARG_U64] = PTXGEN_ARG_U64,
                                             [PG_ARG_TENSOR] = PTXGEN_ARG_TENSOR_MAP,
                                             [PG_ARG_RECORD] = PTXGEN_ARG_RECORD,
                                             [PG_ARG_POINTER] = PTXGEN_ARG_POINTER};
-    const pg_family *f = k->id.family;
-    const pg_kernel_param *params = f->parameters ? f->parameters(k->plan) : NULL;
+    const pg_kernel_param *row;
     uint32_t end = 0;
-    for (size_t n = 0; params && params[n].name; n++) {
-        *out = (ptxgen_launch_arg){
-            .name = params[n].name, .kind = kinds[params[n].kind], .operand = ""};
+    if (!has_entry((const void *)k->plan, n))
+        return false;
+    const pg_param_list list = k->id.family->parameters(k->plan, (uint32_t)n);
+    for (size_t at = 0; (row = param_at(&list, at)) != NULL; at++) {
+        *out = (ptxgen_launch_arg){.name = row->name, .kind = kinds[row->kind], .operand = ""};
         place(out, &end);
-        if (n == i)
+        if (at == i)
             return true;
     }
     return false;
 }
 
-/* The name of the entry that a launch is of. */
-static void name_entry(const pg_plan_head *head, const pg_launch *l, char *out, size_t size)
+bool ptxgen_kernel_param(const ptxgen_kernel *k, size_t i, ptxgen_launch_arg *out)
+{
+    return ptxgen_kernel_entry_param(k, 0, i, out);
+}
+
+static void name_part(const pg_plan_head *head, uint32_t part, char *out, size_t size)
 {
     snprintf(out, size, head->parts ? "%s_%s" : "%s", head->entry,
-             head->parts ? head->parts[l->part] : "");
+             head->parts ? head->parts[part] : "");
+}
+
+bool ptxgen_kernel_entry(const ptxgen_kernel *k, size_t n, char *name, size_t size)
+{
+    const pg_plan_head *head = (const void *)k->plan;
+    if (!has_entry(head, n))
+        return false;
+    name_part(head, (uint32_t)n, name, size);
+    return true;
 }
 
 static bool describe(const pg_problem *p, const pg_plans *plans, const pg_launch *l,
@@ -102,14 +133,14 @@ static bool describe(const pg_problem *p, const pg_plans *plans, const pg_launch
     ptxgen_launch_arg args[PG_LAUNCH_MAX_ARGS];
     const pg_plan_head *head = l->helper ? p->helper_plan : p->plan;
     const pg_family *f = l->helper ? plans->helper_family : p->family;
-    const pg_kernel_param *params = f->parameters && !head->parts ? f->parameters(p->plan) : NULL;
+    const pg_param_list params = f->parameters(head, l->part);
     uint32_t end = 0;
     for (uint32_t i = 0; i < l->nargs; i++) {
-        args[i] = (ptxgen_launch_arg){.name = params ? params[i].name : "", .operand = ""};
+        args[i] = (ptxgen_launch_arg){.name = param_at(&params, i)->name, .operand = ""};
         describe_arg(p, &l->args[i], &args[i]);
         place(&args[i], &end);
     }
-    name_entry(head, l, entry, sizeof entry);
+    name_part(head, l->part, entry, sizeof entry);
     ptxgen_launch out = {.size = sizeof out,
                          .entry = entry,
                          .dynamic_shared_bytes = l->shared_bytes,

@@ -4,6 +4,7 @@
 #define PG_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { PG_LAUNCH_MAX_ARGS = 24, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
@@ -62,14 +63,21 @@ typedef enum pg_arg_kind {
  *
  * The PTX is written from the table (pg_entry_params), the launch sets arguments by their places:
  *
- *     const pg_kernel_param pg_scale_params[] = {PG_SCALE_PARAMS(PG_PARAM_ROW){0}};
- *     enum { PG_SCALE_PARAMS(PG_PARAM_PLACE) COUNT }; ... pg_set_u64(l, at_n_, n); */
+ *     static const pg_kernel_param rows[] = {PG_SCALE_PARAMS(PG_PARAM_ROW){0}};
+ *     enum { PG_SCALE_PARAMS(PG_PARAM_PLACE) COUNT }; ... pg_set_u64(l, at_n_, n);
+ *
+ * Kernels that differ in some parameters share a list, and each says which of it it lacks: a bit for a place. */
 typedef struct pg_kernel_param {
     const char *name; /* in the PTX; NULL ends a table */
     pg_arg_kind kind;
 } pg_kernel_param;
 #define PG_PARAM_ROW(name, kind)   {#name, PG_ARG_##kind},
 #define PG_PARAM_PLACE(name, kind) at_##name,
+
+typedef struct pg_param_list {
+    const pg_kernel_param *rows;
+    uint32_t absent; /* bit i: the kernel has no row i */
+} pg_param_list;
 
 typedef struct pg_arg {
     pg_arg_kind kind;
@@ -88,79 +96,81 @@ typedef struct pg_launch {
     uint32_t shared_bytes;                  /* dynamic */
     /* May begin while the kernel before it in the stream ends: it waits (griddepcontrol.wait). */
     bool early;
+    uint32_t absent; /* places of the list that the kernel lacks: args close up */
     uint32_t nargs;
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;
 
-/* Set the argument at a place of the kernel's list. */
+/* The argument at a place of the kernel's list; NULL: the kernel has none there. */
+static inline pg_arg *pg_arg_at(pg_launch *l, int place)
+{
+    const uint32_t bit = UINT32_C(1) << place, before = l->absent & (bit - 1);
+    if (l->absent & bit)
+        return NULL;
+    return &l->args[before ? place - __builtin_popcount(before) : place];
+}
+
+/* Set an argument by its place; what the kernel lacks is skipped. */
 static inline void pg_set_u64(pg_launch *l, int place, uint64_t v)
 {
-    l->args[place].kind = PG_ARG_U64;
-    l->args[place].u64 = v;
+    pg_arg *const a = pg_arg_at(l, place);
+    if (!a)
+        return;
+    a->kind = PG_ARG_U64;
+    a->u64 = v;
 }
 
 static inline void pg_set_u32(pg_launch *l, int place, int64_t v)
 {
-    l->args[place].kind = PG_ARG_U32;
-    l->args[place].u32 = (uint32_t)v;
+    pg_arg *const a = pg_arg_at(l, place);
+    if (!a)
+        return;
+    a->kind = PG_ARG_U32;
+    a->u32 = (uint32_t)v;
 }
 
 static inline void pg_set_pointer(pg_launch *l, int place, const void *p)
 {
-    l->args[place].kind = PG_ARG_POINTER;
-    l->args[place].u64 = (uintptr_t)p;
+    pg_arg *const a = pg_arg_at(l, place);
+    if (!a)
+        return;
+    a->kind = PG_ARG_POINTER;
+    a->u64 = (uintptr_t)p;
 }
 
 static inline void pg_set_tensor(pg_launch *l, int place, const pg_tensor_spec *spec)
 {
-    l->args[place].kind = PG_ARG_TENSOR;
-    l->args[place].tensor = *spec;
+    pg_arg *const a = pg_arg_at(l, place);
+    if (!a)
+        return;
+    a->kind = PG_ARG_TENSOR;
+    a->tensor = *spec;
 }
 
-static inline void pg_set_record(pg_launch *l, int place)
+/* The caller's record, or the device's where that is NULL. */
+static inline void pg_set_record(pg_launch *l, int place, const void *record)
 {
-    l->args[place].kind = PG_ARG_RECORD;
+    pg_arg *const a = pg_arg_at(l, place);
+    if (!a)
+        return;
+    a->kind = record ? PG_ARG_POINTER : PG_ARG_RECORD;
+    a->u64 = (uintptr_t)record;
 }
 
-/* A grid of one dimension, no cluster; and how many arguments will be set. */
-static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint32_t nargs)
+/* A grid of one dimension, no cluster; and the parameters that will be set: `count` places of a list less
+ * those in `absent`. */
+static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint32_t count,
+                                  uint32_t absent)
 {
     *l->grid = (uint32_t)ctas;
     *l->block = (uint32_t)threads;
     l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
     l->cluster[0] = l->cluster[1] = l->cluster[2] = 0;
+    l->part = 0;
+    l->helper = l->early = false;
     l->shared_bytes = 0;
-    l->nargs = nargs;
-}
-
-/* Append an argument. */
-static inline void pg_arg_u64(pg_launch *l, uint64_t v)
-{
-    l->args[l->nargs].kind = PG_ARG_U64;
-    l->args[l->nargs++].u64 = v;
-}
-
-static inline void pg_arg_pointer(pg_launch *l, const void *p)
-{
-    l->args[l->nargs].kind = PG_ARG_POINTER;
-    l->args[l->nargs++].u64 = (uintptr_t)p;
-}
-
-static inline void pg_arg_u32(pg_launch *l, int64_t v)
-{
-    l->args[l->nargs].kind = PG_ARG_U32;
-    l->args[l->nargs++].u32 = (uint32_t)v;
-}
-
-static inline void pg_arg_tensor(pg_launch *l, const pg_tensor_spec *spec)
-{
-    l->args[l->nargs].kind = PG_ARG_TENSOR;
-    l->args[l->nargs++].tensor = *spec;
-}
-
-static inline void pg_arg_record(pg_launch *l)
-{
-    l->args[l->nargs++].kind = PG_ARG_RECORD;
+    l->absent = absent;
+    l->nargs = count - (uint32_t)__builtin_popcount(absent);
 }
 
 #endif

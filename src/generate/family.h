@@ -70,8 +70,8 @@ typedef struct pg_family {
     void (*plan)(const void *key, const pg_arch *, void *plan);
     void (*emit)(pg_emit *E, const void *plan);
 
-    /* The parameters of the kernel's entry, in order; ends with a NULL name. */
-    const pg_kernel_param *(*parameters)(const void *plan);
+    /* The parameters of an entry, in order; part: which of the plan's (pg_plan_head.parts). */
+    pg_param_list (*parameters)(const void *plan, uint32_t part);
 
     pg_operand_table operands;
     /* The problem is checked and its plan and device are known. */

@@ -8,7 +8,7 @@
 #include "generate/emit.h"
 
 /* The lines between the parentheses of an entry. */
-void pg_entry_params(pg_emit *E, const pg_kernel_param *params);
+void pg_entry_params(pg_emit *E, pg_param_list list);
 
 /* .version (the later of the target's first and `version`), .target, .address_size. */
 void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);

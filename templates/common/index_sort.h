@@ -63,8 +63,18 @@ typedef struct pg_index_sort_args {
 
 extern const pg_family pg_family_index_sort;
 
-uint32_t pg_index_sort_shared_bytes(int max_digit);
+/* The entries of the module, in the order of its parts. */
+typedef enum pg_sort_part {
+    PG_SORT_COUNT_INDEX,
+    PG_SORT_PLACE_INDEX,
+    PG_SORT_SCAN,
+    PG_SORT_COUNT_ENTRIES,
+    PG_SORT_PLACE_ENTRIES,
+    PG_SORT_GROUP
+} pg_sort_part;
+
 void pg_index_sort_emit(pg_emit *E, const void *plan);
+pg_param_list pg_index_sort_params(const void *plan, uint32_t part);
 /* Dynamic shared memory of `place` with digits of so many bits. */
 uint32_t pg_index_sort_shared_bytes(int max_digit);
 /* Of the entries and, in the last 256, their number. */

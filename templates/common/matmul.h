@@ -49,7 +49,7 @@ typedef struct pg_matrix_map {
     pg_swizzle swizzle;
 } pg_matrix_map;
 pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m);
-void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m);
+void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m);
 
 /* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored
  * in. */

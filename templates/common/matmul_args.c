@@ -20,10 +20,10 @@ pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
     };
 }
 
-void pg_arg_matrix(pg_launch *l, const pg_matrix_map *m)
+void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m)
 {
     const pg_tensor_spec spec = pg_matrix_spec(m);
-    pg_arg_tensor(l, &spec);
+    pg_set_tensor(l, place, &spec);
 }
 
 int pg_vector_bytes(const void *base, int64_t stride)

@@ -44,12 +44,6 @@ static const pg_operand operands[] = {
                          .doc = "the row of src that each row of out is"},
 };
 
-static const pg_kernel_param *parameters(const void *plan)
-{
-    (void)plan;
-    return pg_gather_rows_params;
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const pg_family pg_family_gather_rows = {
@@ -61,7 +55,7 @@ const pg_family pg_family_gather_rows = {
     .resolve = pg_gather_rows_resolve,
     .plan = pg_gather_rows_plan_from,
     .emit = pg_gather_rows_emit,
-    .parameters = parameters,
+    .parameters = pg_gather_rows_params,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_gather_rows_launch,
     .oracle = pg_gather_rows_oracle,

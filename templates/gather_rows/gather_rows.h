@@ -44,7 +44,7 @@ extern const pg_family pg_family_gather_rows;
     X(src_stride_, U64)                                                                            \
     X(row_pieces_, U64)                                                                            \
     X(lane_bits_, U32)
-extern const pg_kernel_param pg_gather_rows_params[];
+pg_param_list pg_gather_rows_params(const void *plan, uint32_t part);
 
 ptxgen_status pg_gather_rows_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_gather_rows_plan_from(const void *key, const pg_arch *, void *plan);

@@ -69,5 +69,6 @@ const pg_family pg_family_index_sort = {
     .resolve = resolve,
     .plan = plan_from,
     .emit = pg_index_sort_emit,
+    .parameters = pg_index_sort_params,
     .empty = refuse_call,
 };

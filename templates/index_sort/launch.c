@@ -1,9 +1,6 @@
 /* From one call's arguments to the launches of a sort: three a pass, and one that groups. */
-#include "common/index_sort.h"
+#include "index_sort/sort_kernels.h"
 
-#include <string.h>
-
-enum { COUNT_INDEX, PLACE_INDEX, SCAN, COUNT_ENTRIES, PLACE_ENTRIES, GROUP };
 enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 10, ALIGNMENT = 256 };
 
 /* How a sort is cut. */
@@ -75,30 +72,25 @@ size_t pg_index_sort_entries_bytes(int64_t rows)
     return align_up((size_t)(rows + PG_SORT_PAD) * PG_SORT_ENTRY_BYTES) + ALIGNMENT;
 }
 
-static void add_record(pg_launch *l, const void *record)
+enum { PG_SORT_PARAMS(PG_PARAM_PLACE) COUNT };
+
+static uint32_t places(int from, int to)
 {
-    if (record)
-        pg_arg_pointer(l, record);
-    else
-        pg_arg_record(l);
+    return (UINT32_C(1) << (to + 1)) - (UINT32_C(1) << from);
 }
 
-static void add_index(pg_launch *l, const pg_index_sort_args *a)
+pg_param_list pg_index_sort_params(const void *plan, uint32_t part)
 {
-    pg_arg_pointer(l, a->index);
-    pg_arg_u64(l, (uint64_t)a->rows);
-    pg_arg_pointer(l, a->device_rows);
-    pg_arg_u64(l, (uint64_t)a->out_rows);
-    pg_arg_u64(l, (uint64_t)a->padding);
-    pg_arg_u32(l, a->has_padding);
-    add_record(l, a->record);
-}
-
-/* `from`: the entries of the pass before. */
-static void add_entries(pg_launch *l, const pg_index_sort_args *a, const char *from)
-{
-    pg_arg_pointer(l, from);
-    pg_arg_pointer(l, a->total);
+    static const pg_kernel_param rows[] = {PG_SORT_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const uint32_t index = places(at_index_, at_record_), entries = places(at_from_, at_count_),
+                   target = places(at_to_, at_total_);
+    const uint32_t absent[] = {
+        [PG_SORT_COUNT_INDEX] = entries | target,  [PG_SORT_PLACE_INDEX] = entries,
+        [PG_SORT_SCAN] = index | entries | target, [PG_SORT_COUNT_ENTRIES] = index | target,
+        [PG_SORT_PLACE_ENTRIES] = index,           [PG_SORT_GROUP] = index | target,
+    };
+    (void)plan;
+    return (pg_param_list){rows, absent[part]};
 }
 
 /* The entries that pass i writes: the last pass writes the result, the one before it the workspace. */
@@ -119,51 +111,53 @@ uint32_t pg_index_sort_shared_bytes(int max_digit)
     return place_bytes((uint32_t)max_digit);
 }
 
-/* What the kernel reads and writes; its part and shared memory. */
-static void add_data(const shape *s, const pg_index_sort_args *a, const pg_step *step, pg_launch *l)
+static pg_sort_part part_of(const shape *s, const pg_step *step)
 {
     const uint32_t pass = step->number / 3, kind = step->number % 3;
-    if (pass == s->passes) {
-        l->part = GROUP;
-        l->shared_bytes = place_bytes(s->group);
-        add_entries(l, a, a->entries);
-    } else if (kind == 1) {
-        l->part = SCAN;
-    } else if (pass == 0) {
-        l->part = kind ? PLACE_INDEX : COUNT_INDEX;
-        add_index(l, a);
-    } else {
-        l->part = kind ? PLACE_ENTRIES : COUNT_ENTRIES;
-        add_entries(l, a, entries_of(a, s, step, pass - 1));
-    }
-    if (l->part == COUNT_INDEX || l->part == COUNT_ENTRIES)
-        l->shared_bytes = 4u << s->digit;
-    if (l->part == PLACE_INDEX || l->part == PLACE_ENTRIES) {
-        l->shared_bytes = place_bytes(s->digit);
-        pg_arg_pointer(l, entries_of(a, s, step, pass));
-        pg_arg_pointer(l, a->total);
-    }
+    if (pass == s->passes)
+        return PG_SORT_GROUP;
+    if (kind == 1)
+        return PG_SORT_SCAN;
+    if (pass == 0)
+        return kind ? PG_SORT_PLACE_INDEX : PG_SORT_COUNT_INDEX;
+    return kind ? PG_SORT_PLACE_ENTRIES : PG_SORT_COUNT_ENTRIES;
+}
+
+static uint32_t shared_bytes(const shape *s, pg_sort_part part)
+{
+    if (part == PG_SORT_SCAN)
+        return 0;
+    if (part == PG_SORT_COUNT_INDEX || part == PG_SORT_COUNT_ENTRIES)
+        return 4u << s->digit;
+    return place_bytes(part == PG_SORT_GROUP ? s->group : s->digit);
 }
 
 void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args *a,
                           const pg_step *step, pg_launch *l)
 {
     const shape s = shape_of(p, a);
-    l->nargs = 0;
-    l->shared_bytes = 0;
-    l->grid[0] = s.tiles;
-    l->block[0] = PG_SORT_THREADS;
-    l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
-    memset(l->cluster, 0, sizeof l->cluster);
-    add_data(&s, a, step, l);
-    if (l->part == SCAN) {
-        l->grid[0] = ((1u << s.digit) - 1) / SCAN_DIGITS + 1;
-        l->block[0] = SCAN_THREADS;
-    }
+    const pg_sort_part part = part_of(&s, step);
     const uint32_t pass = step->number / 3;
-    pg_arg_pointer(l, step->workspace);
-    pg_arg_pointer(l, step->workspace + s.counts);
-    pg_arg_u32(l, 1u << (l->part == GROUP ? s.group : s.digit));
-    pg_arg_u32(l, l->part == GROUP ? 0 : s.shift + pass * s.digit);
-    pg_arg_u32(l, s.tiles);
+    const bool scan = part == PG_SORT_SCAN, group = part == PG_SORT_GROUP;
+    pg_launch_line(l, scan ? ((1u << s.digit) - 1) / SCAN_DIGITS + 1 : s.tiles,
+                   scan ? SCAN_THREADS : PG_SORT_THREADS, COUNT,
+                   pg_index_sort_params(p, part).absent);
+    l->part = part;
+    l->shared_bytes = shared_bytes(&s, part);
+    pg_set_pointer(l, at_index_, a->index);
+    pg_set_u64(l, at_rows_, (uint64_t)a->rows);
+    pg_set_pointer(l, at_device_rows_, a->device_rows);
+    pg_set_u64(l, at_out_rows_, (uint64_t)a->out_rows);
+    pg_set_u64(l, at_padding_, (uint64_t)a->padding);
+    pg_set_u32(l, at_has_padding_, a->has_padding);
+    pg_set_record(l, at_record_, a->record);
+    pg_set_pointer(l, at_from_, group ? a->entries : entries_of(a, &s, step, pass - 1));
+    pg_set_pointer(l, at_count_, a->total);
+    pg_set_pointer(l, at_to_, entries_of(a, &s, step, pass));
+    pg_set_pointer(l, at_total_, a->total);
+    pg_set_pointer(l, at_totals_, step->workspace);
+    pg_set_pointer(l, at_counts_, step->workspace + s.counts);
+    pg_set_u32(l, at_digits_, 1u << (group ? s.group : s.digit));
+    pg_set_u32(l, at_shift_, group ? 0 : s.shift + pass * s.digit);
+    pg_set_u32(l, at_tiles_, s.tiles);
 }

@@ -219,6 +219,7 @@ const pg_family pg_family_matmul_accumulate = {
     .resolve = pg_matmul_accumulate_resolve,
     .plan = pg_matmul_accumulate_plan_from,
     .emit = pg_matmul_accumulate_emit,
+    .parameters = pg_matmul_accumulate_params,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .sequence = pg_matmul_accumulate_sequence,
     .launch_step = pg_matmul_accumulate_launch,

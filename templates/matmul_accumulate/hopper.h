@@ -75,6 +75,47 @@ enum { PG_PART_MULTIPLY, PG_PART_SUM, PG_PART_ALIGN };
 pg_sequence pg_hopper_sequence(const pg_problem *problem);
 void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l);
 
+/* What each of them takes. m_ and n_ are rows of the left and columns of the right operand; c_vectors_ and
+ * d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides are bytes. Kernels without
+ * a ring lack c_map_, those without slices slice_bytes_. */
+#define PG_MULTIPLY_PARAMS(X)                                                                      \
+    X(left_map_, TENSOR)                                                                           \
+    X(right_map_, TENSOR)                                                                          \
+    X(c_map_, TENSOR)                                                                              \
+    X(c_, POINTER)                                                                                 \
+    X(c_stride_, U64)                                                                              \
+    X(d_, POINTER)                                                                                 \
+    X(d_stride_, U64)                                                                              \
+    X(m_, U32)                                                                                     \
+    X(n_, U32)                                                                                     \
+    X(k_blocks_, U32)                                                                              \
+    X(tiles_m_, U32)                                                                               \
+    X(tiles_n_, U32)                                                                               \
+    X(units_, U32)                                                                                 \
+    X(slice_bytes_, U64)                                                                           \
+    X(c_vectors_, U32)                                                                             \
+    X(d_vectors_, U32)
+#define PG_SUM_PARAMS(X)                                                                           \
+    X(slices_, POINTER)                                                                            \
+    X(slices_stride_, U64)                                                                         \
+    X(slice_bytes_, U64)                                                                           \
+    X(c_, POINTER)                                                                                 \
+    X(c_stride_, U64)                                                                              \
+    X(d_, POINTER)                                                                                 \
+    X(d_stride_, U64)                                                                              \
+    X(m_, U32)                                                                                     \
+    X(n_, U32)                                                                                     \
+    X(c_vectors_, U32)                                                                             \
+    X(d_vectors_, U32)
+#define PG_ALIGN_PARAMS(X)                                                                         \
+    X(from_, POINTER)                                                                              \
+    X(from_stride_, U64)                                                                           \
+    X(to_, POINTER)                                                                                \
+    X(to_stride_, U64)                                                                             \
+    X(rows_, U32)                                                                                  \
+    X(columns_, U32)
+pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
+
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
  * the tile on. */
 int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first);

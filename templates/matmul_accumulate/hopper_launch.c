@@ -3,8 +3,6 @@
 
 #include "common/matmul.h"
 
-#include <string.h>
-
 enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, VECTOR_BYTES = 16, MAP_ALIGNMENT = 16 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -14,36 +12,34 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 /* K = 0 loads nothing of A and B, and a tensor map needs an extent and a multiple of 16: theirs is
  * one element at D then. */
-static void add_operand(const pg_problem *problem, const pg_hopper_operand *o, const pg_view *v,
-                        pg_launch *l)
+static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_operand *o,
+                                 const pg_view *v)
 {
     const pg_hopper_plan *p = problem->plan;
     const bool loads = problem->symbol[PG_MATMUL_K] != 0;
     const int along = pg_view_along(v); /* as it is stored: rows of adjacent elements */
     const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     const void *const somewhere = (const void *)(d / MAP_ALIGNMENT * MAP_ALIGNMENT);
-    const pg_matrix_map map = {.type = p->dtype->tensor_type,
-                               .swizzle = pg_swizzle_of(o->swizzle),
-                               .address = loads ? v->data : somewhere,
-                               .columns = loads ? v->shape[along] : 1,
-                               .rows = loads ? v->shape[!along] : 1,
-                               .stride = loads ? v->stride[!along] * OPERAND_BYTES : 1,
-                               .box_columns = o->box_columns,
-                               .box_rows = o->box_rows};
-    pg_arg_matrix(l, &map);
+    return (pg_matrix_map){.type = p->dtype->tensor_type,
+                           .swizzle = pg_swizzle_of(o->swizzle),
+                           .address = loads ? v->data : somewhere,
+                           .columns = loads ? v->shape[along] : 1,
+                           .rows = loads ? v->shape[!along] : 1,
+                           .stride = loads ? v->stride[!along] * OPERAND_BYTES : 1,
+                           .box_columns = o->box_columns,
+                           .box_rows = o->box_rows};
 }
 
-static void add_c_map(const pg_hopper_plan *p, const pg_view *c, pg_launch *l)
+static pg_matrix_map c_map(const pg_hopper_plan *p, const pg_view *c)
 {
-    const pg_matrix_map map = {.type = PG_TENSOR_F32,
-                               .address = c->data,
-                               .columns = c->shape[1],
-                               .rows = c->shape[0],
-                               .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                               .box_columns = PG_C_CHUNK_COLUMNS,
-                               .box_rows = p->block_m,
-                               .swizzle = PG_SWIZZLE_128B};
-    pg_arg_matrix(l, &map);
+    return (pg_matrix_map){.type = PG_TENSOR_F32,
+                           .address = c->data,
+                           .columns = c->shape[1],
+                           .rows = c->shape[0],
+                           .stride = c->stride[0] * ACCUMULATOR_BYTES,
+                           .box_columns = PG_C_CHUNK_COLUMNS,
+                           .box_rows = p->block_m,
+                           .swizzle = PG_SWIZZLE_128B};
 }
 
 /* Whole vectors of 4 columns lie in the rows of C or D. */
@@ -54,10 +50,11 @@ static bool takes_vectors(const pg_view *v)
            v->shape[1] * ACCUMULATOR_BYTES % VECTOR_BYTES == 0;
 }
 
-static void add_matrix(const pg_view *v, pg_launch *l)
+/* C or D at two places: where it is, and its stride. */
+static void set_matrix(pg_launch *l, int place, const pg_view *v)
 {
-    pg_arg_pointer(l, v->present ? v->data : NULL);
-    pg_arg_u64(l, v->present ? (uint64_t)(v->stride[0] * ACCUMULATOR_BYTES) : 0);
+    pg_set_pointer(l, place, v->present ? v->data : NULL);
+    pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[0] * ACCUMULATOR_BYTES) : 0);
 }
 
 static int64_t padded_columns(const pg_problem *problem)
@@ -124,108 +121,120 @@ pg_sequence pg_hopper_sequence(const pg_problem *problem)
                          .workspace_bytes = (size_t)bytes};
 }
 
-static void begin_launch(pg_launch *l, int threads)
-{
-    memset(l, 0, offsetof(pg_launch, args));
-    l->grid[1] = l->grid[2] = 1;
-    l->block[0] = (uint32_t)threads;
-    l->block[1] = l->block[2] = 1;
-    l->early = 1;
-}
-
-static void set_grid(const pg_hopper_plan *p, int64_t units, const ptxgen_device_info *device,
-                     pg_launch *l)
-{
-    const int cluster = pg_hopper_cluster(p);
-    int64_t workers = pg_hopper_clusters(cluster, device->sm_count);
-    if (p->splits > 1) /* one tile a cluster */
-        workers = units;
-    l->grid[0] = (uint32_t)((units < workers ? units : workers) * cluster);
-    if (cluster > 1) {
-        l->cluster[0] = (uint32_t)cluster;
-        l->cluster[1] = l->cluster[2] = 1;
-    }
-    l->shared_bytes = p->head.shared_bytes;
-}
-
-/* Where the first kernel puts its results: into D, or one for each slice into the workspace. */
-static void add_results(const pg_problem *problem, char *workspace, pg_launch *l)
-{
-    const pg_hopper_plan *p = problem->plan;
-    add_matrix(&problem->operand[PG_MATMUL_C], l);
-    if (p->slices == 1) {
-        add_matrix(&problem->operand[PG_MATMUL_D], l);
-        return;
-    }
-    pg_arg_pointer(l, slices_at(problem, workspace));
-    pg_arg_u64(l, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
-}
-
-static void launch_multiply(const pg_problem *problem, char *workspace, pg_launch *l)
-{
-    const pg_hopper_plan *p = problem->plan;
-    const pg_view *v = problem->operand;
-    const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
-    const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
-    const int64_t tiles_m = divide_up(rows, p->block_m * p->cluster_m),
-                  tiles_n = divide_up(columns, p->block_n * p->cluster_n);
-    const bool to_d = p->slices == 1;
-    begin_launch(l, p->threads);
-    set_grid(p, tiles_m * tiles_n * p->slices, problem->device, l);
-    const pg_view a = aligned_view(problem, PG_MATMUL_A, workspace),
-                  b = aligned_view(problem, PG_MATMUL_B, workspace);
-    add_operand(problem, &p->left, p->swapped ? &b : &a, l);
-    add_operand(problem, &p->right, p->swapped ? &a : &b, l);
-    if (p->c_slots)
-        add_c_map(p, &v[PG_MATMUL_C], l);
-    add_results(problem, workspace, l);
-    pg_arg_u32(l, rows);
-    pg_arg_u32(l, to_d || p->swapped ? columns : padded_columns(problem));
-    pg_arg_u32(l, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
-    pg_arg_u32(l, tiles_m);
-    pg_arg_u32(l, tiles_n);
-    pg_arg_u32(l, tiles_m * tiles_n * p->slices);
-    if (!to_d)
-        pg_arg_u64(l, (uint64_t)slice_bytes(problem));
-    pg_arg_u32(l, takes_vectors(&v[PG_MATMUL_C]));
-    pg_arg_u32(l, !to_d || takes_vectors(&v[PG_MATMUL_D]));
-}
-
 static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
 {
+    enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
     const pg_view *v = problem->operand;
     const int64_t m = problem->symbol[PG_MATMUL_M], columns = padded_columns(problem);
-    begin_launch(l, PG_SLICE_THREADS);
+    const int64_t vectors = m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES;
+    pg_launch_line(l, divide_up(vectors, PG_SLICE_THREADS), PG_SLICE_THREADS, COUNT, 0);
     l->part = PG_PART_SUM;
-    l->grid[0] =
-        (uint32_t)divide_up(m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES, PG_SLICE_THREADS);
-    pg_arg_pointer(l, slices_at(problem, workspace));
-    pg_arg_u64(l, (uint64_t)(columns * ACCUMULATOR_BYTES));
-    pg_arg_u64(l, (uint64_t)slice_bytes(problem));
-    add_matrix(&v[PG_MATMUL_C], l);
-    add_matrix(&v[PG_MATMUL_D], l);
-    pg_arg_u32(l, m);
-    pg_arg_u32(l, problem->symbol[PG_MATMUL_N]);
-    pg_arg_u32(l, takes_vectors(&v[PG_MATMUL_C]));
-    pg_arg_u32(l, takes_vectors(&v[PG_MATMUL_D]));
+    l->early = true;
+    pg_set_pointer(l, at_slices_, slices_at(problem, workspace));
+    pg_set_u64(l, at_slices_stride_, (uint64_t)(columns * ACCUMULATOR_BYTES));
+    pg_set_u64(l, at_slice_bytes_, (uint64_t)slice_bytes(problem));
+    set_matrix(l, at_c_, &v[PG_MATMUL_C]);
+    set_matrix(l, at_d_, &v[PG_MATMUL_D]);
+    pg_set_u32(l, at_m_, m);
+    pg_set_u32(l, at_n_, problem->symbol[PG_MATMUL_N]);
+    pg_set_u32(l, at_c_vectors_, takes_vectors(&v[PG_MATMUL_C]));
+    pg_set_u32(l, at_d_vectors_, takes_vectors(&v[PG_MATMUL_D]));
 }
 
 static void launch_align(const pg_problem *problem, int operand, char *workspace, pg_launch *l)
 {
     enum { CHUNK = 8 };
+    enum { PG_ALIGN_PARAMS(PG_PARAM_PLACE) COUNT };
     const pg_view *from = &problem->operand[operand];
     const pg_view to = aligned_view(problem, operand, workspace);
     const int along = pg_view_along(from);
     const int64_t rows = from->shape[!along], columns = from->shape[along];
-    begin_launch(l, PG_ALIGN_THREADS);
+    pg_launch_line(l, divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS),
+                   PG_ALIGN_THREADS, COUNT, 0);
     l->part = PG_PART_ALIGN;
-    l->grid[0] = (uint32_t)divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
-    pg_arg_pointer(l, from->data);
-    pg_arg_u64(l, (uint64_t)(from->stride[!along] * OPERAND_BYTES));
-    pg_arg_pointer(l, to.data);
-    pg_arg_u64(l, (uint64_t)(to.stride[!along] * OPERAND_BYTES));
-    pg_arg_u32(l, rows);
-    pg_arg_u32(l, columns);
+    l->early = true;
+    pg_set_pointer(l, at_from_, from->data);
+    pg_set_u64(l, at_from_stride_, (uint64_t)(from->stride[!along] * OPERAND_BYTES));
+    pg_set_pointer(l, at_to_, to.data);
+    pg_set_u64(l, at_to_stride_, (uint64_t)(to.stride[!along] * OPERAND_BYTES));
+    pg_set_u32(l, at_rows_, rows);
+    pg_set_u32(l, at_columns_, columns);
+}
+
+enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
+
+pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
+{
+    static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}},
+                                 sum[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}},
+                                 align[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const uint32_t c_map = p->c_slots ? 0 : 1U << at_c_map_,
+                   slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
+    if (part == PG_PART_MULTIPLY)
+        return (pg_param_list){multiply, c_map | slices};
+    return (pg_param_list){.rows = part == PG_PART_SUM ? sum : align};
+}
+
+/* The grid of the multiplication, of `units` tiles or slices of tiles. */
+static void begin_multiply(const pg_hopper_plan *p, int64_t units, int sm_count, pg_launch *l)
+{
+    const int cluster = pg_hopper_cluster(p);
+    int64_t workers = pg_hopper_clusters(cluster, sm_count);
+    if (p->splits > 1) /* one tile a cluster */
+        workers = units;
+    pg_launch_line(l, (units < workers ? units : workers) * cluster, p->threads, MULTIPLY_COUNT,
+                   pg_hopper_params(p, PG_PART_MULTIPLY).absent);
+    if (cluster > 1) {
+        l->cluster[0] = (uint32_t)cluster;
+        l->cluster[1] = l->cluster[2] = 1;
+    }
+    l->shared_bytes = p->head.shared_bytes;
+    l->early = true;
+}
+
+/* The operands, and where the results go: into D, or one for each slice into the workspace. */
+static void set_operands(const pg_problem *problem, char *workspace, pg_launch *l)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
+    const pg_view a = aligned_view(problem, PG_MATMUL_A, workspace),
+                  b = aligned_view(problem, PG_MATMUL_B, workspace);
+    const pg_matrix_map left = operand_map(problem, &p->left, p->swapped ? &b : &a),
+                        right = operand_map(problem, &p->right, p->swapped ? &a : &b);
+    pg_set_matrix(l, at_left_map_, &left);
+    pg_set_matrix(l, at_right_map_, &right);
+    if (p->c_slots) {
+        const pg_matrix_map map = c_map(p, c);
+        pg_set_matrix(l, at_c_map_, &map);
+    }
+    set_matrix(l, at_c_, c);
+    set_matrix(l, at_d_, d);
+    pg_set_u32(l, at_c_vectors_, takes_vectors(c));
+    pg_set_u32(l, at_d_vectors_, p->slices > 1 || takes_vectors(d));
+    if (p->slices > 1) {
+        pg_set_pointer(l, at_d_, slices_at(problem, workspace));
+        pg_set_u64(l, at_d_stride_, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
+    }
+}
+
+static void launch_multiply(const pg_problem *problem, char *workspace, pg_launch *l)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
+    const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
+    const int64_t tiles_m = divide_up(rows, p->block_m * p->cluster_m),
+                  tiles_n = divide_up(columns, p->block_n * p->cluster_n);
+    const int64_t units = tiles_m * tiles_n * p->slices;
+    const bool padded = p->slices > 1 && !p->swapped;
+    begin_multiply(p, units, problem->device->sm_count, l);
+    set_operands(problem, workspace, l);
+    pg_set_u32(l, at_m_, rows);
+    pg_set_u32(l, at_n_, padded ? padded_columns(problem) : columns);
+    pg_set_u32(l, at_k_blocks_, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
+    pg_set_u32(l, at_tiles_m_, tiles_m);
+    pg_set_u32(l, at_tiles_n_, tiles_n);
+    pg_set_u32(l, at_units_, units);
+    pg_set_u64(l, at_slice_bytes_, (uint64_t)slice_bytes(problem));
 }
 
 /* Copies of A and of B, the multiplication, the sum of slices: those that the call takes, in

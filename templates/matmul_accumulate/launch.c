@@ -3,13 +3,21 @@
 
 #include "common/matmul.h"
 
-#include <string.h>
-
 enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32 };
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+enum { PG_ACCUMULATE_PARAMS(PG_PARAM_PLACE) COUNT };
+
+pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
+{
+    static const pg_kernel_param rows[] = {PG_ACCUMULATE_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const pg_matmul_plan_base *p = plan;
+    return p->engine == PG_ENGINE_WGMMA ? pg_hopper_params(plan, part)
+                                        : (pg_param_list){.rows = rows};
 }
 
 /* As it is stored: rows of adjacent elements. */
@@ -24,7 +32,7 @@ static void set_matrix(pg_matrix_map *map, const pg_view *v)
 
 /* K = 0 loads nothing of A and B, and a tensor map needs an extent: theirs is one element of C
  * then. */
-static void add_operands(const pg_problem *problem, pg_launch *l)
+static void set_operands(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const bool loads = problem->symbol[PG_MATMUL_K] != 0;
@@ -38,14 +46,14 @@ static void add_operands(const pg_problem *problem, pg_launch *l)
                          .box_rows = p->block_m};
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_A]);
-    pg_arg_matrix(l, &map);
+    pg_set_matrix(l, at_a_map_, &map);
     map.box_rows = p->b_box_rows;
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_B]);
-    pg_arg_matrix(l, &map);
+    pg_set_matrix(l, at_b_map_, &map);
 }
 
-static void add_accumulators(const pg_problem *problem, pg_launch *l)
+static void set_accumulators(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
@@ -57,9 +65,9 @@ static void add_accumulators(const pg_problem *problem, pg_launch *l)
                                .box_columns = C_BOX_COLUMNS,
                                .box_rows = p->block_m,
                                .swizzle = PG_SWIZZLE_128B};
-    pg_arg_matrix(l, &map);
-    pg_arg_pointer(l, d->data);
-    pg_arg_u64(l, (uint64_t)(d->stride[0] * ACCUMULATOR_BYTES));
+    pg_set_matrix(l, at_c_map_, &map);
+    pg_set_pointer(l, at_d_, d->data);
+    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * ACCUMULATOR_BYTES));
 }
 
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
@@ -81,23 +89,20 @@ void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step,
     const int64_t tiles = tiles_m * tiles_n;
     const int64_t pairs = problem->device->sm_count / p->ctas, workers = pairs > 1 ? pairs : 1;
     const pg_view *d = &problem->operand[PG_MATMUL_D];
-    memset(l, 0, offsetof(pg_launch, args));
-    l->grid[0] = (uint32_t)((tiles < workers ? tiles : workers) * p->ctas);
-    l->grid[1] = l->grid[2] = 1;
-    l->block[0] = (uint32_t)p->threads;
-    l->block[1] = l->block[2] = 1;
+    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->ctas, p->threads, COUNT, 0);
     if (p->ctas == 2) {
         l->cluster[0] = 2;
         l->cluster[1] = l->cluster[2] = 1;
     }
     l->shared_bytes = p->head.shared_bytes;
-    add_operands(problem, l);
-    add_accumulators(problem, l);
-    pg_arg_u32(l, m);
-    pg_arg_u32(l, n);
-    pg_arg_u32(l, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
-    pg_arg_u32(l, tiles_m);
-    pg_arg_u32(l, tiles_n);
-    pg_arg_u32(l, tiles);
-    pg_arg_u32(l, pg_vector_bytes(d->data, m > 1 ? d->stride[0] * ACCUMULATOR_BYTES : 0));
+    set_operands(problem, l);
+    set_accumulators(problem, l);
+    pg_set_u32(l, at_m_, m);
+    pg_set_u32(l, at_n_, n);
+    pg_set_u32(l, at_k_blocks_, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
+    pg_set_u32(l, at_tiles_m_, tiles_m);
+    pg_set_u32(l, at_tiles_n_, tiles_n);
+    pg_set_u32(l, at_tiles_, tiles);
+    pg_set_u32(l, at_vector_bytes_,
+               pg_vector_bytes(d->data, m > 1 ? d->stride[0] * ACCUMULATOR_BYTES : 0));
 }

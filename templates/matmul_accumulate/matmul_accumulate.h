@@ -118,6 +118,23 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
 void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch *);
 
+/* What Blackwell's kernel takes. d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows
+ * of D can be stored. */
+#define PG_ACCUMULATE_PARAMS(X)                                                                    \
+    X(a_map_, TENSOR)                                                                              \
+    X(b_map_, TENSOR)                                                                              \
+    X(c_map_, TENSOR)                                                                              \
+    X(d_, POINTER)                                                                                 \
+    X(d_stride_, U64)                                                                              \
+    X(m_, U32)                                                                                     \
+    X(n_, U32)                                                                                     \
+    X(k_blocks_, U32)                                                                              \
+    X(tiles_m_, U32)                                                                               \
+    X(tiles_n_, U32)                                                                               \
+    X(tiles_, U32)                                                                                 \
+    X(vector_bytes_, U32)
+pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part);
+
 /* Emitters: the module, then Blackwell's implementation and its roles (common/warp_roles.h). */
 void pg_matmul_accumulate_emit(pg_emit *E, const void *plan);
 void pg_matmul_accumulate_tcgen05(pg_emit *E, const pg_matmul_accumulate_plan *p);

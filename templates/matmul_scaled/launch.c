@@ -50,22 +50,19 @@ static const void *data_of(const pg_view *v)
     return v->present ? v->data : NULL;
 }
 
-static bool has_vectors(const pg_matmul_scaled_plan *p)
-{
-    return p->steps.row_scale || p->steps.col_scale || p->steps.bias;
-}
+enum { PG_SCALED_PARAMS(PG_PARAM_PLACE) COUNT };
 
-const pg_kernel_param *pg_matmul_scaled_params(const void *plan)
+pg_param_list pg_matmul_scaled_params(const void *plan, uint32_t part)
 {
-    static const pg_kernel_param plain[] = {PG_SCALED_PARAMS(PG_PARAM_ROW){NULL, 0}};
-    static const pg_kernel_param vectors[] = {PG_SCALED_PARAMS(PG_PARAM_ROW)
-                                                  PG_SCALED_VECTORS(PG_PARAM_ROW){NULL, 0}};
-    return has_vectors(plan) ? vectors : plain;
+    static const pg_kernel_param rows[] = {PG_SCALED_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const pg_element_steps *s = &((const pg_matmul_scaled_plan *)plan)->steps;
+    const uint32_t vectors = 1U << at_row_scale_ | 1U << at_col_scale_ | 1U << at_bias_;
+    (void)part;
+    return (pg_param_list){rows, s->row_scale || s->col_scale || s->bias ? 0 : vectors};
 }
 
 void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
 {
-    enum { PG_SCALED_PARAMS(PG_PARAM_PLACE) PG_SCALED_VECTORS(PG_PARAM_PLACE) COUNT };
     const pg_matmul_scaled_plan *p = problem->plan;
     const pg_view *v = problem->operand, *d = &v[PG_SCALED_D];
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N];
@@ -78,8 +75,8 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
                              scale_map(p, &p->a, v[PG_SCALED_A_SCALES].data, v[PG_SCALED_A].shape),
                          b_scale_map =
                              scale_map(p, &p->b, v[PG_SCALED_B_SCALES].data, v[PG_SCALED_B].shape);
-    pg_launch_line(l, tiles < sms ? tiles : sms, PG_ROLE_THREADS,
-                   has_vectors(p) ? COUNT : at_row_scale_);
+    pg_launch_line(l, tiles < sms ? tiles : sms, PG_ROLE_THREADS, COUNT,
+                   pg_matmul_scaled_params(p, 0).absent);
     l->shared_bytes = p->head.shared_bytes;
     pg_set_tensor(l, at_a_map_, &a_map);
     pg_set_tensor(l, at_b_map_, &b_map);
@@ -94,8 +91,6 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_, pg_vector_bytes(d->data, m > 1 ? d_stride : 0));
-    if (!has_vectors(p))
-        return;
     pg_set_pointer(l, at_row_scale_, data_of(&v[PG_SCALED_ROW_SCALE]));
     pg_set_pointer(l, at_col_scale_, data_of(&v[PG_SCALED_COL_SCALE]));
     pg_set_pointer(l, at_bias_, data_of(&v[PG_SCALED_BIAS]));

@@ -106,11 +106,12 @@ extern const pg_family pg_family_matmul_scaled;
     X(tiles_m_, U32)                                                                               \
     X(tiles_n_, U32)                                                                               \
     X(tiles_, U32)                                                                                 \
-    X(vector_bytes_, U32)
-/* What a kernel has behind them when one of the vectors is there. */
-#define PG_SCALED_VECTORS(X) X(row_scale_, POINTER) X(col_scale_, POINTER) X(bias_, POINTER)
-/* Of a plan. */
-const pg_kernel_param *pg_matmul_scaled_params(const void *plan);
+    X(vector_bytes_, U32)                                                                          \
+    X(row_scale_, POINTER)                                                                         \
+    X(col_scale_, POINTER)                                                                         \
+    X(bias_, POINTER)
+/* Kernels without any of the three vectors lack all three. */
+pg_param_list pg_matmul_scaled_params(const void *plan, uint32_t part);
 
 enum {
     PG_SCALE_CHUNK_BYTES = 512,

@@ -368,6 +368,7 @@ const pg_family pg_family_scatter_add = {
     .resolve = pg_scatter_add_resolve,
     .plan = pg_scatter_add_plan_from,
     .emit = pg_scatter_add_emit,
+    .parameters = pg_scatter_add_params,
     .operands = {operands, COUNT(operands), symbols, PG_SCATTER_SRC_ROWS},
     .launch = pg_scatter_add_launch,
     .sequence = pg_scatter_add_sequence,

@@ -1,14 +1,13 @@
 /* From one call's operands, which were checked, to a launch record. */
-#include "scatter_add/scatter_add.h"
+#include "scatter_add/owner.h"
 
-#include <string.h>
-
-enum { PIECE_BYTES = 16 };
+enum { PIECE_BYTES = 16, SEED_THREADS = 32, WARP_THREADS = 32 };
 
 /* What a schedule needs of one call. */
 typedef struct call {
     const pg_scatter_add_plan *plan;
-    const pg_view *out, *src, *index, *record;
+    const pg_problem *problem;
+    const pg_view *out, *src, *index;
     int64_t rows, out_rows, n, row_bytes;
     const ptxgen_device_info *device;
 } call;
@@ -35,34 +34,45 @@ static void launch_seed(const call *c, pg_launch *l)
         .strides = {(uint64_t)stride_bytes(c, c->src)},
         .box = {(uint32_t)p->chunk_elems, 1},
     };
-    l->grid[0] = (uint32_t)g.grid_x;
+    enum { PG_SEED_PARAMS(PG_PARAM_PLACE) COUNT };
+    pg_launch_line(l, g.grid_x, SEED_THREADS, COUNT, 0);
     l->grid[1] = (uint32_t)g.grid_y;
-    l->block[0] = 32;
-    pg_arg_tensor(l, &src);
-    pg_arg_pointer(l, c->out->data);
-    pg_arg_pointer(l, c->index->data);
-    pg_scatter_add_record_arg(c->record, l);
-    pg_arg_u64(l, (uint64_t)c->rows);
-    pg_arg_u64(l, (uint64_t)c->out_rows);
-    pg_arg_u64(l, (uint64_t)stride_bytes(c, c->out));
-    pg_arg_u64(l, (uint64_t)c->row_bytes);
-    pg_arg_u32(l, g.chunks_per_cta);
-    pg_arg_u32(l, (c->n - 1) / p->chunk_elems + 1);
+    pg_set_tensor(l, at_source_map, &src);
+    pg_set_pointer(l, at_out_, c->out->data);
+    pg_set_pointer(l, at_index_, c->index->data);
+    pg_set_record(l, at_record_, pg_scatter_add_given_record(c->problem));
+    pg_set_u64(l, at_rows_, (uint64_t)c->rows);
+    pg_set_u64(l, at_out_rows_, (uint64_t)c->out_rows);
+    pg_set_u64(l, at_out_stride_, (uint64_t)stride_bytes(c, c->out));
+    pg_set_u64(l, at_row_bytes_, (uint64_t)c->row_bytes);
+    pg_set_u32(l, at_chunks_per_cta_, g.chunks_per_cta);
+    pg_set_u32(l, at_chunks_, (c->n - 1) / p->chunk_elems + 1);
 }
 
-static void add_common(const call *c, pg_launch *l)
+enum { PG_ROWS_PARAMS(PG_PARAM_PLACE) COUNT };
+
+static uint32_t places(int from, int to)
 {
-    pg_arg_pointer(l, c->out->data);
-    pg_arg_pointer(l, c->src->data);
-    pg_arg_pointer(l, c->index->data);
-    pg_scatter_add_record_arg(c->record, l);
-    pg_arg_u64(l, (uint64_t)c->rows);
-    pg_arg_u64(l, (uint64_t)c->out_rows);
-    pg_arg_u64(l, (uint64_t)stride_bytes(c, c->out));
-    pg_arg_u64(l, (uint64_t)stride_bytes(c, c->src));
-    pg_arg_u64(l, (uint64_t)c->row_bytes);
-    l->block[0] = (uint32_t)(32 * c->plan->warps);
-    l->grid[1] = 1;
+    return (UINT32_C(1) << (to + 1)) - (UINT32_C(1) << from);
+}
+
+static uint32_t absent(const pg_scatter_add_plan *p)
+{
+    return p->schedule == PTXGEN_SCHEDULE_VECTOR ? places(at_tile_rows_, at_chunks_)
+                                                 : places(at_groups_, at_panel_pieces_);
+}
+
+static void set_rows(const call *c, pg_launch *l)
+{
+    pg_set_pointer(l, at_out_, c->out->data);
+    pg_set_pointer(l, at_src_, c->src->data);
+    pg_set_pointer(l, at_index_, c->index->data);
+    pg_set_record(l, at_record_, pg_scatter_add_given_record(c->problem));
+    pg_set_u64(l, at_rows_, (uint64_t)c->rows);
+    pg_set_u64(l, at_out_rows_, (uint64_t)c->out_rows);
+    pg_set_u64(l, at_out_stride_, (uint64_t)stride_bytes(c, c->out));
+    pg_set_u64(l, at_src_stride_, (uint64_t)stride_bytes(c, c->src));
+    pg_set_u64(l, at_row_bytes_, (uint64_t)c->row_bytes);
 }
 
 static void launch_bulk(const call *c, pg_launch *l)
@@ -71,11 +81,12 @@ static void launch_bulk(const call *c, pg_launch *l)
     const pg_tile_shape s = pg_scatter_add_tile_shape(c->row_bytes, p->tile_bytes);
     const int64_t tiles = ((c->rows - 1) / s.rows + 1) * s.chunks;
     const int64_t most = (int64_t)c->device->sm_count * p->ctas_per_sm;
-    l->grid[0] = (uint32_t)at_most((tiles - 1) / p->warps + 1, most);
-    add_common(c, l);
-    pg_arg_u32(l, s.rows);
-    pg_arg_u32(l, s.chunk_bytes);
-    pg_arg_u32(l, s.chunks);
+    pg_launch_line(l, at_most((tiles - 1) / p->warps + 1, most), WARP_THREADS * p->warps, COUNT,
+                   absent(p));
+    set_rows(c, l);
+    pg_set_u32(l, at_tile_rows_, s.rows);
+    pg_set_u32(l, at_chunk_bytes_, s.chunk_bytes);
+    pg_set_u32(l, at_chunks_, s.chunks);
 }
 
 /* The width of a panel in pieces. Panels pay where out is larger than a half of L2; they go on
@@ -101,46 +112,53 @@ static void launch_vector(const call *c, pg_launch *l)
     const int64_t width = panel_pieces(c);
     const int64_t panels = (row_pieces - 1) / width + 1;
     const int64_t groups = (c->rows - 1) / p->pieces + 1;
-    const int64_t cta_threads = 32 * p->warps;
+    const int64_t cta_threads = WARP_THREADS * p->warps;
     const int64_t most = (int64_t)c->device->sm_count * p->ctas_per_sm;
     int64_t ctas = most; /* no more CTAs than there is work for */
     if (groups <= most * cta_threads)
         ctas = at_most((groups * width * panels - 1) / cta_threads + 1, most);
     const int64_t threads = ctas * cta_threads, step_groups = threads / width;
-    l->grid[0] = (uint32_t)ctas;
-    add_common(c, l);
-    pg_arg_u64(l, (uint64_t)groups);
-    pg_arg_u64(l, (uint64_t)(step_groups / groups));
-    pg_arg_u64(l, (uint64_t)(step_groups % groups));
-    pg_arg_u32(l, threads % width);
-    pg_arg_u32(l, width);
+    pg_launch_line(l, ctas, WARP_THREADS * p->warps, COUNT, absent(p));
+    set_rows(c, l);
+    pg_set_u64(l, at_groups_, (uint64_t)groups);
+    pg_set_u64(l, at_step_panels_, (uint64_t)(step_groups / groups));
+    pg_set_u64(l, at_step_groups_, (uint64_t)(step_groups % groups));
+    pg_set_u32(l, at_step_pieces_, threads % width);
+    pg_set_u32(l, at_panel_pieces_, width);
 }
 
 void pg_scatter_add_launch(const pg_problem *problem, pg_launch *l)
 {
     const pg_scatter_add_plan *p = problem->plan;
     const call c = {.plan = p,
+                    .problem = problem,
                     .out = &problem->operand[PG_SCATTER_OUT],
                     .src = &problem->operand[PG_SCATTER_SRC],
                     .index = &problem->operand[PG_SCATTER_INDEX],
-                    .record = &problem->operand[PG_SCATTER_RECORD],
                     .rows = problem->symbol[PG_SCATTER_ROWS],
                     .out_rows = problem->symbol[PG_SCATTER_OUT_ROWS],
                     .n = problem->symbol[PG_SCATTER_N],
                     .row_bytes = problem->symbol[PG_SCATTER_N] * p->dtype->bytes,
                     .device = problem->device};
-    l->nargs = 0;
-    l->part = 0;
-    l->helper = false;
-    l->shared_bytes = 0;
-    l->grid[2] = l->block[1] = l->block[2] = 1;
-    memset(l->cluster, 0, sizeof l->cluster);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         launch_seed(&c, l);
     else if (p->schedule == PTXGEN_SCHEDULE_VECTOR)
         launch_vector(&c, l);
     else
         launch_bulk(&c, l);
+}
+
+pg_param_list pg_scatter_add_params(const void *plan, uint32_t part)
+{
+    static const pg_kernel_param seed[] = {PG_SEED_PARAMS(PG_PARAM_ROW){NULL, 0}},
+                                 rows[] = {PG_ROWS_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const pg_scatter_add_plan *p = plan;
+    (void)part;
+    if (p->schedule == PTXGEN_SCHEDULE_OWNER)
+        return pg_scatter_add_owner_params();
+    if (p->schedule == PTXGEN_SCHEDULE_SEED)
+        return (pg_param_list){.rows = seed};
+    return (pg_param_list){rows, absent(p)};
 }
 
 static bool is_owner(const pg_problem *p)

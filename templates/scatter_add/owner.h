@@ -16,6 +16,32 @@ enum {
 /* Set in the recorded position of a bad src_index. */
 #define PG_SRC_INDEX_MARK (UINT64_C(1) << 62)
 
+/* What both kernels take. src_ is rows of src or, of the second kernel, partial sums; entries_ and count_ (at
+ * most) or total_ (exactly, in device memory) say which of them go where. partials_ and partial_entries_: where
+ * the kernel leaves its own partial sums. Strides are bytes. */
+#define PG_OWNER_PARAMS(X)                                                                         \
+    X(out_, POINTER)                                                                               \
+    X(src_, POINTER)                                                                               \
+    X(entries_, POINTER)                                                                           \
+    X(total_, POINTER)                                                                             \
+    X(out_stride_, U64)                                                                            \
+    X(src_stride_, U64)                                                                            \
+    X(partials_, POINTER)                                                                          \
+    X(partial_entries_, POINTER)                                                                   \
+    X(partial_stride_, U64)                                                                        \
+    X(weight_, POINTER)                                                                            \
+    X(src_index_, POINTER)                                                                         \
+    X(src_rows_, U64)                                                                              \
+    X(record_, RECORD)                                                                             \
+    X(alpha_, U64)                                                                                 \
+    X(count_, U32)                                                                                 \
+    X(lanes_, U32)                                                                                 \
+    X(panels_, U32)                                                                                \
+    X(share_, U32)                                                                                 \
+    X(groups_, U32)                                                                                \
+    X(pieces_, U32)
+pg_param_list pg_scatter_add_owner_params(void);
+
 /* What one of the two kernels reads: rows of src, or partial sums. */
 typedef struct pg_owner_source {
     bool partial;

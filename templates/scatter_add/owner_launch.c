@@ -161,24 +161,38 @@ static uint64_t alpha_bits(const call *c)
     return bits;
 }
 
-/* What both kernels take after the partial sums. */
-static void add_rest(const call *c, const level *v, pg_launch *l)
+enum { PG_OWNER_PARAMS(PG_PARAM_PLACE) COUNT };
+
+pg_param_list pg_scatter_add_owner_params(void)
+{
+    static const pg_kernel_param rows[] = {PG_OWNER_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    return (pg_param_list){.rows = rows};
+}
+
+static const void *data_of(const call *c, int operand)
+{
+    const pg_view *v = &c->problem->operand[operand];
+    return v->present ? v->data : NULL;
+}
+
+/* What both kernels take of the call, and how the work is cut. */
+static void set_call(const call *c, const level *v, pg_launch *l)
 {
     const pg_view *operand = c->problem->operand;
-    pg_arg_pointer(l, operand[PG_SCATTER_WEIGHT].present ? operand[PG_SCATTER_WEIGHT].data : NULL);
-    pg_arg_pointer(l, operand[PG_SCATTER_SRC_INDEX].present ? operand[PG_SCATTER_SRC_INDEX].data
-                                                            : NULL);
-    pg_arg_u64(l, (uint64_t)operand[PG_SCATTER_SRC].shape[0]);
-    pg_scatter_add_record_arg(&operand[PG_SCATTER_RECORD], l);
-    pg_arg_u64(l, alpha_bits(c));
-    pg_arg_u32(l, v->entries);
-    pg_arg_u32(l, v->c.lanes);
-    pg_arg_u32(l, v->c.panels);
-    pg_arg_u32(l, v->c.share);
-    pg_arg_u32(l, v->c.groups);
-    pg_arg_u32(l, v->c.pieces);
-    l->grid[0] = (uint32_t)(v->c.tiles * v->c.panels);
-    l->block[0] = PG_OWNER_THREADS;
+    pg_set_pointer(l, at_out_, operand[PG_SCATTER_OUT].data);
+    pg_set_u64(l, at_out_stride_,
+               (uint64_t)(operand[PG_SCATTER_OUT].stride[0] * c->plan->element->bytes));
+    pg_set_pointer(l, at_weight_, data_of(c, PG_SCATTER_WEIGHT));
+    pg_set_pointer(l, at_src_index_, data_of(c, PG_SCATTER_SRC_INDEX));
+    pg_set_u64(l, at_src_rows_, (uint64_t)operand[PG_SCATTER_SRC].shape[0]);
+    pg_set_record(l, at_record_, pg_scatter_add_given_record(c->problem));
+    pg_set_u64(l, at_alpha_, alpha_bits(c));
+    pg_set_u32(l, at_count_, v->entries);
+    pg_set_u32(l, at_lanes_, v->c.lanes);
+    pg_set_u32(l, at_panels_, v->c.panels);
+    pg_set_u32(l, at_share_, v->c.share);
+    pg_set_u32(l, at_groups_, v->c.groups);
+    pg_set_u32(l, at_pieces_, v->c.pieces);
 }
 
 /* The sum of rows of src (number 0), or of the partial sums that the launch before left. */
@@ -186,28 +200,27 @@ static void launch_sum(const call *c, const pg_step *step, const ptxgen_scatter_
                        pg_launch *l)
 {
     const pg_scatter_add_plan *p = c->plan;
-    const pg_view *out = &c->problem->operand[PG_SCATTER_OUT];
     const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
     const level v = level_at(c, step->number);
-    const int64_t bytes = p->element->bytes, partial_bytes = partial_stride(p, c->n);
+    const int64_t partial_bytes = partial_stride(p, c->n);
+    pg_launch_line(l, v.c.tiles * v.c.panels, PG_OWNER_THREADS, COUNT, 0);
     l->part = step->number != 0;
-    pg_arg_pointer(l, out->data);
     if (step->number == 0) {
-        pg_arg_pointer(l, src->data);
-        pg_arg_pointer(l, sorted->entries);
-        pg_arg_pointer(l, sorted->total);
+        pg_set_pointer(l, at_src_, src->data);
+        pg_set_pointer(l, at_entries_, sorted->entries);
+        pg_set_pointer(l, at_total_, sorted->total);
+        pg_set_u64(l, at_src_stride_, (uint64_t)(src->stride[0] * p->element->bytes));
     } else {
         const level before = level_at(c, step->number - 1);
-        pg_arg_pointer(l, step->workspace + before.rows);
-        pg_arg_pointer(l, step->workspace + before.list);
-        pg_arg_pointer(l, NULL);
+        pg_set_pointer(l, at_src_, step->workspace + before.rows);
+        pg_set_pointer(l, at_entries_, step->workspace + before.list);
+        pg_set_pointer(l, at_total_, NULL);
+        pg_set_u64(l, at_src_stride_, (uint64_t)partial_bytes);
     }
-    pg_arg_u64(l, (uint64_t)(out->stride[0] * bytes));
-    pg_arg_u64(l, (uint64_t)(step->number ? partial_bytes : src->stride[0] * bytes));
-    pg_arg_pointer(l, p->exact ? step->workspace + v.rows : NULL);
-    pg_arg_pointer(l, p->exact ? step->workspace + v.list : NULL);
-    pg_arg_u64(l, (uint64_t)partial_bytes);
-    add_rest(c, &v, l);
+    pg_set_pointer(l, at_partials_, p->exact ? step->workspace + v.rows : NULL);
+    pg_set_pointer(l, at_partial_entries_, p->exact ? step->workspace + v.list : NULL);
+    pg_set_u64(l, at_partial_stride_, (uint64_t)partial_bytes);
+    set_call(c, &v, l);
 }
 
 void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_launch *l)
@@ -216,10 +229,6 @@ void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_la
     const uint32_t sorts = sort_sequence(&c).launches;
     ptxgen_scatter_plan sorted = {.entries = step->workspace};
     pg_step inner = {.number = step->number, .workspace = step->workspace + c.entries_bytes};
-    l->nargs = 0;
-    l->shared_bytes = 0;
-    l->grid[1] = l->grid[2] = l->block[1] = l->block[2] = 1;
-    memset(l->cluster, 0, sizeof l->cluster);
     if (inner.workspace) /* a prepared plan may leave nothing to work in */
         sorted.total = (uint32_t *)(inner.workspace - ALIGNMENT);
     if (step->number < sorts) {
@@ -230,6 +239,5 @@ void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_la
         return;
     }
     inner.number -= sorts;
-    l->helper = false;
     launch_sum(&c, &inner, c.prepared ? c.prepared : &sorted, l);
 }

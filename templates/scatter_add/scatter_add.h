@@ -137,14 +137,47 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_scatter_add_launch(const pg_problem *, pg_launch *);
-/* The caller's bad-index record, or the device's. */
-static inline void pg_scatter_add_record_arg(const pg_view *record, pg_launch *l)
+/* The caller's bad-index record, or NULL: the device's. */
+static inline void *pg_scatter_add_given_record(const pg_problem *p)
 {
-    if (record->present)
-        pg_arg_pointer(l, record->data);
-    else
-        pg_arg_record(l);
+    const pg_view *record = &p->operand[PG_SCATTER_RECORD];
+    return record->present ? record->data : NULL;
 }
+
+/* What seed's kernel takes, and the list of bulk's and vector's; owner's is in owner.h. Strides are bytes. A
+ * tile of bulk is tile_rows_ whole rows, or one of the chunks_ of a row. vector cuts src into groups of rows;
+ * from piece to piece a thread goes step_panels_, step_groups_ and step_pieces_ on. */
+#define PG_SEED_PARAMS(X)                                                                          \
+    X(source_map, TENSOR)                                                                          \
+    X(out_, POINTER)                                                                               \
+    X(index_, POINTER)                                                                             \
+    X(record_, RECORD)                                                                             \
+    X(rows_, U64)                                                                                  \
+    X(out_rows_, U64)                                                                              \
+    X(out_stride_, U64)                                                                            \
+    X(row_bytes_, U64)                                                                             \
+    X(chunks_per_cta_, U32)                                                                        \
+    X(chunks_, U32)
+#define PG_ROWS_PARAMS(X)                                                                          \
+    X(out_, POINTER)                                                                               \
+    X(src_, POINTER)                                                                               \
+    X(index_, POINTER)                                                                             \
+    X(record_, RECORD)                                                                             \
+    X(rows_, U64)                                                                                  \
+    X(out_rows_, U64)                                                                              \
+    X(out_stride_, U64)                                                                            \
+    X(src_stride_, U64)                                                                            \
+    X(row_bytes_, U64)                                                                             \
+    X(tile_rows_, U32)                                                                             \
+    X(chunk_bytes_, U32)                                                                           \
+    X(chunks_, U32)                                                                                \
+    X(groups_, U64)                                                                                \
+    X(step_panels_, U64)                                                                           \
+    X(step_groups_, U64)                                                                           \
+    X(step_pieces_, U32)                                                                           \
+    X(panel_pieces_, U32)
+pg_param_list pg_scatter_add_params(const void *plan, uint32_t part);
+
 /* The same as a sequence: schedule=owner takes several launches. */
 pg_sequence pg_scatter_add_sequence(const pg_problem *);
 void pg_scatter_add_launch_step(const pg_problem *, const pg_step *, pg_launch *);

@@ -36,12 +36,6 @@ static const pg_operand operands[] = {
                     .needed_by = "16-byte loads", .doc = "what is copied"},
 };
 
-static const pg_kernel_param *parameters(const void *plan)
-{
-    (void)plan;
-    return pg_tcgen05_copy_params;
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const pg_family pg_family_tcgen05_copy = {
@@ -54,7 +48,7 @@ const pg_family pg_family_tcgen05_copy = {
     .resolve = pg_tcgen05_copy_resolve,
     .plan = pg_tcgen05_copy_plan_from,
     .emit = pg_tcgen05_copy_emit,
-    .parameters = parameters,
+    .parameters = pg_tcgen05_copy_params,
     .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
     .launch = pg_tcgen05_copy_launch,
     .oracle = pg_tcgen05_copy_oracle,

@@ -48,7 +48,7 @@ extern const pg_family pg_family_tcgen05_copy;
 
 #define PG_COPY_PARAMS(X)                                                                          \
     X(out_, POINTER) X(in_, POINTER) X(out_stride_, U64) X(in_stride_, U64) /* strides in bytes */
-extern const pg_kernel_param pg_tcgen05_copy_params[];
+pg_param_list pg_tcgen05_copy_params(const void *plan, uint32_t part);
 
 enum {
     PG_COPY_COLUMNS = 8,

@@ -1,52 +1,67 @@
 /* Kernels drawn from every family's parameter table, assembled by ptxas: no spills, no local
  * memory, no C75xx line, and the parameters that the launch fills are those of the cubin. A
  * family needs no line here. Skipped without ptxas. PTXGEN_DRAWS=N draws N kernels of each
- * family. */
+ * family, PTXGEN_FAMILY=NAME of one. */
 #include "test.h"
 
 #include "draw_key.h"
-#include "engine/kernel.h"
 #include "ptx_text.h"
+#include "ptxgen/call.h"
 #include "ptxgen/emulator.h"
 #include "ptxgen/inspect.h"
 
 static ptxgen *ctx;
 
-static uint32_t bytes_of(const pg_kernel_param *p)
+static int cubin_param_bytes(const ptxgen_kernel_info *info, const char *entry)
 {
-    return p->kind == PG_ARG_TENSOR ? 128 : p->kind == PG_ARG_U32 ? 4 : 8;
+    ptxgen_cubin_kernel k = {.size = sizeof k};
+    for (size_t i = 0; ptxgen_cubin_kernel_at(info->cubin, info->cubin_size, i, &k); i++)
+        if (strcmp(k.name, entry) == 0)
+            return k.param_bytes;
+    fail_msg("the cubin has no entry %s", entry);
+    return 0;
 }
 
-/* The table's names and sizes are those of the PTX's entry, and all of them together the
+/* Names and sizes of the list are those of the PTX's entry, and all of them together the
  * cubin's. */
-static void compare_parameters(const pg_family *f, const ptxgen_kernel *k,
-                               const ptxgen_kernel_info *info)
+static void compare_entry(const ptxgen_kernel *k, const ptxgen_kernel_info *info, size_t n,
+                          const char *name, ptxgen_emulator_module *module)
 {
-    const ptxgen_emulator_config config = {.size = sizeof config};
-    const pg_kernel_param *table = f->parameters(k->plan);
-    ptxgen_emulator *emu;
-    ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
     ptxgen_emulator_param param;
-    ptxgen_cubin_kernel cubin = {.size = sizeof cubin};
+    ptxgen_launch_arg a;
     ptxgen_error err;
     uint32_t end = 0;
     size_t i = 0;
+    if (ptxgen_emulator_find(module, name, &entry, &err) != PTXGEN_OK)
+        fail_msg("%s: %s", info->params, err.message);
+    for (; ptxgen_kernel_entry_param(k, n, i, &a); i++) {
+        assert_true(ptxgen_emulator_entry_param(entry, i, &param));
+        assert_string_equal(param.name, a.name);
+        assert_int_equal(param.bytes, a.bytes);
+        end = a.offset + a.bytes;
+    }
+    assert_true(i > 0);
+    assert_false(ptxgen_emulator_entry_param(entry, i, &param));
+    assert_int_equal(cubin_param_bytes(info, name), end);
+}
+
+static void compare_parameters(const ptxgen_kernel *k, const ptxgen_kernel_info *info)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config};
+    ptxgen_emulator *emu;
+    ptxgen_emulator_module *module;
+    ptxgen_cubin_kernel cubin = {.size = sizeof cubin};
+    ptxgen_error err;
+    char name[128];
+    size_t n = 0;
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
     assert_int_equal(ptxgen_emulator_load(emu, info->ptx, info->ptx_size, "", &module, &err),
                      PTXGEN_OK);
-    if (ptxgen_emulator_find(module, info->entry, &entry, &err) != PTXGEN_OK)
-        fail_msg("%s: %s", info->params, err.message);
-    for (; table[i].name; i++) {
-        assert_true(ptxgen_emulator_entry_param(entry, i, &param));
-        assert_string_equal(param.name, table[i].name);
-        assert_int_equal(param.bytes, bytes_of(&table[i]));
-        const uint32_t alignment = param.bytes == 128 ? 64 : (uint32_t)param.bytes;
-        end = (end + alignment - 1) / alignment * alignment + (uint32_t)param.bytes;
-    }
-    assert_false(ptxgen_emulator_entry_param(entry, i, &param));
-    assert_true(ptxgen_cubin_kernel_at(info->cubin, info->cubin_size, 0, &cubin));
-    assert_int_equal(cubin.param_bytes, end);
+    for (; ptxgen_kernel_entry(k, n, name, sizeof name); n++)
+        compare_entry(k, info, n, name, module);
+    assert_true(ptxgen_cubin_kernel_at(info->cubin, info->cubin_size, n - 1, &cubin));
+    assert_false(ptxgen_cubin_kernel_at(info->cubin, info->cubin_size, n, &cubin));
     ptxgen_emulator_unload(module);
     ptxgen_emulator_destroy(emu);
 }
@@ -62,19 +77,20 @@ static void assemble(const pg_family *f, const char *params)
     if (info.spill_bytes || info.local_bytes || strstr(info.log, "C75"))
         fail_msg("%s %s: %d bytes spilled, %d local, log %s", f->name, params, info.spill_bytes,
                  info.local_bytes, info.log);
-    if (f->parameters)
-        compare_parameters(f, k, &info);
+    compare_parameters(k, &info);
     ptxgen_kernel_unref(k);
 }
 
 static void drawn_kernels_assemble(void **state)
 {
     (void)state;
-    const char *text = getenv("PTXGEN_DRAWS");
+    const char *text = getenv("PTXGEN_DRAWS"), *only = getenv("PTXGEN_FAMILY");
     const int wanted = text ? atoi(text) : 10;
     for (size_t i = 0; pg_family_at(i); i++) {
         const pg_family *f = pg_family_at(i);
         int made = 0;
+        if (only && strcmp(only, f->name) != 0)
+            continue;
         for (uint64_t seed = 1; made < wanted && seed < 20000; seed++) {
             char params[1024], canonical[1024];
             draw_key(f, seed, params, sizeof params);

@@ -74,8 +74,7 @@ static void draw_list(const pg_family *family, list *l)
     for (uint64_t seed = 1; l->count < most && seed < MOST_SEEDS; seed++) {
         char params[1024], canonical[1024];
         draw_key(family, seed, params, sizeof params);
-        if (ptxgen_canonical(family->name, params, canonical, sizeof canonical, NULL) !=
-            PTXGEN_OK)
+        if (ptxgen_canonical(family->name, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)
             continue;
         assert_true(strlen(canonical) < sizeof l->keys->params);
         if (!has(l, canonical))

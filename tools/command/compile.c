@@ -6,19 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a launch of the cubin fills; the values are those of --print-launch. */
-static cJSON *with_parameters(const ptxgen_kernel *kernel, cJSON *root)
+static cJSON *parameters_of(const ptxgen_kernel *kernel, size_t entry)
 {
     ptxgen_launch_arg a;
-    cJSON *list = NULL;
-    for (size_t i = 0; ptxgen_kernel_param(kernel, i, &a); i++) {
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; ptxgen_kernel_entry_param(kernel, entry, i, &a); i++) {
         cJSON *o = cJSON_CreateObject();
-        list = list ? list : cJSON_AddArrayToObject(root, "parameters");
         cJSON_AddStringToObject(o, "name", a.name);
         cJSON_AddStringToObject(o, "kind", cli_arg_kind(a.kind));
         cli_json_integer(o, "offset", a.offset);
         cli_json_integer(o, "bytes", a.bytes);
         cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
+/* What a launch of the cubin fills; the values are those of --print-launch. Of a module with several
+ * entries, for each of them. */
+static cJSON *with_parameters(const ptxgen_kernel *kernel, cJSON *root)
+{
+    char name[128];
+    if (!ptxgen_kernel_entry(kernel, 1, name, sizeof name)) {
+        cJSON_AddItemToObject(root, "parameters", parameters_of(kernel, 0));
+        return root;
+    }
+    cJSON *entries = cJSON_AddArrayToObject(root, "entries");
+    for (size_t i = 0; ptxgen_kernel_entry(kernel, i, name, sizeof name); i++) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "entry", name);
+        cJSON_AddItemToObject(o, "parameters", parameters_of(kernel, i));
+        cJSON_AddItemToArray(entries, o);
     }
     return root;
 }
