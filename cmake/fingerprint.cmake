@@ -1,12 +1,24 @@
-# cmake -DROOT= -DFILES= -DOUTPUT= -P: writes the SHA-256 over the sorted (relative path, content hash) list.
-# Content only: neither times nor the place of the checkout change it.
-set(text "")
+# cmake -DROOT= -DFILES= -DFAMILIES= -DOUTPUT= -P: a fingerprint for each family, the SHA-256 over the sorted list of
+# (relative path, content hash) of the files that families share and of the family's own folder. So another family, or
+# an edit in one, changes no other's. Content only: neither times nor the place of the checkout change it.
+set(shared "")
+foreach(family ${FAMILIES})
+    set(own_${family} "")
+endforeach()
 list(SORT FILES)
 foreach(file ${FILES})
     file(RELATIVE_PATH relative ${ROOT} ${file})
     file(SHA256 ${file} hash)
-    string(APPEND text "${relative} ${hash}\n")
+    if(NOT relative MATCHES "^templates/([^/]+)/" OR CMAKE_MATCH_1 STREQUAL "common")
+        string(APPEND shared "${relative} ${hash}\n")
+    else()
+        string(APPEND own_${CMAKE_MATCH_1} "${relative} ${hash}\n")
+    endif()
 endforeach()
-string(SHA256 all "${text}")
-string(SUBSTRING ${all} 0 32 short)
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define PG_GENERATOR_FINGERPRINT \"${short}\"\n")
+set(table "")
+foreach(family ${FAMILIES})
+    string(SHA256 all "${shared}${own_${family}}")
+    string(SUBSTRING ${all} 0 32 short)
+    string(APPEND table " \\\n    {\"${family}\", \"${short}\"},")
+endforeach()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define PG_FAMILY_FINGERPRINTS${table}\n")

@@ -1,5 +1,5 @@
 # ptxt turns every templates/<folder>/*.ptxc into C in the build tree. Folders: common, and the families
-# that templates/families.def names. The fingerprint hashes everything that decides what PTX comes out.
+# that templates/families.def names. Fingerprints hash everything that decides what PTX comes out.
 set(PTXGEN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${PTXGEN_GENERATED_DIR})
 
@@ -37,15 +37,18 @@ foreach(folder ${template_folders})
     endforeach()
 endforeach()
 
-# Everything below decides the emitted text: a change in any of it changes every cache key.
+# Everything below decides the emitted text: a change in a family's folder changes its keys, a change elsewhere all.
 file(GLOB_RECURSE fingerprint_sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/templates/* ${PROJECT_SOURCE_DIR}/src/generate/*
+    ${PROJECT_SOURCE_DIR}/templates/*.[ch] ${PROJECT_SOURCE_DIR}/templates/*.ptxc
+    ${PROJECT_SOURCE_DIR}/src/generate/* ${PROJECT_SOURCE_DIR}/src/ptx/inline/*
     ${PROJECT_SOURCE_DIR}/tools/ptxt.c ${PROJECT_SOURCE_DIR}/src/base/buf.c
     ${PROJECT_SOURCE_DIR}/src/base/arch.c)
 set(fingerprint_header ${PTXGEN_GENERATED_DIR}/generator_fingerprint.h)
 add_custom_command(OUTPUT ${fingerprint_header}
     COMMAND ${CMAKE_COMMAND} "-DROOT=${PROJECT_SOURCE_DIR}" "-DFILES=${fingerprint_sources}"
-        -DOUTPUT=${fingerprint_header} -P ${PROJECT_SOURCE_DIR}/cmake/fingerprint.cmake
+        "-DFAMILIES=${template_folders}" -DOUTPUT=${fingerprint_header}
+        -P ${PROJECT_SOURCE_DIR}/cmake/fingerprint.cmake
     DEPENDS ${fingerprint_sources} ${PROJECT_SOURCE_DIR}/cmake/fingerprint.cmake
-    COMMENT "fingerprint of the generator" VERBATIM)
+        ${PROJECT_SOURCE_DIR}/templates/families.def
+    COMMENT "fingerprints of the families" VERBATIM)
 add_custom_target(ptxgen_generated DEPENDS ${fingerprint_header})

@@ -23,6 +23,14 @@ typedef enum ptxgen_cache_trust {
     PTXGEN_CACHE_TRUST_ANY /* of whoever can write to the folder: they can run code on the GPU as this process */
 } ptxgen_cache_trust;
 
+/* Whose cubins in the cache are taken. Any: of every assembler that ptxgen knows and that does not change the kernel
+ * (those with setmaxnreg: ptxas and nvptxcompiler). None has to be installed for that. */
+typedef enum ptxgen_cache_assembler {
+    PTXGEN_CACHE_ASSEMBLER_AUTO, /* in cache_dir of the one that is installed, if one is; in layers and packs any */
+    PTXGEN_CACHE_ASSEMBLER_EXACT, /* only of the one that is installed */
+    PTXGEN_CACHE_ASSEMBLER_ANY
+} ptxgen_cache_assembler;
+
 typedef struct ptxgen_config {
     size_t size;
     /* One allocator hook: realloc(user, NULL, 0, n) allocates, realloc(user, p, n, 0) frees and returns
@@ -65,6 +73,7 @@ typedef struct ptxgen_config {
     bool cache_look_only; /* for tools: the folder is neither made nor changed by this context */
     /* What is made in cache_dir can be read by every user: folders 0755, files 0644. */
     bool cache_readable;
+    ptxgen_cache_assembler cache_assembler;
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
@@ -90,11 +99,23 @@ typedef struct ptxgen_cache_info {
     uint64_t rejected;     /* kernels from the disk that the driver refused: compiled again */
     uint64_t stores, stores_skipped, evicted, quarantined;
     uint64_t pending; /* kernels that wait or are being compiled in the background */
+    uint64_t mismatched; /* entries whose cubin was not what their key says: another target or kernel */
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
 /* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the cache folder. Kernels
  * that are still referenced stay valid. */
 PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err);
+
+/* What a request for a kernel would find on disk, now: nothing is compiled, loaded or counted as a hit in memory. */
+typedef struct ptxgen_cache_why_result {
+    size_t size;        /* set by the caller */
+    bool found;         /* a request takes it, and needs no assembler */
+    char place[1024];   /* the folder or layer that it is in; "" when not found */
+    char assembler[96]; /* that made it; "" when not found */
+    char reason[400];   /* of not being found, as a clause: "no entry has its key" */
+} ptxgen_cache_why_result;
+PTXGEN_API ptxgen_status ptxgen_cache_why(ptxgen *ctx, const char *family, const char *params,
+                                          ptxgen_cache_why_result *out, ptxgen_error *err);
 
 /* ---- settings --------------------------------------------------------------------------------- */
 

@@ -66,6 +66,7 @@ static pg_engine_config engine_config(const ptxgen_config *c, const char *user_t
                   .must_exist = c->cache_look_only,
                   .observer = c->cache_look_only,
                   .readable = c->cache_readable},
+        .accept = c->cache_assembler,
         .dump_dir = c->dump_dir,
         .failure_s = c->cache_failure_s,
         .extra_key = c->extra_key,

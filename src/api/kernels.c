@@ -94,13 +94,10 @@ ptxgen_status ptxgen_key(ptxgen *ctx, const char *family, const char *params, ch
                          size_t size, ptxgen_error *err)
 {
     pg_kernel_id id;
-    ptxgen_assembler kind;
-    const char *identity;
     PG_TRY(pg_kernel_id_parse(family, params, 0, &id, err));
-    PG_TRY(pg_toolkit_choose(ctx->engine->toolkit, pg_kernel_need(&id), &kind, &identity, err));
     pg_buf text;
     pg_buf_init(&text, &ctx->engine->alloc);
-    ptxgen_status status = pg_write_key(&id, identity, &ctx->engine->extra_key, &text, err);
+    ptxgen_status status = pg_write_key(&id, &ctx->engine->extra_key, &text, err);
     if (status == PTXGEN_OK && size > 0)
         snprintf(out, size, "%s", pg_buf_text(&text));
     pg_buf_fini(&text);

@@ -31,6 +31,7 @@ typedef struct row {
 
 static const char *const cache_words[] = {"", "on", "off", NULL}; /* as the enum; "" is open */
 static const char *const trust_words[] = {"owner", "any", NULL};
+static const char *const accept_words[] = {"auto", "exact", "any", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
 static const char *const assembler_words[] = {"auto",      "ptxas",  "nvptxcompiler",
                                               "nvjitlink", "driver", NULL};
@@ -46,6 +47,8 @@ static const row rows[] = {
     {"cache_max_entries", "PTXGEN_CACHE_MAX_ENTRIES", NUMBER, FIELD(cache_max_entries), NULL,
      "100000"},
     {"cache_trust", "PTXGEN_CACHE_TRUST", WORD, FIELD(cache_trust), trust_words, "owner"},
+    {"cache_assembler", "PTXGEN_CACHE_ASSEMBLER", WORD, FIELD(cache_assembler), accept_words,
+     "auto"},
     {"cache_readable", "PTXGEN_CACHE_READABLE", SWITCH, FIELD(cache_readable), NULL, "off"},
     {"cache_wait_s", "PTXGEN_CACHE_WAIT", SECONDS_IN_MS, FIELD(cache_wait_ms), NULL, "30"},
     {"cache_failure_s", "PTXGEN_CACHE_FAILURE", SECONDS, FIELD(cache_failure_s), NULL, "600"},
@@ -337,11 +340,13 @@ static ptxgen_status check_enums(const ptxgen_config *c, ptxgen_error *err)
     const struct {
         const char *name, *prefix;
         unsigned value, most;
-    } enums[] = {{"device", "DEVICE", c->device, PTXGEN_DEVICE_EMULATOR},
-                 {"assembler", "ASSEMBLER", c->assembler, PTXGEN_ASSEMBLER_DRIVER},
-                 {"cache", "CACHE", c->cache, PTXGEN_CACHE_OFF},
-                 {"cache_trust", "CACHE_TRUST", c->cache_trust, PTXGEN_CACHE_TRUST_ANY},
-                 {"log_level", "LOG", c->log_level, PTXGEN_LOG_DEBUG}};
+    } enums[] = {
+        {"device", "DEVICE", c->device, PTXGEN_DEVICE_EMULATOR},
+        {"assembler", "ASSEMBLER", c->assembler, PTXGEN_ASSEMBLER_DRIVER},
+        {"cache", "CACHE", c->cache, PTXGEN_CACHE_OFF},
+        {"cache_trust", "CACHE_TRUST", c->cache_trust, PTXGEN_CACHE_TRUST_ANY},
+        {"cache_assembler", "CACHE_ASSEMBLER", c->cache_assembler, PTXGEN_CACHE_ASSEMBLER_ANY},
+        {"log_level", "LOG", c->log_level, PTXGEN_LOG_DEBUG}};
     for (size_t i = 0; i < sizeof enums / sizeof *enums; i++)
         if (enums[i].value > enums[i].most)
             return pg_fail(err, PTXGEN_EINVAL, "config.%s is %d: use a PTXGEN_%s_ value, 0 to %u",

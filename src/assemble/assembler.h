@@ -58,6 +58,9 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *, pg_assembly_need, ptxgen_assembler
                                 const char **identity, ptxgen_error *);
 ptxgen_status pg_toolkit_assemble(pg_toolkit *, ptxgen_assembler kind, const pg_assembly_request *,
                                   pg_assembly *out, ptxgen_error *);
+/* Whether a cubin by the assembler of this identity may serve a kernel with this need: it is one that ptxgen knows, and
+ * it does not change the kernel. No toolkit is looked at. */
+bool pg_assembler_is_accepted(const char *identity, pg_assembly_need);
 /* The path of an assembler that is a program and was found; "" for the others. */
 const char *pg_toolkit_program(pg_toolkit *, ptxgen_assembler kind);
 /* For `doctor`: part i (the assemblers in the order of the enum, nvrtc, the disassembler), false past the last. */

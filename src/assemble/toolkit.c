@@ -279,6 +279,15 @@ ptxgen_status pg_toolkit_choose(pg_toolkit *t, pg_assembly_need need, ptxgen_ass
     return PTXGEN_OK;
 }
 
+bool pg_assembler_is_accepted(const char *identity, pg_assembly_need need)
+{
+    const size_t n = strcspn(identity, " ");
+    for (int i = 1; i <= PTXGEN_ASSEMBLER_DRIVER; i++)
+        if (strlen(backends[i]->name) == n && memcmp(backends[i]->name, identity, n) == 0)
+            return !need.whole_program || backends[i]->keeps_setmaxnreg;
+    return false;
+}
+
 static int larger(int a, int b)
 {
     return a > b ? a : b;

@@ -96,25 +96,30 @@ void pg_cache_destroy(pg_cache *cache)
     pg_free(&alloc, cache, sizeof *cache);
 }
 
-pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size,
-                               pg_cache_entry *out)
+pg_cache_found pg_cache_lookup_judged(pg_cache *cache, pg_str key, const pg_cache_judge *judge,
+                                      pg_cache_entry *out)
 {
     *out = (pg_cache_entry){0};
-    const pg_str k = {key, key_size};
-    const char *why = "there is no cache folder in use";
+    pg_lookup look = {key, judge, "there is no cache folder in use"};
     pg_cache_found found = pg_cache_is_on(cache)
-                               ? pg_cache_read(cache, &cache->folder, true, k, out, &why)
+                               ? pg_cache_read(cache, &cache->folder, true, &look, out)
                                : PG_CACHE_MISS;
     if (found != PG_CACHE_MISS) {
         pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
                      1);
-    } else if (pg_layers_find(cache, k, out)) {
+    } else if (pg_layers_find(cache, &look, out)) {
         pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
         found = PG_CACHE_HIT;
     } else {
-        out->miss = why;
+        out->miss = look.why;
     }
     return found;
+}
+
+pg_cache_found pg_cache_lookup(pg_cache *cache, const char *key, size_t key_size,
+                               pg_cache_entry *out)
+{
+    return pg_cache_lookup_judged(cache, (pg_str){key, key_size}, NULL, out);
 }
 
 void pg_cache_reject(pg_cache *cache, const char *key, size_t key_size)
@@ -179,6 +184,7 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->quarantined = pg_count_get(c, PG_COUNT_QUARANTINED);
     info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
+    info->mismatched = pg_count_get(c, PG_COUNT_MISMATCHED);
     info->dir = pg_cache_is_on(cache) ? cache->dir : "";
 }
 

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "ptxgen/ptxgen.h"
 
 typedef struct pg_cache pg_cache;
@@ -63,8 +64,9 @@ typedef struct pg_cache_entry {
     size_t cubin_size;
     const char *ptx;
     size_t ptx_size;
-    const char *miss; /* after a lookup that missed: why (static) */
-    void *storage;    /* owns all of the above on a lookup; ignored by store */
+    const char *miss;  /* after a lookup that missed: why (static, or the judge's) */
+    const char *layer; /* after a hit: the path of the layer it came from; NULL: the folder */
+    void *storage;     /* owns all of the above on a lookup; ignored by store */
     size_t storage_size;
 } pg_cache_entry;
 
@@ -74,6 +76,18 @@ typedef enum pg_cache_found {
     PG_CACHE_FAILED /* *out is a failure not older than failure_ttl */
 } pg_cache_found;
 
+/* What the one who asks says of an entry that is sound and has the key. */
+typedef enum pg_cache_verdict {
+    PG_CACHE_SERVES,
+    PG_CACHE_PASSES, /* nothing is wrong with it, but it is no answer here */
+    PG_CACHE_WRONG   /* it can never be the answer to its key: counted, moved out of the way */
+} pg_cache_verdict;
+typedef struct pg_cache_judge {
+    /* *why is set unless it serves: a clause that stays readable as long as the judge. */
+    pg_cache_verdict (*say)(void *user, const pg_cache_entry *, bool own, const char **why);
+    void *user;
+} pg_cache_judge;
+
 /* Never fails but for memory: a folder that cannot be used is logged once and means "no disk". */
 ptxgen_status pg_cache_create(const pg_alloc *, const pg_log *, const pg_cache_config *,
                               pg_cache **out, ptxgen_error *);
@@ -82,6 +96,9 @@ void pg_cache_destroy(pg_cache *);
 
 /* Fills *out (release with pg_cache_entry_release) unless it is a miss. */
 pg_cache_found pg_cache_lookup(pg_cache *, const char *key, size_t key_size, pg_cache_entry *out);
+/* The same, of entries that `judge` takes. NULL: of any. */
+pg_cache_found pg_cache_lookup_judged(pg_cache *, pg_str key, const pg_cache_judge *judge,
+                                      pg_cache_entry *out);
 void pg_cache_entry_release(pg_cache *, pg_cache_entry *);
 /* Publishes; trouble is counted, not returned. Store only failures that the key decides (the
  * assembler refused the PTX), never those of the machine (no memory, no disk, a killed child). */

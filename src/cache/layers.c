@@ -111,8 +111,11 @@ static bool is_open(pg_cache *cache, pg_layer *layer)
     return opening == PG_OPENING_DONE;
 }
 
-static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_cache_entry *out)
+static bool find_in_pack(pg_cache *cache, const pg_layer *layer, pg_lookup *look,
+                         pg_cache_entry *out)
 {
+    const pg_pack *pack = &layer->pack;
+    const pg_str key = look->key;
     const pg_pack_item *item = pg_pack_find(pack, pg_hash(key.p, key.n));
     if (!item)
         return false;
@@ -128,7 +131,8 @@ static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_ca
                          pg_entry_fault_text((pg_entry_fault)r));
     if (r != 0)
         return false;
-    if (out->status == PTXGEN_OK && pg_str_eq(found, key)) {
+    if (out->status == PTXGEN_OK && pg_str_eq(found, key) &&
+        pg_cache_judge_entry(cache, look, out, false, layer->path) == PG_CACHE_SERVES) {
         pg_block_give(&block, out);
         return true;
     }
@@ -136,22 +140,23 @@ static bool find_in_pack(pg_cache *cache, const pg_pack *pack, pg_str key, pg_ca
     return false;
 }
 
-bool pg_layers_find(pg_cache *cache, pg_str key, pg_cache_entry *out)
+bool pg_layers_find(pg_cache *cache, pg_lookup *look, pg_cache_entry *out)
 {
     for (size_t i = 0; i < cache->layer_count; i++) {
         pg_layer *layer = &cache->layers[i];
         if (!is_open(cache, layer))
             continue;
-        if (layer->is_pack) {
-            if (find_in_pack(cache, &layer->pack, key, out))
-                return true;
-            *out = (pg_cache_entry){0};
-        } else {
-            const char *why;
-            if (pg_cache_read(cache, &layer->folder, false, key, out, &why) == PG_CACHE_HIT)
-                return true;
-            pg_cache_entry_release(cache, out);
+        const bool found =
+            layer->is_pack ? find_in_pack(cache, layer, look, out)
+                           : pg_cache_read(cache, &layer->folder, false, look, out) == PG_CACHE_HIT;
+        if (found) {
+            out->layer = layer->path;
+            return true;
         }
+        if (layer->is_pack)
+            *out = (pg_cache_entry){0};
+        else
+            pg_cache_entry_release(cache, out);
     }
     return false;
 }

@@ -73,15 +73,40 @@ static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *f
     return BAD;
 }
 
-static verdict examine(pg_cache *cache, const pg_folder *folder, const pg_opened *file, pg_str key,
-                       pg_cache_entry *out)
+pg_cache_verdict pg_cache_judge_entry(pg_cache *cache, pg_lookup *look, const pg_cache_entry *entry,
+                                      bool own, const char *where)
+{
+    if (!look->judge)
+        return PG_CACHE_SERVES;
+    const pg_cache_verdict v = look->judge->say(look->judge->user, entry, own, &look->why);
+    if (v == PG_CACHE_WRONG)
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_MISMATCHED,
+                         "an entry in '%s' is not used: %s", where, look->why);
+    return v;
+}
+
+static verdict examine_own(pg_cache *cache, const pg_folder *folder, bool own, pg_lookup *look,
+                           const pg_cache_entry *entry)
+{
+    if (entry->status != PTXGEN_OK && !is_fresh(cache, entry)) {
+        look->why = "it failed too long ago to be believed";
+        return PASS;
+    }
+    const pg_cache_verdict v = pg_cache_judge_entry(cache, look, entry, own, folder->path);
+    return v == PG_CACHE_SERVES ? GOOD : v == PG_CACHE_PASSES ? PASS : BAD;
+}
+
+static verdict examine(pg_cache *cache, const pg_folder *folder, bool own, const pg_opened *file,
+                       pg_lookup *look, pg_cache_entry *out)
 {
     pg_str found;
+    const pg_str key = look->key;
     verdict v = load(cache, folder, file, out, &found);
+    look->why = v == BAD ? "its entry is damaged or not to be trusted" : "its entry cannot be read";
     if (v != GOOD)
         return v;
     if (pg_str_eq(found, key))
-        return out->status == PTXGEN_OK || is_fresh(cache, out) ? GOOD : PASS;
+        return examine_own(cache, folder, own, look, out);
     pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_OTHER_KEY,
                      "an entry in '%s' holds another key than its name says", folder->path);
     pg_hash128 a = pg_hash(found.p, found.n), b = pg_hash(key.p, key.n);
@@ -98,31 +123,30 @@ static void note_open_failure(pg_cache *cache, const pg_folder *folder, bool own
         pg_cache_quarantine_entry(cache, name, 0);
 }
 
-pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
-                             pg_cache_entry *out, const char **why)
+pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_lookup *look,
+                             pg_cache_entry *out)
 {
-    pg_entry_name name = pg_entry_name_of(pg_hash(key.p, key.n));
+    pg_entry_name name = pg_entry_name_of(pg_hash(look->key.p, look->key.n));
     pg_opened file;
     int r = pg_cache_open_entry(folder, &name, &file);
     if (r == -ESTALE) /* a network filesystem's idea of the name was old */
         r = pg_cache_open_entry(folder, &name, &file);
-    *why = "no entry has its key";
-    if (r == -ENOENT || r == -ESTALE)
+    if (r == -ENOENT || r == -ESTALE) {
+        if (own)
+            look->why = "no entry has its key";
         return PG_CACHE_MISS;
+    }
     if (r < 0) {
-        *why = "its entry cannot be opened";
+        look->why = "its entry cannot be opened";
         note_open_failure(cache, folder, own, &name, r);
         return PG_CACHE_MISS;
     }
-    verdict v = examine(cache, folder, &file, key, out);
+    verdict v = examine(cache, folder, own, &file, look, out);
     if (v == GOOD && own && !cache->config.observer)
         touch(cache, &file);
     cache->files->close(cache->files->user, file.fd);
     if (v == GOOD)
         return out->status == PTXGEN_OK ? PG_CACHE_HIT : PG_CACHE_FAILED;
-    *why = v == BAD                   ? "its entry is damaged or not to be trusted"
-           : out->status != PTXGEN_OK ? "it failed too long ago to be believed"
-                                      : "its entry cannot be read";
     pg_cache_entry_release(cache, out);
     if (v == BAD && own && !cache->config.observer)
         pg_cache_quarantine_entry(cache, &name, file.stat.inode);

@@ -81,9 +81,18 @@ typedef struct pg_opened {
 
 /* Opens an entry's file; a negative errno on failure. */
 int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out);
-/* Looks in one folder; `own` is false for a read-only layer, which is never changed. *why: of a miss. */
-pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_str key,
-                             pg_cache_entry *out, const char **why);
+/* One question to the cache. */
+typedef struct pg_lookup {
+    pg_str key;
+    const pg_cache_judge *judge; /* NULL: takes any entry */
+    const char *why;             /* of a miss */
+} pg_lookup;
+/* Looks in one folder; `own` is false for a read-only layer, which is never changed. */
+pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_lookup *look,
+                             pg_cache_entry *out);
+/* What the judge says of a sound entry; a wrong one is counted and logged with `where` it lies. */
+pg_cache_verdict pg_cache_judge_entry(pg_cache *cache, pg_lookup *look, const pg_cache_entry *,
+                                      bool own, const char *where);
 
 /* ---- quarantine.c ---- */
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum {
-    SYMBOL_IS_ENTRY = 0x10, /* in st_other */
     NOTE_TOOL = 2000,
     COMPAT_ACCELERATED = 0x09, /* in .nv.compat: value 1 in cubins for an 'a' architecture */
     RESERVED_SHARED = 1024,    /* counted into .nv.shared.<kernel> from sm_90 on */
@@ -109,15 +108,6 @@ static bool is_family(const ptxgen_cubin_info *info, int sm)
     return strstr(info->options, wanted) != NULL;
 }
 
-static bool next_kernel(const pg_cubin_elf *e, const pg_cubin_section *symbols, uint32_t *i,
-                        pg_cubin_symbol *out)
-{
-    while (pg_cubin_symbol_at(e, symbols, (*i)++, out))
-        if (ELF64_ST_TYPE(out->info) == STT_FUNC && (out->other & SYMBOL_IS_ENTRY) && out->name[0])
-            return true;
-    return false;
-}
-
 ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_info *out,
                                    ptxgen_error *err)
 {
@@ -130,7 +120,7 @@ ptxgen_status ptxgen_cubin_inspect(const void *bytes, size_t size, ptxgen_cubin_
         wrong = "it has no symbol table";
     if (wrong)
         return pg_fail(err, PTXGEN_EPARSE, "not a cubin: %s", wrong);
-    for (uint32_t i = 0; next_kernel(&e, &symbols, &i, &symbol);)
+    for (uint32_t i = 0; pg_cubin_next_kernel(&e, &symbols, &i, &symbol);)
         info.kernel_count++;
     read_notes(&e, &info);
     int sm = sm_of(&e);
@@ -235,7 +225,7 @@ bool ptxgen_cubin_kernel_at(const void *bytes, size_t size, size_t i, ptxgen_cub
     if (pg_cubin_open(bytes, size, &e) || !pg_cubin_find_section(&e, ".symtab", &symbols))
         return false;
     do
-        if (!next_kernel(&e, &symbols, &at, &symbol))
+        if (!pg_cubin_next_kernel(&e, &symbols, &at, &symbol))
             return false;
     while (i--);
     ptxgen_cubin_kernel k = {.name = symbol.name,

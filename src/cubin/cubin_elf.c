@@ -5,6 +5,8 @@
 #include <elf.h>
 #include <string.h>
 
+enum { SYMBOL_IS_ENTRY = 0x10 }; /* in st_other */
+
 uint32_t pg_cubin_u32(const uint8_t *p)
 {
     uint32_t v;
@@ -170,4 +172,13 @@ bool pg_cubin_next_note(const pg_cubin_section *s, uint64_t *at, pg_cubin_note *
     uint64_t next = *at + sizeof h + name + padded(h.n_descsz);
     *at = next < s->size ? next : s->size;
     return true;
+}
+
+bool pg_cubin_next_kernel(const pg_cubin_elf *e, const pg_cubin_section *symbols, uint32_t *i,
+                          pg_cubin_symbol *out)
+{
+    while (pg_cubin_symbol_at(e, symbols, (*i)++, out))
+        if (ELF64_ST_TYPE(out->info) == STT_FUNC && (out->other & SYMBOL_IS_ENTRY) && out->name[0])
+            return true;
+    return false;
 }

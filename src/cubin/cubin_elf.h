@@ -57,6 +57,10 @@ bool pg_cubin_symbol_at(const pg_cubin_elf *e, const pg_cubin_section *table, ui
 bool pg_cubin_next_attribute(const pg_cubin_section *s, uint64_t *at, pg_cubin_attribute *out);
 bool pg_cubin_next_note(const pg_cubin_section *s, uint64_t *at, pg_cubin_note *out);
 
+/* The next symbol of a kernel at *i, which moves past it; false at the end. */
+bool pg_cubin_next_kernel(const pg_cubin_elf *e, const pg_cubin_section *symbols, uint32_t *i,
+                          pg_cubin_symbol *out);
+
 uint32_t pg_cubin_u32(const uint8_t *p);
 
 #endif

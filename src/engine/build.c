@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file_path.h"
+#include "cubin/cubin_match.h"
 #include "engine/cache_key.h"
+#include "engine/entry_judge.h"
 #include "engine/merge_function.h"
 #include "engine/refused.h"
 
@@ -36,6 +38,19 @@ static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
                    err->message);
 }
 
+/* What the assembler wrote is compared with the request before anybody gets it, or keeps it. */
+static ptxgen_status check_assembled(const ptxgen_kernel *k, ptxgen_error *err)
+{
+    char fault[96];
+    const pg_plan_head *head = (const pg_plan_head *)k->plan;
+    const pg_cubin_wanted wanted = {k->id.key[0], head->entry, head->parts};
+    const pg_buf *cubin = &k->assembly.cubin;
+    if (pg_cubin_match(cubin->data, cubin->len, &wanted, fault, sizeof fault))
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EASSEMBLE, "%s wrote a cubin that %s, for %s of %s: use another one",
+                   k->assembler, fault, head->entry, pg_arch_to_text(k->id.key[0]).text);
+}
+
 static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxgen_error *err)
 {
     PG_TRY(emit_into(k, err));
@@ -52,7 +67,7 @@ static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxg
     k->origin = PTXGEN_ORIGIN_ASSEMBLED;
     if (status != PTXGEN_OK)
         locate_in_template(k, err);
-    return status;
+    return status == PTXGEN_OK ? check_assembled(k, err) : status;
 }
 
 /* What the disk keeps of a kernel, refused or not. */
@@ -125,6 +140,7 @@ static void log_assembly(const ptxgen_kernel *k, const char *why, ptxgen_status 
 static void take_entry(ptxgen_kernel *k)
 {
     k->origin = PTXGEN_ORIGIN_DISK;
+    snprintf(k->assembler, sizeof k->assembler, "%s", k->disk.assembler);
     k->emit_us = k->disk.emit_us;
     k->assemble_us = k->disk.assemble_us;
     k->assembly.registers = k->disk.registers;
@@ -140,8 +156,9 @@ static void log_hit(const ptxgen_kernel *k, const char *whence)
 }
 
 /* true when the disk has the answer: *status OK, or a failure, which the context may remember
- * itself. */
-static bool look_up(ptxgen_kernel *k, ptxgen_status *status, const char **why, ptxgen_error *err)
+ * itself. Else judge->why says why it has none. */
+static bool look_up(ptxgen_kernel *k, pg_entry_judge *judge, ptxgen_status *status,
+                    ptxgen_error *err)
 {
     const char *const key = pg_buf_text(&k->key_text);
     if (pg_refusals_recall(k->engine->refusals, key, k->key_text.len, err)) {
@@ -149,16 +166,18 @@ static bool look_up(ptxgen_kernel *k, ptxgen_status *status, const char **why, p
         log_hit(k, "it was refused before");
         return true;
     }
-    const pg_cache_found found = pg_cache_lookup(k->engine->cache, key, k->key_text.len, &k->disk);
+    const pg_cache_judge say = pg_entry_judge_of(judge);
+    const pg_cache_found found =
+        pg_cache_lookup_judged(k->engine->cache, (pg_str){key, k->key_text.len}, &say, &k->disk);
     *status = PTXGEN_OK;
     if (found == PG_CACHE_HIT)
         take_entry(k);
     else if (found == PG_CACHE_FAILED)
         *status = pg_fail_at(err, k->disk.status, k->disk.error_file, k->disk.error_line, "%s",
                              k->disk.message);
-    if (found == PG_CACHE_MISS)
-        *why = k->disk.miss;
-    else
+    else if (k->disk.miss != judge->why)
+        snprintf(judge->why, sizeof judge->why, "%s", k->disk.miss);
+    if (found != PG_CACHE_MISS)
         log_hit(k, found == PG_CACHE_HIT ? "from the cache folder or a layer"
                                          : "it was refused before");
     return found != PG_CACHE_MISS;
@@ -199,27 +218,44 @@ static ptxgen_status choose_assembler(ptxgen_kernel *k, ptxgen_assembler *kind,
     return pg_toolkit_choose(k->engine->toolkit, need, kind, identity, err);
 }
 
-/* Disk; else, under the key's lock across processes, disk again and then the assembler. */
+/* Without an assembler the cache was the only hope: why it had nothing is a part of the answer. */
+static ptxgen_status add_why(ptxgen_status status, const char *why, ptxgen_error *err)
+{
+    if (status != PTXGEN_EMISSING)
+        return status;
+    const ptxgen_error said = *err;
+    return pg_fail(err, status, "%.600s; the cache was asked first: %s", said.message, why);
+}
+
+/* Under the key's lock across processes: disk again, and then the assembler. */
+static ptxgen_status fill_locked(ptxgen_kernel *k, ptxgen_assembler kind, pg_build_mode mode,
+                                 pg_entry_judge *judge, ptxgen_error *err)
+{
+    ptxgen_status status;
+    uint64_t token;
+    pg_cache *cache = k->engine->cache;
+    pg_cache_acquire(cache, pg_buf_text(&k->key_text), k->key_text.len, &token);
+    if (mode == PG_BUILD_FRESH || !look_up(k, judge, &status, err)) {
+        pg_cache_take_slot(cache, token);
+        status = assemble_and_store(k, kind, mode, judge->why, err);
+    }
+    pg_cache_release(cache, token);
+    return status;
+}
+
+/* Disk, which needs no assembler; else one is chosen. */
 static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *err)
 {
     ptxgen_assembler kind;
     const char *identity;
     ptxgen_status status;
-    const char *why = "the driver refused what the cache had";
-    pg_cache *cache = k->engine->cache;
-    PG_TRY(choose_assembler(k, &kind, &identity, err));
-    snprintf(k->assembler, sizeof k->assembler, "%s", identity);
-    PG_TRY(pg_write_key(&k->id, k->assembler, &k->engine->extra_key, &k->key_text, err));
-    if (mode != PG_BUILD_FRESH && look_up(k, &status, &why, err))
+    pg_entry_judge judge = {k, "the driver refused what the cache had"};
+    PG_TRY(pg_write_key(&k->id, &k->engine->extra_key, &k->key_text, err));
+    if (mode != PG_BUILD_FRESH && look_up(k, &judge, &status, err))
         return status;
-    uint64_t token;
-    pg_cache_acquire(cache, pg_buf_text(&k->key_text), k->key_text.len, &token);
-    if (mode == PG_BUILD_FRESH || !look_up(k, &status, &why, err)) {
-        pg_cache_take_slot(cache, token);
-        status = assemble_and_store(k, kind, mode, why, err);
-    }
-    pg_cache_release(cache, token);
-    return status;
+    PG_TRY(add_why(choose_assembler(k, &kind, &identity, err), judge.why, err));
+    snprintf(k->assembler, sizeof k->assembler, "%s", identity);
+    return fill_locked(k, kind, mode, &judge, err);
 }
 
 /* Without the kernel when it could not be filled. */

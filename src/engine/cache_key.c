@@ -1,4 +1,4 @@
-/* Everything that decides the cubin, and nothing else: no paths, no dates. */
+/* Everything that decides the PTX, and nothing else: no paths, no dates. */
 #include "engine/cache_key.h"
 
 #include "assemble/release.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { KEY_FORMAT = 1 };      /* part of every key: a change of meaning is a new number */
+enum { KEY_FORMAT = 2 };      /* part of every key: a change of meaning is a new number */
 enum { EXTRA_TEXT_MAX = 96 }; /* a longer text of the caller's enters as its hash */
 
 static bool fits_a_line(const char *text)
@@ -35,8 +35,19 @@ ptxgen_status pg_write_extra_key(const char *const *texts, size_t count, pg_buf 
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const pg_buf *extra,
-                           pg_buf *out, ptxgen_error *err)
+const char *pg_generator_fingerprint(const char *family)
+{
+    static const struct {
+        const char *family, *fingerprint;
+    } table[] = {PG_FAMILY_FINGERPRINTS};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].family, family) == 0)
+            return table[i].fingerprint;
+    return "none";
+}
+
+ptxgen_status pg_write_key(const pg_kernel_id *id, const pg_buf *extra, pg_buf *out,
+                           ptxgen_error *err)
 {
     const pg_family *f = id->family;
     pg_buf_printf(out, "format=%d\nfamily=%s\n", KEY_FORMAT, f->name);
@@ -46,7 +57,7 @@ ptxgen_status pg_write_key(const pg_kernel_id *id, const char *assembler, const 
         pg_param_print_value(p, id->key[p->offset / sizeof(int64_t)], out);
         pg_buf_putc(out, '\n');
     }
-    pg_buf_printf(out, "assembler=%s\ngenerator=%s\n", assembler, PG_GENERATOR_FINGERPRINT);
+    pg_buf_printf(out, "generator=%s\n", pg_generator_fingerprint(f->name));
     pg_buf_append(out, pg_buf_text(extra), extra->len);
     return out->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }

@@ -42,6 +42,7 @@ ptxgen_status pg_engine_create(const pg_engine_config *c, pg_engine **out, ptxge
     e->alloc = c->alloc;
     e->log = c->log;
     e->device_kind = c->device_kind;
+    e->accept = c->accept;
     pg_buf_init(&e->extra_key, &e->alloc);
     pthread_mutex_init(&e->device_lock, NULL);
     for (int i = 0; i < PG_LOAD_LOCKS; i++)

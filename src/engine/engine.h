@@ -33,6 +33,7 @@ typedef struct pg_engine {
     pg_refusals *refusals;
     pg_dump dump;
     _Atomic(struct pg_function *) functions; /* functions.h: what callers added, newest first */
+    ptxgen_cache_assembler accept;           /* whose entries are taken */
     pg_buf extra_key;              /* the lines that the caller's texts add to every key */
     atomic_uint_fast64_t misses;   /* assemblies */
     atomic_uint_fast64_t rejected; /* kernels from the disk that the driver refused */
@@ -49,6 +50,7 @@ typedef struct pg_engine_config {
     ptxgen_device_kind device_kind;
     pg_toolkit_config toolkit;
     pg_cache_config cache;
+    ptxgen_cache_assembler accept;
     uint32_t failure_s; /* how long a refusal is believed; 0: the default */
     const char *const *extra_key;
     size_t extra_key_count;

@@ -9,6 +9,8 @@ ptxgen_status pg_kernel_id_resolve(pg_kernel_id *id, ptxgen_error *err)
     if (!arch)
         return pg_fail(err, PTXGEN_EINVAL, "architecture number %lld is not known",
                        (long long)id->key[0]);
+    /* One spelling: a kernel is made for the one target that its family needs. */
+    arch = pg_arch_find(id->key[0] = pg_family_arch_on(id->family, arch->id));
     return id->family->resolve(id->key, arch, err);
 }
 

@@ -104,7 +104,8 @@ typedef struct pg_family {
 const pg_family *pg_family_at(size_t i);
 /* EINVAL names the nearest family. */
 ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_error *err);
-/* The architecture a family is built for on a device of `device_arch` (as ptxgen_device_info says it). */
+/* The one architecture that a family's kernel is built for when `device_arch` is asked for: without a suffix unless the
+ * family needs one, and then with 'a' where none is given. */
 ptxgen_arch pg_family_arch_on(const pg_family *, ptxgen_arch device_arch);
 
 #endif

@@ -48,5 +48,8 @@ ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_err
 
 ptxgen_arch pg_family_arch_on(const pg_family *f, ptxgen_arch device_arch)
 {
-    return f->arch_specific ? device_arch : device_arch / 10 * 10;
+    enum { SUFFIX_A = 1 };
+    if (!f->arch_specific)
+        return device_arch / 10 * 10;
+    return device_arch % 10 ? device_arch : device_arch + SUFFIX_A;
 }

@@ -50,8 +50,9 @@ expect_out '"failures":.*\[\]'
 ok compile scatter_add n=8 dtype=bf16
 expect_out '^origin +disk$'
 
-ok prewarm m --arch sm_90a,sm_100a
-expect_out '^6 kernels: 6 assembled, 0 in the cache already, 0 failed$'
+# One spelling of an architecture: scatter_add needs no `a`, so these are those that are there, and three more.
+ok prewarm m --arch sm_90a,sm_100
+expect_out '^6 kernels: 3 assembled, 3 in the cache already, 0 failed$'
 ok compile scatter_add n=8 dtype=bf16 arch=sm_100a
 expect_out '^origin +disk$'
 "$PTXGEN" prewarm - -v <m >.out 2>.err

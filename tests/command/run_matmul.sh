@@ -114,7 +114,9 @@ refuse 2 'did you mean block_n' $m a=a.npy b=b.npy blok_n=64
 refuse 3 'block_n=65' $m a=a.npy b=b.npy block_n=65
 refuse 2 'give the architecture once' $m a=a.npy b=b.npy arch=sm_90a --arch sm_100a
 refuse 2 'is not known' $m a=a.npy b=b.npy --arch sm_95
-refuse 3 'not built for sm_90: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_90 --device emulator
+# The plain name is the device's: the kernel's target is sm_90a either way.
+ok run matmul_accumulate a=a.npy b=b.npy --arch sm_90 --device emulator -o plain.npy
+expect_out '^params +arch=sm_90a '
 refuse 3 'not built for sm_110a: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_110a --device emulator
 refuse 2 'does not apply to matmul_accumulate' $m a=a.npy b=b.npy --grid 4
 ok array index:72/5 -o vector.npy

@@ -2,6 +2,10 @@
 add_run(engine/forks_by_the_thousand slow 7200 test_engine_fork)
 set_tests_properties(engine/forks_by_the_thousand PROPERTIES ENVIRONMENT "PTXGEN_FORKS=1000")
 
+# What the script in the place of ptxas runs.
+add_executable(stub_assemble ${PROJECT_SOURCE_DIR}/tests/support/stub_assemble/stub_assemble.c)
+ptxgen_compile_options(stub_assemble)
+
 # Two releases of a stand-in for libnvrtc; each lies in a toolkit's folder of its own.
 foreach(version 1 2)
     add_library(stub_nvrtc_${version} MODULE ${PROJECT_SOURCE_DIR}/tests/support/stub_nvrtc/stub_nvrtc.c)

@@ -161,7 +161,7 @@ static void a_damaged_cubin_never_reaches_the_driver(void **state)
     ptxgen_destroy(ctx);
 }
 
-static void a_bad_entry_of_a_layer_is_shadowed(void **state)
+static void a_cubin_that_is_none_is_no_answer(void **state)
 {
     (void)state;
     test_folder own;
@@ -169,6 +169,25 @@ static void a_bad_entry_of_a_layer_is_shadowed(void **state)
     test_folder_make(&own);
     for (int i = 0; i < 2; i++) {
         ptxgen *ctx = create(own.path, folder.path);
+        assert_int_equal(get(ctx, NULL), PTXGEN_OK);
+        assert_true((engine_info(ctx).mismatched > 0) == (i == 0));
+        assert_int_equal(engine_info(ctx).layer_hits, 0);
+        assert_int_equal(engine_info(ctx).rejected, 0);
+        assert_int_equal(fake_toolkit_runs(&toolkit), 2);
+        ptxgen_destroy(ctx);
+    }
+    test_folder_remove(&own);
+}
+
+static void a_refused_entry_of_a_layer_is_shadowed(void **state)
+{
+    (void)state;
+    test_folder own;
+    test_folder_make(&own);
+    for (int i = 0; i < 2; i++) {
+        ptxgen *ctx = create(own.path, folder.path);
+        stub_state()->fail_name = i == 0 ? "cuLibraryLoadData" : NULL;
+        stub_state()->fail_code = 200;
         assert_int_equal(get(ctx, NULL), PTXGEN_OK);
         assert_int_equal(engine_info(ctx).rejected, i == 0);
         assert_int_equal(engine_info(ctx).layer_hits, i == 0);
@@ -187,8 +206,9 @@ static void threads_heal_once(void **state)
 {
     (void)state;
     pthread_t threads[8];
-    damage_entry();
     ptxgen *ctx = create(folder.path, NULL);
+    stub_state()->fail_name = "cuLibraryLoadData";
+    stub_state()->fail_code = 200;
     for (int i = 0; i < 8; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, get_in_thread, ctx), 0);
     for (int i = 0; i < 8; i++) {
@@ -256,7 +276,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_errors_leave_the_cache_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_cubin_never_reaches_the_driver, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_bad_entry_of_a_layer_is_shadowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cubin_that_is_none_is_no_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_entry_of_a_layer_is_shadowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_heal_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_kernel_that_a_launch_found_bad_is_not_got_again, set_up,
                                         tear_down),

@@ -112,25 +112,42 @@ static void the_order_of_parameters_is_not(void **state)
 
 /* ---- the assembler and the caller's texts ---- */
 
-static void the_assembler_is_but_not_where_it_lies(void **state)
+static void the_assembler_is_not(void **state)
 {
     (void)state;
     fake_toolkit elsewhere;
     char here[KEY_SIZE], there[KEY_SIZE], path[128];
     fake_toolkit_make(&elsewhere);
-    key_of(&toolkit, NULL, "n=64", here);
-    key_of(&elsewhere, NULL, "n=64", there);
-    assert_string_equal(here, there);
-    assert_null(strstr(here, toolkit.dir));
-
     snprintf(path, sizeof path, "%s/ptxas", elsewhere.dir);
     FILE *f = fopen(path, "a");
     assert_non_null(f);
     fputs("# patched\n", f);
     fclose(f);
+    key_of(&toolkit, NULL, "n=64", here);
     key_of(&elsewhere, NULL, "n=64", there);
-    assert_string_not_equal(here, there);
+    assert_string_equal(here, there);
+    assert_null(strstr(here, "ptxas"));
+    assert_null(strstr(here, toolkit.dir));
     fake_toolkit_remove(&elsewhere);
+}
+
+/* A key has one spelling of its architecture, whoever writes it. */
+static void the_architecture_has_one_spelling(void **state)
+{
+    (void)state;
+    char a[KEY_SIZE], b[KEY_SIZE];
+    ptxgen *ctx = engine_create(&toolkit, "", NULL);
+    for (size_t f = 0; f < ptxgen_family_count(); f++) {
+        const char *name = ptxgen_family_name(f);
+        const int sm = strncmp(name, "matmul_accumulate", 17) == 0 ? 90 : 100;
+        char plain[32], suffixed[32];
+        snprintf(plain, sizeof plain, "arch=sm_%d", sm);
+        snprintf(suffixed, sizeof suffixed, "arch=sm_%da", sm);
+        assert_int_equal(ptxgen_key(ctx, name, plain, a, sizeof a, NULL), PTXGEN_OK);
+        assert_int_equal(ptxgen_key(ctx, name, suffixed, b, sizeof b, NULL), PTXGEN_OK);
+        assert_string_equal(a, b);
+    }
+    ptxgen_destroy(ctx);
 }
 
 static void extra_texts_are(void **state)
@@ -297,7 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_parameter_is_in_the_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_order_of_parameters_is_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_assembler_is_but_not_where_it_lies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_assembler_is_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_architecture_has_one_spelling, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extra_texts_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(how_the_cache_is_run_is_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_cache_has_a_switch, set_up, tear_down),

@@ -33,6 +33,8 @@ void fake_toolkit_make(fake_toolkit *t)
     assert_non_null(mkdtemp(t->dir));
     write_file(t, "cubin", cubin.bytes, sizeof cubin.bytes);
     write_file(t, "ptxas", script, sizeof script - 1);
+    path_of(t, "assemble", path);
+    assert_int_equal(symlink(PTXGEN_BINARY_DIR "/tests/stub_assemble", path), 0);
     path_of(t, "ptxas", path);
     assert_int_equal(chmod(path, 0755), 0);
     fake_toolkit_does(t, FAKE_ASSEMBLES);

@@ -12,14 +12,14 @@ typedef struct fake_toolkit {
 } fake_toolkit;
 
 /* What the script may do; $d is the toolkit's folder, the PTX is descriptor 3, the cubin 4. */
-#define FAKE_ASSEMBLES "cat \"$d/cubin\" >/proc/self/fd/4"
+#define FAKE_ASSEMBLES "\"$d/assemble\" </proc/self/fd/3 >/proc/self/fd/4"
 #define FAKE_REFUSES                                                                               \
     "echo 'ptxas /proc/self/fd/3, line 12; error   : Arguments mismatch for instruction mov'; "    \
     "exit 255"
 /* Waits for fake_toolkit_go. */
 #define FAKE_WAITS "while [ ! -e \"$d/go\" ]; do sleep 0.01; done; " FAKE_ASSEMBLES
 
-/* A folder with ptxas and a cubin for sm_90, which it writes whatever it is asked for. */
+/* A folder with ptxas, which writes cubins without code (stub_assemble/), and a cubin for sm_90 without kernels. */
 void fake_toolkit_make(fake_toolkit *t);
 void fake_toolkit_remove(const fake_toolkit *t);
 /* From now on the script does this; its identity stays the same. */

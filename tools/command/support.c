@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void cli_say(const char *format, ...)
@@ -149,6 +150,13 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         .cache_look_only = look_only,
         .cache_readable = set->readable,
     };
+    const char *const pack = cache_dir;
+    struct stat st;
+    if (look_only && set->cache_dir && stat(pack, &st) == 0 && S_ISREG(st.st_mode)) {
+        config.cache_dir = "";
+        config.cache_layers = &pack;
+        config.cache_layer_count = 1;
+    }
     const ptxgen_status status = ptxgen_create(&config, out, err);
     if (status != PTXGEN_OK || !logs_nothing(*out))
         return status;

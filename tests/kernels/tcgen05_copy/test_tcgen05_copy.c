@@ -135,7 +135,7 @@ static void what_no_copy_does_is_refused(void **state)
     expect_refusal(context, "tcgen05_copy", "m=256 n=64 block=16 swizzle=128",
                    "use block=32 or more");
     expect_refusal(context, "tcgen05_copy", "arch=sm_90a", "use arch=sm_100a");
-    expect_refusal(context, "tcgen05_copy", "arch=sm_100", "tensor memory");
+    expect_refusal(context, "tcgen05_copy", "arch=sm_120", "tensor memory");
     expect_refusal(context, "tcgen05_copy", "dtype=f16", "f32, s32, u32");
 }
 

@@ -52,12 +52,22 @@ static bool key_line(const char *key, const char *name, char *out, size_t size)
     return false;
 }
 
-/* Whether this machine's assembler and generator would make the entry, by its key; if not, notes it
- * and says why. */
+/* Notes why an entry cannot be compared. `why` is owned; NULL: it can. */
+static bool note_incomparable(verifying *v, const ptxgen_cache_record *r, char *why)
+{
+    if (why) {
+        v->incomparable++;
+        add_finding(v, r, "note", why);
+    }
+    free(why);
+    return why != NULL;
+}
+
+/* Whether this generator would make the entry, by its key; if not, notes it and says why. */
 static bool comparable(verifying *v, const ptxgen_cache_record *r)
 {
     ptxgen_error err = {0};
-    char *key = cli_calloc(KEY_MAX, 1), old[128], fresh[128];
+    char *key = cli_calloc(KEY_MAX, 1), old[128];
     char *why = NULL;
     if (cli_entry_is_function(r))
         why = cli_format("not comparable: a user function, whose source is not here");
@@ -65,24 +75,13 @@ static bool comparable(verifying *v, const ptxgen_cache_record *r)
         why = cli_format("not comparable: the source of its user function is not here");
     else if (ptxgen_key(v->ctx, r->family, r->params, key, KEY_MAX, &err) != PTXGEN_OK)
         why = cli_format("not comparable: cannot be built here: %s", err.message);
-    else if (strcmp(key, r->key) == 0)
-        why = NULL;
-    else if (key_line(r->key, "generator", old, sizeof old) &&
-             key_line(key, "generator", fresh, sizeof fresh) && strcmp(old, fresh) != 0)
+    else if (strcmp(key, r->key) != 0)
         why = cli_format("not comparable: written by another version of ptxgen");
-    else
-        why = cli_format("not comparable: made by another assembler (%s)", r->assembler);
-    if (why) {
-        v->incomparable++;
-        add_finding(v, r, "note", why);
-    }
     free(key);
-    const bool same_key = why == NULL;
-    free(why);
-    return same_key;
+    return !note_incomparable(v, r, why);
 }
 
-/* An entry is right when a fresh build with the same assembler has the same PTX and the same cubin. */
+/* An entry is right when a fresh build has the same PTX and, by the same assembler, the same cubin. */
 static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, size_t why_size)
 {
     verifying *v = user;
@@ -90,7 +89,11 @@ static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, s
     ptxgen_kernel *kernel = NULL;
     if (!comparable(v, r))
         return true;
-    if (ptxgen_compile(v->ctx, r->family, r->params, &kernel, &err) != PTXGEN_OK) {
+    const ptxgen_status status = ptxgen_compile(v->ctx, r->family, r->params, &kernel, &err);
+    if (status == PTXGEN_EMISSING)
+        return note_incomparable(
+            v, r, cli_format("not comparable: cannot be built here: %s", err.message));
+    if (status != PTXGEN_OK) {
         snprintf(why, why_size, "cannot be built any more: %.200s", err.message);
         return false;
     }
@@ -99,6 +102,11 @@ static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, s
     bool same = false;
     if (info.ptx_size != r->ptx_size || memcmp(info.ptx, r->ptx, r->ptx_size) != 0)
         snprintf(why, why_size, "its PTX differs from a fresh build's");
+    else if (strcmp(info.assembler, r->assembler) != 0)
+        same = note_incomparable(
+            v, r,
+            cli_format("not comparable: its PTX is right, and another assembler made it (%s)",
+                       r->assembler));
     else if (info.cubin_size != r->cubin_size || memcmp(info.cubin, r->cubin, r->cubin_size) != 0)
         snprintf(why, why_size, "its cubin differs from a fresh build's");
     else

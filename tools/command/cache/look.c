@@ -262,14 +262,30 @@ int cache_path(const cache_action *a)
 
 /* ---- why --------------------------------------------------------------------------------------- */
 
-static void print_nearest(const cli_settings *set, const ptxgen_cache_nearest_result *n)
+static void print_found(const cli_settings *set, const ptxgen_cache_why_result *why)
 {
-    cJSON *root = set->json ? cJSON_CreateObject() : NULL;
-    if (root) {
-        cJSON_AddBoolToObject(root, "hit", n->different == 0);
-        cJSON_AddStringToObject(root, "nearest", n->hash);
+    if (set->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddBoolToObject(root, "hit", true);
+        cJSON_AddStringToObject(root, "place", why->place);
+        cJSON_AddStringToObject(root, "assembler", why->assembler);
+        cli_json_print(root);
+        return;
+    }
+    printf("it is there: in %s, made by %s\n", why->place, why->assembler);
+}
+
+/* `n` is NULL when there is nothing to compare with. */
+static void print_nearest(const cli_settings *set, const char *reason,
+                          const ptxgen_cache_nearest_result *n)
+{
+    if (set->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddBoolToObject(root, "hit", false);
+        cJSON_AddStringToObject(root, "reason", reason);
+        cJSON_AddStringToObject(root, "nearest", n ? n->hash : "");
         cJSON *list = cJSON_AddArrayToObject(root, "differences");
-        for (size_t i = 0; i < n->listed; i++) {
+        for (size_t i = 0; n && i < n->listed; i++) {
             cJSON *o = cJSON_CreateObject();
             cJSON_AddStringToObject(o, "name", n->difference[i].name);
             cJSON_AddStringToObject(o, "wanted", n->difference[i].wanted);
@@ -277,48 +293,55 @@ static void print_nearest(const cli_settings *set, const ptxgen_cache_nearest_re
             cJSON_AddItemToArray(list, o);
         }
         cli_json_print(root);
-    } else if (n->different == 0) {
-        printf("it is there: %s\n", n->hash);
-    } else {
-        printf("it is not there. The nearest entry, %.12s, differs in:\n", n->hash);
-        for (size_t i = 0; i < n->listed; i++)
-            printf("  %-12s wanted %s, found %s\n", n->difference[i].name,
-                   n->difference[i].wanted[0] ? n->difference[i].wanted : "nothing",
-                   n->difference[i].found[0] ? n->difference[i].found : "nothing");
+        return;
     }
+    printf("it is not used: %s\n", reason);
+    if (!n)
+        puts("the cache is empty");
+    else if (n->different > 0)
+        printf("the nearest entry, %.12s, differs in:\n", n->hash);
+    for (size_t i = 0; n && i < n->listed; i++)
+        printf("  %-12s wanted %s, found %s\n", n->difference[i].name,
+               n->difference[i].wanted[0] ? n->difference[i].wanted : "nothing",
+               n->difference[i].found[0] ? n->difference[i].found : "nothing");
+}
+
+/* What a call would find in this cache, looked at and not changed; and else its key. */
+static ptxgen_status ask(const cache_action *a, ptxgen_cache_why_result *why, char *key,
+                         size_t size, ptxgen_error *err)
+{
+    ptxgen *ctx = NULL;
+    char *params = NULL;
+    ptxgen_status status = cli_params(a->args, 2, &params, err);
+    if (status == PTXGEN_OK)
+        status = cli_looking_context(&a->args->set, &ctx, err);
+    if (status == PTXGEN_OK)
+        status = cli_functions(ctx, &params, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_cache_why(ctx, a->args->words[1], params, why, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_key(ctx, a->args->words[1], params, key, size, err);
+    ptxgen_destroy(ctx);
+    free(params);
+    return status;
 }
 
 int cache_why(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
-    ptxgen *ctx = NULL;
-    char *params = NULL, key[4096];
+    char key[4096];
+    ptxgen_cache_why_result why = {.size = sizeof why};
     ptxgen_cache_nearest_result nearest = {.size = sizeof nearest};
-    cli_settings memory_only = *set;
-    memory_only.cache_dir = "";
-    ptxgen_status status = cli_params(a->args, 2, &params, &err);
-    if (status == PTXGEN_OK)
-        status = cli_context(&memory_only, &ctx, &err);
-    if (status == PTXGEN_OK)
-        status = cli_functions(ctx, &params, &err);
-    if (status == PTXGEN_OK)
-        status = ptxgen_key(ctx, a->args->words[1], params, key, sizeof key, &err);
-    const bool has_key = status == PTXGEN_OK; /* else EMISSING says that there is no assembler */
-    if (has_key)
-        status = ptxgen_cache_nearest(a->cache, key, &nearest, &err);
-    ptxgen_destroy(ctx);
-    free(params);
-    if (has_key && status == PTXGEN_EMISSING) {
-        nearest.different = 1;
-        if (set->json)
-            print_nearest(set, &nearest);
-        else
-            puts("it is not there: the cache is empty");
-        return CLI_NO;
+    ptxgen_status status = ask(a, &why, key, sizeof key, &err);
+    if (status == PTXGEN_OK && why.found) {
+        print_found(set, &why);
+        return CLI_OK;
     }
-    if (status != PTXGEN_OK)
+    if (status == PTXGEN_OK)
+        status = ptxgen_cache_nearest(a->cache, key, &nearest, &err);
+    if (status != PTXGEN_OK && status != PTXGEN_EMISSING)
         return cli_report(set, &err);
-    print_nearest(set, &nearest);
-    return nearest.different == 0 ? CLI_OK : CLI_NO;
+    print_nearest(set, why.reason, status == PTXGEN_OK ? &nearest : NULL);
+    return CLI_NO;
 }
