@@ -35,6 +35,9 @@ void pg_load_box(pg_emit *E, const pg_box_load *l);
  * time up to column %left. Reads %row_ok (.pred), %left (.b32, signed), %vector_bytes (.b32),
  * %address (.b64). PTX ISA 8.8, sm_100. */
 void pg_store_row(pg_emit *E, int words, int elements_per_word);
+/* The counterpart for `words` 32-bit elements of C: %next0.. from %c_address on. Reads %fill_row_ok,
+ * %fill_left, %fill_vector_bytes; registers of elements that do not exist stay as they are. */
+void pg_load_row(pg_emit *E, int words);
 
 /* ---- host side ---- */
 

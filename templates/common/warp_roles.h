@@ -42,16 +42,35 @@ void pg_first_tile(pg_emit *E, int cta_group);
 
 /* The epilogue role of both families: each thread takes its row of the accumulator out of tensor
  * memory in chunks, arrives at acc_empty (the leader's) after the last one, and stores the row
- * to global memory. Reads the parameters d_, d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_,
- * tiles_, vector_bytes_. */
+ * to global memory. With adds_c it also fills accumulators with C, the first ones at the start and
+ * then each as its result leaves; acc_empty then means that C is in it. Reads the parameters d_,
+ * d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_, tiles_, vector_bytes_; with adds_c also c_,
+ * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_. */
+enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const char *packed;      /* "f16x2", "bf16x2": converted to 16 bits; NULL: stored as f32 */
     pg_element_steps steps;  /* done to each element before that */
+    bool adds_c;             /* f32 */
+    bool may_be_empty;       /* without stages of K nothing was summed: zeros */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
+
+/* Its parts. %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
+void pg_output_row(pg_emit *E, const pg_output_tile *o, const char *row_ok);
+/* Arrives at acc_empty of %accumulator, whose acc_full is %barrier. */
+void pg_release_accumulator(pg_emit *E, const pg_output_tile *o);
+/* C (accumulator_fill.ptxc): the registers; the first accumulators; which tile comes next into the
+ * accumulator of this one; a chunk from memory to registers, from there to tensor memory; the
+ * arrival. */
+void pg_fill_declare(pg_emit *E);
+void pg_fill_set_up(pg_emit *E, const pg_output_tile *o);
+void pg_fill_locate(pg_emit *E, const pg_output_tile *o);
+void pg_fill_load(pg_emit *E);
+void pg_fill_store(pg_emit *E, const char *address);
+void pg_fill_release(pg_emit *E, const pg_output_tile *o);
 
 /* Moves %accumulator and %parity (named by `parity`) on to the next accumulator. */
 void pg_next_accumulator(pg_emit *E, int accumulators, const char *parity);

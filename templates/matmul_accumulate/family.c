@@ -6,7 +6,8 @@
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
-static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", NULL};
+static const char *const schedule_words[] = {"auto", "cooperative", "pingpong",
+                                             "seed", "fill",        NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -46,12 +47,12 @@ static const pg_param params[] = {
      .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
-    {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B (sm_90a)",
-     .from = PG_FROM_HOOK},
+    {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
-     .doc = "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they "
-            "take turns; auto: "
-            "cooperative, in a call by the problem"},
+     .doc =
+         "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they "
+         "take turns; auto: cooperative, in a call by the problem; sm_100a: fill, C goes through "
+         "registers into a free accumulator; seed, as a tile through shared memory; auto: fill"},
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
@@ -99,7 +100,7 @@ static const pg_operand operands[] = {
                      .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
     [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .optional = true, .zero_if_absent = true,
-                     .doc = "C, what the product is added to; none: zeros (sm_90a)"},
+                     .doc = "C, what the product is added to; none: zeros"},
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
                      .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
@@ -156,7 +157,7 @@ static void choose(const pg_problem *p, void *key)
     pg_matmul_accumulate_choose(key, &problem);
 }
 
-/* What tensor maps need: of A and B that are not copied first; of C on Blackwell, and on Hopper with a ring. */
+/* What tensor maps need: of A and B that are not copied first; of C where it comes to shared memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 {
     enum { ALIGNMENT = 16 };
@@ -167,7 +168,9 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
     if (p->symbol[PG_MATMUL_K] && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
-    if (!p->operand[PG_MATMUL_C].present || (k->arch == HOPPER && k->c_load != PG_C_RING))
+    const bool c_by_map =
+        k->arch == HOPPER ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    if (!p->operand[PG_MATMUL_C].present || !c_by_map)
         return PTXGEN_OK;
     return pg_problem_require_alignment(p, PG_MATMUL_C, ALIGNMENT, maps, err);
 }

@@ -190,8 +190,10 @@ static _Thread_local remembered last[16];
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
     enum { HOPPER = 901 };
-    if (k->arch != HOPPER)
+    if (k->arch != HOPPER) {
+        pg_matmul_accumulate_choose_tcgen05(k, p);
         return;
+    }
     const uint64_t mixed =
         (uint64_t)(p->m * 31 + p->n * 131 + p->k * 1031 + k->b) * 0x9E3779B97F4A7C15u;
     remembered *r = &last[mixed >> 60];

@@ -292,6 +292,11 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
             err, PTXGEN_EUNSUPPORTED,
             "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: on "
             "sm_90a call a kernel of your own after this one");
+    if (k->schedule > PG_SCHEDULE_PINGPONG)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "schedule=%s belongs to the kernels of sm_100a and its kin: use "
+                       "cooperative or pingpong for sm_90a",
+                       k->schedule == PG_SCHEDULE_SEED ? "seed" : "fill");
     settle_all(k);
     PG_TRY(check_rows(k, err));
     PG_TRY(check_columns(k, err));

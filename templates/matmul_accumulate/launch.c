@@ -3,7 +3,7 @@
 
 #include "common/matmul.h"
 
-enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32 };
+enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32, MAP_ALIGNMENT = 16 };
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -15,9 +15,14 @@ enum { PG_ACCUMULATE_PARAMS(PG_PARAM_PLACE) COUNT };
 pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
 {
     static const pg_kernel_param rows[] = {PG_ACCUMULATE_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    static const uint32_t map = 1U << at_c_map_,
+                          rows_of_c = 1U << at_c_ | 1U << at_c_stride_ | 1U << at_c_vector_bytes_;
+    static const uint32_t absent[] = {
+        [PG_C_FILLED] = map, [PG_C_TILE] = rows_of_c, [PG_C_ABSENT] = map | rows_of_c};
     const pg_matmul_plan_base *p = plan;
-    return p->engine == PG_ENGINE_WGMMA ? pg_hopper_params(plan, part)
-                                        : (pg_param_list){.rows = rows};
+    if (p->engine == PG_ENGINE_WGMMA)
+        return pg_hopper_params(plan, part);
+    return (pg_param_list){rows, absent[((const pg_matmul_accumulate_plan *)plan)->c_from]};
 }
 
 /* As it is stored: rows of adjacent elements. */
@@ -30,15 +35,16 @@ static void set_matrix(pg_matrix_map *map, const pg_view *v)
     map->stride = v->stride[!along] * OPERAND_BYTES;
 }
 
-/* K = 0 loads nothing of A and B, and a tensor map needs an extent: theirs is one element of C
- * then. */
+/* K = 0 loads nothing of A and B, and a tensor map needs an extent and a multiple of 16: theirs is
+ * one element at D then. */
 static void set_operands(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const bool loads = problem->symbol[PG_MATMUL_K] != 0;
+    const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     pg_matrix_map map = {.type = p->dtype->tensor_type,
                          .swizzle = pg_swizzle_of(p->swizzle),
-                         .address = problem->operand[PG_MATMUL_C].data,
+                         .address = (const void *)(d / MAP_ALIGNMENT * MAP_ALIGNMENT),
                          .columns = 1,
                          .rows = 1,
                          .stride = 1,
@@ -65,7 +71,14 @@ static void set_accumulators(const pg_problem *problem, pg_launch *l)
                                .box_columns = C_BOX_COLUMNS,
                                .box_rows = p->block_m,
                                .swizzle = PG_SWIZZLE_128B};
-    pg_set_matrix(l, at_c_map_, &map);
+    if (p->c_from == PG_C_TILE)
+        pg_set_matrix(l, at_c_map_, &map);
+    if (p->c_from == PG_C_FILLED) {
+        const int64_t stride = c->stride[0] * ACCUMULATOR_BYTES;
+        pg_set_pointer(l, at_c_, c->data);
+        pg_set_u64(l, at_c_stride_, (uint64_t)stride);
+        pg_set_u32(l, at_c_vector_bytes_, pg_vector_bytes(c->data, c->shape[0] > 1 ? stride : 0));
+    }
     pg_set_pointer(l, at_d_, d->data);
     pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * ACCUMULATOR_BYTES));
 }
@@ -89,7 +102,8 @@ void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step,
     const int64_t tiles = tiles_m * tiles_n;
     const int64_t pairs = problem->device->sm_count / p->ctas, workers = pairs > 1 ? pairs : 1;
     const pg_view *d = &problem->operand[PG_MATMUL_D];
-    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->ctas, p->threads, COUNT, 0);
+    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->ctas, p->threads, COUNT,
+                   pg_matmul_accumulate_params(p, 0).absent);
     if (p->ctas == 2) {
         l->cluster[0] = 2;
         l->cluster[1] = l->cluster[2] = 1;

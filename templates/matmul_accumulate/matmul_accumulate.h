@@ -3,11 +3,13 @@
  * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have
  * roles:
  *
- *     load warp           tensor-map loads: a tile of C, then stages of A and B
- *     multiply warp       copies C into an accumulator (tcgen05.cp), multiplies on top of it
- *     4 epilogue warps    tensor memory -> registers -> D
+ *     load warp           tensor-map loads: stages of A and B
+ *     multiply warp       multiplies on top of what is in an accumulator
+ *     4 epilogue warps    C -> registers -> tensor memory -> registers -> D
  *
- * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored. The Hopper sibling (hopper.h) keeps
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored and C of tile
+ * t + 2 takes its place (schedule=fill). With schedule=seed, the reference kernel's, the load warp
+ * brings C as a whole tile to shared memory, and the multiply warp copies it (tcgen05.cp). The Hopper sibling (hopper.h) keeps
  * its accumulators in registers. The target picks the implementation. */
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
@@ -33,7 +35,7 @@ typedef struct pg_matmul_accumulate_key {
     /* Hopper */
     int64_t a;          /* place in {row_major, transposed}: stored as [M, K] or as [K, M] */
     int64_t c;          /* place in {add, none} */
-    int64_t schedule;   /* place in {auto, cooperative, pingpong} */
+    int64_t schedule;   /* place in {auto, cooperative, pingpong}; Blackwell: {auto, seed, fill} */
     int64_t warpgroups; /* consumers of a CTA */
     int64_t ctas_n;     /* of a cluster, side by side */
     int64_t splits;     /* of K, over CTAs of a cluster */
@@ -50,7 +52,12 @@ typedef struct pg_matmul_accumulate_key {
 enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D, PG_MATMUL_WORKSPACE };
 enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES };
 
-enum { PG_SCHEDULE_COOPERATIVE = 1, PG_SCHEDULE_PINGPONG = 2 };
+enum {
+    PG_SCHEDULE_COOPERATIVE = 1,
+    PG_SCHEDULE_PINGPONG = 2,
+    PG_SCHEDULE_SEED = 3,
+    PG_SCHEDULE_FILL = 4
+};
 enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
@@ -67,6 +74,9 @@ typedef struct pg_matmul_plan_base {
     pg_matmul_engine engine;
 } pg_matmul_plan_base;
 
+/* Blackwell: what an accumulator begins with: C through registers, through shared memory, nothing. */
+typedef enum pg_c_source { PG_C_FILLED, PG_C_TILE, PG_C_ABSENT } pg_c_source;
+
 /* Blackwell's; Hopper's is pg_hopper_plan. */
 typedef struct pg_matmul_accumulate_plan {
     pg_plan_head head;
@@ -75,6 +85,7 @@ typedef struct pg_matmul_accumulate_plan {
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool b_transposed;
+    pg_c_source c_from;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
     int b_columns; /* of B that one CTA holds: block_n / ctas */
     int threads;
@@ -82,8 +93,8 @@ typedef struct pg_matmul_accumulate_plan {
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
-    int full, empty; /* barriers of the stages: [stages] each */
-    int c_full, c_empty;
+    int full, empty;         /* barriers of the stages: [stages] each */
+    int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
     int address_slot;        /* the word that holds the tensor-memory address */
 
@@ -111,8 +122,10 @@ typedef struct pg_matmul_problem {
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;
 } pg_matmul_problem;
-/* On Hopper, by the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */
+/* By the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
+void pg_matmul_accumulate_choose_tcgen05(pg_matmul_accumulate_key *k,
+                                         const pg_matmul_problem *problem);
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
@@ -124,6 +137,9 @@ void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch 
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \
     X(c_map_, TENSOR)                                                                              \
+    X(c_, POINTER)                                                                                 \
+    X(c_stride_, U64)                                                                              \
+    X(c_vector_bytes_, U32)                                                                        \
     X(d_, POINTER)                                                                                 \
     X(d_stride_, U64)                                                                              \
     X(m_, U32)                                                                                     \

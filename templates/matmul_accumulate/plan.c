@@ -14,7 +14,8 @@ enum {
     STEP_BYTES = 32, /* K of one multiplication */
     COPY_COLUMNS = 8,
     MIN_STAGES = 2,
-    MAX_STAGES = 6,
+    MAX_STAGES = 12,
+    SEED_MAX_STAGES = 6, /* more gain nothing beside a tile of C */
     BARRIER_BYTES = 8,
     SLOT_BYTES = 16,
 };
@@ -35,9 +36,17 @@ static int stage_bytes(const pg_matmul_accumulate_key *k)
     return (int)(k->block_k * OPERAND_BYTES * (k->block_m + b_columns(k)));
 }
 
+static pg_c_source c_source(const pg_matmul_accumulate_key *k)
+{
+    if (k->c)
+        return PG_C_ABSENT;
+    return k->schedule == PG_SCHEDULE_SEED ? PG_C_TILE : PG_C_FILLED;
+}
+
+/* Of shared memory. */
 static int c_bytes(const pg_matmul_accumulate_key *k)
 {
-    return (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
+    return c_source(k) != PG_C_TILE ? 0 : (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
 }
 
 static int barrier_bytes(int64_t stages)
@@ -118,7 +127,8 @@ static ptxgen_status check_shared(const pg_matmul_accumulate_key *k, const pg_ar
 static int stages_that_fit(const pg_matmul_accumulate_key *k, const pg_arch *arch)
 {
     int stages = 0;
-    while (stages < MAX_STAGES && shared_bytes(k, stages + 1) <= arch->max_shared_bytes)
+    const int most = c_source(k) == PG_C_TILE ? SEED_MAX_STAGES : MAX_STAGES;
+    while (stages < most && shared_bytes(k, stages + 1) <= arch->max_shared_bytes)
         stages++;
     return stages;
 }
@@ -140,12 +150,20 @@ static int64_t widest_swizzle(const pg_matmul_accumulate_key *k)
 static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, const pg_arch *arch,
                                             ptxgen_error *err)
 {
-    if (!k->a && !k->c && k->schedule <= PG_SCHEDULE_COOPERATIVE && k->warpgroups <= 0 &&
-        k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 && !k->swap && !k->c_load &&
-        !k->c_slots && !k->copy && !k->stream && k->ctas <= 2)
+    if (k->schedule == PG_SCHEDULE_COOPERATIVE || k->schedule == PG_SCHEDULE_PINGPONG)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "schedule=%s belongs to the kernel of sm_90a: use fill or seed for %s",
+                       k->schedule == PG_SCHEDULE_PINGPONG ? "pingpong" : "cooperative",
+                       arch->name);
+    if (k->c && k->schedule == PG_SCHEDULE_SEED)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c=none with schedule=seed, whose accumulators begin with C: use "
+                       "schedule=fill");
+    if (!k->a && k->warpgroups <= 0 && k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 &&
+        !k->swap && !k->c_load && !k->c_slots && !k->copy && !k->stream && k->ctas <= 2)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "a, c, schedule, warpgroups, ctas_n, splits, slices, swap, c_load, c_slots, "
+                   "a, warpgroups, ctas_n, splits, slices, swap, c_load, c_slots, "
                    "copy, stream and ctas=4 belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
@@ -159,6 +177,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
     PG_TRY(refuse_hopper_settings(k, arch, err));
     settle(&k->block_m, PG_TMEM_LANES);
+    settle(&k->schedule, PG_SCHEDULE_FILL);
     settle(&k->block_n, 128);
     settle(&k->block_k, 64);
     settle(&k->group_m, 8);
@@ -242,6 +261,8 @@ static void count_instructions(pg_matmul_accumulate_plan *p)
 
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *plan)
 {
+    static const char *const suffixes[] = {
+        [PG_C_FILLED] = "", [PG_C_TILE] = "_seed", [PG_C_ABSENT] = "_ab"};
     const pg_matmul_accumulate_key *k = key;
     pg_matmul_accumulate_plan *p = plan;
     if (engine_of(k) == PG_ENGINE_WGMMA) {
@@ -264,12 +285,13 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->swizzle = (int)k->swizzle;
     p->ctas = (int)k->ctas;
     p->b_columns = (int)b_columns(k);
+    p->c_from = c_source(k);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
     place_in_shared_memory(p);
     describe_matrices(p);
     count_instructions(p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas,
-             p->b_transposed ? "_bt" : "");
+             p->b_transposed ? "_bt" : "", suffixes[p->c_from]);
 }

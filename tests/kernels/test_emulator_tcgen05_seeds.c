@@ -94,13 +94,14 @@ static void add_tiling(char *text, size_t size, const ptxgen_matmul_tiling *t)
     add_number(text, size, "ctas", t->ctas);
 }
 
-static void accumulate_once(const matmul_case *problem, uint64_t seed)
+static void accumulate_once(const matmul_case *problem, const char *schedule, uint64_t seed)
 {
     char params[256];
     matmul_data x;
     matmul_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=sm_100a dtype=%s b=%s", problem->bf16 ? "bf16" : "f16",
-             problem->b_transposed ? "transposed" : "row_major");
+    snprintf(params, sizeof params, "arch=sm_100a dtype=%s b=%s schedule=%s",
+             problem->bf16 ? "bf16" : "f16", problem->b_transposed ? "transposed" : "row_major",
+             schedule);
     add_tiling(params, sizeof params, &problem->tiling);
     const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
                                        {"b", x.b, x.b_bytes, false},
@@ -130,7 +131,7 @@ static void single_ctas_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++)
-            accumulate_once(&cases[i], seed);
+            accumulate_once(&cases[i], seed % 2 ? "seed" : "fill", seed);
 }
 
 static void pairs_have_no_race(void **state)
@@ -150,7 +151,7 @@ static void pairs_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++)
-            accumulate_once(&cases[i], seed);
+            accumulate_once(&cases[i], seed % 2 ? "seed" : "fill", seed);
 }
 
 /* ---- matmul_scaled ---- */

@@ -91,7 +91,7 @@ static void drawn_kernels_assemble(void **state)
         int made = 0;
         if (only && strcmp(only, f->name) != 0)
             continue;
-        for (uint64_t seed = 1; made < wanted && seed < 20000; seed++) {
+        for (uint64_t seed = 1; made < wanted && seed < 100000; seed++) {
             char params[1024], canonical[1024];
             draw_key(f, seed, params, sizeof params);
             if (ptxgen_canonical(f->name, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)

@@ -54,6 +54,7 @@ static void tcgen05_copy_assembles(void **state)
 static void matmul_accumulate_assembles(void **state)
 {
     (void)state;
+    static const char *const c_words[] = {"", " schedule=seed", " c=none"};
     char params[160];
     int count = 0;
     if (!context)
@@ -63,10 +64,12 @@ static void matmul_accumulate_assembles(void **state)
             for (int stages = 2; stages <= 6; stages++) {
                 const char *const target =
                     (i + stages) % 4 == 3 ? "sm_90a" : targets[(i + stages) % 4];
-                snprintf(params, sizeof params,
-                         "dtype=%s b=%s ctas=%d block_n=%d block_k=%d swizzle=%d stages=%d arch=%s",
-                         i % 2 ? "f16" : "bf16", i / 2 % 2 ? "row_major" : "transposed",
-                         1 + i / 4 % 2, 64 << i / 8 % 3, 32 << i / 24, swizzle, stages, target);
+                snprintf(
+                    params, sizeof params,
+                    "dtype=%s b=%s ctas=%d block_n=%d block_k=%d swizzle=%d stages=%d arch=%s%s",
+                    i % 2 ? "f16" : "bf16", i / 2 % 2 ? "row_major" : "transposed", 1 + i / 4 % 2,
+                    64 << i / 8 % 3, 32 << i / 24, swizzle, stages, target,
+                    strcmp(target, "sm_90a") == 0 ? "" : c_words[(i + swizzle / 32) % 3]);
                 count += assemble_if_accepted("matmul_accumulate", params);
             }
     print_message("%d kernels of matmul_accumulate\n", count);

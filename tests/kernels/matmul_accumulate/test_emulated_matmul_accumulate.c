@@ -132,10 +132,11 @@ static void fill_f32(float *p, size_t bytes)
     }
 }
 
-static void run_on(const char *arch, const matmul_case *problem, matmul_data *x)
+/* `kernel`: an architecture and what else names the kernel. */
+static void run_on(const char *kernel, const matmul_case *problem, matmul_data *x)
 {
     char params[128];
-    snprintf(params, sizeof params, "arch=%s block_n=%lld ctas=%lld", arch,
+    snprintf(params, sizeof params, "arch=%s block_n=%lld ctas=%lld", kernel,
              (long long)problem->tiling.block_n, (long long)problem->tiling.ctas);
     const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
                                        {"b", x->b, x->b_bytes, false},
@@ -162,8 +163,35 @@ static void hopper_and_blackwell_agree_bit_for_bit(void **state)
         run_on("sm_90a", &c, &x);
         memcpy(x.want, x.d, x.d_bytes);
         memset(x.d, 0, x.d_bytes);
-        run_on("sm_100a", &c, &x);
+        run_on("sm_100a schedule=fill", &c, &x);
         assert_memory_equal(x.d, x.want, x.d_bytes);
+        memset(x.d, 0, x.d_bytes);
+        run_on("sm_100a schedule=seed", &c, &x);
+        assert_memory_equal(x.d, x.want, x.d_bytes);
+        matmul_case_free(&x);
+    }
+}
+
+/* A kernel without C gives what one gives that adds zeros; with K = 0, zeros. */
+static void no_c_is_a_c_of_zeros(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const matmul_case c = {.m = 200,
+                               .n = 390,
+                               .k = i < 4 ? 300 : 0,
+                               .tiling = {.block_n = 64 << i % 3, .ctas = 1 + i % 2}};
+        matmul_data x;
+        matmul_case_make(&c, &x);
+        memset(x.c, 0, x.c_bytes);
+        run_on("sm_100a", &c, &x);
+        memcpy(x.want, x.d, x.d_bytes);
+        memset(x.d, 0xff, x.d_bytes);
+        x.args.c = NULL;
+        run_on("sm_100a c=none", &c, &x);
+        for (int64_t row = 0; row < c.m; row++)
+            assert_memory_equal((char *)x.d + row * x.args.d_stride * 4,
+                                (char *)x.want + row * x.args.d_stride * 4, (size_t)c.n * 4);
         matmul_case_free(&x);
     }
 }
@@ -233,6 +261,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(hopper_kernels_have_no_race),
         cmocka_unit_test(blackwell_kernels_are_right),
         cmocka_unit_test(hopper_and_blackwell_agree_bit_for_bit),
+        cmocka_unit_test(no_c_is_a_c_of_zeros),
         cmocka_unit_test(some_odd_shapes),
     };
     const struct CMUnitTest large[] = {

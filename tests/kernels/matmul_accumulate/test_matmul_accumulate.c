@@ -124,7 +124,16 @@ static void a_choice_keeps_what_is_given(void **state)
     pg_matmul_accumulate_key blackwell = {.arch = 1001};
     pg_matmul_accumulate_choose(&blackwell,
                                 &(pg_matmul_problem){.m = 512, .n = 512, .k = 64, .sm_count = 148});
-    assert_int_equal(blackwell.block_n, 0);
+    assert_int_equal(blackwell.block_n, 64); /* few tiles: narrow ones keep more SMs busy */
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001};
+    pg_matmul_accumulate_choose(
+        &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 8192, .sm_count = 148});
+    assert_int_equal(blackwell.block_n, 256);
+    assert_int_equal(blackwell.ctas, 2);
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001, .schedule = PG_SCHEDULE_SEED};
+    pg_matmul_accumulate_choose(
+        &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 8192, .sm_count = 148});
+    assert_int_equal(blackwell.block_n, 0); /* the reference's tile, whatever the problem */
 }
 
 /* Every choice is a kernel there is, also for problems and devices that nobody thought of. */
@@ -159,7 +168,8 @@ static void every_choice_exists(void **state)
 static void the_reference_numbers(void **state)
 {
     (void)state;
-    const pg_matmul_accumulate_plan p = plan_of("stages=3"), q = plan_of("stages=3 block_n=64");
+    const pg_matmul_accumulate_plan p = plan_of("schedule=seed stages=3"),
+                                    q = plan_of("schedule=seed stages=3 block_n=64");
     assert_int_equal(p.instruction, 0x08210010);
     assert_int_equal(q.instruction, 0x08110010);
     assert_int_equal(p.c_bytes, 65536);
@@ -195,8 +205,10 @@ static void instruction_counts_in_the_text(void **state)
         {"block_n=256 block_k=64 ctas=2 b=transposed", 32, 4, 8 + 1 + 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ptxgen_kernel *k = emit_kernel(context, "matmul_accumulate", cases[i].params);
-        const pg_matmul_accumulate_plan p = plan_of(cases[i].params);
+        char params[128];
+        snprintf(params, sizeof params, "schedule=seed %s", cases[i].params);
+        ptxgen_kernel *k = emit_kernel(context, "matmul_accumulate", params);
+        const pg_matmul_accumulate_plan p = plan_of(params);
         assert_int_equal(p.copies, cases[i].copies);
         assert_int_equal(p.multiplications, cases[i].multiplications);
         assert_int_equal(p.a_loads + p.b_loads + p.c_loads, cases[i].loads);
@@ -208,6 +220,17 @@ static void instruction_counts_in_the_text(void **state)
         assert_int_equal(count_in_ptx(k, ".minnctapersm 1"), 1);
         assert_int_equal(count_in_ptx(k, p.ctas == 2 ? "cta_group::1" : "cta_group::2"), 0);
         ptxgen_kernel_unref(k);
+        /* Filled through registers, or absent, C takes no copy and no box. */
+        for (int c = 0; c < 2; c++) {
+            snprintf(params, sizeof params, "%s %s", c ? "c=none" : "", cases[i].params);
+            k = emit_kernel(context, "matmul_accumulate", params);
+            assert_int_equal(count_in_ptx(k, "tcgen05.cp."), 0);
+            assert_int_equal(count_in_ptx(k, "tcgen05.mma."), cases[i].multiplications);
+            assert_int_equal(count_in_ptx(k, "cp.async.bulk.tensor"), p.a_loads + p.b_loads);
+            assert_int_equal(count_in_ptx(k, "tcgen05.commit."), 2);
+            assert_int_equal(count_in_ptx(k, "tcgen05.st."), c ? 0 : 3);
+            ptxgen_kernel_unref(k);
+        }
     }
 }
 
@@ -379,8 +402,9 @@ static void shared_memory_holds_everything_once(void **state)
     for (int n = 64; n <= 256; n *= 2)
         for (int k = 32; k <= 128; k *= 2)
             for (int ctas = 1; ctas <= 2; ctas++) {
-                char params[96], text[256];
-                snprintf(params, sizeof params, "block_n=%d block_k=%d ctas=%d", n, k, ctas);
+                char params[96], text[512];
+                snprintf(params, sizeof params, "schedule=seed block_n=%d block_k=%d ctas=%d", n, k,
+                         ctas);
                 if (ptxgen_canonical("matmul_accumulate", params, text, sizeof text, NULL) !=
                     PTXGEN_OK) {
                     assert_true(n == 256 &&
@@ -408,11 +432,18 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "block_m=64", "use block_m=128");
     expect_refusal(context, "matmul_accumulate", "block_n=96", "use 64, 128 or 256");
     expect_refusal(context, "matmul_accumulate", "block_k=48", "use 32, 64 or 128");
-    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=128",
+    expect_refusal(context, "matmul_accumulate", "schedule=seed block_n=256 block_k=128",
                    "lower block_n or block_k");
-    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3",
+    expect_refusal(context, "matmul_accumulate", "schedule=seed block_n=256 block_k=64 stages=3",
                    "use stages=2 or less");
-    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=3", "232448");
+    expect_refusal(context, "matmul_accumulate", "schedule=seed block_n=256 block_k=64 stages=3",
+                   "232448");
+    expect_refusal(context, "matmul_accumulate", "block_n=256 block_k=64 stages=5",
+                   "use stages=4 or less");
+    expect_refusal(context, "matmul_accumulate", "c=none schedule=seed", "use schedule=fill");
+    expect_refusal(context, "matmul_accumulate", "schedule=pingpong", "use fill or seed");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a schedule=fill",
+                   "use cooperative or pingpong");
     expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
@@ -544,7 +575,7 @@ static void the_launch_record(void **state)
     ptxgen_matmul_accumulate_args a = small_args();
     a.m = 500, a.n = 600, a.k = 704;
     a.a_stride = a.k, a.b_stride = a.n, a.c_stride = a.d_stride = a.n;
-    pg_matmul_accumulate_plan p = plan_of("stages=3");
+    pg_matmul_accumulate_plan p = plan_of("schedule=seed stages=3");
     typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.grid[0], 4 * 5);
     assert_int_equal(l.cluster[0], 0);
@@ -560,7 +591,7 @@ static void the_launch_record(void **state)
     assert_int_equal(l.args[2].tensor.box[0], 32);
     assert_int_equal(l.args[7].u32, 11); /* 704 / 64 */
     assert_int_equal(l.args[11].u32, 32);
-    p = plan_of("ctas=2 block_n=256 b=transposed");
+    p = plan_of("schedule=seed ctas=2 block_n=256 b=transposed");
     a.b_transposed = true, a.b_stride = a.k, a.d_stride = 604;
     typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.grid[0], 2 * 2 * 3);
@@ -570,7 +601,7 @@ static void the_launch_record(void **state)
     a.k = 0, a.a = a.b = NULL;
     typed_launch("matmul_accumulate", &a, &p, &device, &l);
     assert_int_equal(l.args[7].u32, 0);
-    assert_ptr_equal(l.args[0].tensor.address, a.c); /* a map must point somewhere */
+    assert_ptr_equal(l.args[0].tensor.address, a.d); /* a map must point somewhere */
     const ptxgen_device_info tiny = {.sm_count = 1};
     a.m = a.n = 8192;
     typed_launch("matmul_accumulate", &a, &p, &tiny, &l);
