@@ -69,7 +69,8 @@ static const pg_param params[] = {
     {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D",
      .from = PG_FROM_DTYPE, .source = PG_SCALED_D},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile (of 128 rows): 128 or 256; auto: 256"},
+     .doc = "columns of a tile (of 128 rows): 128 or 256; auto: by the problem in a call, 256 "
+            "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 512,
      .doc = "K of a stage: 128, 256 or 512; auto: 128 bytes of a row"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 1, .max = 6,
@@ -139,5 +140,6 @@ const pg_family pg_family_matmul_scaled = {
     .tolerance = tolerance,
     .work = work,
     .bind = pg_matmul_scaled_bind,
+    .choose = pg_matmul_scaled_choose,
     .limits = pg_matmul_scaled_limits,
 };

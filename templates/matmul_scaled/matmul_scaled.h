@@ -147,6 +147,7 @@ int64_t pg_matmul_scaled_a_scale_bytes(const pg_problem *);
 int64_t pg_matmul_scaled_b_scale_bytes(const pg_problem *);
 
 /* Hooks (formats.c): the formats by the element types of operands and scales, and what of them does not fit. */
+void pg_matmul_scaled_choose(const pg_problem *, void *key);
 void pg_matmul_scaled_bind(const pg_problem *, void *key);
 ptxgen_status pg_matmul_scaled_limits(const pg_problem *, ptxgen_error *);
 

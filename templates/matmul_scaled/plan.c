@@ -2,6 +2,7 @@
 #include "matmul_scaled/matmul_scaled.h"
 
 #include "base/error.h"
+#include "common/tcgen05_time.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum {
     STEP_BYTES = 32, /* of a row of an operand, per multiplication */
     MAX_SWIZZLE = 128,
     MAX_STAGES = 6,
+    SHARED_BYTES = 224 << 10, /* for stages, about */
     BARRIER_BYTES = 8,
     SLOT_BYTES = 16,
     UNPACKED_UNIT = 128, /* elements of a padded row that a box holds */
@@ -124,6 +126,44 @@ static void settle(int64_t *setting, int64_t automatic)
 {
     if (!*setting)
         *setting = automatic;
+}
+
+/* The tile of a problem: wide ones read less, narrow ones keep more SMs busy and overlap their ends. */
+void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
+{
+    static const double most_flops[] = {
+        [PG_MMA_MXF8F6F4] = 3.0e6, [PG_MMA_MXF4] = 6.2e6, [PG_MMA_MXF4NVF4] = 6.2e6}; /* per ns */
+    pg_matmul_scaled_key *k = key;
+    const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N],
+                  depth = problem->symbol[PG_SCALED_K];
+    const int out_bytes = k->out ? 2 : 4;
+    double best = 0;
+    if (k->block_n)
+        return;
+    pg_matmul_scaled_key tried = *k;
+    settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
+    for (tried.block_n = 128; tried.block_n <= 256; tried.block_n *= 2) {
+        const pg_tcgen05_work work = {
+            .ctas = 1,
+            .stages = tried.stages ? (int)tried.stages : SHARED_BYTES / stage_bytes(&tried),
+            .overlapped = accumulators_of(&tried) == 2,
+            .step_cycles = row_bytes(&tried) / STEP_BYTES * pg_tcgen05_cycles((int)tried.block_n),
+            .stage_bytes = stage_bytes(&tried),
+            .result_bytes = (double)BLOCK_M * (double)tried.block_n * out_bytes,
+            .flop = 2.0 * (double)m * (double)n * (double)depth,
+            .memory_bytes = (double)row_bytes(&tried) / (double)tried.block_k * (double)depth *
+                                (double)(m + n) +
+                            (double)m * (double)n * out_bytes,
+            .most_flops = most_flops[kind_of(k)],
+            .k_blocks = (depth - 1) / tried.block_k + 1,
+            .tiles = ((m - 1) / BLOCK_M + 1) * ((n - 1) / tried.block_n + 1),
+            .sm_count = problem->device->sm_count};
+        const double time = pg_tcgen05_time(&work);
+        if (best > 0 && time >= best)
+            continue;
+        best = time;
+        k->block_n = tried.block_n;
+    }
 }
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)

@@ -267,6 +267,31 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_OK, NULL);
 }
 
+/* Few tiles: narrow ones, on more SMs; many: wide ones, which read less. What is given stays. */
+static void the_tile_follows_the_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t m, n, k, given, want;
+    } cases[] = {{1024, 1024, 2048, 0, 128},
+                 {128, 8192, 8192, 0, 128},
+                 {8192, 8192, 8192, 0, 256},
+                 {8192, 8192, 8192, 128, 128},
+                 {1024, 1024, 2048, 256, 256}};
+    const ptxgen_device_info device = {.sm_count = 148};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int64_t format = PTXGEN_MXFP8; format <= PTXGEN_NVFP4; format++) {
+            pg_problem p = {.device = &device};
+            pg_matmul_scaled_key k = {
+                .arch = 1001, .a = format, .b = format, .block_n = cases[i].given};
+            p.symbol[PG_SCALED_M] = cases[i].m;
+            p.symbol[PG_SCALED_N] = cases[i].n;
+            p.symbol[PG_SCALED_K] = cases[i].k;
+            pg_matmul_scaled_choose(&p, &k);
+            assert_int_equal(k.block_n, cases[i].want);
+        }
+}
+
 static void the_launch_record(void **state)
 {
     (void)state;
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(everything_has_its_place),
         cmocka_unit_test(what_does_not_exist_is_refused),
         cmocka_unit_test(the_call_checks_its_arguments),
+        cmocka_unit_test(the_tile_follows_the_problem),
         cmocka_unit_test(the_launch_record),
         cmocka_unit_test(the_oracle_scales_and_multiplies),
         cmocka_unit_test(a_sample_assembles),
