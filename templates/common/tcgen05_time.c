@@ -1,7 +1,7 @@
 #include "common/tcgen05_time.h"
 
-/* A stage takes what its slowest part takes: the tensor core, the fill of shared memory, or, with few stages, the way
- * of a stage through all of it. Bytes per ns and SM. */
+/* A stage takes what its slowest part takes: the tensor core, the fill of shared memory, or, with
+ * few stages, the way of a stage through all of it. Bytes per ns and SM. */
 static const struct rates {
     double clock;        /* cycles per ns */
     double fill;         /* shared memory, from L2 */

@@ -1,5 +1,5 @@
-/* How long a persistent tcgen05 kernel takes on a B200, by a model: enough to choose a tile. Rates are published ones,
- * none was measured here (docs/benchmarks.md, "Blackwell by a model"). */
+/* How long a persistent tcgen05 kernel takes on a B200, by a model: enough to choose a tile.
+ * Rates are published ones, none was measured here (docs/benchmarks.md, "Blackwell by a model"). */
 #ifndef PG_TEMPLATES_TCGEN05_TIME_H
 #define PG_TEMPLATES_TCGEN05_TIME_H
 

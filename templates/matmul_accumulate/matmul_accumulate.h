@@ -7,10 +7,11 @@
  *     multiply warp       multiplies on top of what is in an accumulator
  *     4 epilogue warps    C -> registers -> tensor memory -> registers -> D
  *
- * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored and C of tile
- * t + 2 takes its place (schedule=fill). With schedule=seed, the reference kernel's, the load warp
- * brings C as a whole tile to shared memory, and the multiply warp copies it (tcgen05.cp). The Hopper sibling (hopper.h) keeps
- * its accumulators in registers. The target picks the implementation. */
+ * Two accumulators take turns, so tile t + 1 is multiplied while tile t is stored and C of tile t
+ * + 2 takes its place (schedule=fill). With schedule=seed, the reference kernel's, the load warp
+ * brings C as a whole tile to shared memory, and the multiply warp copies it (tcgen05.cp). The
+ * Hopper sibling (hopper.h) keeps its accumulators in registers. The target picks the
+ * implementation. */
 #ifndef PG_MATMUL_ACCUMULATE_H
 #define PG_MATMUL_ACCUMULATE_H
 

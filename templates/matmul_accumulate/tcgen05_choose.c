@@ -1,5 +1,5 @@
-/* Which Blackwell kernel for which problem: the tile and the CTAs of it that the model (common/tcgen05_time.h) rates
- * best. */
+/* Which Blackwell kernel for which problem: the tile and the CTAs of it that the model
+ * (common/tcgen05_time.h) rates best. */
 #include "matmul_accumulate/matmul_accumulate.h"
 
 #include "common/tcgen05_time.h"

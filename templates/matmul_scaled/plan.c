@@ -128,7 +128,8 @@ static void settle(int64_t *setting, int64_t automatic)
         *setting = automatic;
 }
 
-/* The tile of a problem: wide ones read less, narrow ones keep more SMs busy and overlap their ends. */
+/* The tile of a problem: wide ones read less, narrow ones keep more SMs busy and overlap their
+ * ends. */
 void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
 {
     static const double most_flops[] = {
