@@ -1,18 +1,23 @@
-# What `cmake --install` puts in place: headers, both libraries, the command, a CMake package, a .pc file.
+# What `cmake --install` puts in place, in components: library, dev (headers, static library, CMake package, .pc file),
+# command, python. A wheel has other places: cmake/wheel.cmake.
 # Nothing installed names the build tree, and the installed tree may be moved.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ptxgen)
-install(DIRECTORY include/ptxgen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/ptxgen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS ptxgen_static ptxgen_shared EXPORT ptxgenTargets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS ptxgen_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(EXPORT ptxgenTargets NAMESPACE ptxgen:: DESTINATION ${package_dir})
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
+if(TARGET ptxgen_command)
+    install(TARGETS ptxgen_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+endif()
+install(EXPORT ptxgenTargets NAMESPACE ptxgen:: DESTINATION ${package_dir} COMPONENT dev)
 
 # A static consumer links NVIDIA's compiler library as well, so it is installed beside ours.
 set(PTXGEN_PC_PRIVATE "")
 if(PTXGEN_NVPTXCOMPILER_LIBRARY)
-    install(FILES ${PTXGEN_NVPTXCOMPILER_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/ptxgen)
+    install(FILES ${PTXGEN_NVPTXCOMPILER_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR}/ptxgen COMPONENT dev)
     get_filename_component(name ${PTXGEN_NVPTXCOMPILER_LIBRARY} NAME)
     set(PTXGEN_PC_PRIVATE "\${libdir}/ptxgen/${name} ${PTXGEN_NVPTXCOMPILER_NEEDS} ")
 endif()
@@ -22,9 +27,18 @@ configure_package_config_file(cmake/ptxgenConfig.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ptxgenConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ptxgenConfig.cmake ${PROJECT_BINARY_DIR}/ptxgenConfigVersion.cmake
-    DESTINATION ${package_dir})
+    DESTINATION ${package_dir} COMPONENT dev)
 
 # "lib/pkgconfig" -> "../..", "lib/x86_64-linux-gnu/pkgconfig" -> "../../.."
 file(RELATIVE_PATH PTXGEN_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/ptxgen.pc.in ${PROJECT_BINARY_DIR}/ptxgen.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ptxgen.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/ptxgen.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT dev)
+
+# The Python package of a distribution: its module uses the library that is installed.
+set(PTXGEN_PYTHON_INSTALL_DIR "" CACHE STRING "Where to install the Python package, under the prefix; empty: nowhere")
+if(TARGET ptxgen_python AND PTXGEN_PYTHON_INSTALL_DIR)
+    install(TARGETS ptxgen_python LIBRARY DESTINATION ${PTXGEN_PYTHON_INSTALL_DIR}/ptxgen COMPONENT python)
+    install(DIRECTORY python/ptxgen DESTINATION ${PTXGEN_PYTHON_INSTALL_DIR} COMPONENT python
+        PATTERN __pycache__ EXCLUDE)
+endif()

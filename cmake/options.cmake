@@ -2,6 +2,9 @@
 option(PTXGEN_WERROR "Warnings are errors" OFF)
 set(PTXGEN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
 option(PTXGEN_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(PTXGEN_TOOLS "Build the command; OFF: the library only, which needs xxHash and jsmn alone" ON)
+option(PTXGEN_STAND_IN "Build what `ptxgen emulate` preloads (needs LZ4 and Zstandard)" ON)
+option(PTXGEN_PYTHON "Build the Python package where Python's headers are installed" ON)
 option(PTXGEN_NVPTXCOMPILER "Link NVIDIA's static PTX compiler where it is found" ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -14,6 +17,13 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+
+include(CheckSymbolExists)
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,--exclude-libs,ALL PTXGEN_HAVE_EXCLUDE_LIBS)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(strerrordesc_np string.h PTXGEN_HAVE_STRERRORDESC) # glibc 2.32
+unset(CMAKE_REQUIRED_DEFINITIONS)
 
 # The toolkit's libnvptxcompiler_static.a, or the one of NVIDIA's wheel.
 set(PTXGEN_NVPTXCOMPILER_LIBRARY "")
@@ -52,7 +62,8 @@ if(PTXGEN_NVPTXCOMPILER)
 endif()
 
 function(ptxgen_compile_options target)
-    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE
+        $<$<BOOL:${PTXGEN_HAVE_STRERRORDESC}>:PG_HAVE_STRERRORDESC>)
     if(PTXGEN_NVPTXCOMPILER_LIBRARY)
         target_compile_definitions(${target} PRIVATE PG_HAVE_NVPTXCOMPILER
             PG_NVPTXCOMPILER_BUILD="${PTXGEN_NVPTXCOMPILER_BUILD}")

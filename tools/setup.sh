@@ -46,6 +46,11 @@ missing_package() {
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
     libdlpack-dev) have_header dlpack/dlpack.h || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
+    python3-dev)
+        { have python3 && python3 -c 'import os, sysconfig, sys
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; } || echo "$1"
+        ;;
+    python3-venv) { have python3 && python3 -c 'import ensurepip' 2>/dev/null; } || echo "$1" ;;
     python3-pip) { have python3 && python3 -m pip --version >/dev/null 2>&1; } || echo "$1" ;;
     *) echo "$1" ;;
     esac

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/system_words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static ptxgen_status check(const char *path, const pg_file_stat *st, ptxgen_erro
 static ptxgen_status fail_to_read(const char *path, int error, ptxgen_error *err)
 {
     return pg_fail(err, PTXGEN_EIO, "the configuration '%.300s' cannot be read: %s", path,
-                   strerrordesc_np(error));
+                   pg_error_words(error));
 }
 
 static ptxgen_status read_open(pg_config_file *f, int fd, ptxgen_error *err)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/system_words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ ptxgen_status pg_write_file(int fd, const void *bytes, size_t n, ptxgen_error *e
                   : pg_fail(err, PTXGEN_EIO,
                             "cannot write %zu bytes to a temporary file: error %d, %s; free memory "
                             "or space in /tmp",
-                            n, -r, strerrordesc_np(-r));
+                            n, -r, pg_error_words(-r));
 }
 
 /* true when the child has ended and *out says how. */
@@ -231,14 +232,14 @@ ptxgen_status pg_child_run(const pg_child *child, pg_buf *output, pg_child_resul
     ptxgen_status status = PTXGEN_OK;
     if (!open_pipe(p.output) || !open_pipe(p.alive))
         status = pg_fail(err, PTXGEN_EIO, "cannot make a pipe for %s: error %d, %s", child->argv[0],
-                         errno, strerrordesc_np(errno));
+                         errno, pg_error_words(errno));
     const int error =
         status == PTXGEN_OK ? pg_child_start(child, p.output[1], p.alive[0], &pid) : 0;
     close_end(&p.output[1]);
     close_end(&p.alive[0]);
     if (error) {
         status = pg_fail(err, PTXGEN_EIO, "cannot start %s: error %d, %s", child->argv[0], error,
-                         strerrordesc_np(error));
+                         pg_error_words(error));
     } else if (status == PTXGEN_OK) {
         capture c = {.to = output, .start = output->len};
         fcntl(p.output[0], F_SETFL, O_NONBLOCK);

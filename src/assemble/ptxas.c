@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ptxgen/inspect.h"
 #include "base/arch.h"
+#include "base/system_words.h"
 #include "assemble/child_process.h"
 #include "assemble/toolkit.h"
 
@@ -45,7 +46,7 @@ static ptxgen_status fail_killed(const char *path, int number, ptxgen_error *err
         if (known[i].number == number)
             why = known[i].why;
     return pg_fail(err, PTXGEN_EASSEMBLE, "%s was killed by signal %d (%s): %s", path, number,
-                   sigdescr_np(number) ? sigdescr_np(number) : "unknown", why);
+                   pg_signal_words(number), why);
 }
 
 static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_assembly_job *job,
@@ -104,7 +105,7 @@ static ptxgen_status assemble(pg_toolkit *t, pg_assembly_job *job, ptxgen_error 
     ptxgen_status status;
     if (child.fd3 < 0 || child.fd4 < 0)
         status = pg_fail(err, PTXGEN_EIO, "cannot make a temporary file: error %d, %s", number,
-                         strerrordesc_np(number));
+                         pg_error_words(number));
     else
         status = run(t, &child, job, err);
     if (child.fd3 >= 0)

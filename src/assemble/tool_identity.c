@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/system_words.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -141,7 +142,7 @@ int pg_identify_file(const char *path, pg_tool_identity *out, ptxgen_error *err)
         if (f.fd >= 0)
             close(f.fd);
         pg_fail(err, PTXGEN_EIO, "cannot read %s: error %d, %s", path, number,
-                strerrordesc_np(number));
+                pg_error_words(number));
         return number;
     }
     f.size = (uint64_t)st.st_size;

@@ -8,6 +8,7 @@
 #include "assemble/release.h"
 #include "base/file.h"
 #include "base/fork_guard.h"
+#include "base/system_words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -164,7 +165,7 @@ const pg_tool *pg_toolkit_find(pg_toolkit *t, int kind, pg_tool *passing)
     if (!known)
         snprintf(passing->note, sizeof passing->note,
                  "cannot be looked for in %.150s: error %d, %s", where(t), passing->error,
-                 strerrordesc_np(passing->error));
+                 pg_error_words(passing->error));
     const pg_tool *tool = known ? &t->tools[kind] : passing;
     if (first)
         pg_log_line(&t->log, PTXGEN_LOG_DEBUG, "%s: %s", part_name(kind),

@@ -1,6 +1,7 @@
 /* glibc ends the text with strerror's words where a system call failed. It translates them; the
  * numbers that matter are looked for in both the C locale's words and the thread's. */
 #include "base/dynamic.h"
+#include "base/system_words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,9 +14,9 @@ int pg_dlopen_errno(const char *text)
     if (!text)
         return EAGAIN;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const char *plain = strerrordesc_np(numbers[i]);
+        const char *plain = pg_error_words(numbers[i]);
         const char *here = strerror_r(numbers[i], translated, sizeof translated);
-        if ((plain && strstr(text, plain)) || (here && strstr(text, here)))
+        if (strstr(text, plain) || (here && strstr(text, here)))
             return numbers[i];
     }
     /* "cannot allocate memory in static TLS block" and the like pass; a wrong or damaged file

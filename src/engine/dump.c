@@ -2,6 +2,7 @@
 #include "engine/dump.h"
 
 #include "base/file_path.h"
+#include "base/system_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,6 @@ bool pg_dump_write(const pg_dump *d, const char *name, const void *bytes, size_t
     const int length = snprintf(path, size, "%s/%s", d->dir, name);
     const int r = length > 0 && (size_t)length < size ? write_file(path, &what) : -1;
     if (r < 0)
-        pg_log_line(d->log, PTXGEN_LOG_WARNING, "cannot write '%s': %s", path, strerrordesc_np(-r));
+        pg_log_line(d->log, PTXGEN_LOG_WARNING, "cannot write '%s': %s", path, pg_error_words(-r));
     return r == 0;
 }

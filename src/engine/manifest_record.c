@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/system_words.h"
 #include "ptxgen/ptxgen.h"
 
 #include <errno.h>
@@ -187,7 +188,7 @@ ptxgen_status pg_manifest_record_write(pg_manifest_record *r, const char *path, 
                              path);
         else if (result < 0)
             status = pg_fail(err, PTXGEN_EIO, "cannot write the manifest %.300s: %s", path,
-                             strerrordesc_np(-result));
+                             pg_error_words(-result));
         else if (incomplete)
             status = pg_fail(
                 err, PTXGEN_ENOMEM,

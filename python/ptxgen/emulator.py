@@ -1,0 +1,73 @@
+"""Runs and checks PTX for NVIDIA GPUs on the CPU.
+
+    ptx = open("scale.ptx").read()
+    print(ptxgen.emulator.entries(ptx))
+    result = ptxgen.emulator.run(ptx, [x, n, 2.0], grid=8, block=128, check=True)
+    for report in result.reports: print(report)
+"""
+
+from typing import NamedTuple
+
+from . import _core
+
+
+class Report(NamedTuple):
+    """One defect that checking found: kind ("RACE_SHARED"), severity ("undefined", "reliance", "advice"), PTX lines,
+    the first place and threads, and how often it was met. docs/checking.md explains the kinds."""
+
+    kind: str
+    name: str
+    severity: str
+    line: int
+    other_line: int
+    where: str
+    text: str
+    count: int
+    cta: tuple
+    warp: int
+    lane: int
+
+    def __str__(self):
+        return f"line {self.line}: {self.name} ({self.where}): {self.text}"
+
+
+class Result(NamedTuple):
+    """What a run says beside the memory that it wrote."""
+
+    reports: tuple
+    warp_instructions: int
+    global_read: int
+    global_written: int
+
+    @property
+    def defects(self):
+        """Reports that are no mere advice."""
+        return [r for r in self.reports if r.severity != "advice"]
+
+
+def _three(value, rest):
+    sizes = (value,) if isinstance(value, int) else tuple(value)
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"{value!r}: give one to three numbers")
+    return sizes + (rest,) * (3 - len(sizes))
+
+
+def entries(ptx):
+    """The entries of a text and their parameters, {name: [(parameter, bytes), ...]}. ParseError where the text is no PTX,
+    Unsupported where an entry reaches an instruction that the emulator does not execute, with the line."""
+    return _core.emulate_check(ptx)
+
+
+def run(ptx, args, grid=1, block=1, *, entry=None, cluster=0, dynamic_shared=0, check=False, order="hw", seed=0,
+        threads=0, instruction_budget=0):
+    """Runs an entry (the only one by default) on arrays of the CPU and numbers; arrays are changed in place.
+
+    args: arrays (their address is the argument, and what the kernel may touch), ints, floats, bytes (a struct by value).
+    check: watches the kernel for races, missing fences and misuse; see Result.reports. order="isa": whatever the ISA
+    does not order is drawn from seed. EmulatorError: the kernel did something undefined, with its line."""
+    if order not in ("hw", "isa"):
+        raise ValueError(f"order={order!r}: it is 'hw' or 'isa'")
+    found = _core.emulate_run(ptx, entry, list(args), _three(grid, 1), _three(block, 1), _three(cluster, 0 if cluster == 0 else 1),
+                              dynamic_shared, check, order == "isa", seed, threads, instruction_budget)
+    return Result(tuple(Report(**r) for r in found["reports"]), found["warp_instructions"], found["global_read"],
+                  found["global_written"])
