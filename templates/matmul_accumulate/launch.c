@@ -109,6 +109,7 @@ void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step,
         l->cluster[1] = l->cluster[2] = 1;
     }
     l->shared_bytes = p->head.shared_bytes;
+    l->early = true;
     set_operands(problem, l);
     set_accumulators(problem, l);
     pg_set_u32(l, at_m_, m);

@@ -78,6 +78,7 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_launch_line(l, tiles < sms ? tiles : sms, PG_ROLE_THREADS, COUNT,
                    pg_matmul_scaled_params(p, 0).absent);
     l->shared_bytes = p->head.shared_bytes;
+    l->early = true;
     pg_set_tensor(l, at_a_map_, &a_map);
     pg_set_tensor(l, at_b_map_, &b_map);
     pg_set_tensor(l, at_a_scale_map_, &a_scale_map);
