@@ -1,0 +1,1 @@
+set_kind(embedding/torch "script;slow" 600)
