@@ -11,7 +11,7 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     i.on_disk = i.dir[0] != 0;
     i.dir = ctx->cache_dir;
     pg_kernel_table_counts(ctx->kernels.table, &i.memory_hits, &i.entries);
-    i.memory_hits += pg_text_memo_hits(ctx->kernels.texts);
+    i.memory_hits += pg_text_memo_hits(ctx->kernels.texts) + pg_call_memo_hits(ctx->kernels.calls);
     i.failure_hits += pg_refusals_hits(ctx->engine->refusals);
     i.misses = atomic_load(&ctx->engine->misses);
     i.rejected = atomic_load(&ctx->engine->rejected);

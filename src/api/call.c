@@ -65,7 +65,8 @@ static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **de
 {
     const pg_family *f = c->id.family;
     PG_TRY(pg_engine_device(engine, device, err));
-    PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
+    if (!c->problem.device)
+        PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
     PG_TRY(check_place(c, err));
     if (!(c->given & arch_given))
         c->id.key[0] = pg_kernel_id_arch(f, (*device)->ops->kind, c->problem.device->arch);
@@ -79,10 +80,12 @@ static ptxgen_status check_limits(const pg_problem *p, ptxgen_error *err)
     return p->family->limits ? p->family->limits(p, err) : PTXGEN_OK;
 }
 
-ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err)
+/* Every check of a call, and its kernel, loaded; NULL for an empty problem. */
+static ptxgen_status get_kernel(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_kernel **out,
+                                ptxgen_error *err)
 {
     pg_device *device;
-    ptxgen_kernel *k;
+    *out = NULL;
     PG_TRY(pg_call_check_shapes(c, err));
     if (c->problem.empty)
         return PTXGEN_OK;
@@ -90,10 +93,48 @@ ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_
     PG_TRY(choose_kernel(c, ctx->engine, &device, err));
     PG_TRY(check_limits(&c->problem, err));
     if (!c->ready_only)
-        PG_TRY(pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, &k, err));
-    else if (!(k = pg_kernel_store_find_ready(&ctx->kernels, device, &c->id)))
-        return pg_fail(err, PTXGEN_EPENDING, "the kernel is not loaded yet");
-    const ptxgen_status status = pg_kernel_launch(k, &c->problem, device, stream, err);
+        return pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, out, err);
+    *out = pg_kernel_store_find_ready(&ctx->kernels, device, &c->id);
+    return *out ? PTXGEN_OK : pg_fail(err, PTXGEN_EPENDING, "the kernel is not loaded yet");
+}
+
+/* The same, and the call is kept for those that are like it. */
+static ptxgen_status get_and_keep(pg_call *c, ptxgen *ctx, ptxgen_stream stream,
+                                  ptxgen_kernel **out, ptxgen_error *err)
+{
+    pg_call_name name;
+    const bool named = pg_call_name_of(&c->problem, c->id.key, c->given, &name);
+    PG_TRY(get_kernel(c, ctx, stream, out, err));
+    if (named && *out)
+        pg_call_memo_keep(ctx->kernels.calls, &name, &c->problem, *out);
+    return PTXGEN_OK;
+}
+
+/* A call like one before: what its addresses decide. */
+static ptxgen_status check_again(const pg_call *c, ptxgen_error *err)
+{
+    PG_TRY(pg_problem_check_overlap(&c->problem, err));
+    return check_place(c, err);
+}
+
+/* Once there is a device, p->device is that of the current context, so that a call can be known again. */
+static void look_at_device(pg_call *c, const pg_engine *engine)
+{
+    pg_device *const device = atomic_load_explicit(&engine->device, memory_order_acquire);
+    if (device && device->ops->info(device, &c->problem.device, NULL) != PTXGEN_OK)
+        c->problem.device = NULL;
+}
+
+ptxgen_status pg_call_run(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_device *device;
+    look_at_device(c, ctx->engine);
+    ptxgen_kernel *k = pg_call_memo_recall(ctx->kernels.calls, &c->problem, c->id.key, c->given);
+    ptxgen_status status = k ? check_again(c, err) : get_and_keep(c, ctx, stream, &k, err);
+    if (status == PTXGEN_OK && k)
+        status = pg_engine_device(ctx->engine, &device, err);
+    if (status == PTXGEN_OK && k)
+        status = pg_kernel_launch(k, &c->problem, device, stream, err);
     ptxgen_kernel_unref(k);
     return status;
 }
@@ -113,18 +154,60 @@ ptxgen_status pg_call_prepare(pg_call *c, ptxgen_kernel *k, ptxgen_error *err)
         return PTXGEN_OK;
     PG_TRY(pg_problem_check_memory(p, err));
     PG_TRY(pg_engine_device(k->engine, &device, err));
-    PG_TRY(device->ops->info(device, &p->device, err));
+    if (!p->device)
+        PG_TRY(device->ops->info(device, &p->device, err));
     return check_limits(p, err);
 }
 
-ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream, ptxgen_error *err)
+static bool recall_kernel(pg_call *c, ptxgen_kernel *k)
+{
+    pg_call_memo *const calls = atomic_load_explicit(&k->calls, memory_order_acquire);
+    if (!calls || k->id.family != c->problem.family)
+        return false;
+    ptxgen_kernel *const found = pg_call_memo_recall(calls, &c->problem, c->id.key, c->given);
+    ptxgen_kernel_unref(found);
+    return found;
+}
+
+static void keep_for_kernel(ptxgen_kernel *k, const pg_call_name *name, const pg_problem *p)
+{
+    pg_call_memo *calls = atomic_load_explicit(&k->calls, memory_order_acquire), *mine = NULL;
+    if (!calls && (mine = pg_call_memo_create_for(&k->engine->alloc, k)) &&
+        atomic_compare_exchange_strong(&k->calls, &calls, mine))
+        calls = mine;
+    if (mine && calls != mine)
+        pg_call_memo_free(mine);
+    if (calls)
+        pg_call_memo_keep(calls, name, p, k);
+}
+
+static ptxgen_status prepare_and_keep(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream,
+                                      ptxgen_error *err)
 {
     pg_device *device;
+    pg_call_name name;
+    const bool named = pg_call_name_of(&c->problem, c->id.key, c->given, &name);
     PG_TRY(pg_call_prepare(c, k, err));
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_engine_device(k->engine, &device, err));
     PG_TRY(pg_kernel_load(k, device, stream, err));
+    if (named)
+        keep_for_kernel(k, &name, &c->problem);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *k, ptxgen_stream stream, ptxgen_error *err)
+{
+    pg_device *device;
+    look_at_device(c, k->engine);
+    if (recall_kernel(c, k))
+        PG_TRY(check_again(c, err));
+    else
+        PG_TRY(prepare_and_keep(c, k, stream, err));
+    if (c->problem.empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_engine_device(k->engine, &device, err));
     return pg_kernel_launch(k, &c->problem, device, stream, err);
 }
 

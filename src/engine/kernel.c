@@ -39,6 +39,8 @@ static void destroy(ptxgen_kernel *k)
     pg_engine *engine = k->engine;
     pg_loaded *loaded = atomic_load(&k->loaded);
     ptxgen_kernel_unref(atomic_load(&k->helper));
+    if (atomic_load(&k->calls))
+        pg_call_memo_free(atomic_load(&k->calls));
     if (loaded) {
         pg_device *device = atomic_load(&engine->device);
         device->ops->unload(device, loaded);

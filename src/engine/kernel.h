@@ -3,6 +3,7 @@
 #ifndef PG_KERNEL_H
 #define PG_KERNEL_H
 
+#include "engine/call_memo.h"
 #include "engine/engine.h"
 #include "engine/kernel_id.h"
 #include "generate/family.h"
@@ -25,7 +26,8 @@ struct ptxgen_kernel {
 
     _Atomic(pg_loaded *) loaded; /* on the engine's device */
     _Atomic(ptxgen_kernel *)
-        helper;           /* of a family that has one: set before it is launched, for good */
+        helper; /* of a family that has one: set before it is launched, for good */
+    _Atomic(pg_call_memo *) calls; /* the last call of the kernel itself; NULL: none yet */
     atomic_bool rejected; /* the driver refused what came from the disk; set under its load lock */
 };
 

@@ -8,12 +8,14 @@ ptxgen_status pg_kernel_store_init(pg_kernel_store *s, pg_engine *engine, ptxgen
     s->engine = engine;
     PG_TRY(pg_kernel_table_create(&engine->alloc, &s->table, err));
     PG_TRY(pg_text_memo_create(&engine->alloc, &s->texts, err));
+    PG_TRY(pg_call_memo_create(&engine->alloc, &s->calls, err));
     return pg_manifest_record_create(&engine->alloc, &s->asked, err);
 }
 
 void pg_kernel_store_clear(pg_kernel_store *s)
 {
     pg_text_memo_clear(s->texts);
+    pg_call_memo_clear(s->calls);
     pg_kernel_table_clear(s->table);
 }
 
@@ -21,6 +23,8 @@ void pg_kernel_store_fini(pg_kernel_store *s)
 {
     if (s->texts)
         pg_text_memo_destroy(s->texts);
+    if (s->calls)
+        pg_call_memo_destroy(s->calls);
     if (s->table)
         pg_kernel_table_destroy(s->table);
     pg_manifest_record_destroy(s->asked);
@@ -130,10 +134,12 @@ void pg_kernel_store_before_fork(pg_kernel_store *s)
     pg_manifest_record_before_fork(s->asked);
     pg_kernel_table_before_fork(s->table);
     pg_text_memo_before_fork(s->texts);
+    pg_call_memo_before_fork(s->calls);
 }
 
 void pg_kernel_store_after_fork(pg_kernel_store *s, bool child)
 {
+    pg_call_memo_after_fork(s->calls);
     pg_text_memo_after_fork(s->texts);
     pg_kernel_table_after_fork(s->table, child);
     pg_manifest_record_after_fork(s->asked);

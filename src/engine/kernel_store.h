@@ -1,10 +1,11 @@
-/* The kernels that a context has in memory: by identity, by recently used text, and the record
+/* The kernels that a context has in memory: by identity, by recently used text, by recent calls, and the record
  * of what was asked for. A kernel is got here, and built and loaded when it is not there or not
  * ready. */
 #ifndef PG_KERNEL_STORE_H
 #define PG_KERNEL_STORE_H
 
 #include "engine/build.h"
+#include "engine/call_memo.h"
 #include "engine/kernel_table.h"
 #include "engine/manifest_record.h"
 #include "engine/text_memo.h"
@@ -13,6 +14,7 @@ typedef struct pg_kernel_store {
     pg_engine *engine; /* borrowed */
     pg_kernel_table *table;
     pg_text_memo *texts;
+    pg_call_memo *calls;
     pg_manifest_record *asked; /* for the manifest */
 } pg_kernel_store;
 

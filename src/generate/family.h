@@ -90,7 +90,8 @@ typedef struct pg_family {
     /* Work of a call, for rates; fills *flop, and *bytes where it is not all operands once. May be NULL. */
     void (*work)(const pg_problem *, double *flop, double *bytes);
 
-    /* Where the tables do not say it; each may be NULL. */
+    /* Where the tables do not say it; each may be NULL. They read no memory but that of scalars, and of
+     * addresses the low 8 bits (engine/call_memo.h). */
     void (*bind)(const pg_problem *, void *key); /* fills the parameters marked PG_FROM_HOOK */
     void (*choose)(const pg_problem *,
                    void *key); /* automatic values that depend on extents and device */

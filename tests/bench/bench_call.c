@@ -262,15 +262,14 @@ static void bench_launches(ptxgen *ctx, const ptxgen_device_info *info)
            seed - base);
 }
 
-/* A current context, as any CUDA program has. The tests' stand-in for libcuda, linked as
- * libcuda.so.1 into LD_LIBRARY_PATH, measures our share alone; it has no such call and needs
- * none. */
+/* A current context, as any CUDA program has. To measure our share alone, link the tests' stub_libcuda.so as
+ * libcuda.so.1 in a folder that LD_LIBRARY_PATH names. */
 static void make_context_current(void)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;
     int (*retain)(void **, int) = (int (*)(void **, int))symbol(cuda, "cuDevicePrimaryCtxRetain");
-    int (*set)(void *) = (int (*)(void *))dlsym(cuda, "cuCtxSetCurrent");
-    if (retain(&context, 0) != 0 || (set && set(context) != 0))
+    int (*push)(void *) = (int (*)(void *))symbol(cuda, "cuCtxPushCurrent_v2");
+    if (retain(&context, 0) != 0 || push(context) != 0)
         exit(1);
 }
 

@@ -199,7 +199,7 @@ static range range_of(const pg_problem *p, size_t i)
     return (range){first, first + (uintptr_t)pg_view_span(v)};
 }
 
-static ptxgen_status check_overlap(const pg_problem *p, ptxgen_error *err)
+ptxgen_status pg_problem_check_overlap(const pg_problem *p, ptxgen_error *err)
 {
     range at[PG_MAX_OPERANDS];
     for (size_t g = 0; g < p->given_count; g++)
@@ -225,5 +225,5 @@ ptxgen_status pg_problem_check_memory(const pg_problem *p, ptxgen_error *err)
     for (size_t g = 0; g < p->given_count; g++)
         if (!pg_view_is_empty(&p->operand[p->given[g]]))
             PG_TRY(check_operand(p, p->given[g], err));
-    return check_overlap(p, err);
+    return pg_problem_check_overlap(p, err);
 }

@@ -57,6 +57,8 @@ ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_vie
 ptxgen_status pg_problem_check_shapes(pg_problem *p, ptxgen_error *err);
 /* Then pointers, strides, alignment and overlap; nothing of an empty problem is looked at. */
 ptxgen_status pg_problem_check_memory(const pg_problem *p, ptxgen_error *err);
+/* Of it, what two calls that differ in their addresses alone may differ in. */
+ptxgen_status pg_problem_check_overlap(const pg_problem *p, ptxgen_error *err);
 /* Of limits hooks: EUNSUPPORTED unless base and strides of an operand are multiples of `bytes`. */
 ptxgen_status pg_problem_require_alignment(const pg_problem *p, size_t operand, int bytes,
                                            const char *needed_by, ptxgen_error *err);
