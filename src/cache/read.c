@@ -7,7 +7,7 @@
 
 enum { TOUCH_SECONDS = 3600 }; /* a used entry is dated at most this often */
 
-int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out)
+static int open_once(const pg_folder *folder, const pg_entry_name *name, pg_opened *out)
 {
     const pg_files *files = folder->files;
     int shard = pg_folder_open_shard(folder, name->shard);
@@ -21,6 +21,13 @@ int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_o
     if (r < 0)
         files->close(files->user, out->fd);
     return r;
+}
+
+int pg_cache_open_entry(const pg_folder *folder, const pg_entry_name *name, pg_opened *out)
+{
+    const int r = open_once(folder, name, out);
+    /* A network filesystem's idea of the name was old: the second look asks its server. */
+    return r == -ESTALE ? open_once(folder, name, out) : r;
 }
 
 static void touch(pg_cache *cache, const pg_opened *file)
@@ -129,8 +136,6 @@ pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own,
     pg_entry_name name = pg_entry_name_of(pg_hash(look->key.p, look->key.n));
     pg_opened file;
     int r = pg_cache_open_entry(folder, &name, &file);
-    if (r == -ESTALE) /* a network filesystem's idea of the name was old */
-        r = pg_cache_open_entry(folder, &name, &file);
     if (r == -ENOENT || r == -ESTALE) {
         if (own)
             look->why = "no entry has its key";

@@ -1,5 +1,5 @@
-# 1,500 command lines of random words and options: no crash, no hang, an exit code that is documented, and one sentence
-# about each refusal. PTXGEN_LINES sets another number, PTXGEN_SEED another start.
+# Command lines of random words and options: no crash, no hang, an exit code that is documented, and one sentence
+# about each refusal. PTXGEN_LINES: how many (4,000 in the slow run), PTXGEN_SEED: another start.
 . tests/support/cli.sh
 cat >words <<'END'
 emit compile list inspect cache prewarm doctor array run bench scatter_add matmul_accumulate matmul_scaled tcgen05_copy
@@ -9,7 +9,7 @@ arch=sm_1 unused=1d bytes=0 entries=x --json --help -o --dry-run --verbose -v --
 --order --seeds --stats --budget --require --zero --prometheus --readable emulator auto nope -1 0 1 99999999999 "" - /dev/null
 /nowhere . zeros:4x4 random:2x2 index:4/2 x.npy out=x.npy a=/dev/zero -- --= = sm_90a,sm_100a %s%n ../../../etc/passwd
 END
-awk -v seed="${PTXGEN_SEED:-1}" -v lines="${PTXGEN_LINES:-1500}" '
+awk -v seed="${PTXGEN_SEED:-1}" -v lines="${PTXGEN_LINES:-200}" '
     { for (i = 1; i <= NF; i++) word[n++] = $i }
     END { srand(seed); for (l = 0; l < lines; l++) { line = ""
         for (k = int(rand() * 6); k >= 0; k--) line = line " " word[int(rand() * n)]

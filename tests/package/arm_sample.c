@@ -33,13 +33,13 @@ int main(void)
                hash_of((const unsigned char *)info.ptx, info.ptx_size, 0));
         ptxgen_kernel_unref(k);
     }
-    /* A scatter-add with awkward numbers. */
+    /* A scatter-add whose sums are exact, for host threads add in any order. */
     static float out[8][32], src[64][32];
     static int64_t index[64];
     for (int i = 0; i < 64; i++) {
         index[i] = (i * 5) % 8;
         for (int j = 0; j < 32; j++)
-            src[i][j] = (float)(i * 37 - j * 11) * 1.1e-3f;
+            src[i][j] = (float)(i * 37 - j * 11) * 0x1p-7f;
     }
     const ptxgen_scatter_add_args a = {.size = sizeof a,
                                        .dtype = PTXGEN_F32,

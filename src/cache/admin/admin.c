@@ -259,7 +259,7 @@ static bool load_file(ptxgen_cache *cache, pg_admin_entry *out)
     pg_opened file;
     pg_buf_printf(&out->path, "%s/v1/%s/%s", cache->path, out->name.shard, out->name.leaf);
     int r = pg_cache_open_entry(&cache->cache->folder, &out->name, &file);
-    if (r == -ENOENT || r == -ESTALE)
+    if (r == -ENOENT)
         return false;
     if (r < 0) {
         out->record.fault =
