@@ -149,7 +149,7 @@ static void take_entry(ptxgen_kernel *k)
     k->assembly.spill_bytes = k->disk.spill_bytes;
 }
 
-static void log_hit(const ptxgen_kernel *k, const char *whence)
+static void log_origin(const ptxgen_kernel *k, const char *whence)
 {
     pg_log_line(&k->engine->log, PTXGEN_LOG_DEBUG, "%s %s: %s", k->id.family->name,
                 pg_buf_text(&k->params), whence);
@@ -163,7 +163,7 @@ static bool look_up(ptxgen_kernel *k, pg_entry_judge *judge, ptxgen_status *stat
     const char *const key = pg_buf_text(&k->key_text);
     if (pg_refusals_recall(k->engine->refusals, key, k->key_text.len, err)) {
         *status = err->status;
-        log_hit(k, "it was refused before");
+        log_origin(k, "it was refused before");
         return true;
     }
     const pg_cache_judge say = pg_entry_judge_of(judge);
@@ -178,8 +178,8 @@ static bool look_up(ptxgen_kernel *k, pg_entry_judge *judge, ptxgen_status *stat
     else if (k->disk.miss != judge->why)
         snprintf(judge->why, sizeof judge->why, "%s", k->disk.miss);
     if (found != PG_CACHE_MISS)
-        log_hit(k, found == PG_CACHE_HIT ? "from the cache folder or a layer"
-                                         : "it was refused before");
+        log_origin(k, found == PG_CACHE_HIT ? "from the cache folder or a layer"
+                                            : "it was refused before");
     return found != PG_CACHE_MISS;
 }
 
@@ -273,7 +273,9 @@ ptxgen_status pg_build_text(pg_engine *engine, const pg_kernel_id *id, ptxgen_ke
 {
     PG_TRY(pg_kernel_create(engine, id, out, err));
     (*out)->origin = PTXGEN_ORIGIN_EMITTED;
-    return keep_or_drop(emit_into(*out, err), out);
+    PG_TRY(keep_or_drop(emit_into(*out, err), out));
+    log_origin(*out, "written as PTX, not assembled");
+    return PTXGEN_OK;
 }
 
 ptxgen_status pg_build(pg_engine *engine, const pg_kernel_id *id, pg_build_mode mode,

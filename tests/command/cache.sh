@@ -6,7 +6,7 @@ refuse 2 "has no 'lst'; did you mean 'ls'\?" cache lst
 refuse 2 'usage: ptxgen cache show ENTRY' cache show
 refuse 2 'usage: ptxgen cache stats ' cache stats now
 refuse 2 "'ptxgen cache import' has no --dry-run; usage" cache import q --dry-run
-refuse 2 "'ptxgen cache ls' has no -o" cache ls -o q
+refuse 2 "'ptxgen cache ls' has no --output" cache ls -o q
 refuse 2 "'ptxgen cache verify' has no --ptx" cache verify --ptx
 refuse 2 "'ptxgen cache stats' has no --recompile" cache stats --recompile
 t cache show abcd --json --ptx --cache-dir .

@@ -30,11 +30,11 @@ END
 t run race.ptx --block 64 --arg zeros:64 --check-races
 expect_code 1
 expect_out '^race.ptx:17: race on shared memory: nothing orders .*; conflicts with line 14 \(st\), warp [01] lane [0-9]+ of CTA \(0,0,0\) \[ld, CTA 0,0,0 warp [01] lane [0-9]+; tile \+ [0-9]+, shared offset [0-9]+; met [0-9]+ times; also lines 19/14; source source.cu:31 and source.cu:30\]$'
-expect_out '^race.ptx: 1 defects in 1 runs$'
+expect_out '^race.ptx: 1 defect in 1 run$'
 t run race.ptx --block 64 --arg zeros:64 --check-races --seeds 3..9
 expect_code 1
 expect_out 'seed 3\]$'
-expect_out '^race.ptx: 1 defects in 7 runs$'
+expect_out '^race.ptx: 1 defect in 7 runs$'
 
 # JSON has everything.
 t run race.ptx --block 64 --arg zeros:64 --check-races --seeds 1..2 --json
@@ -64,11 +64,11 @@ expect_err 'check-races, which is not given'
 
 # --ignore and --suppress.
 ok run race.ptx --block 64 --arg zeros:64 --check-races --ignore race-shared
-expect_out '^race.ptx: 0 defects in 1 runs; suppressed: 2$'
+expect_out '^race.ptx: 0 defects in 1 run; suppressed: 2$'
 refuse 2 "'race-share' is no kind of report; did you mean 'race-shared'\?" run race.ptx --block 64 --arg zeros:64 --check-races --ignore race-share
 printf '# known\nrace_shared object=tile source=source.cu:31 # the reader\nRACE-GLOBAL\n' >known
 ok run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
-expect_out '^race.ptx: 0 defects in 1 runs; suppressed: 2$'
+expect_out '^race.ptx: 0 defects in 1 run; suppressed: 2$'
 expect_out 'line 3 of its file suppressed nothing$'
 printf 'race-shared line=17 other=14\n' >known
 t run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
@@ -111,7 +111,7 @@ END
 t run scope.ptx --grid 2 --check-races --sarif log.sarif
 expect_code 6
 expect_out "^scope.ptx:16: relies on ptxas or the hardware: mbarrier of another CTA used at the default scope .cta: "
-expect_out '^scope.ptx: 0 defects in 1 runs; relies on ptxas or the hardware: 1$'
+expect_out '^scope.ptx: 0 defects in 1 run; relies on ptxas or the hardware: 1$'
 grep -q '"level":.*"warning"' log.sarif || die "no warning"
 
 # A wrong expect_tx names the expecting line and the copy; an order=isa failure its seed.

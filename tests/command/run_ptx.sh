@@ -125,7 +125,7 @@ sed 's/bar.sync 0;/&\n    fence.proxy.async;/' safe.ptx >fenced.ptx
 grep -q fence.proxy fenced.ptx || die "no fence was added"
 ok run fenced.ptx --block 64 --arg zeros:256 --check-races
 expect_out '^fenced.ptx:[0-9]+: advice: fence that was not needed'
-expect_out '^fenced.ptx: 0 defects in 1 runs; advice: 1$'
+expect_out '^fenced.ptx: 0 defects in 1 run; advice: 1$'
 ok run fenced.ptx --block 64 --arg zeros:256 --check-races --json
 tr -d ' \n\t' <.out >flat
 grep -q '"defects":\[\],"reliances":\[\],"advice":\[{"id":"UNNEEDED_FENCE","kind":"fencethatwasnotneeded' flat ||

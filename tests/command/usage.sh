@@ -20,7 +20,7 @@ for s in $subcommands; do
     ok "$s" --help
     expect_out "^usage: ptxgen $s"
     expect_out '^examples:$'
-    [ "$(wc -l <.out)" -le 60 ] || die "help of $s is $(wc -l <.out) lines"
+    [ "$(wc -l <.out)" -le 40 ] || die "help of $s is $(wc -l <.out) lines"
     [ "$(awk 'length > m { m = length } END { print m }' .out)" -le 80 ] || die "help of $s is too wide"
     cp .out direct
     ok help "$s"

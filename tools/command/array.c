@@ -1,7 +1,7 @@
 /* ptxgen array: writes a small or large .npy file to try `run` and `bench` with. */
 #include "command/array.h"
 
-#include "command/command.h"
+#include "command/options.h"
 #include "command/output.h"
 
 #include <stdlib.h>
@@ -193,6 +193,9 @@ static int run(const cli_args *args)
     ptxgen_status status = parse_spec(args->words[0], &s, &err);
     if (status == PTXGEN_OK)
         status = parse_type(args, &s, &err);
+    if (status == PTXGEN_OK && s.below == 0 && strcmp(s.kind, "zeros") == 0 &&
+        cli_option_given(args, "seed"))
+        return cli_usage_error(&args->set, "--seed would have no effect here: zeros are not drawn");
     if (status == PTXGEN_OK)
         status = write_array(args, &s, &err);
     return status == PTXGEN_OK ? CLI_OK : cli_report(&args->set, &err);

@@ -63,6 +63,13 @@ typedef struct cli_args {
     size_t count;
 } cli_args;
 
+/* One of the things that a command does, with options of its own. */
+typedef struct cli_way {
+    const char *name;    /* "options of NAME" */
+    const char *ask;     /* the command line whose help explains them */
+    const char *options; /* names, separated by spaces */
+} cli_way;
+
 typedef struct cli_command {
     const char *name;
     const char *usage;    /* after "ptxgen NAME " */
@@ -71,6 +78,12 @@ typedef struct cli_command {
     const char *examples; /* lines, each begins with two spaces */
     const char *options;  /* names of the options that it takes, separated by spaces */
     bool takes_family;    /* --help shows families and parameters */
+    bool arch_is_word;    /* --arch X is the same as the word arch=X */
+    /* Where help of all options would pass a screen: it names those of each way, and explains those of the way that
+     * the words tell (below way_count). */
+    const cli_way *ways;
+    size_t way_count;
+    size_t (*way_of)(const cli_args *);
     /* Of `options` those that a run with these arguments reads: any other that is given is refused. NULL: all. */
     const char *(*reads)(const cli_args *);
     int (*run)(const cli_args *); /* returns a cli_exit */

@@ -120,7 +120,7 @@ static int run(const cli_args *args)
 /* A dry run opens nothing. */
 static const char *reads(const cli_args *args)
 {
-    return args->set.dry_run ? "dry-run json" : NULL;
+    return args->set.dry_run ? "arch dry-run json" : NULL;
 }
 
 const cli_command cli_compile = {
@@ -132,8 +132,9 @@ const cli_command cli_compile = {
             "assembler, no GPU.\n",
     .examples = "  ptxgen compile scatter_add dtype=bf16 n=512 arch=sm_90a -o kernel.cubin\n"
                 "  ptxgen compile scatter_add n=4096 --assembler nvjitlink --json\n",
-    .options = "output dry-run verbose assembler toolkit cache-dir json log help",
+    .options = "output arch dry-run verbose assembler toolkit cache-dir json log help",
     .takes_family = true,
+    .arch_is_word = true,
     .reads = reads,
     .run = run,
 };

@@ -85,7 +85,8 @@ const cli_command cli_emit = {
             "named takes its default.\n",
     .examples = "  ptxgen emit scatter_add dtype=bf16 n=512\n"
                 "  ptxgen emit scatter_add n=4096 arch=sm_100a -o kernel.ptx\n",
-    .options = "output line-map json log help",
+    .options = "output arch line-map json log help",
     .takes_family = true,
+    .arch_is_word = true,
     .run = run,
 };

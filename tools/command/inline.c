@@ -67,17 +67,20 @@ static cJSON *as_json(const job *j)
     return root;
 }
 
+/* The product is the PTX, of which -o names the place; --json reports on standard output what was done, with it. */
 static ptxgen_status write_product(const job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
     cli_output to;
+    if (set->json)
+        cli_json_write(as_json(j), cli_report_file(set));
+    if (set->json && !set->output)
+        return PTXGEN_OK;
     const ptxgen_status status = cli_output_open(&to, set->output, false, err);
     if (status != PTXGEN_OK)
         return status;
     if (set->line_map)
         write_map(j, to.file);
-    else if (set->json)
-        cli_json_write(as_json(j), to.file);
     else
         fputs(ptxgen_inlined_text(j->inlined, NULL), to.file);
     return cli_output_commit(&to, err);
@@ -138,6 +141,6 @@ const cli_command cli_inline = {
     .examples = "  nvcc -arch=sm_90a -rdc=true -ptx my.cu\n"
                 "  ptxgen inline kernel.ptx my.ptx -o merged.ptx\n"
                 "  ptxgen inline kernel.ptx my.ptx --line-map\n",
-    .options = "output json line-map limit log help",
+    .options = "output json line-map limit help",
     .run = run,
 };

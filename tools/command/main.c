@@ -59,12 +59,32 @@ static int unknown_command(const char *name)
     return CLI_USAGE;
 }
 
+/* --arch X among the words, where it is a parameter like others. */
+static ptxgen_status arch_to_words(cli_args *args, char **word, ptxgen_error *err)
+{
+    for (size_t i = 0; i < args->count; i++)
+        if (strncmp(args->words[i], "arch=", 5) == 0)
+            return cli_fail(err, PTXGEN_EINVAL, "--arch %s and %s: give the architecture once",
+                            args->set.arch, args->words[i]);
+    if (strchr(args->set.arch, ','))
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--arch is '%s'; one architecture is wanted here, like sm_100a",
+                        args->set.arch);
+    *word = cli_format("arch=%s", args->set.arch);
+    args->words[args->count++] = *word;
+    return PTXGEN_OK;
+}
+
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     ptxgen_error err = {0};
     cli_args args = {.words = cli_calloc((size_t)argc + 1, sizeof(char *))};
+    char *arch = NULL;
     int code;
-    if (cli_parse(command, argc, argv, &args, &err) != PTXGEN_OK) {
+    ptxgen_status status = cli_parse(command, argc, argv, &args, &err);
+    if (status == PTXGEN_OK && command->arch_is_word && args.set.arch && !args.set.help)
+        status = arch_to_words(&args, &arch, &err);
+    if (status != PTXGEN_OK) {
         code = cli_report(&args.set, &err);
     } else if (args.set.help) {
         cli_help(command, &args);
@@ -80,6 +100,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
                    : command->run(&args);
     }
     free(args.words);
+    free(arch);
     return code;
 }
 

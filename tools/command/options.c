@@ -50,7 +50,7 @@ static const option options[] = {
      NULL},
     {"recompile", 0, OPTION_FLAG, FIELD(recompile), NULL, "compare with a fresh build too", 0, 0,
      NULL},
-    {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "for these instead: sm_90,sm_100a (run: one)", 0,
+    {"arch", 0, OPTION_TEXT, FIELD(arch), "LIST", "the GPUs: sm_90a (prewarm: sm_90a,sm_100a)", 0,
      0, NULL},
     {"prometheus", 0, OPTION_FLAG, FIELD(prometheus), NULL, "stats as Prometheus reads them", 0, 0,
      NULL},
@@ -282,6 +282,14 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
     return PTXGEN_OK;
 }
 
+bool cli_option_given(const cli_args *args, const char *name)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if ((args->given >> i & 1) && strcmp(name, options[i].name) == 0)
+            return true;
+    return false;
+}
+
 bool cli_option_in(const char *name, const char *list)
 {
     return in_list(list, name);
@@ -378,21 +386,52 @@ static void print_families(void)
         printf("  %-20s %s\n", ptxgen_family_name(f), ptxgen_family_summary(f));
 }
 
+/* "  -o --json ...", in as many lines as it takes. */
+static void print_names(const char *list)
+{
+    int column = 0;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const option *o = &options[i];
+        if (!in_list(list, o->name))
+            continue;
+        if (column + (int)strlen(o->name) + 3 > 76)
+            column = (putchar(10), 0);
+        column += printf("%s--%s", column ? " " : "  ", o->name);
+    }
+    putchar('\n');
+}
+
+/* The options of one way in full, or of all ways by name. */
+static void print_options(const cli_command *command, size_t way)
+{
+    if (way < command->way_count || !command->ways) {
+        printf("\noptions:\n");
+        for (size_t i = 0; i < OPTION_COUNT; i++)
+            if (takes(command, &options[i]) &&
+                (!command->ways || in_list(command->ways[way].options, options[i].name)))
+                print_option(&options[i]);
+        return;
+    }
+    for (size_t w = 0; w < command->way_count; w++) {
+        printf("\noptions of %s (`%s` says what they do):\n", command->ways[w].name,
+               command->ways[w].ask);
+        print_names(command->ways[w].options);
+    }
+}
+
 void cli_help(const cli_command *command, const cli_args *args)
 {
     printf("usage: ptxgen %s %s\n\n%s", command->name, command->usage, command->text);
     const int64_t family = named_family(args);
+    const size_t way = command->ways ? command->way_of(args) : 0;
     if (family >= 0) {
         printf("\noperands of %s:\n", args->words[0]);
         print_operands((size_t)family);
         printf("\nparameters of %s:\n", args->words[0]);
         cli_print_params((size_t)family);
-    } else if (command->takes_family) {
+    } else if (command->takes_family && way >= command->way_count) {
         print_families();
     }
-    printf("\noptions:\n");
-    for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (takes(command, &options[i]))
-            print_option(&options[i]);
+    print_options(command, way);
     printf("\nexamples:\n%s", command->examples);
 }

@@ -11,6 +11,7 @@ ptxgen_status cli_parse(const cli_command *command, int argc, char **argv, cli_a
                         ptxgen_error *err);
 /* The first option that was given and is not in `list` (names separated by spaces); NULL if none. */
 const char *cli_option_outside(const cli_args *args, const char *list);
+bool cli_option_given(const cli_args *args, const char *name);
 /* Is the option one of the list? */
 bool cli_option_in(const char *name, const char *list);
 /* The one-screen help of a subcommand on standard output. */

@@ -234,6 +234,13 @@ static ptxgen_status open_bench(bench *b, ptxgen_error *err)
     ptxgen_status status = cli_context(set, &b->ctx, err);
     if (status == PTXGEN_OK)
         status = ptxgen_device_get_info(b->ctx, &b->device, err);
+    if (status == PTXGEN_OK && set->repeat > MAX_ROUNDS)
+        status = cli_fail(err, PTXGEN_EINVAL, "--repeat is %lld; this bench takes up to %d rounds",
+                          (long long)set->repeat, MAX_ROUNDS);
+    if (status == PTXGEN_OK && set->toolkit && b->device.kind == PTXGEN_DEVICE_EMULATOR)
+        status = cli_fail(err, PTXGEN_EINVAL,
+                          "--toolkit would have no effect here: the emulator runs PTX, nothing is "
+                          "assembled");
     if (status == PTXGEN_OK && set->output) {
         status = cli_output_open(&b->csv, set->output, false, err);
         b->to_csv = status == PTXGEN_OK;
@@ -242,16 +249,15 @@ static ptxgen_status open_bench(bench *b, ptxgen_error *err)
         return status;
     const bool cuda = b->device.kind == PTXGEN_DEVICE_CUDA;
     b->rounds = set->repeat > 0 ? (size_t)set->repeat : cuda ? 30 : 3;
-    if (b->rounds > MAX_ROUNDS)
-        b->rounds = MAX_ROUNDS;
     b->launches = cuda ? 10 : 1;
     if (b->to_csv)
         fputs("rows,out_rows,n,dtype,seed_us,bulk_us,vector_us,auto_us\n", b->csv.file);
     if (set->json) {
         b->json = cJSON_CreateArray();
     } else {
-        printf("device %s; median of %zu rounds of %zu launches, us a launch\n", b->device.name,
-               b->rounds, b->launches);
+        printf("device %s; median of %s of %s, us a launch\n", b->device.name,
+               cli_count(b->rounds, "round", "rounds"),
+               cli_count(b->launches, "launch", "launches"));
         printf("%9s %9s %8s %5s %10s %10s %10s %10s %10s\n", "rows", "out rows", "n", "dtype",
                "seed", "bulk", "vector", "auto", "seed/auto");
     }

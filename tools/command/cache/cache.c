@@ -1,5 +1,6 @@
 /* ptxgen cache: finds the action and opens the folder for it. */
 #include "command/cache/cache.h"
+#include "command/options.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,20 +14,21 @@ static const struct {
     int (*run)(const cache_action *);
     size_t min_words, max_words; /* beside the action's name */
     const char *needs;           /* what those words are */
-    const char *options;         /* of `own_options`, those it takes */
+    const char *options;         /* that it reads, beside json, cache-dir and help */
 } actions[] = {
     {"ls", cache_ls, 0, 8,
-     "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]", ""},
-    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]", "-o --ptx --cubin --sass"},
-    {"stats", cache_stats, 0, 0, "[--prometheus] [--zero]", "--prometheus --zero"},
+     "[family=NAME] [arch=ARCH] [older=AGE] [newer=AGE] [sort=used|created|size|family]", "arch"},
+    {"show", cache_show, 1, 1, "ENTRY [-o FILE --ptx|--cubin|--sass]",
+     "output ptx cubin sass toolkit"},
+    {"stats", cache_stats, 0, 0, "[--prometheus] [--zero]", "prometheus zero"},
     {"du", cache_du, 0, 0, "", ""},
     {"path", cache_path, 0, 0, "", ""},
-    {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]", ""},
-    {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]", "--recompile"},
-    {"clear", cache_clear, 0, 0, "", "--dry-run"},
-    {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "--dry-run"},
-    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [--readable]", "--readable"},
-    {"import", cache_import, 1, 1, "FILE [--readable]", "--readable"},
+    {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]", "arch toolkit"},
+    {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]", "recompile toolkit"},
+    {"clear", cache_clear, 0, 0, "", "dry-run"},
+    {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "dry-run"},
+    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [--readable]", "arch readable"},
+    {"import", cache_import, 1, 1, "FILE [--readable]", "readable"},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
 
@@ -145,25 +147,16 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
     return status;
 }
 
-/* The first option given that only other actions take; NULL: none. */
-static const char *foreign_option(const cli_settings *set, const char *allowed)
+/* The first option given that the action does not read; NULL: none. */
+static const char *foreign_option(const cli_args *args, const char *own)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } own_options[] = {{"-o", set->output},
-                       {"--ptx", set->ptx},
-                       {"--cubin", set->cubin},
-                       {"--sass", set->sass},
-                       {"--recompile", set->recompile},
-                       {"--prometheus", set->prometheus},
-                       {"--zero", set->zero},
-                       {"--readable", set->readable},
-                       {"--dry-run", set->dry_run}};
-    for (size_t i = 0; i < sizeof own_options / sizeof *own_options; i++)
-        if (own_options[i].given && !strstr(allowed, own_options[i].name))
-            return own_options[i].name;
-    return NULL;
+    char *list = cli_format("json cache-dir help %s", own);
+    const char *foreign = cli_option_outside(args, list);
+    free(list);
+    /* --toolkit is for what disassembles or compiles. */
+    const bool uses_toolkit =
+        args->set.sass || args->set.recompile || strcmp(own, "arch toolkit") == 0;
+    return !foreign && args->set.toolkit && !uses_toolkit ? "toolkit" : foreign;
 }
 
 static int run(const cli_args *args)
@@ -184,11 +177,12 @@ static int run(const cli_args *args)
     if (words < actions[a].min_words || words > actions[a].max_words)
         return cli_usage_error(&args->set, "usage: ptxgen cache %s%s%s", actions[a].name,
                                actions[a].needs[0] ? " " : "", actions[a].needs);
-    const char *foreign = foreign_option(&args->set, actions[a].options);
+    const char *foreign = foreign_option(args, actions[a].options);
     if (foreign)
-        return cli_usage_error(
-            &args->set, "'ptxgen cache %s' has no %s; usage: ptxgen cache %s%s%s", actions[a].name,
-            foreign, actions[a].name, actions[a].needs[0] ? " " : "", actions[a].needs);
+        return cli_usage_error(&args->set,
+                               "'ptxgen cache %s' has no --%s; usage: ptxgen cache %s%s%s",
+                               actions[a].name, foreign, actions[a].name,
+                               actions[a].needs[0] ? " " : "", actions[a].needs);
     ptxgen_error err = {0};
     cache_action action = {.args = args};
     if (cli_open_cache(&args->set, actions[a].run == cache_import, &action.cache, &err) !=
@@ -221,10 +215,10 @@ const cli_command cli_cache = {
             "ENTRY: the first digits of an entry's name, at least 4. AGE: 90s, 5m, 12h, 30d.\n"
             "SIZE: 64K, 10M, 2G. --cache-dir may name a folder or an exported file.\n"
             "A pack that is cut short, or a damaged or different entry: exit code 1.\n",
-    .examples = "  ptxgen cache ls sort=size\n"
-                "  ptxgen cache why scatter_add n=512 dtype=bf16\n"
-                "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",
-    .options = "output ptx cubin sass toolkit recompile prometheus zero readable dry-run verbose "
+    "  ptxgen cache why scatter_add n=512\n"
+    "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",
+    .options = "output arch ptx cubin sass toolkit recompile prometheus zero readable dry-run "
                "cache-dir json help",
+    .arch_is_word = true,
     .run = run,
 };

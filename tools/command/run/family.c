@@ -2,6 +2,7 @@
 #include "command/run/family.h"
 
 #include "command/function.h"
+#include "command/options.h"
 #include "command/output.h"
 #include "command/run/emulate.h"
 #include "command/run/scaled.h"
@@ -208,6 +209,27 @@ static ptxgen_status write_result(const run_job *j, ptxgen_error *err)
     return cli_output_commit(&to, err);
 }
 
+/* The emulator assembles nothing: what says how to would be read by nobody. A toolkit also serves a function in CUDA
+ * C++. */
+static ptxgen_status refuse_unread(const run_job *j, ptxgen_error *err)
+{
+    ptxgen_device_info d = {.size = sizeof d};
+    const ptxgen_status status = ptxgen_device_get_info(j->ctx, &d, err);
+    if (status != PTXGEN_OK)
+        return status;
+    bool has_function = false;
+    for (size_t i = 0; i < j->args->count; i++)
+        has_function |= strstr(j->args->words[i], "=@") != NULL;
+    const char *unread = cli_option_given(j->args, "assembler")                  ? "assembler"
+                         : cli_option_given(j->args, "toolkit") && !has_function ? "toolkit"
+                                                                                 : NULL;
+    if (d.kind != PTXGEN_DEVICE_EMULATOR || !unread)
+        return PTXGEN_OK;
+    return cli_fail(err, PTXGEN_EINVAL,
+                    "--%s would have no effect here: the emulator runs PTX, nothing is assembled",
+                    unread);
+}
+
 static ptxgen_status run_all(run_job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
@@ -215,6 +237,8 @@ static ptxgen_status run_all(run_job *j, ptxgen_error *err)
     if (status == PTXGEN_OK && set->print_launch)
         return run_print_launches(j, err);
     j->found.seeded = set->seeds != NULL;
+    if (status == PTXGEN_OK && !j->emulates)
+        status = refuse_unread(j, err);
     if (status == PTXGEN_OK)
         status = j->emulates ? emulate(j, err) : run_on_device(j, err);
     if (status == PTXGEN_OK && set->repeat > 0 && j->kernel)

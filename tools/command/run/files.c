@@ -121,11 +121,10 @@ static ptxgen_status need_files(const run_job *j, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-/* Files leave the words, --arch joins them; what is left are the kernel's parameters. */
+/* Files leave the words; what is left are the kernel's parameters. */
 static ptxgen_status split_words(run_job *j, ptxgen_error *err)
 {
     cli_args rest = {.words = cli_calloc(j->args->count + 1, sizeof(char *))};
-    char *arch = j->args->set.arch ? cli_format("arch=%s", j->args->set.arch) : NULL;
     ptxgen_status status = PTXGEN_OK;
     for (size_t w = 1; w < j->args->count && status == PTXGEN_OK; w++) {
         char *word = j->args->words[w];
@@ -134,20 +133,14 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
         run_operand *o = file_of(j, word, &value, &transposed);
         if (o)
             status = take_file(j, o, value, transposed, err);
-        else if (arch && strncmp(word, "arch=", 5) == 0)
-            status =
-                cli_fail(err, PTXGEN_EINVAL, "--%s and %s: give the architecture once", arch, word);
         else
             rest.words[rest.count++] = word;
     }
-    if (arch)
-        rest.words[rest.count++] = arch;
     if (status == PTXGEN_OK)
         status = cli_params(&rest, 0, &j->words, err);
     if (status == PTXGEN_OK)
         status = need_files(j, err);
     free(rest.words);
-    free(arch);
     return status;
 }
 

@@ -220,8 +220,9 @@ void run_findings_summary(const run_findings *all, uint64_t runs, FILE *to)
 {
     const size_t reliances = run_findings_of(all, PTXGEN_EMULATOR_RELIANCE),
                  advice = run_findings_of(all, PTXGEN_EMULATOR_ADVICE);
-    fprintf(to, "%s: %zu defects in %llu runs", all->file,
-            run_findings_of(all, PTXGEN_EMULATOR_UNDEFINED), (unsigned long long)runs);
+    fprintf(to, "%s: %s in %s", all->file,
+            cli_count(run_findings_of(all, PTXGEN_EMULATOR_UNDEFINED), "defect", "defects"),
+            cli_count(runs, "run", "runs"));
     if (reliances)
         fprintf(to, "; relies on ptxas or the hardware: %zu", reliances);
     if (advice)

@@ -213,10 +213,11 @@ static void conclude(run_plan *p)
         cli_json_integer(p->json, "exit_code", p->exit_code);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
-        cli_say("%s: %zu defects, %zu reliances on ptxas or the hardware, %zu pieces of advice in "
-                "%llu runs",
-                p->args->words[0], p->defects, p->reliances, p->advice,
-                (unsigned long long)(p->seeds.to - p->seeds.from + 1));
+        cli_say("%s: %s, %s on ptxas or the hardware, %s of advice in %s", p->args->words[0],
+                cli_count(p->defects, "defect", "defects"),
+                cli_count(p->reliances, "reliance", "reliances"),
+                cli_count(p->advice, "piece", "pieces"),
+                cli_count(p->seeds.to - p->seeds.from + 1, "run", "runs"));
     }
 }
 

@@ -290,6 +290,9 @@ static void conclude(job *j, const ptxgen_error *err)
     if (j->json) {
         run_findings_json(&j->findings, j->json);
         cli_json_integer(j->json, "runs", (int64_t)runs);
+        cJSON_AddStringToObject(
+            j->json, "order",
+            j->args->set.order == PTXGEN_EMULATOR_ORDER_ISA || j->args->set.seeds ? "isa" : "hw");
         if (err)
             cJSON_AddItemToObject(j->json, "error", cli_error_json(err));
         cli_json_write(j->json, j->to);

@@ -12,9 +12,34 @@ static const char emulator_options[] =
     "output json check arch device check-races seeds stats cache-dir log";
 static const char print_options[] = "json arch device print-launch cache-dir log";
 
-static const char ptx_options[] = "output json entry grid block cluster cooperative shared arg "
-                                  "result expect check-races ignore suppress sarif "
-                                  "order seeds stats budget";
+#define PTX_OPTIONS                                                                                \
+    "output json entry grid block cluster cooperative shared arg result expect check-races "       \
+    "ignore "                                                                                      \
+    "suppress sarif order seeds stats budget"
+
+#define FAMILY_OPTIONS                                                                             \
+    "output json check repeat arch device assembler toolkit cache-dir log check-races seeds "      \
+    "stats "                                                                                       \
+    "print-launch help"
+
+static const cli_way ways[] = {
+    {"a family", "ptxgen run FAMILY --help", FAMILY_OPTIONS},
+    {"a PTX file", "ptxgen run FILE.ptx --help", PTX_OPTIONS " help"},
+};
+enum { WAY_COUNT = sizeof ways / sizeof *ways };
+
+static bool is_ptx_file(const char *word)
+{
+    const size_t n = strlen(word);
+    return strcmp(word, "-") == 0 || (n > 4 && strcmp(word + n - 4, ".ptx") == 0);
+}
+
+static size_t way_of(const cli_args *args)
+{
+    if (args->count == 0)
+        return WAY_COUNT;
+    return is_ptx_file(args->words[0]) ? 1 : cli_is_family(args->words[0]) ? 0 : WAY_COUNT;
+}
 
 static int run_family(const cli_args *args, size_t family)
 {
@@ -41,7 +66,7 @@ static int run_family(const cli_args *args, size_t family)
 
 static int run_ptx(const cli_args *args)
 {
-    const char *foreign = cli_option_outside(args, ptx_options);
+    const char *foreign = cli_option_outside(args, PTX_OPTIONS);
     if (!foreign)
         return cli_run_ptx(args);
     return cli_usage_error(
@@ -56,8 +81,8 @@ static int run(const cli_args *args)
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
                                "src=src.npy -o result.npy`");
     const char *what = args->words[0];
-    const size_t n = strlen(what), families = ptxgen_family_count();
-    if (strcmp(what, "-") == 0 || (n > 4 && strcmp(what + n - 4, ".ptx") == 0))
+    const size_t families = ptxgen_family_count();
+    if (is_ptx_file(what))
         return run_ptx(args);
     const char *known[64];
     for (size_t i = 0; i < families && i < sizeof known / sizeof *known; i++) {
@@ -93,5 +118,9 @@ const cli_command cli_run = {
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
         "budget print-launch log help",
     .takes_family = true,
+    .arch_is_word = true,
+    .ways = ways,
+    .way_count = WAY_COUNT,
+    .way_of = way_of,
     .run = run,
 };
