@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* The first that takes every kernel that there is now. */
+enum { PG_RELEASE_FOR_ALL = 1209 };
+
 /* Of a tool's version, "12.9.86"; 0 when it says none. */
 int pg_release_of(const char *version);
 /* The first that takes PTX of this ISA version, "8.8"; 0 for a text that is no version, or for a

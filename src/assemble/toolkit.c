@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What takes every kernel that there is now; for who has no assembler at all. */
-enum { PG_RELEASE_FOR_ALL = 1209 };
-
 static const pg_assembler_backend *const backends[] = {
     [PTXGEN_ASSEMBLER_PTXAS] = &pg_backend_ptxas,
     [PTXGEN_ASSEMBLER_NVPTXCOMPILER] = &pg_backend_nvptxcompiler,

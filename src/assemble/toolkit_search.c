@@ -1,6 +1,6 @@
 /* Where the parts of a CUDA toolkit are looked for. A folder that the caller named is the only place;
- * otherwise CUDA_HOME, /usr/local/cuda, the newest /usr/local/cuda-*, then PATH for programs and the dynamic
- * linker for libraries. Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
+ * otherwise CUDA_HOME, the user's, /usr/local/cuda, the newest /usr/local/cuda-*, then PATH for programs and the
+ * dynamic linker for libraries. Of programs the newest is taken, CUDA_HOME's if it takes every kernel. Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
 #include "assemble/toolkit.h"
 
 #include "assemble/child_process.h"
@@ -154,18 +154,31 @@ static void keep_newer(pg_tool *tool, const pg_tool *best)
     }
 }
 
+/* Whether no other place is asked: the folder is the only one, or CUDA_HOME's takes every kernel (or does not say). */
+static bool is_settled(const pg_toolkit *t, const pg_tool *tool)
+{
+    pg_tool_identity id;
+    if (!tool->found)
+        return false;
+    if (t->dir)
+        return true;
+    if (!t->cuda_home || strncmp(tool->path, t->cuda_home, strlen(t->cuda_home)) != 0 ||
+        pg_identify_file(tool->path, &id, NULL) != 0)
+        return false;
+    const int release = pg_release_of(id.version);
+    return release == 0 || release >= PG_RELEASE_FOR_ALL;
+}
+
 void pg_search_program(pg_toolkit *t, pg_tool *tool, const char *name)
 {
     roots r;
     fill_roots(t, tool, &r);
-    /* A folder that was named comes first; of the others the newest is taken. */
-    const bool named = t->dir || (t->cuda_home && t->cuda_home[0] == '/');
-    for (int i = 0; i < r.count && !(named && tool->found); i++) {
+    for (int i = 0; i < r.count && !is_settled(t, tool); i++) {
         const pg_tool best = *tool;
         tool->found = try_program_in(tool, r.paths[i], name);
         keep_newer(tool, &best);
     }
-    if (!(named && tool->found)) {
+    if (!is_settled(t, tool)) {
         const pg_tool best = *tool;
         tool->found = search_path_variable(t, tool, name);
         keep_newer(tool, &best);

@@ -53,5 +53,13 @@ if [ ! -d /usr/local/cuda ]; then
     HOME=$home CUDA_HOME= PATH=$wheels/$oldest/nvidia/cuda_nvcc/bin:/usr/bin:/bin t doctor
     expect_out "^ptxas +ok +$newest"
 fi
-CUDA_HOME=$wheels/$oldest t doctor
+# CUDA_HOME's is taken if it takes every kernel, else the newest there; a toolkit that was named is the only one.
+HOME=$home CUDA_HOME=$wheels/$oldest PATH=/usr/bin:/bin t doctor
+grep -qE "^ptxas +ok +$oldest" .out && die "keeps the oldest of CUDA_HOME although $newest is there"
+HOME=$home CUDA_HOME=$wheels/$oldest PATH=/usr/bin:/bin ok compile matmul_scaled arch=sm_100a --cache-dir ''
+if [ "$newest" = 12.9 ]; then
+    CUDA_HOME=$wheels/$newest t doctor
+    expect_out "^ptxas +ok +$newest"
+fi
+PTXGEN_TOOLKIT=$wheels/$oldest t doctor
 expect_out "^ptxas +ok +$oldest"

@@ -142,7 +142,7 @@ refuse 1 'endless loop: the budget is 3; --budget N allows more$' run scale.ptx 
 sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
 refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
 refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
-refuse 2 'the entry has 3 parameters and 1 --arg' run scale.ptx --arg 1
+refuse 2 'the kernel has 3 parameters and 1 --arg' run scale.ptx --arg 1
 refuse 2 '--arg 3.5x: that is no number. Write a number' run scale.ptx --arg 1 --arg 2 --arg 3.5x
 refuse 2 '--arg 4294967296: the number does not fit' run scale.ptx --arg 1 --arg 4294967296 --arg f32:1
 refuse 2 '--arg zeros:16: the parameter is no pointer' run scale.ptx --arg 1 --arg zeros:16 --arg f32:1
@@ -152,7 +152,7 @@ refuse 5 'nothere.npy cannot be read' run scale.ptx --arg buf:nothere.npy --arg 
 refuse 2 "--grid is '0'" run scale.ptx --grid 0
 refuse 2 "--block is '1,2,3,4'" run scale.ptx --block 1,2,3,4
 refuse 2 "--seeds is '5..1'" run scale.ptx --seeds 5..1
-refuse 2 'scale.ptx has no entry named nope; it has scale' run scale.ptx --entry nope
+refuse 2 'scale.ptx has no kernel named nope; it has scale' run scale.ptx --entry nope
 refuse 2 "'x=1': arguments of a kernel are written --arg" run scale.ptx x=1
 refuse 2 '-o writes a buffer, and no --arg is one' run scale.ptx --arg 0 --arg 0 --arg f32:1 -o n.npy
 refuse 2 '--result says which buffer -o writes' run scale.ptx --result 1
@@ -160,9 +160,9 @@ for option in '--device cuda' '--device auto' --check '--repeat 2' '--assembler 
     refuse 2 'does not apply to a PTX file' run scale.ptx $option
 done
 head -3 scale.ptx >none.ptx
-refuse 2 'none.ptx has no entry' run none.ptx
+refuse 2 'none.ptx has no kernel' run none.ptx
 { cat scale.ptx && sed 1,3d safe.ptx; } >two.ptx
-refuse 2 'two.ptx has 2 entries: scale, mirror; choose one with --entry NAME' run two.ptx
+refuse 2 'two.ptx has 2 kernels: scale, mirror; choose one with --entry NAME' run two.ptx
 
 # Past a limit of the parser the PTX is refused; nothing has run, so the answer is not "no".
 head -c 67108864 /dev/zero | tr '\0' '\n' | cat scale.ptx - >big.ptx

@@ -165,9 +165,9 @@ static uint32_t entry_index(const ptxgen_emulator_module *m, const char *name, p
     if (count == 1)
         return found;
     if (name)
-        pg_fail(err, PTXGEN_EINVAL, "the module has no entry named %s", name);
+        pg_fail(err, PTXGEN_EINVAL, "the module has no kernel named %s", name);
     else
-        pg_fail(err, PTXGEN_EINVAL, "the module has %u entries: name one", count);
+        pg_fail(err, PTXGEN_EINVAL, "the module has %u kernels: name one", count);
     return UINT32_MAX;
 }
 
@@ -198,7 +198,7 @@ ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *m, const char *name,
                                    ptxgen_emulator_entry **out, ptxgen_error *err)
 {
     if (!m || !out)
-        return pg_fail(err, PTXGEN_EINVAL, "a module and a place for the entry are needed");
+        return pg_fail(err, PTXGEN_EINVAL, "a module and a place for the kernel are needed");
     const uint32_t index = entry_index(m, name, err);
     if (index == UINT32_MAX)
         return PTXGEN_EINVAL;

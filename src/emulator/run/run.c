@@ -356,7 +356,7 @@ ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
 {
     ptxgen_emulator_launch whole = {.size = sizeof whole};
     if (!entry || !launch)
-        return pg_fail(err, PTXGEN_EINVAL, "an entry and a launch are needed");
+        return pg_fail(err, PTXGEN_EINVAL, "a kernel and a launch are needed");
     PG_TRY(pg_sized_take(&whole, sizeof whole, launch, "launch", "ptxgen_emulator_launch", err));
     if (whole.arg_count && !whole.args)
         return pg_fail(err, PTXGEN_EINVAL, "launch.args is NULL, launch.arg_count is %zu",

@@ -92,15 +92,15 @@ static ptxgen_status find_entry(const job *j, machine *m, ptxgen_error *err)
         there |= wanted && strcmp(name, wanted) == 0;
     if (count == 0)
         return cli_fail(err, PTXGEN_EINVAL,
-                        "%s has no entry (.entry with a body), so there is nothing to run",
+                        "%s has no kernel (.entry with a body), so there is nothing to run",
                         j->name);
     if (wanted ? there : count == 1)
         return ptxgen_emulator_find(m->module, wanted, &m->entry, err);
     list_entries(m->module, list, sizeof list);
     if (wanted)
-        return cli_fail(err, PTXGEN_EINVAL, "%s has no entry named %s; it has %s", j->name, wanted,
+        return cli_fail(err, PTXGEN_EINVAL, "%s has no kernel named %s; it has %s", j->name, wanted,
                         list);
-    return cli_fail(err, PTXGEN_EINVAL, "%s has %zu entries: %s; choose one with --entry NAME",
+    return cli_fail(err, PTXGEN_EINVAL, "%s has %zu kernels: %s; choose one with --entry NAME",
                     j->name, count, list);
 }
 

@@ -209,7 +209,7 @@ ptxgen_status ptx_args_parse(const ptxgen_emulator_entry *entry, const char *con
     while (ptxgen_emulator_entry_param(entry, wanted, &p))
         wanted++;
     if (wanted != count || wanted > PTX_ARGS_MAX)
-        return cli_fail(err, PTXGEN_EINVAL, "the entry has %zu parameters and %zu --arg are given",
+        return cli_fail(err, PTXGEN_EINVAL, "the kernel has %zu parameters and %zu --arg are given",
                         wanted, count);
     out->all = aligned_alloc(64, (wanted + 1) * sizeof *out->all);
     if (!out->all)

@@ -108,7 +108,7 @@ const cli_command cli_run = {
             "--print-launch says what would be launched, for another runtime to do it.\n"
             "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups];\n"
             "their formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
-            "FILE.ptx (or -): an entry on the emulator. A VALUE is a number (7, 0.5),\n"
+            "FILE.ptx (or -): a kernel on the emulator. A VALUE is a number (7, 0.5),\n"
             "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
             "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
