@@ -1,6 +1,7 @@
 /* Where the parts of a CUDA toolkit are looked for. A folder that the caller named is the only place;
  * otherwise CUDA_HOME, the user's, /usr/local/cuda, the newest /usr/local/cuda-*, then PATH for programs and the
- * dynamic linker for libraries. Of programs the newest is taken, CUDA_HOME's if it takes every kernel. Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
+ * dynamic linker for libraries. Of programs the newest is taken, but CUDA_HOME's if it takes every kernel.
+ * Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
 #include "assemble/toolkit.h"
 
 #include "assemble/child_process.h"

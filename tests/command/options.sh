@@ -136,7 +136,7 @@ assembled() { [ $assembles = no ] && echo "$1 $2" >>cases_done || effect "$@"; }
 
 effect emit --output 'file x.ptx' emit scatter_add n=4 -- -o x.ptx
 effect emit --json '"ptx":' emit scatter_add n=4 -- --json
-effect emit --arch 'target sm_100a' emit scatter_add n=4 -- --arch sm_100a
+effect emit --arch 'target sm_100' emit scatter_add n=4 -- --arch sm_100a
 effect emit --line-map 'templates/scatter_add' emit scatter_add n=4 -- --line-map
 effect emit --log 'debug: ' emit scatter_add n=4 -- --log debug
 

@@ -33,8 +33,9 @@ ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, pt
     static const uint8_t magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     if (n < sizeof magic || memcmp(first, magic, sizeof magic) != 0) {
         if (n >= 4 && memcmp(first, "PK\3\4", 4) == 0)
-            return cli_fail(err, PTXGEN_EINVAL,
-                            "this is a .npz file, of several arrays; save the one array with numpy.save");
+            return cli_fail(
+                err, PTXGEN_EINVAL,
+                "this is a .npz file, of several arrays; save the one array with numpy.save");
         return cli_fail(err, PTXGEN_EINVAL, "this is no .npy file; write one with numpy.save");
     }
     if (n < 8)
