@@ -145,7 +145,7 @@ assembled compile --output 'file x.cubin' $compile -- -o x.cubin
 assembled compile --json '"registers":' $compile -- --json
 assembled compile --dry-run 'would compile' $compile -- --dry-run
 assembled compile --verbose 'ptxas info|entry|log' $compile -- --verbose
-assembled compile --arch 'arch +sm_100a' $compile -- --arch sm_100a
+assembled compile --arch 'arch +sm_100' $compile -- --arch sm_100a
 assembled compile --assembler 'by nvjitlink|exit 5' $compile -- --assembler nvjitlink
 assembled compile --cache-dir 'file elsewhere/v1' $compile -- --cache-dir elsewhere
 assembled compile --toolkit 'exit 5' $compile -- --toolkit /nonexistent
@@ -156,7 +156,7 @@ effect run --output 'file r.npy' $run -- -o r.npy
 effect run --json '"family":' $run -- --json
 effect run --check 'check +right' $run -- --check
 effect run --repeat 'a launch over 3' $run -- --repeat 3
-effect run --arch 'arch=sm_100a' $run -- --arch sm_100a
+effect run --arch 'arch=sm_100' $run -- --arch sm_100a
 effect run --device 'exit 5' $run -- --device cuda
 effect run --assembler 'exit 2' $run -- --assembler ptxas
 effect run --toolkit 'exit 2' $run -- --toolkit /usr
@@ -211,7 +211,7 @@ assembled inspect --verbose 'Compiling entry function|Used [0-9]+ registers' ins
 kernels="--cache-dir kernels"
 assembled cache --cache-dir 'scatter_add' cache ls -- --cache-dir kernels
 assembled cache --json '"hash":' cache ls $kernels -- --json
-assembled cache --arch '!sm_90 ' cache ls $kernels -- --arch sm_100a
+assembled cache --arch '!sm_90 ' cache ls $kernels -- --arch sm_100
 assembled cache --output 'file x.ptx' cache show "$entry" --ptx $kernels -- -o x.ptx
 assembled cache --ptx '^\.version' cache show "$entry" $kernels -- --ptx
 assembled cache --cubin 'file x' cache show "$entry" -o x $kernels -- --cubin
