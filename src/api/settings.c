@@ -301,12 +301,12 @@ static const char *name_at(const void *table, size_t i)
 
 static ptxgen_status check_names(const pg_config_file *f, ptxgen_error *err)
 {
+    char end[400];
     for (size_t i = 0; i < f->count; i++) {
         const char *nearest = "", *name = pg_config_file_name(f, i);
         if (pg_str_find(pg_str_of(name), name_at, NULL, &nearest) == SIZE_MAX)
-            return pg_fail(err, PTXGEN_EINVAL,
-                           "%.300s: there is no setting '%.60s'; the nearest is '%s'", f->path,
-                           name, nearest);
+            return pg_fail(err, PTXGEN_EINVAL, "%.300s: there is no setting '%.60s'; %s", f->path,
+                           name, pg_str_suggest(nearest, name_at, NULL, end, sizeof end));
     }
     return PTXGEN_OK;
 }

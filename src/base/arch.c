@@ -73,8 +73,8 @@ ptxgen_status ptxgen_arch_parse(const char *text, ptxgen_arch *out, ptxgen_error
         return pg_fail(
             err, PTXGEN_EINVAL,
             "arch \"%.40s\" is not known: use sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103a or"
-            " later (nearest: %s)",
-            text ? text : "", nearest);
+            " later%s%s%s",
+            text ? text : "", nearest[0] ? "; did you mean " : "", nearest, nearest[0] ? "?" : "");
     *out = arches[i].id;
     return PTXGEN_OK;
 }

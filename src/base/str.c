@@ -1,6 +1,7 @@
 /* Small and plain: these run on command lines and parameter texts, not on PTX. */
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 pg_str pg_str_of(const char *s)
@@ -86,14 +87,34 @@ size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const c
     for (size_t i = 0; (name = name_at(table, i)); i++)
         if (pg_str_is(wanted, name))
             return i;
-    size_t best = SIZE_MAX;
+    size_t best = wanted.n < 4 ? 2 : wanted.n / 3 + 2; /* where more differs it is another word */
     *nearest = "";
-    for (size_t i = 0; (name = name_at(table, i)); i++) {
-        const size_t d = pg_str_distance(wanted, pg_str_of(name));
+    for (size_t i = 0; wanted.n > 0 && (name = name_at(table, i)); i++) {
+        const bool begun = strlen(name) > wanted.n && memcmp(name, wanted.p, wanted.n) == 0;
+        const size_t d = begun ? 1 : pg_str_distance(wanted, pg_str_of(name));
         if (d < best) {
             best = d;
             *nearest = name;
         }
     }
     return SIZE_MAX;
+}
+
+const char *pg_str_suggest(const char *nearest, pg_name_at name_at, const void *table, char *out,
+                           size_t size)
+{
+    if (nearest[0]) {
+        snprintf(out, size, "did you mean %s?", nearest);
+        return out;
+    }
+    size_t used = (size_t)snprintf(out, size, "there are");
+    const char *name;
+    for (size_t i = 0; (name = name_at(table, i)); i++) {
+        if (used + strlen(name) + sizeof ": , ..." > size) {
+            snprintf(out + used, size - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : ": ", name);
+    }
+    return out;
 }

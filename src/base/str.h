@@ -24,7 +24,10 @@ size_t pg_str_distance(pg_str a, pg_str b);
 /* Walks names for the one that is wanted: NAME(i) of a table, NULL past the last. */
 typedef const char *(*pg_name_at)(const void *table, size_t i);
 /* The place of `wanted`; SIZE_MAX when it is not there, and then *nearest is the least different
- * name, for "did you mean". */
+ * name, "" when all differ by too much to be meant. */
 size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const char **nearest);
+/* "did you mean NEAREST?", or "there are: ..." with as many names as fit: the end of a message, in out. */
+const char *pg_str_suggest(const char *nearest, pg_name_at name_at, const void *table, char *out,
+                           size_t size);
 
 #endif

@@ -136,6 +136,7 @@ ptxgen_status pg_params_parse_given(const pg_param_table *t, const char *text, v
                                     uint64_t *given, ptxgen_error *err)
 {
     uint64_t seen = 0;
+    char end[240];
     *given = 0;
     pg_str rest = pg_str_of(text ? text : "");
     for (pg_str word; (word = pg_str_word(&rest)).n;) {
@@ -147,8 +148,9 @@ ptxgen_status pg_params_parse_given(const pg_param_table *t, const char *text, v
         const pg_str value = {equals + 1, word.n - name.n - 1};
         const size_t place = pg_str_find(name, param_name, t, &nearest);
         if (place == SIZE_MAX)
-            return pg_fail(err, PTXGEN_EINVAL, "there is no parameter \"%.*s\": did you mean %s?",
-                           (int)(name.n < 60 ? name.n : 60), name.p, nearest);
+            return pg_fail(err, PTXGEN_EINVAL, "there is no parameter \"%.*s\"; %s",
+                           (int)(name.n < 60 ? name.n : 60), name.p,
+                           pg_str_suggest(nearest, param_name, t, end, sizeof end));
         const pg_param *p = &t->rows[place];
         const uint64_t bit = UINT64_C(1) << place;
         if (seen & bit)

@@ -38,10 +38,12 @@ static const char *family_name(const void *unused, size_t i)
 ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_error *err)
 {
     const char *nearest;
+    char end[240];
     const size_t i = pg_str_find(pg_str_of(name ? name : ""), family_name, NULL, &nearest);
     if (i == SIZE_MAX)
-        return pg_fail(err, PTXGEN_EINVAL, "there is no kernel family \"%.60s\": did you mean %s?",
-                       name ? name : "", nearest);
+        return pg_fail(err, PTXGEN_EINVAL, "there is no kernel family \"%.60s\"; %s",
+                       name ? name : "",
+                       pg_str_suggest(nearest, family_name, NULL, end, sizeof end));
     *out = families[i].family;
     return PTXGEN_OK;
 }

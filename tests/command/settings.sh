@@ -31,7 +31,7 @@ expect_err "there is no configuration '$work/none.json'"
 
 # What is not understood is said with its place.
 write '{"cach_dir": "/x"}'
-refused "config.json: there is no setting 'cach_dir'; the nearest is 'cache_dir'"
+refused "config.json: there is no setting 'cach_dir'; did you mean cache_dir"
 write '{
   "cache_max_bytes": "2X"
 }'
