@@ -73,29 +73,34 @@ typedef enum ptxgen_epilogue {
 } ptxgen_epilogue;
 
 /* A [m, k] (a_transposed: stored as [k, m]), B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in
- * `dtype`, C and D in f32. On Blackwell A, B and C are 16-byte aligned with row strides of multiples of 16 bytes
- * (pad the rows of odd shapes). On Hopper every alignment and row stride is served: rows of A and B that begin off
- * multiples of 16 bytes are copied first (a workspace), whole 128-byte lines are fastest. D may be C itself; no other
- * overlap. */
+ * `dtype`, D in `d_dtype`, C in f32 or in D's type; sums are f32, rounded once. On Blackwell A, B and C are 16-byte
+ * aligned with row strides of multiples of 16 bytes (pad the rows of odd shapes). On Hopper every alignment and row
+ * stride is served: rows of A and B that begin off multiples of 16 bytes are copied first (a workspace), whole
+ * 128-byte lines are fastest. D may be C itself, in its type; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
     bool b_transposed;
     int64_t m, n, k; /* m or n 0: nothing happens; k 0: D = C */
     const void *a, *b;
-    const float *c; /* NULL (Hopper): D = A @ B */
-    float *d;
+    const void *c; /* NULL: D = alpha A @ B */
+    void *d;
     int64_t a_stride, b_stride, c_stride, d_stride;
     ptxgen_matmul_tiling tiling;
     ptxgen_epilogue epilogue;
-    int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
+    int64_t function;  /* of each element, after that (ptxgen/function.h); 0: none */
     bool a_transposed; /* Hopper */
     /* Parameters of the family as text ("schedule=pingpong ctas=2"), beside tiling; what they leave open is chosen by
      * the problem. NULL: all of it. */
     const char *params;
-    void *workspace; /* device, 256-byte aligned, of ptxgen_matmul_accumulate_workspace bytes or more; NULL: taken from
+    void *
+        workspace; /* device, 256-byte aligned, of ptxgen_matmul_accumulate_workspace bytes or more; NULL: taken from
                         and given back to a pool in stream order where it is needed */
     size_t workspace_bytes;
+    /* D = alpha A @ B + beta C. Host memory, read during the call; NULL: 1. What 0 multiplies is not read. On Hopper
+     * C is multiplied by beta / alpha first, where that lies within 2^-40 and 2^40: the product must stay finite. */
+    const float *alpha, *beta;
+    ptxgen_dtype c_dtype, d_dtype; /* PTXGEN_F32 (0 stands for it), PTXGEN_F16 or PTXGEN_BF16 */
 } ptxgen_matmul_accumulate_args;
 
 /* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and
@@ -109,9 +114,8 @@ PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
                                                          const ptxgen_matmul_accumulate_args *args,
                                                          char *out, size_t size, ptxgen_error *err);
 /* How much device memory the call takes as its workspace, 0 for none (most calls). Compiles the kernel. */
-PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_workspace(ptxgen *ctx,
-                                                            const ptxgen_matmul_accumulate_args *args,
-                                                            size_t *bytes, ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_workspace(
+    ptxgen *ctx, const ptxgen_matmul_accumulate_args *args, size_t *bytes, ptxgen_error *err);
 /* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve
  * the arguments; tiling is ignored: the kernel decides. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_launch(ptxgen_kernel *kernel,

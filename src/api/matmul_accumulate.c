@@ -13,6 +13,16 @@ static void fill_tiling(const ptxgen_matmul_tiling *t, pg_matmul_accumulate_key 
     k->ctas = t->ctas;
 }
 
+static void fill_scalar(pg_view *v, const float *value)
+{
+    if (!value)
+        return;
+    v->data = (void *)(uintptr_t)value;
+    v->dtype = PTXGEN_F32;
+    v->rank = 0;
+    v->present = true;
+}
+
 ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *args, pg_call *c,
                                         ptxgen_error *err)
 {
@@ -25,9 +35,12 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
     pg_view_matrix(&v[PG_MATMUL_B],
                    &(pg_matrix_arg){a.b, a.dtype, a.k, a.n, a.b_stride, a.b_transposed});
     if (a.c)
-        pg_view_matrix(&v[PG_MATMUL_C],
-                       &(pg_matrix_arg){a.c, PTXGEN_F32, a.m, a.n, a.c_stride, false});
-    pg_view_matrix(&v[PG_MATMUL_D], &(pg_matrix_arg){a.d, PTXGEN_F32, a.m, a.n, a.d_stride, false});
+        pg_view_matrix(&v[PG_MATMUL_C], &(pg_matrix_arg){a.c, a.c_dtype ? a.c_dtype : PTXGEN_F32,
+                                                         a.m, a.n, a.c_stride, false});
+    pg_view_matrix(&v[PG_MATMUL_D], &(pg_matrix_arg){a.d, a.d_dtype ? a.d_dtype : PTXGEN_F32, a.m,
+                                                     a.n, a.d_stride, false});
+    fill_scalar(&v[PG_MATMUL_ALPHA], a.alpha);
+    fill_scalar(&v[PG_MATMUL_BETA], a.beta);
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;
     fill_tiling(&a.tiling, k);
     k->epilogue = a.epilogue;

@@ -129,6 +129,16 @@ static inline void pg_set_u32(pg_launch *l, int place, int64_t v)
     a->u32 = (uint32_t)v;
 }
 
+/* Its bits: the kernel loads a .f32 from a .u32. */
+static inline void pg_set_f32(pg_launch *l, int place, float v)
+{
+    union {
+        float f;
+        uint32_t bits;
+    } both = {v};
+    pg_set_u32(l, place, both.bits);
+}
+
 static inline void pg_set_pointer(pg_launch *l, int place, const void *p)
 {
     pg_arg *const a = pg_arg_at(l, place);

@@ -54,7 +54,8 @@ typedef struct pg_output_tile {
     const char *packed;      /* "f16x2", "bf16x2": converted to 16 bits; NULL: stored as f32 */
     pg_element_steps steps;  /* done to each element before that */
     bool adds_c;             /* f32 */
-    bool may_be_empty;       /* without stages of K nothing was summed: zeros */
+    bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
+    bool may_be_empty; /* without stages of K nothing was summed: zeros */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 
@@ -68,7 +69,7 @@ void pg_release_accumulator(pg_emit *E, const pg_output_tile *o);
 void pg_fill_declare(pg_emit *E);
 void pg_fill_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_fill_locate(pg_emit *E, const pg_output_tile *o);
-void pg_fill_load(pg_emit *E);
+void pg_fill_load(pg_emit *E, const pg_output_tile *o);
 void pg_fill_store(pg_emit *E, const char *address);
 void pg_fill_release(pg_emit *E, const pg_output_tile *o);
 

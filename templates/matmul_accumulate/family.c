@@ -3,12 +3,16 @@
 
 #include "base/error.h"
 
+#include <math.h>
+
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong",
                                              "seed", "fill",        NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const result_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 
@@ -17,9 +21,8 @@ static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch),
      .doc = "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), or sm_90a (wgmma)"},
-    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
-     .doc = "element type of A and B; C and D are f32", .from = PG_FROM_DTYPE,
-     .source = PG_MATMUL_A},
+    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of A and B",
+     .from = PG_FROM_DTYPE, .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
      .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
@@ -76,11 +79,18 @@ static const pg_param params[] = {
             "need it"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
+    {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), result_words,
+     .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
+    {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), result_words,
+     .doc = "element type of D; sums are f32 and rounded once", .from = PG_FROM_DTYPE,
+     .source = PG_MATMUL_D},
+    {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
+     .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
-static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
@@ -98,16 +108,21 @@ static const pg_operand operands[] = {
                      .inner = PG_INNER_EITHER, .doc = "A"},
     [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
                      .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
-    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
-                     .optional = true, .zero_if_absent = true,
+    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
+                     .dtypes = pg_matmul_results, .optional = true, .zero_if_absent = true,
                      .doc = "C, what the product is added to; none: zeros"},
-    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N}, .dtypes = f32,
-                     .same_as = 1 + PG_MATMUL_C, .doc = "D, the result; may be C itself"},
+    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
+                     .dtypes = pg_matmul_results, .same_as = 1 + PG_MATMUL_C,
+                     .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
                              .doc =
                                  "device memory for slices of K and copies of odd rows (sm_90a)"},
+    [PG_MATMUL_ALPHA] = {"alpha", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
+                         .doc = "factor of the product; 0: A and B are not read"},
+    [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
+                        .doc = "factor of C; 0: C is not read"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -115,7 +130,12 @@ static void bind(const pg_problem *p, void *key)
     pg_matmul_accumulate_key *k = key;
     k->a = p->operand[PG_MATMUL_A].transposed;
     k->b = p->operand[PG_MATMUL_B].transposed;
-    k->c = !p->operand[PG_MATMUL_C].present;
+    const pg_view *c = &p->operand[PG_MATMUL_C];
+    const float beta = pg_matmul_beta(p);
+    k->c = !c->present || beta == 0;
+    if (!k->c)
+        k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
+    k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
 }
 
 enum { HOPPER = 901 };
@@ -137,18 +157,28 @@ static bool takes_map(const pg_view *v, int element_bytes)
            (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
 }
 
+/* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C is added
+ * to the sum of slices. */
+static bool begins_out_of_range(const pg_problem *p, const pg_matmul_accumulate_key *k)
+{
+    const float alpha = pg_matmul_alpha(p), ratio = fabsf(pg_matmul_beta(p) / alpha);
+    return k->scale && !k->c && alpha != 0 && !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
+}
+
 static void choose(const pg_problem *p, void *key)
 {
     const pg_view *v = p->operand;
     pg_matmul_accumulate_key *k = key;
-    if (k->arch == HOPPER && p->symbol[PG_MATMUL_K])
+    if (k->arch == HOPPER && pg_matmul_depth(p))
         k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
+    if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
+        k->slices = 2;
     const pg_matmul_problem problem = {
         .m = p->symbol[PG_MATMUL_M],
         .n = p->symbol[PG_MATMUL_N],
         .k = p->symbol[PG_MATMUL_K],
-        .c_takes_map = takes_map(&v[PG_MATMUL_C], 4),
+        .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
         .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
         .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
         .a_k_major = !v[PG_MATMUL_A].transposed,
@@ -157,16 +187,31 @@ static void choose(const pg_problem *p, void *key)
     pg_matmul_accumulate_choose(key, &problem);
 }
 
+static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
+    if (!c->present || c->dtype == PTXGEN_F32 || c->dtype == d->dtype)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "c holds %s and d %s: c must hold f32 or what d holds",
+                   pg_dtype_word(c->dtype), pg_dtype_word(d->dtype));
+}
+
 /* What tensor maps need: of A and B that are not copied first; of C where it comes to shared memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 {
     enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
+    PG_TRY(check_results(p, err));
     if (p->host)
         return PTXGEN_OK;
-    if (p->symbol[PG_MATMUL_K] && !(k->copy & PG_COPY_A))
+    if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "alpha=%g and beta=%g are too far apart for a kernel that begins with C: on "
+                       "sm_90a use slices=2",
+                       (double)pg_matmul_alpha(p), (double)pg_matmul_beta(p));
+    if (pg_matmul_depth(p) && !(k->copy & PG_COPY_A))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
-    if (p->symbol[PG_MATMUL_K] && !(k->copy & PG_COPY_B))
+    if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
     const bool c_by_map =
         k->arch == HOPPER ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
@@ -191,7 +236,7 @@ static int64_t function_number(const void *key)
 
 static bool function_exact(const void *key)
 {
-    return key != NULL; /* D is f32 */
+    return ((const pg_matmul_accumulate_key *)key)->d_dtype == 0; /* D is f32 */
 }
 
 static const pg_function_seam function_seam = {
@@ -210,7 +255,7 @@ static void work(const pg_problem *p, double *flop, double *bytes)
 
 const pg_family pg_family_matmul_accumulate = {
     .name = "matmul_accumulate",
-    .summary = "D = A @ B + C, f16 or bf16 with f32 C and D",
+    .summary = "D = alpha A @ B + beta C",
     .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_accumulate_key)},
     .plan_size = sizeof(pg_hopper_plan) > sizeof(pg_matmul_accumulate_plan)
                      ? sizeof(pg_hopper_plan)

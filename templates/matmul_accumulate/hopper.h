@@ -48,9 +48,11 @@ typedef struct pg_hopper_plan {
     const pg_arch *arch;
     pg_matmul_engine engine;
     const pg_dtype *dtype;
-    bool swapped, pingpong, adds_c;
-    int copy;   /* PG_COPY_A, PG_COPY_B */
-    int groups; /* consumer warpgroups */
+    bool swapped, pingpong, adds_c, scales;
+    const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
+    const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
+    int copy;                        /* PG_COPY_A, PG_COPY_B */
+    int groups;                      /* consumer warpgroups */
     int block_m, block_n, block_k, stages, group_m;
     int rows; /* of a warpgroup's part of a tile: 64 or 128 */
     int cluster_m, cluster_n, splits, slices;
@@ -77,7 +79,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
 
 /* What each of them takes. m_ and n_ are rows of the left and columns of the right operand; c_vectors_ and
  * d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides are bytes. Kernels without
- * a ring lack c_map_, those without slices slice_bytes_. */
+ * a ring lack c_map_, those without slices slice_bytes_, those that
+ * do not scale the factors (f32). */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
@@ -93,6 +96,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(tiles_n_, U32)                                                                               \
     X(units_, U32)                                                                                 \
     X(slice_bytes_, U64)                                                                           \
+    X(alpha_, U32)                                                                                 \
+    X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)
 #define PG_SUM_PARAMS(X)                                                                           \
@@ -105,6 +110,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(d_stride_, U64)                                                                              \
     X(m_, U32)                                                                                     \
     X(n_, U32)                                                                                     \
+    X(alpha_, U32)                                                                                 \
+    X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)
 #define PG_ALIGN_PARAMS(X)                                                                         \
@@ -161,7 +168,26 @@ void pg_hopper_set_up_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_locate_elements(pg_emit *E, const pg_hopper_plan *p);
 /* The accumulators begin as C, or as zeros. */
 void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
+/* What is done to the sums before they are stored: times alpha. */
+void pg_hopper_finish_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_store_d(pg_emit *E, const pg_hopper_plan *p);
+
+/* ---- elements of C and D (hopper_element.ptxc) ---- */
+
+/* One element, if `exists` (a predicate): `value` (.f32) is 0 otherwise. `address` is an address expression. Each
+ * opens a scope of its own. */
+void pg_hopper_load_element(pg_emit *E, const pg_dtype *type, const char *value,
+                            const char *address, const char *exists);
+void pg_hopper_store_element(pg_emit *E, const pg_dtype *type, const char *value,
+                             const char *address, const char *exists);
+/* Four adjacent ones, registers `prefix`first .. first + 3, in one access; what does not exist is left as it is. */
+typedef struct pg_quad {
+    const char *prefix;
+    int first;
+    const char *exists;
+} pg_quad;
+void pg_hopper_load_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
+void pg_hopper_store_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
 
 /* With splits (hopper_split.ptxc): C of this CTA's share of the tile on its way to registers; and
  * the end of the tile, the sum of all parts. */

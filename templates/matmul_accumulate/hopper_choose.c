@@ -4,15 +4,16 @@
  * choices. */
 #include "matmul_accumulate/hopper_model.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct search {
     const pg_matmul_accumulate_key *given; /* what is not 0 in it stays */
     const pg_matmul_problem *problem;
     bool swap, left_k_major, right_k_major;
-    int64_t rows, columns; /* of the kernel's problem */
-    pg_hopper_choice best;
-    double best_time; /* 0: none yet */
+    int64_t rows, columns;  /* of the kernel's problem */
+    pg_hopper_rating *best; /* the `most` best, best first */
+    size_t count, most;
 } search;
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -43,10 +44,12 @@ static void consider(search *s, const pg_hopper_choice *c)
     if (!is_allowed(s, c))
         return;
     const double time = pg_hopper_time(c, s->problem);
-    if (s->best_time > 0 && time >= s->best_time)
+    if (!(time < HUGE_VAL) || (s->count == s->most && time >= s->best[s->count - 1].time))
         return;
-    s->best = *c;
-    s->best_time = time;
+    size_t i = s->count < s->most ? s->count++ : s->count - 1;
+    for (; i > 0 && s->best[i - 1].time > time; i--)
+        s->best[i] = s->best[i - 1];
+    s->best[i] = (pg_hopper_rating){*c, time};
 }
 
 /* K in parts, where the tiles are too few to keep the SMs busy. */
@@ -152,7 +155,7 @@ static void settle(int64_t *setting, int64_t value)
         *setting = value;
 }
 
-static void take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
+void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
 {
     settle(&k->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE);
     settle(&k->warpgroups, c->warpgroups);
@@ -170,14 +173,21 @@ static void take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
 enum { MOST_SWAPPED_ROWS = 256 };
 
-static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                      pg_hopper_rating *best, size_t most)
 {
-    search s = {.given = k, .problem = p};
+    search s = {.given = k, .problem = p, .best = best, .most = most};
     consider_side(&s, false);
     if (p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n)
         consider_side(&s, true);
-    if (s.best_time > 0)
-        take(k, &s.best);
+    return s.count;
+}
+
+static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    pg_hopper_rating best;
+    if (pg_hopper_rate(k, p, &best, 1))
+        pg_hopper_take(k, &best.choice);
 }
 
 typedef struct remembered {

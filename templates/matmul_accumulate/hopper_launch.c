@@ -3,7 +3,13 @@
 
 #include "common/matmul.h"
 
-enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, VECTOR_BYTES = 16, MAP_ALIGNMENT = 16 };
+enum {
+    OPERAND_BYTES = 2,
+    ACCUMULATOR_BYTES = 4,
+    VECTOR_BYTES = 16,
+    VECTOR = 4,
+    MAP_ALIGNMENT = 16
+};
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -16,7 +22,7 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                                  const pg_view *v)
 {
     const pg_hopper_plan *p = problem->plan;
-    const bool loads = problem->symbol[PG_MATMUL_K] != 0;
+    const bool loads = pg_matmul_depth(problem) != 0;
     const int along = pg_view_along(v); /* as it is stored: rows of adjacent elements */
     const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     const void *const somewhere = (const void *)(d / MAP_ALIGNMENT * MAP_ALIGNMENT);
@@ -45,16 +51,25 @@ static pg_matrix_map c_map(const pg_hopper_plan *p, const pg_view *c)
 /* Whole vectors of 4 columns lie in the rows of C or D. */
 static bool takes_vectors(const pg_view *v)
 {
-    const int64_t stride = v->shape[0] > 1 ? v->stride[0] * ACCUMULATOR_BYTES : 0;
-    return v->present && ((uintptr_t)v->data | (uintptr_t)stride) % VECTOR_BYTES == 0 &&
-           v->shape[1] * ACCUMULATOR_BYTES % VECTOR_BYTES == 0;
+    const int bytes = v->bits / 8;
+    const int64_t stride = v->shape[0] > 1 ? v->stride[0] * bytes : 0;
+    return v->present && ((uintptr_t)v->data | (uintptr_t)stride) % (VECTOR * bytes) == 0 &&
+           v->shape[1] % VECTOR == 0;
 }
 
 /* C or D at two places: where it is, and its stride. */
 static void set_matrix(pg_launch *l, int place, const pg_view *v)
 {
     pg_set_pointer(l, place, v->present ? v->data : NULL);
-    pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[0] * ACCUMULATOR_BYTES) : 0);
+    pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[0] * v->bits / 8) : 0);
+}
+
+static pg_matmul_factors factors_of(const pg_problem *problem)
+{
+    const pg_hopper_plan *p = problem->plan;
+    if (p->splits > 1 || p->slices > 1)
+        return (pg_matmul_factors){pg_matmul_beta(problem), pg_matmul_alpha(problem)};
+    return pg_matmul_begin_factors(problem);
 }
 
 static int64_t padded_columns(const pg_problem *problem)
@@ -77,7 +92,7 @@ static bool is_copied(const pg_problem *problem, int operand)
 {
     const pg_hopper_plan *p = problem->plan;
     const int bit = operand == PG_MATMUL_A ? PG_COPY_A : PG_COPY_B;
-    return problem->symbol[PG_MATMUL_K] && (p->copy & bit);
+    return pg_matmul_depth(problem) && (p->copy & bit);
 }
 
 /* Elements from row to row of an operand's copy. */
@@ -121,13 +136,27 @@ pg_sequence pg_hopper_sequence(const pg_problem *problem)
                          .workspace_bytes = (size_t)bytes};
 }
 
+/* The places of the two factors, of kernels that do not scale. */
+static uint32_t without_factors(const pg_hopper_plan *p, int alpha, int c_scale)
+{
+    return p->scales ? 0 : 1U << alpha | 1U << c_scale;
+}
+
+static pg_param_list sum_params(const pg_hopper_plan *p)
+{
+    enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
+    static const pg_kernel_param rows[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_)};
+}
+
 static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
 {
     enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
     const pg_view *v = problem->operand;
     const int64_t m = problem->symbol[PG_MATMUL_M], columns = padded_columns(problem);
     const int64_t vectors = m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES;
-    pg_launch_line(l, divide_up(vectors, PG_SLICE_THREADS), PG_SLICE_THREADS, COUNT, 0);
+    pg_launch_line(l, divide_up(vectors, PG_SLICE_THREADS), PG_SLICE_THREADS, COUNT,
+                   sum_params(problem->plan).absent);
     l->part = PG_PART_SUM;
     l->early = true;
     pg_set_pointer(l, at_slices_, slices_at(problem, workspace));
@@ -137,6 +166,8 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     set_matrix(l, at_d_, &v[PG_MATMUL_D]);
     pg_set_u32(l, at_m_, m);
     pg_set_u32(l, at_n_, problem->symbol[PG_MATMUL_N]);
+    pg_set_f32(l, at_alpha_, factors_of(problem).alpha);
+    pg_set_f32(l, at_c_scale_, factors_of(problem).c);
     pg_set_u32(l, at_c_vectors_, takes_vectors(&v[PG_MATMUL_C]));
     pg_set_u32(l, at_d_vectors_, takes_vectors(&v[PG_MATMUL_D]));
 }
@@ -166,13 +197,14 @@ enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
 {
     static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}},
-                                 sum[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}},
                                  align[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t c_map = p->c_slots ? 0 : 1U << at_c_map_,
                    slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
-    if (part == PG_PART_MULTIPLY)
-        return (pg_param_list){multiply, c_map | slices};
-    return (pg_param_list){.rows = part == PG_PART_SUM ? sum : align};
+    if (part == PG_PART_SUM)
+        return sum_params(p);
+    if (part == PG_PART_ALIGN)
+        return (pg_param_list){.rows = align};
+    return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_)};
 }
 
 /* The grid of the multiplication, of `units` tiles or slices of tiles. */
@@ -230,11 +262,13 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     set_operands(problem, workspace, l);
     pg_set_u32(l, at_m_, rows);
     pg_set_u32(l, at_n_, padded ? padded_columns(problem) : columns);
-    pg_set_u32(l, at_k_blocks_, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
+    pg_set_u32(l, at_k_blocks_, divide_up(pg_matmul_depth(problem), p->block_k));
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_units_, units);
     pg_set_u64(l, at_slice_bytes_, (uint64_t)slice_bytes(problem));
+    pg_set_f32(l, at_alpha_, factors_of(problem).alpha);
+    pg_set_f32(l, at_c_scale_, factors_of(problem).c);
 }
 
 /* Copies of A and of B, the multiplication, the sum of slices: those that the call takes, in

@@ -11,6 +11,17 @@ typedef struct pg_hopper_choice {
     int warpgroups, block_m, block_n, block_k, cluster_m, cluster_n, splits, slices;
 } pg_hopper_choice;
 
+/* A choice and its time by the model. */
+typedef struct pg_hopper_rating {
+    pg_hopper_choice choice;
+    double time;
+} pg_hopper_rating;
+/* The `most` best of what makes sense for a problem, best first; what is not 0 in the key stays. Returns how many. */
+size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                      pg_hopper_rating *best, size_t most);
+/* The choice, where the key leaves it open. */
+void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c);
+
 /* Microseconds on an H200, or for another number of SMs in proportion: good for comparing. */
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p);
 

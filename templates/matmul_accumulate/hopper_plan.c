@@ -251,10 +251,10 @@ static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
     if (!has_ring(k) && k->c_slots)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "c_slots=%lld: only c_load=ring has slots",
                        (long long)k->c_slots);
-    if (has_ring(k) && (swaps(k) || k->c || k->block_n % PG_C_CHUNK_COLUMNS))
+    if (has_ring(k) && (swaps(k) || k->c || k->c_dtype || k->block_n % PG_C_CHUNK_COLUMNS))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "c_load=ring: C comes through shared memory in chunks of 32 columns, with "
-                       "swap=no and c=add; use c_load=direct");
+                       "swap=no, c=add and c_dtype=f32; use c_load=direct");
     return PTXGEN_OK;
 }
 
@@ -378,6 +378,10 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->swapped = swaps(k);
     p->pingpong = is_pingpong(k);
     p->adds_c = k->c == 0;
+    p->scales = k->scale != 0;
+    p->c_type = pg_matmul_result_type(k->c_dtype);
+    p->d_type = pg_matmul_result_type(k->d_dtype);
+    p->out = k->slices > 1 ? pg_matmul_result_type(0) : p->d_type;
     p->groups = (int)k->warpgroups;
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;

@@ -22,7 +22,9 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
     const pg_matmul_plan_base *p = plan;
     if (p->engine == PG_ENGINE_WGMMA)
         return pg_hopper_params(plan, part);
-    return (pg_param_list){rows, absent[((const pg_matmul_accumulate_plan *)plan)->c_from]};
+    const pg_matmul_accumulate_plan *own = plan;
+    const uint32_t factors = own->scales ? 0 : 1U << at_alpha_ | 1U << at_c_scale_;
+    return (pg_param_list){rows, absent[own->c_from] | factors};
 }
 
 /* As it is stored: rows of adjacent elements. */
@@ -40,7 +42,7 @@ static void set_matrix(pg_matrix_map *map, const pg_view *v)
 static void set_operands(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
-    const bool loads = problem->symbol[PG_MATMUL_K] != 0;
+    const bool loads = pg_matmul_depth(problem) != 0;
     const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     pg_matrix_map map = {.type = p->dtype->tensor_type,
                          .swizzle = pg_swizzle_of(p->swizzle),
@@ -79,8 +81,10 @@ static void set_accumulators(const pg_problem *problem, pg_launch *l)
         pg_set_u64(l, at_c_stride_, (uint64_t)stride);
         pg_set_u32(l, at_c_vector_bytes_, pg_vector_bytes(c->data, c->shape[0] > 1 ? stride : 0));
     }
+    pg_set_f32(l, at_alpha_, pg_matmul_begin_factors(problem).alpha);
+    pg_set_f32(l, at_c_scale_, pg_matmul_begin_factors(problem).c);
     pg_set_pointer(l, at_d_, d->data);
-    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * ACCUMULATOR_BYTES));
+    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * d->bits / 8));
 }
 
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
@@ -114,10 +118,10 @@ void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step,
     set_accumulators(problem, l);
     pg_set_u32(l, at_m_, m);
     pg_set_u32(l, at_n_, n);
-    pg_set_u32(l, at_k_blocks_, divide_up(problem->symbol[PG_MATMUL_K], p->block_k));
+    pg_set_u32(l, at_k_blocks_, divide_up(pg_matmul_depth(problem), p->block_k));
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_,
-               pg_vector_bytes(d->data, m > 1 ? d->stride[0] * ACCUMULATOR_BYTES : 0));
+               pg_vector_bytes(d->data, m > 1 ? d->stride[0] * d->bits / 8 : 0));
 }

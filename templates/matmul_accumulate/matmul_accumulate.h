@@ -1,4 +1,4 @@
-/* matmul_accumulate, `D = A @ B + C` with 16-bit A and B, 32-bit C and D: key, plan, emitters.
+/* matmul_accumulate, `D = alpha A @ B + beta C` with 16-bit A and B, sums in f32: key, plan, emitters.
  *
  * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have
  * roles:
@@ -47,10 +47,20 @@ typedef struct pg_matmul_accumulate_key {
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     int64_t
         stream; /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
+    int64_t scale;            /* place in {none, alpha_beta} */
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
-enum { PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D, PG_MATMUL_WORKSPACE };
+enum {
+    PG_MATMUL_A,
+    PG_MATMUL_B,
+    PG_MATMUL_C,
+    PG_MATMUL_D,
+    PG_MATMUL_WORKSPACE,
+    PG_MATMUL_ALPHA,
+    PG_MATMUL_BETA
+};
 enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES };
 
 enum {
@@ -62,6 +72,23 @@ enum {
 enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
+
+/* The factors of a call. alpha 0 leaves nothing to multiply. */
+float pg_matmul_alpha(const pg_problem *);
+float pg_matmul_beta(const pg_problem *);
+/* K that is multiplied. */
+static inline int64_t pg_matmul_depth(const pg_problem *p)
+{
+    return pg_matmul_alpha(p) == 0 ? 0 : p->symbol[PG_MATMUL_K];
+}
+/* Of sums that begin with C: what C is multiplied by first, and the sum at the end. */
+typedef struct pg_matmul_factors {
+    float c, alpha;
+} pg_matmul_factors;
+pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
+/* Of C and D: {f32, f16, bf16}; a place in it. */
+extern const ptxgen_dtype pg_matmul_results[];
+const pg_dtype *pg_matmul_result_type(int64_t place);
 
 /* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). */
 typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
@@ -86,7 +113,9 @@ typedef struct pg_matmul_accumulate_plan {
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool b_transposed;
+    const pg_dtype *d_type;
     pg_c_source c_from;
+    bool scales;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
     int b_columns; /* of B that one CTA holds: block_n / ctas */
     int threads;
@@ -132,8 +161,9 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
 void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch *);
 
-/* What Blackwell's kernel takes. d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows
- * of D can be stored. */
+/* What Blackwell's kernel takes: c_map_, or c_, c_stride_ and c_vectors_ (rows allow accesses of
+ * four elements), where C comes early or late; the factors (f32) where it scales. Strides are bytes;
+ * k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
 #define PG_ACCUMULATE_PARAMS(X)                                                                    \
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \
@@ -141,6 +171,8 @@ void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch 
     X(c_, POINTER)                                                                                 \
     X(c_stride_, U64)                                                                              \
     X(c_vector_bytes_, U32)                                                                        \
+    X(alpha_, U32)                                                                                 \
+    X(c_scale_, U32)                                                                               \
     X(d_, POINTER)                                                                                 \
     X(d_stride_, U64)                                                                              \
     X(m_, U32)                                                                                     \

@@ -37,6 +37,8 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
     const int64_t m = p->symbol[PG_MATMUL_M], n = p->symbol[PG_MATMUL_N];
     const pg_activation activation =
         (pg_activation)((const pg_matmul_accumulate_key *)p->key)->epilogue;
+    const double alpha = (double)pg_matmul_alpha(p), beta = (double)pg_matmul_beta(p);
+    const double factor = alpha != 0 ? alpha : 1, ratio = beta / factor;
     const size_t bytes = (size_t)n * (ROWS + 1) * sizeof(double);
     double *sums = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!sums)
@@ -45,12 +47,13 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
         const int64_t rows = m - first < ROWS ? m - first : ROWS;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)
-                sums[r * n + j] = c->present ? at(c, first + r, j) : 0;
-        add_products(p, first, rows, sums);
+                sums[r * n + j] = c->present && ratio != 0 ? ratio * at(c, first + r, j) : 0;
+        if (alpha != 0)
+            add_products(p, first, rows, sums);
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)
                 pg_element_set(d, (first + r) * d->stride[0] + j,
-                               pg_activate(activation, sums[r * n + j]));
+                               pg_activate(activation, factor * sums[r * n + j]));
     }
     pg_free(&pg_alloc_libc, sums, bytes);
     return PTXGEN_OK;

@@ -159,6 +159,13 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "c=none with schedule=seed, whose accumulators begin with C: use "
                        "schedule=fill");
+    if (k->scale && !k->c && k->schedule == PG_SCHEDULE_SEED)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "scale=alpha_beta with schedule=seed, where C goes past the registers: use "
+                       "schedule=fill");
+    if (k->c_dtype)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "C of 16 bits belongs to the kernel of sm_90a: use f32 for %s", arch->name);
     if (!k->a && k->warpgroups <= 0 && k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 &&
         !k->swap && !k->c_load && !k->c_slots && !k->copy && !k->stream && k->ctas <= 2)
         return PTXGEN_OK;
@@ -286,6 +293,8 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->ctas = (int)k->ctas;
     p->b_columns = (int)b_columns(k);
     p->c_from = c_source(k);
+    p->scales = k->scale != 0;
+    p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
     place_in_shared_memory(p);

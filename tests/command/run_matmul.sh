@@ -90,6 +90,7 @@ ok array zeros:0x72 dtype=bf16 -o no_rows.npy
 ok run matmul_accumulate a=no_rows.npy b=b.npy -o d.npy --check --device emulator
 expect_out '^kernel +none'
 
+ok array zeros:150x67 dtype=e4m3 -o e4m3.npy
 m="run matmul_accumulate"
 ok array random:150x72 -o f32.npy
 refuse 2 'b=FILE.npy is missing \(or bt=FILE.npy\)' $m a=a.npy
@@ -99,7 +100,7 @@ refuse 2 'b= is given twice' $m a=a.npy b=b.npy b=b.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy b=bt.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy bt=b.npy
 refuse 2 'c has n=72, but b has n=67' $m a=a.npy b=b.npy c=f32.npy
-refuse 3 'c holds .<V2.; it takes f32. Convert with a.astype.numpy.float32' $m a=a.npy b=b.npy c=a.npy
+refuse 3 'c holds .*; it takes f32, f16 or bf16' $m a=a.npy b=b.npy c=e4m3.npy
 refuse 3 'f32.npy: a holds .<f4.; it takes f16 or bf16' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy
 refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy b=b.npy dtype=f16

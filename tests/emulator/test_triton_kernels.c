@@ -248,8 +248,8 @@ static void compare_chain(const matmul_data *x, const uint16_t *w, const float *
     for (int64_t row = 0; row < p->m; row++) {
         double half[TILE];
         for (int64_t i = 0; i < TILE; i++) /* exact in f32, then rounded */
-            half[i] =
-                pg_f16_to_double(pg_f16_from_double((double)x->want[row * x->args.d_stride + i]));
+            half[i] = pg_f16_to_double(
+                pg_f16_from_double((double)((const float *)x->want)[row * x->args.d_stride + i]));
         for (int64_t column = 0; column < TILE; column++) {
             double want = 0;
             for (int64_t i = 0; i < TILE; i++)

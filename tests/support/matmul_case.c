@@ -59,6 +59,28 @@ static double random_value(void)
     return (double)((int64_t)(random_bits() % 129) - 64) / 64;
 }
 
+static int bytes_of(ptxgen_dtype dtype)
+{
+    return dtype == PTXGEN_F16 || dtype == PTXGEN_BF16 ? 2 : 4;
+}
+
+/* Element i of an array of f32, f16 or bf16 (0: f32). */
+static double element(const void *p, ptxgen_dtype dtype, int64_t i)
+{
+    if (bytes_of(dtype) == 4)
+        return (double)((const float *)p)[i];
+    const uint16_t bits = ((const uint16_t *)p)[i];
+    return dtype == PTXGEN_F16 ? pg_f16_to_double(bits) : pg_bf16_to_double(bits);
+}
+
+static void set_element(void *p, ptxgen_dtype dtype, int64_t i, double v)
+{
+    if (bytes_of(dtype) == 4)
+        ((float *)p)[i] = (float)v;
+    else
+        ((uint16_t *)p)[i] = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
+}
+
 static int64_t padded(int64_t elements, int64_t unit)
 {
     return (elements + unit - 1) / unit * unit;
@@ -91,8 +113,8 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
     *x = (matmul_data){.problem = p,
                        .a_bytes = (size_t)(a_rows * a_stride + late) * 2,
                        .b_bytes = (size_t)(b_rows * b_stride + late) * 2,
-                       .c_bytes = (size_t)(p->m * c_stride) * 4,
-                       .d_bytes = (size_t)(p->m * d_stride) * 4};
+                       .c_bytes = (size_t)(p->m * c_stride * bytes_of(p->c_dtype)),
+                       .d_bytes = (size_t)(p->m * d_stride * bytes_of(p->d_dtype))};
     x->a = random_operand(p->bf16, x->a_bytes);
     x->b = random_operand(p->bf16, x->b_bytes);
     x->c = allocate(x->c_bytes);
@@ -100,7 +122,7 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
     x->want = allocate(x->d_bytes);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++)
-            x->c[i * c_stride + j] = (float)random_value();
+            set_element(x->c, p->c_dtype, i * c_stride + j, random_value());
     x->args = (ptxgen_matmul_accumulate_args){.size = sizeof x->args,
                                               .dtype = p->bf16 ? PTXGEN_BF16 : PTXGEN_F16,
                                               .a_transposed = p->a_transposed,
@@ -117,7 +139,11 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
                                               .b_stride = b_stride,
                                               .c_stride = c_stride,
                                               .d_stride = d_stride,
-                                              .tiling = p->tiling};
+                                              .tiling = p->tiling,
+                                              .c_dtype = p->c_dtype,
+                                              .d_dtype = p->d_dtype};
+    if (p->alpha != 0 || p->beta != 0)
+        x->args.alpha = &p->alpha, x->args.beta = &p->beta;
     if (p->sample) {
         x->c_before = allocate(x->c_bytes);
         memcpy(x->c_before, x->c, x->c_bytes);
@@ -147,33 +173,58 @@ static double product(const matmul_data *x, int64_t row, int64_t column)
     return sum;
 }
 
+static double alpha(const matmul_case *p)
+{
+    return p->alpha != 0 || p->beta != 0 ? (double)p->alpha : 1;
+}
+
+static double beta(const matmul_case *p)
+{
+    return p->alpha != 0 || p->beta != 0 ? (double)p->beta : 1;
+}
+
 /* What element i of D should be. */
 static double wanted(const matmul_data *x, int64_t i)
 {
     const int64_t row = i / x->args.d_stride, column = i % x->args.d_stride;
     if (!x->c_before)
-        return (double)x->want[i];
-    const double c = x->problem->no_c ? 0 : (double)x->c_before[row * x->args.c_stride + column];
-    return c + product(x, row, column);
+        return element(x->want, x->problem->d_dtype, i);
+    const matmul_case *p = x->problem;
+    const double c =
+        p->no_c ? 0 : element(x->c_before, p->c_dtype, row * x->args.c_stride + column);
+    return beta(p) * c + alpha(p) * product(x, row, column);
 }
 
-/* Sums of K + 1 terms below 1 in magnitude, rounded (toward zero) once for each 16 of K. */
-static void compare_one(const matmul_data *x, const float *got, int64_t i)
+/* Sums of K + 1 terms below 1 in magnitude (the first one below beta / alpha), rounded (toward zero)
+ * once for each 16 of K, then twice by the factors, then to D's type. */
+static double bound_of(const matmul_case *p, double want)
+{
+    const double a = fabs(alpha(p)), b = fabs(beta(p));
+    const double sums = (double)(p->k / 16 + 2) * (double)(p->k + 1) * 0x1p-23;
+    const double rounding = p->d_dtype == PTXGEN_BF16  ? 0x1p-7
+                            : p->d_dtype == PTXGEN_F16 ? 0x1p-10
+                                                       : 0; /* both are rounded */
+    return a * sums + b * (double)(p->k / 16 + 4) * 0x1p-23 + fabs(want) * rounding;
+}
+
+static void compare_one(const matmul_data *x, const void *got, int64_t i)
 {
     const matmul_case *p = x->problem;
-    const double bound = (double)(p->k / 16 + 2) * (double)(p->k + 1) * 0x1p-23;
+    const int bytes = bytes_of(p->d_dtype);
+    unsigned char untouched[4];
+    memset(untouched, GUARD, sizeof untouched);
+    const double value = element(got, p->d_dtype, i);
     const double want = is_guard(x, i) ? (double)NAN : wanted(x, i);
-    uint32_t bits;
-    memcpy(&bits, &got[i], sizeof bits);
-    const bool right = is_guard(x, i) ? bits == GUARD * UINT32_C(0x01010101)
-                                      : fabs((double)got[i] - want) <= bound;
+    const bool right = is_guard(x, i)
+                           ? memcmp((const char *)got + i * bytes, untouched, (size_t)bytes) == 0
+                           : fabs(value - want) <= bound_of(p, want);
     if (!right)
-        fail_msg("m=%lld n=%lld k=%lld: D[%lld, %lld] is %g, not %g", (long long)p->m,
-                 (long long)p->n, (long long)p->k, (long long)(i / x->args.d_stride),
-                 (long long)(i % x->args.d_stride), (double)got[i], want);
+        fail_msg("m=%lld n=%lld k=%lld %s: D[%lld, %lld] is %g, not %g", (long long)p->m,
+                 (long long)p->n, (long long)p->k, p->params ? p->params : "",
+                 (long long)(i / x->args.d_stride), (long long)(i % x->args.d_stride), value, want);
 }
 
-void matmul_case_compare(const matmul_data *x, const float *got)
+void matmul_case_compare(const matmul_data *x, const void *got)
 {
     const matmul_case *p = x->problem;
     const int64_t stride = x->args.d_stride, count = p->m * stride;

@@ -17,22 +17,25 @@ typedef struct matmul_case {
     int ab_pad; /* extra elements in a row of A and of B, which then begin one element late */
     const char *params; /* of the family, as text; with it tiling is ignored */
     int d_pad;          /* extra elements in a row of D */
-    int64_t sample;     /* elements of D to compare, drawn from all; 0: all of them */
+    /* D = alpha A @ B + beta C; both 0: not given. */
+    float alpha, beta;
+    ptxgen_dtype c_dtype, d_dtype; /* 0: f32 */
+    int64_t sample;                /* elements of D to compare, drawn from all; 0: all of them */
 } matmul_case;
 
 typedef struct matmul_data {
     const matmul_case *problem;
     ptxgen_matmul_accumulate_args args; /* host pointers; d is c when in place */
     uint16_t *a, *b;
-    float *c, *d, *want; /* want: the answer, unless a sample is compared */
-    float *c_before;     /* C, for the sample */
+    void *c, *d, *want; /* want: the answer, unless a sample is compared */
+    void *c_before;     /* C, for the sample */
     size_t a_bytes, b_bytes, c_bytes, d_bytes;
 } matmul_data;
 
 void matmul_case_make(const matmul_case *problem, matmul_data *data);
 /* `got`: the bytes of D after the call. Fails the test at the first element that is off, or a
  * guard that is gone. */
-void matmul_case_compare(const matmul_data *data, const float *got);
+void matmul_case_compare(const matmul_data *data, const void *got);
 void matmul_case_free(matmul_data *data);
 /* Makes it, runs it through the public call on the context's device, compares, frees. */
 void matmul_case_run(ptxgen *ctx, const matmul_case *problem);

@@ -42,6 +42,7 @@ typedef struct how {
     const char *arch;
     bool check, fast;
     uint64_t seed;
+    const char *more; /* parameters */
 } how;
 
 /* Returns the processor time that the emulator took. */
@@ -51,8 +52,9 @@ static double run_case(const matmul_case *problem, how h)
     char params[256];
     matmul_data x;
     matmul_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=%s dtype=%s b=%s", h.arch, problem->bf16 ? "bf16" : "f16",
-             problem->b_transposed ? "transposed" : "row_major");
+    snprintf(params, sizeof params, "arch=%s dtype=%s b=%s %s", h.arch,
+             problem->bf16 ? "bf16" : "f16", problem->b_transposed ? "transposed" : "row_major",
+             h.more ? h.more : "");
     add_number(params, sizeof params, "block_n", t->block_n);
     add_number(params, sizeof params, "block_k", t->block_k);
     add_number(params, sizeof params, "stages", t->stages);
@@ -102,6 +104,39 @@ static void blackwell_kernels_are_right(void **state)
     (void)state;
     for (size_t i = 0; i < matmul_case_count; i++)
         run_case(&matmul_cases[i], (how){.arch = "sm_100a"});
+}
+
+/* alpha, beta, no C, and results of 16 bits, on Blackwell. */
+static void blackwell_factors_and_types(void **state)
+{
+    (void)state;
+    static const struct {
+        matmul_case c;
+        const char *params;
+    } cases[] = {
+        {{.m = 130, .n = 72, .k = 100, .alpha = 0.3F, .beta = -2, .d_pad = 1}, "scale=alpha_beta"},
+        {{.m = 200, .n = 150, .k = 100, .d_dtype = PTXGEN_F16, .d_pad = 2}, "d_dtype=f16"},
+        {{.m = 200, .n = 151, .k = 70, .d_dtype = PTXGEN_BF16, .c_pad = 1}, "d_dtype=bf16"},
+        {{.m = 300,
+          .n = 152,
+          .k = 70,
+          .d_dtype = PTXGEN_F16,
+          .alpha = -1,
+          .beta = 1,
+          .tiling = {.ctas = 2}},
+         "d_dtype=f16 scale=alpha_beta"},
+        {{.m = 130, .n = 200, .k = 300, .no_c = true, .d_dtype = PTXGEN_F16, .d_pad = 8},
+         "c=none d_dtype=f16"},
+        {{.m = 130, .n = 200, .k = 300, .no_c = true, .alpha = 0.5F, .tiling = {.ctas = 2}},
+         "c=none scale=alpha_beta"},
+        {{.m = 130, .n = 200, .k = 0, .no_c = true}, "c=none"},
+        {{.m = 130, .n = 64, .k = 64, .alpha = 0, .beta = 2}, "scale=alpha_beta"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= 2; seed++)
+            run_case(
+                &cases[i].c,
+                (how){.arch = "sm_100a", .check = true, .seed = seed, .more = cases[i].params});
 }
 
 /* ---- the same bits on both architectures ---- */
@@ -260,6 +295,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hopper_kernels_have_no_race),
         cmocka_unit_test(blackwell_kernels_are_right),
+        cmocka_unit_test(blackwell_factors_and_types),
         cmocka_unit_test(hopper_and_blackwell_agree_bit_for_bit),
         cmocka_unit_test(no_c_is_a_c_of_zeros),
         cmocka_unit_test(some_odd_shapes),

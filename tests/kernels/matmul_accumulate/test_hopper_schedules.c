@@ -25,9 +25,14 @@ static int close_context(void **state)
 static void run_on_emulator(const matmul_case *problem, matmul_data *x, uint64_t seed, bool check)
 {
     char params[256];
-    snprintf(params, sizeof params, "arch=sm_90a dtype=%s a=%s b=%s c=%s %s",
+    static const char *const types[] = {[PTXGEN_F16] = "f16", [PTXGEN_BF16] = "bf16"};
+    const bool scales = problem->alpha != 0 || problem->beta != 0;
+    snprintf(params, sizeof params,
+             "arch=sm_90a dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s %s",
              problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
              problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
+             problem->c_dtype ? types[problem->c_dtype] : "f32",
+             problem->d_dtype ? types[problem->d_dtype] : "f32", scales ? "alpha_beta" : "none",
              problem->params);
     const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
                                        {"b", x->b, x->b_bytes, false},
@@ -268,6 +273,95 @@ static void odd_rows_are_copied_first(void **state)
     RUN_ALL(cases);
 }
 
+/* alpha, beta, and results of 16 bits, by every way that elements of C and D take. */
+static void factors_and_types(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 150,
+         .n = 72,
+         .k = 200,
+         .params = "block_n=64",
+         .alpha = 0.3F,
+         .beta = -1.5F,
+         .d_pad = 1},
+        {.m = 150, .n = 72, .k = 40, .params = "block_n=64", .d_dtype = PTXGEN_F16},
+        {.m = 150,
+         .n = 71,
+         .k = 40,
+         .params = "block_n=64",
+         .d_dtype = PTXGEN_BF16,
+         .c_dtype = PTXGEN_BF16,
+         .alpha = 2,
+         .beta = 1,
+         .d_pad = 1,
+         .c_pad = 1},
+        {.m = 70,
+         .n = 72,
+         .k = 40,
+         .params = "block_n=72",
+         .d_dtype = PTXGEN_F16,
+         .c_dtype = PTXGEN_F16,
+         .in_place = true,
+         .b_transposed = true},
+        {.m = 300,
+         .n = 100,
+         .k = 136,
+         .params = "schedule=pingpong block_m=64 block_n=64 c_load=ring c_slots=2",
+         .d_dtype = PTXGEN_BF16,
+         .alpha = -1,
+         .beta = 0.25F},
+        {.m = 300,
+         .n = 100,
+         .k = 136,
+         .params = "schedule=pingpong block_m=64 block_n=64 ctas=2",
+         .d_dtype = PTXGEN_F16,
+         .no_c = true,
+         .alpha = 0.125F,
+         .d_pad = 3},
+        {.m = 30,
+         .n = 130,
+         .k = 200,
+         .params = "warpgroups=1 swap=yes block_n=32",
+         .c_dtype = PTXGEN_F16,
+         .d_dtype = PTXGEN_F16,
+         .alpha = 3,
+         .beta = 2},
+        {.m = 100,
+         .n = 70,
+         .k = 300,
+         .params = "warpgroups=1 block_n=64 splits=4",
+         .alpha = 1e-3F,
+         .beta = 1e3F,
+         .d_dtype = PTXGEN_BF16},
+        {.m = 100,
+         .n = 70,
+         .k = 300,
+         .params = "warpgroups=1 block_n=64 splits=2",
+         .c_dtype = PTXGEN_BF16,
+         .d_dtype = PTXGEN_BF16,
+         .in_place = true},
+        {.m = 100,
+         .n = 71,
+         .k = 300,
+         .params = "warpgroups=1 block_n=64 slices=3",
+         .alpha = 1e-20F,
+         .beta = 1,
+         .d_dtype = PTXGEN_F16,
+         .c_dtype = PTXGEN_F16,
+         .d_pad = 1},
+        {.m = 100,
+         .n = 72,
+         .k = 300,
+         .params = "warpgroups=1 block_n=64 slices=3",
+         .no_c = true,
+         .d_dtype = PTXGEN_F16,
+         .alpha = 0.5F},
+        {.m = 66, .n = 72, .k = 100, .params = "block_n=64", .alpha = 0, .beta = 2},
+    };
+    RUN_ALL(cases);
+}
+
 /* K is added in the same order by each: the same bits. */
 static void schedules_agree_bit_for_bit(void **state)
 {
@@ -278,7 +372,7 @@ static void schedules_agree_bit_for_bit(void **state)
         "block_k=32 stages=2 block_n=128 ctas_n=2"};
     matmul_case c = {.m = 140, .n = 200, .k = 300};
     matmul_data x;
-    float *first = NULL;
+    void *first = NULL;
     for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
         c.params = params[i];
         if (!first)
@@ -298,10 +392,11 @@ static void schedules_agree_bit_for_bit(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warpgroups_share_tiles),    cmocka_unit_test(warpgroups_take_turns),
-        cmocka_unit_test(clusters_share_loads),      cmocka_unit_test(splits_add_up),
-        cmocka_unit_test(the_transposed_problem),    cmocka_unit_test(layouts_and_strides),
-        cmocka_unit_test(odd_rows_are_copied_first), cmocka_unit_test(schedules_agree_bit_for_bit),
+        cmocka_unit_test(warpgroups_share_tiles),      cmocka_unit_test(warpgroups_take_turns),
+        cmocka_unit_test(clusters_share_loads),        cmocka_unit_test(splits_add_up),
+        cmocka_unit_test(the_transposed_problem),      cmocka_unit_test(layouts_and_strides),
+        cmocka_unit_test(odd_rows_are_copied_first),   cmocka_unit_test(factors_and_types),
+        cmocka_unit_test(schedules_agree_bit_for_bit),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0)
         seeds = 12;
