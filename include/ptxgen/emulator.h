@@ -29,7 +29,7 @@
  * The tensor core of Blackwell was at nobody's hand: its exact arithmetic is a published model, its layouts are those
  * of the ISA's tables. Where these leave something open the emulator chooses, and says so at the code: the halves of a
  * word above an f16 accumulator (zero), the direction of tcgen05.shift and .ashift (a row takes what the next has).
- * Not executed, and refused with the line: sparse multiplications (.sp), K = 96 of sm_103a, tcgen05.ld.red, tensor
+ * Not executed, and refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tcgen05.ld.red, tensor
  * maps in im2col mode, multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
  * matrix instructions that only sm_120 has.
  *

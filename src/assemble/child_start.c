@@ -24,6 +24,21 @@
 /* A sanitizer's bookkeeping knows nothing of a second thread of control on a foreign stack. */
 #define PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 
+/* ThreadSanitizer takes every clone() for a fork: in the child it forgets all threads but one, which
+ * in a shared address space is the parent's memory. Under it the child gets a copy. */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef THREAD_SANITIZER
+enum { SHARED_MEMORY = 0 };
+#else
+enum { SHARED_MEMORY = CLONE_VM };
+#endif
+
 enum { STACK_BYTES = 64 << 10, MOST_DESCRIPTORS = 65536, ALIVE = 5 };
 
 typedef struct start {
@@ -114,16 +129,18 @@ PLAIN static int run_child(void *user)
 
 int pg_child_start(const pg_child *child, int output, int alive, pid_t *pid)
 {
-    start s = {.child = child, .output = output, .alive = alive, .parent = getpid()};
+    /* What the child says stands at the low end of its stack, which both see in any case. */
     char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return errno;
+    start *const s = (start *)(void *)stack;
+    *s = (start){.child = child, .output = output, .alive = alive, .parent = getpid()};
     const uint64_t all = ~(uint64_t)0;
     uint64_t before;
     set_mask(&all, &before);
-    *pid = clone(run_child, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
-    const int error = *pid < 0 ? errno : s.error;
+    *pid = clone(run_child, stack + STACK_BYTES, SHARED_MEMORY | CLONE_VFORK | SIGCHLD, s);
+    const int error = *pid < 0 ? errno : s->error;
     set_mask(&before, NULL);
     munmap(stack, STACK_BYTES);
     if (*pid >= 0 && error) {

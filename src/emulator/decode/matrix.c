@@ -2,7 +2,10 @@
 #include "emulator/decode/decode.h"
 #include "emulator/decode/families.h"
 #include "emulator/matrix/mma_op.h"
+#include "emulator/matrix/sparse.h"
 #include "emulator/matrix/wgmma_op.h"
+
+#include <string.h>
 
 static bool element_type(pg_ptx_type type, pg_mma_type *out)
 {
@@ -32,15 +35,34 @@ bool pg_mma_tile_of(const pg_decoder *d, pg_mma_tile *t)
     return element_type(pg_type(d, 1), &t->a_type) && element_type(pg_type(d, 2), &t->b_type);
 }
 
+/* Operands `at` and `at` + 1 of an instruction with a sparse A: a register with indices and the selector, which
+ * says which lanes give theirs where not all are needed (sparse.h). */
+static bool sparse_operands(pg_decoder *d, uint32_t at, const pg_mma_tile *t, pg_row *indices,
+                            uint32_t *selector)
+{
+    const uint32_t elem_bits = pg_ptx_type_bits(pg_type(d, 1));
+    const uint32_t bits = t->k * elem_bits / 8 / pg_sparse_unit_bytes(elem_bits);
+    const uint64_t given = pg_immediate(d, pg_operand(d, at + 1));
+    if (given >= 64 / bits) {
+        pg_decode_fail(d, "the sparsity selector is %llu; for this shape and type it is below %u",
+                       (unsigned long long)given, 64 / bits);
+        return false;
+    }
+    *selector = (uint32_t)given;
+    *indices = pg_source(d, pg_operand(d, at), PG_T_B32);
+    return true;
+}
+
 /* ---- wgmma ---- */
 
 /* The immediates after scale-d: scale-a, scale-b, then the transposes of the operands in shared
  * memory. */
 static void wgmma_immediates(pg_decoder *d, pg_wgmma_plan *p)
 {
+    const uint32_t first = p->sparse ? 6 : 4;
     uint64_t imm[4] = {1, 1, 0, 0};
     uint32_t count = 0;
-    for (uint32_t i = 4; i < 8 && pg_operand_present(d, i); i++)
+    for (uint32_t i = first; i < first + 4 && pg_operand_present(d, i); i++)
         imm[count++] = pg_immediate(d, pg_operand(d, i));
     p->tile.negate_a = (int64_t)imm[0] < 0;
     p->tile.negate_b = (int64_t)imm[1] < 0;
@@ -58,25 +80,32 @@ void pg_decode_wgmma(pg_decoder *d, pg_op *op)
     p->tile.low_precision_fp8 = true;
     p->a_in_registers = a->kind == PG_OPERAND_VECTOR;
     p->d_regs = p->tile.n / (p->tile.result == PG_MMA_D_F16 ? 4 : 2);
-    p->a_shape = (pg_matrix_shape){.rows = 64, .depth = p->tile.k, .elem_bits = type->bits};
+    p->sparse = !strcmp(pg_ptx_op_describe(d->opcode->op)->mnemonic, "wgmma.mma_async.sp");
+    p->a_shape = (pg_matrix_shape){
+        .rows = 64, .depth = p->tile.k / (p->sparse ? 2 : 1), .elem_bits = type->bits};
     p->b_shape = (pg_matrix_shape){.rows = p->tile.n, .depth = p->tile.k, .elem_bits = type->bits};
     if (p->tile.m != 64 || p->tile.n > PG_MMA_MAX_N || p->tile.n % 8 ||
-        p->tile.k != type->wgmma_k || pg_vector_length(pg_operand(d, 0)) != p->d_regs ||
+        p->a_shape.depth != type->wgmma_k || pg_vector_length(pg_operand(d, 0)) != p->d_regs ||
         (p->a_in_registers && a->n_elems != 4))
         return;
-    pg_row *rows = pg_new_rows(d, p->d_regs + 4);
+    pg_row *rows = pg_new_rows(d, p->d_regs + 4 + 1);
     if (!rows)
         return;
+    uint32_t count = p->d_regs;
     pg_vector_sources(d, pg_operand(d, 0), PG_T_B32, rows);
-    if (p->a_in_registers)
-        pg_vector_sources(d, a, PG_T_B32, rows + p->d_regs);
-    else
+    if (p->a_in_registers) {
+        pg_vector_sources(d, a, PG_T_B32, rows + count);
+        count += 4;
+    } else {
         p->a = pg_source(d, a, PG_T_B64);
+    }
     p->b = pg_source(d, pg_operand(d, 2), PG_T_B64);
-    op->p = pg_source_pred(d, pg_operand(d, 3), &op->p_not);
+    if (p->sparse && !sparse_operands(d, 3, &p->tile, rows + count++, &p->selector))
+        return;
+    op->p = pg_source_pred(d, pg_operand(d, p->sparse ? 5 : 3), &op->p_not);
     wgmma_immediates(d, p);
     op->rows = rows;
-    op->row_count = (uint16_t)(p->d_regs + (p->a_in_registers ? 4 : 0));
+    op->row_count = (uint16_t)count;
     op->extra = p;
     op->run = pg_op_wgmma;
 }
@@ -107,16 +136,21 @@ void pg_decode_mma(pg_decoder *d, pg_op *op)
     const bool f64 = pg_type(d, 1) == PG_T_F64;
     if (!p || (!pg_mma_tile_of(d, &p->tile) && !f64) || pg_type(d, 0) != pg_type(d, 3))
         return;
-    p->shape = pg_mma_sync_find(p->tile.m, p->tile.n, p->tile.k, pg_ptx_type_bits(pg_type(d, 1)));
+    const uint32_t bits = pg_ptx_type_bits(pg_type(d, 1));
+    p->sparse = pg_operand_present(d, 4);
+    p->shape = pg_mma_sync_find(p->tile.m, p->tile.n, p->tile.k / (p->sparse ? 2 : 1), bits);
     if (!p->shape || pg_mod(d, PG_F_LAYOUT_A) != PG_M_LAYOUT_A_ROW ||
         pg_mod(d, PG_F_LAYOUT_B) != PG_M_LAYOUT_B_COL)
         return;
     if (pg_mod(d, PG_F_ROUND) > PG_M_ROUND_RN) /* f64 in another rounding mode */
         return;
     p->c_regs = p->shape->m / (p->tile.result == PG_MMA_D_F16 ? 8 : 4);
-    const uint32_t counts[4] = {p->c_regs, p->shape->a_regs, p->shape->b_regs, p->c_regs};
+    p->b_regs = p->shape->b_regs * (p->sparse ? 2 : 1);
+    const uint32_t counts[4] = {p->c_regs, p->shape->a_regs, p->b_regs, p->c_regs};
     pg_row *rows = pg_new_rows(d, counts[0] + counts[1] + counts[2] + counts[3]);
     op->rows = rows;
+    if (p->sparse && !sparse_operands(d, 4, &p->tile, &op->a, &p->selector))
+        return;
     for (uint32_t i = 0; i < 4 && rows; i++) {
         if (pg_vector_length(pg_operand(d, i)) != counts[i])
             return;

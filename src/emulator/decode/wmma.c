@@ -90,6 +90,7 @@ static void small_product(pg_decoder *d, pg_op *op)
         return;
     p->shape = pg_mma_sync_find(p->tile.m, p->tile.n, p->tile.k, pg_ptx_type_bits(pg_type(d, 1)));
     p->c_regs = 2;
+    p->b_regs = 1;
     const uint32_t counts[4] = {2, 1, 1, 2};
     if (!p->shape || !four_vectors(d, op, counts, f64 ? PG_T_F64 : PG_T_B32))
         return;

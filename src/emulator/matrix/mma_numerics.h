@@ -14,6 +14,7 @@
 
 enum {
     PG_MMA_EXP_OF_ZERO = -4096, /* lower than any product of finite operands */
+    PG_MMA_EXP_ABSENT = -32768, /* of what a sparse operand does not store: lower with any factor */
     PG_MMA_EXP_MIN_F32 = -126,  /* of subnormals */
     PG_MMA_EXP_SPECIAL = 8192 /* of infinities and NaN; what is over a quarter of it has met one */
 };

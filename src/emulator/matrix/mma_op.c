@@ -4,6 +4,7 @@
 
 #include "emulator/number/float_ops.h"
 #include "emulator/machine/memory.h"
+#include "emulator/matrix/sparse.h"
 #include "emulator/memory/warp_sync.h"
 
 enum {
@@ -12,20 +13,21 @@ enum {
     MAX_F64_K = 16,
     MATRIX_ROW_BYTES = 16,
     MAX_ROWS = 8, /* registers of C and D */
-    MAX_K = 32,
-    MAX_NIBBLE_K = 64, /* of 4-bit integers */
+    MAX_K = 64,
+    MAX_NIBBLE_K = 128, /* of 4-bit integers */
+    MAX_K_BYTES = 64,   /* of a sparse operand; else half of it */
     SCRATCH_BYTES = PG_MMA_SCRATCH(MAX_M, MAX_N, MAX_K)
 };
 _Static_assert(2 * MAX_K >= MAX_NIBBLE_K, "integers need half as much for an element of k");
 
 /* ---- mma ---- */
 
-/* A as m rows, B as n rows, 32 bytes of K at most. */
+/* A as m rows of what is stored, B as n rows. */
 static void read_fragments(const pg_warp *w, const pg_op *op, uint8_t *a, uint8_t *b)
 {
     const pg_mma_plan *p = op->extra;
     const pg_mma_sync_shape *s = p->shape;
-    const uint32_t pitch = s->k * s->elem_bits / 8;
+    const uint32_t pitch = s->k * s->elem_bits / 8, b_pitch = p->tile.k * s->elem_bits / 8;
     const pg_row *rows = op->rows + p->c_regs;
     for (uint32_t r = 0; r < s->a_regs; r++) {
         const uint32_t *row = pg_row_at(w, rows[r]);
@@ -35,24 +37,42 @@ static void read_fragments(const pg_warp *w, const pg_op *op, uint8_t *a, uint8_
         }
     }
     rows += s->a_regs;
-    for (uint32_t r = 0; r < s->b_regs; r++) {
+    for (uint32_t r = 0; r < p->b_regs; r++) {
         const uint32_t *row = pg_row_at(w, rows[r]);
         for (uint32_t lane = 0; lane < PG_LANES; lane++) {
             const pg_mma_place at = pg_mma_sync_place_b(s, lane, r);
-            memcpy(b + at.col * pitch + at.row * s->elem_bits / 8, &row[lane], sizeof row[lane]);
+            memcpy(b + at.col * b_pitch + at.row * s->elem_bits / 8, &row[lane], sizeof row[lane]);
         }
     }
 }
 
-/* Pair `pair` of every 4 fp8 elements, as f16. */
-static void widen_pairs(pg_mma_type type, const void *from, uint32_t count, uint32_t pair,
-                        uint16_t *to)
+/* A of mma.sp: as it is stored, then dense. */
+static void expand_a(const pg_warp *w, const pg_op *op, const uint8_t *stored, uint8_t *dense,
+                     uint8_t *absent)
+{
+    const pg_mma_plan *p = op->extra;
+    const uint32_t elem_bits = p->shape->elem_bits, bytes = p->tile.k * elem_bits / 8;
+    const uint32_t unit = pg_sparse_unit_bytes(elem_bits);
+    uint64_t indices[MAX_M];
+    for (uint32_t row = 0; row < p->tile.m; row++)
+        indices[row] = pg_sparse_indices(pg_row_at(w, op->a), unit, bytes / unit, p->selector, row);
+    pg_sparse_expand(stored, indices, elem_bits, p->tile.m, bytes, dense, absent);
+}
+
+/* Of every 2 * width fp8 elements the lower or the upper ones, as f16. */
+typedef struct fp8_half {
+    uint32_t width;
+    bool upper;
+} fp8_half;
+
+static void widen_half(pg_mma_type type, const void *from, uint32_t count, fp8_half half,
+                       uint16_t *to)
 {
     const pg_format_id format = type == PG_MMA_E4M3 ? PG_FMT_E4M3 : PG_FMT_E5M2;
     const pg_encode_mode rn = {.round = PG_ROUND_RN};
     const uint8_t *bytes = from;
     for (uint32_t i = 0; i < count; i++)
-        if (i / 2 % 2 == pair)
+        if (i / half.width % 2 == half.upper)
             *to++ = (uint16_t)pg_encode(PG_FMT_F16, pg_decode(format, bytes[i]), rn);
 }
 
@@ -80,21 +100,30 @@ static void widen_nibbles(pg_mma_type type, const uint8_t *from, uint32_t count,
     }
 }
 
+static void keep_half(const uint8_t *from, uint32_t count, fp8_half half, uint8_t *to)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (i / half.width % 2 == half.upper)
+            *to++ = from[i];
+}
+
 /* The exact fp8 of Hopper's mma.sync, which has no such unit: operands are widened to f16, one
- * step multiplies the lower pair of every register, a second one the upper, and C is added last,
- * in f32. */
+ * step multiplies the lower pair of every register (of A, where it is sparse: every second four of
+ * K), a second one the upper, and C is added last, in f32. */
 static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratch)
 {
     const pg_float_mode rn = {.round = PG_ROUND_RN};
     const bool half = whole->result == PG_MMA_D_F16;
     uint32_t sums[MAX_ROWS][PG_LANES];
     uint32_t *d[MAX_ROWS];
-    uint16_t a[MAX_M * 16], b[MAX_N * 16];
+    uint16_t a[MAX_M * MAX_K / 2], b[MAX_N * MAX_K / 2];
+    uint8_t absent[MAX_M * MAX_K / 2];
     for (uint32_t r = 0; r < MAX_ROWS; r++)
         d[r] = sums[r];
-    for (uint32_t pair = 0; pair < 2; pair++) {
-        widen_pairs(whole->a_type, whole->a, whole->m * whole->k, pair, a);
-        widen_pairs(whole->b_type, whole->b, whole->n * whole->k, pair, b);
+    for (int i = 0; i < 2; i++) {
+        const fp8_half part = {whole->absent ? 4 : 2, i == 1};
+        widen_half(whole->a_type, whole->a, whole->m * whole->k, part, a);
+        widen_half(whole->b_type, whole->b, whole->n * whole->k, part, b);
         pg_mma_tile step = *whole;
         step.a_type = step.b_type = PG_MMA_F16;
         step.result = PG_MMA_D_F32;
@@ -103,7 +132,11 @@ static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratc
         step.b = b;
         step.c = (const uint32_t *const *)d;
         step.d = d;
-        step.zero_c = pair == 0;
+        step.zero_c = i == 0;
+        if (whole->absent) {
+            keep_half(whole->absent, whole->m * whole->k, part, absent);
+            step.absent = absent;
+        }
         pg_mma_exact(&step, scratch);
     }
     for (uint32_t r = 0; r < c_regs; r++)
@@ -116,7 +149,8 @@ static void multiply_fp8(const pg_mma_tile *whole, uint32_t c_regs, void *scratc
 static void multiply_tile(pg_warp *w, const pg_op *op)
 {
     const pg_mma_plan *p = op->extra;
-    uint8_t a[MAX_M * 32], b[MAX_N * 32];
+    uint8_t a[MAX_M * MAX_K_BYTES], b[MAX_N * MAX_K_BYTES], dense[MAX_M * MAX_K_BYTES];
+    uint8_t absent[MAX_M * MAX_K_BYTES];
     uint8_t wide_a[MAX_M * MAX_NIBBLE_K], wide_b[MAX_N * MAX_NIBBLE_K];
     uint8_t scratch[SCRATCH_BYTES] __attribute__((aligned(64)));
     const uint32_t *c[MAX_ROWS];
@@ -124,15 +158,20 @@ static void multiply_tile(pg_warp *w, const pg_op *op)
     read_fragments(w, op, a, b);
     for (uint32_t r = 0; r < p->c_regs; r++) {
         d[r] = pg_row_at(w, op->rows[r]);
-        c[r] = pg_row_at(w, op->rows[p->c_regs + p->shape->a_regs + p->shape->b_regs + r]);
+        c[r] = pg_row_at(w, op->rows[p->c_regs + p->shape->a_regs + p->b_regs + r]);
     }
     pg_mma_tile tile = p->tile;
     tile.a = a;
     tile.b = b;
     tile.c = c;
     tile.d = d;
+    if (p->sparse) {
+        expand_a(w, op, a, dense, absent);
+        tile.a = dense;
+        tile.absent = absent;
+    }
     if (p->shape->elem_bits == 4) {
-        widen_nibbles(tile.a_type, a, tile.m * tile.k, wide_a);
+        widen_nibbles(tile.a_type, tile.a, tile.m * tile.k, wide_a);
         widen_nibbles(tile.b_type, b, tile.n * tile.k, wide_b);
         tile.a = wide_a;
         tile.b = wide_b;

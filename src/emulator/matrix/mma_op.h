@@ -8,8 +8,12 @@
 /* op->extra. op->rows: D, A, B, C, as many of each as the shape says. */
 typedef struct pg_mma_plan {
     const pg_mma_sync_shape *shape;
-    pg_mma_tile tile; /* types and flags; unused for f64 */
+    pg_mma_tile tile; /* types, sizes and flags; unused for f64 */
     uint32_t c_regs;  /* of C and of D */
+    uint32_t b_regs;
+    /* mma.sp: `shape` is of A as it is stored, with half of the tile's k; op->a: the indices */
+    bool sparse;
+    uint32_t selector;
 } pg_mma_plan;
 
 /* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being decoded; false: not

@@ -56,6 +56,8 @@ typedef struct pg_mma_tile {
     bool xor_popc;           /* b1: exclusive-or instead of and */
     bool low_precision_fp8;  /* Hopper's wgmma fp8 (F = 13); false for mma.sync and Blackwell */
     const void *a, *b;
+    const uint8_t *absent; /* of a sparse A: m x k, 1 where nothing is stored (and A is 0), so that
+                              B does not matter there; NULL: dense */
     const uint32_t *const *c;
     uint32_t *const *d;
 } pg_mma_tile;
@@ -63,7 +65,7 @@ typedef struct pg_mma_tile {
 enum {
     PG_MMA_MAX_M = 128,
     PG_MMA_MAX_N = 256,
-    PG_MMA_MAX_K = 32 /* of b1: 256 */
+    PG_MMA_MAX_K = 64 /* of sparse 8-bit types; of b1: 256 */
 };
 
 /* Room that an engine needs for a tile, in bytes: A four times and B twice, each as significands

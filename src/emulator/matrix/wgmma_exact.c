@@ -50,6 +50,8 @@ static float special_sum(const engine *e, uint32_t row, uint32_t column, float c
     pg_mma_special sum = {false, false, false};
     pg_mma_special_add(&sum, (double)c);
     for (uint32_t k = 0; k < t->k; k++) {
+        if (t->absent && t->absent[row * t->k + k])
+            continue;
         const double a = pg_mma_element(formats[t->a_type], t->a, row * t->k + k);
         const double b = pg_mma_element(formats[t->b_type], t->b, column * t->k + k);
         pg_mma_special_add(&sum, negate ? -(a * b) : a * b);
@@ -226,6 +228,9 @@ void pg_mma_exact(const pg_mma_tile *t, void *scratch)
     const pg_mma_split split_a = {format_a, (uint32_t)up, t->negate_a != t->negate_b},
                        split_b = {format_b, 0, false};
     pg_mma_split_array(&split_a, t->a, (size_t)t->m * t->k, sig, exp);
+    for (size_t i = 0; t->absent && i < (size_t)t->m * t->k; i++)
+        if (t->absent[i])
+            exp[i] = PG_MMA_EXP_ABSENT;
     pg_mma_panel_a((const uint32_t *)sig, t->m, t->k, (uint32_t *)e.sig_a);
     pg_mma_panel_a((const uint32_t *)exp, t->m, t->k, (uint32_t *)e.exp_a);
     pg_mma_split_array(&split_b, t->b, (size_t)t->n * t->k, sig, exp);

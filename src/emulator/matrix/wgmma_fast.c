@@ -4,6 +4,8 @@
 
 #include "emulator/number/formats.h"
 
+#include <math.h>
+
 /* e4m3 moves into an f16 with the exponent off by 8, put right exactly; e5m2 is the top byte of an
  * f16. */
 static float float_of_e4m3(uint8_t x)
@@ -140,20 +142,33 @@ static inline __attribute__((always_inline)) void multiply_body(const pg_mma_til
     }
 }
 
-static inline __attribute__((always_inline)) void run_body(const pg_mma_tile *t, float *scratch)
+/* An infinity or NaN of B times the 0 of what a sparse A does not store would be NaN. */
+static bool meets_special(const pg_mma_tile *t, const float *b)
+{
+    for (uint32_t i = 0; t->absent && i < t->n * t->k; i++)
+        if (!isfinite(b[i]))
+            return true;
+    return false;
+}
+
+/* False: not carried out, the exact engine has to. */
+static inline __attribute__((always_inline)) bool run_body(const pg_mma_tile *t, float *scratch)
 {
     float *const a = scratch, *const b = a + t->m * t->k * 4, *const plain = b + t->n * t->k * 2;
     widen_negated(t->a_type, t->a, t->m * t->k, t->negate_a != t->negate_b, plain);
     pg_mma_panel_a((const uint32_t *)plain, t->m, t->k, (uint32_t *)a);
     widen_body(t->b_type, t->b, t->n * t->k, plain);
+    if (meets_special(t, plain))
+        return false;
     pg_mma_panel_b((const uint32_t *)plain, t->n, t->k, (uint32_t *)b);
     multiply_body(t, a, b);
+    return true;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void run_avx2(const pg_mma_tile *t, float *scratch)
+__attribute__((target("avx2"))) static bool run_avx2(const pg_mma_tile *t, float *scratch)
 {
-    run_body(t, scratch);
+    return run_body(t, scratch);
 }
 #endif
 
@@ -165,9 +180,11 @@ void pg_mma_fast(const pg_mma_tile *t, void *scratch)
     }
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        run_avx2(t, scratch);
+        if (!run_avx2(t, scratch))
+            pg_mma_exact(t, scratch);
         return;
     }
 #endif
-    run_body(t, scratch);
+    if (!run_body(t, scratch))
+        pg_mma_exact(t, scratch);
 }

@@ -5,11 +5,13 @@
 #include "emulator/machine/stop.h"
 #include "emulator/memory/warp_sync.h"
 #include "emulator/machine/observer.h"
+#include "emulator/matrix/sparse.h"
 
 enum {
     GROUP_WARPS = 4,
     WARP_ROWS = 16,
-    K_BYTES = 32, /* of every operand type */
+    K_BYTES = 32, /* of every operand type as it is stored */
+    GROUP_ROWS = GROUP_WARPS * WARP_ROWS,
     A_REGISTERS = 4
 };
 
@@ -108,7 +110,7 @@ static bool read_a(const parts *x, uint8_t *out)
 {
     const pg_async *first = x->part[0];
     const pg_wgmma_plan *p = first->op->extra;
-    uint8_t all[GROUP_WARPS * WARP_ROWS * K_BYTES];
+    uint8_t all[GROUP_ROWS * K_BYTES];
     pg_matrix_layout layout;
     if (!p->a_in_registers) {
         if (!operand_layout(first->warp, first->op, payload(first)->a, &p->a_shape, &layout))
@@ -123,6 +125,22 @@ static bool read_a(const parts *x, uint8_t *out)
             memcpy(out, all + place_in_group(w) * WARP_ROWS * K_BYTES, WARP_ROWS * K_BYTES);
     }
     return true;
+}
+
+/* A of all parts, made dense. */
+static void expand_a(const parts *x, const uint8_t *stored, uint8_t *dense, uint8_t *absent)
+{
+    const pg_op *op = x->part[0]->op;
+    const pg_wgmma_plan *p = op->extra;
+    const uint32_t elem_bits = p->a_shape.elem_bits, unit = pg_sparse_unit_bytes(elem_bits);
+    uint64_t indices[GROUP_ROWS];
+    for (uint32_t i = 0; i < x->count; i++) {
+        const uint32_t *metadata = pg_row_at(x->part[i]->warp, op->rows[op->row_count - 1]);
+        for (uint32_t row = 0; row < WARP_ROWS; row++)
+            indices[i * WARP_ROWS + row] =
+                pg_sparse_indices(metadata, unit, 2 * K_BYTES / unit, p->selector, row);
+    }
+    pg_sparse_expand(stored, indices, elem_bits, x->count * WARP_ROWS, 2 * K_BYTES, dense, absent);
 }
 
 /* Pointers to the accumulator rows in the order of pg_mma_tile. */
@@ -153,7 +171,8 @@ static bool execute(pg_async *a)
     if (payload(a)->executed)
         return true;
     const pg_wgmma_plan *p = a->op->extra;
-    uint8_t a_plain[GROUP_WARPS * WARP_ROWS * K_BYTES], b_plain[PG_MMA_MAX_N * K_BYTES];
+    uint8_t a_plain[GROUP_ROWS * K_BYTES], b_plain[PG_MMA_MAX_N * 2 * K_BYTES];
+    uint8_t a_dense[GROUP_ROWS * 2 * K_BYTES], absent[sizeof a_dense];
     uint32_t *rows[GROUP_WARPS * PG_MMA_MAX_N / 2];
     parts x;
     pg_matrix_layout layout;
@@ -168,6 +187,11 @@ static bool execute(pg_async *a)
     tile.zero_c = payload(a)->zero_d;
     tile.a = a_plain;
     tile.b = b_plain;
+    if (p->sparse) {
+        expand_a(&x, a_plain, a_dense, absent);
+        tile.a = a_dense;
+        tile.absent = absent;
+    }
     tile.c = (const uint32_t *const *)rows;
     tile.d = rows;
     (a->warp->launch->exact ? pg_mma_exact : pg_mma_fast)(&tile, scratch);

@@ -174,8 +174,12 @@ class Product:
         self.c = [[draw() for _ in range(self.n)] for _ in range(self.m)]
         self.noise = rng
 
+    def operands(self, row, col, k0, k1):
+        """What one output multiplies."""
+        return self.a[row][k0:k1], self.b[col][k0:k1]
+
     def output(self, row, col, c, k0=0, k1=None):
-        a, b, o = self.a[row][k0:k1], self.b[col][k0:k1], self.options
+        (a, b), o = self.operands(row, col, k0, k1), self.options
         if self.ta in INTEGERS:
             return integer_dot(self.ta, self.tb, a, b, c, o.get("satfinite"))
         if self.ta == "b1":
@@ -247,7 +251,7 @@ def mma_registers(p):
     """Lists of [register][lane] words: A, B, C or D from rows."""
     per = 1 if p.ta == "f64" else 32 // BITS[p.ta]
     halves = p.m // 8
-    a_regs = p.m * p.k // per // 32
+    a_regs = p.m * len(p.a[0]) // per // 32
     b_regs = p.n * p.k // per // 32
     a, b = [], []
     for r in range(a_regs):
@@ -303,8 +307,8 @@ def vector(regs, count):
     return "{" + ", ".join(f"{regs}{i}" for i in range(count)) + "}"
 
 
-def mma_case(name, text, products, version="8.4"):
-    """One launch of as many CTAs as products, a warp each."""
+def mma_case(name, text, products, version="8.4", selector=None):
+    """One launch of as many CTAs as products, a warp each; selector: products are sparse (sparse.py)."""
     p = products[0]
     size = 8 if p.ta == "f64" else 4
     case = Case(name, f"{text}: {len(products)} sets of operands", block=32, grid=len(products))
@@ -316,6 +320,8 @@ def mma_case(name, text, products, version="8.4"):
     case.buffer("in", "a", size, [w for f in fragments for w in flat(f[0])])
     case.buffer("in", "b", size, [w for f in fragments for w in flat(f[1])])
     case.buffer("in", "c", size, [w for words in c_words for w in words])
+    if selector is not None:
+        case.buffer("in", "e", 4, [w for q in products for w in q.indices_of_lanes(selector)])
     case.buffer("out", "d", size, [w for q in products for w in flat(c_registers(q, q.d()))])
     case.exact = True
     kind = f".b{8 * size}" if size == 4 else ".f64"
@@ -328,8 +334,13 @@ def mma_case(name, text, products, version="8.4"):
     for param, count in (("a", a_regs), ("b", b_regs), ("c", c_regs)):
         body.append(f"    mad.lo.u32 %t, %cta, {32 * count}, %lane;")
         body += load_registers(param, "%" + param, count, size, 32)
+    sparse = ""
+    if selector is not None:
+        body += ["    .reg .b32 %e<1>;", "    mad.lo.u32 %t, %cta, 32, %lane;"]
+        body += load_registers("e", "%e", 1, 4, 32)
+        sparse = f", %e0, {selector}"
     body.append(
-        f"    {text} {vector('%d', c_regs)}, {vector('%a', a_regs)}, {vector('%b', b_regs)}, {vector('%c', c_regs)};"
+        f"    {text} {vector('%d', c_regs)}, {vector('%a', a_regs)}, {vector('%b', b_regs)}, {vector('%c', c_regs)}{sparse};"
     )
     body.append(f"    mad.lo.u32 %t, %cta, {32 * c_regs}, %lane;")
     body += store_registers("d", "%d", c_regs, size, 32)
@@ -497,10 +508,17 @@ class Wgmma:
         self.name, self.products, self.p = name, products, products[0]
         self.a_mn, self.b_mn, self.a_regs = a_mn, b_mn, a_regs
         self.scale, self.zero, self.fold = scale, zero, fold
-        self.k = wgmma_k(self.p.ta)
+        self.k = self.k_of_one()
         self.steps = self.p.k // self.k
         densest = {1: "32B", 2: "64B", 4: "128B"}[self.steps]  # no gaps in shared memory
         self.a_mode, self.b_mode = a_mode or densest, b_mode or densest
+
+    def k_of_one(self):
+        return wgmma_k(self.p.ta)
+
+    def indices(self, step):
+        """Operands behind B's descriptor."""
+        return ""
 
     def text(self):
         p = self.p
@@ -519,12 +537,13 @@ class Wgmma:
             )
         return ", " + ", ".join(imm)
 
-    def k_advance(self, mn, mode, leading, stride):
-        """Bytes from one K step to the next."""
-        span = SWIZZLES[mode][0]
+    def k_advance(self, rows, mn, mode, leading, stride):
+        """Bytes from one K step of an operand to the next."""
+        span, k = SWIZZLES[mode][0], len(rows[0]) // self.steps
         if not mn:
-            return 32 if span else 2 * leading
-        return self.k // 8 * (stride if span else leading)
+            size = k * BITS[self.p.ta] // 8
+            return size if span else size // 16 * leading
+        return k // 8 * (stride if span else leading)
 
     def images(self):
         words, self.b_base = [], 0
@@ -541,7 +560,7 @@ class Wgmma:
     def a_fragments(self, p):
         """[step * 4 + register][thread]"""
         out = []
-        per = 32 // BITS[p.ta]
+        per, k = 32 // BITS[p.ta], len(p.a[0]) // self.steps
         for s in range(self.steps):
             for r in range(4):
                 out.append(
@@ -549,7 +568,7 @@ class Wgmma:
                         p.word(
                             p.ta,
                             p.a[16 * (t // 32) + t % 32 // 4 + 8 * (r & 1)][
-                                s * self.k + per * (t % 4 + 4 * (r >> 1)) :
+                                s * k + per * (t % 4 + 4 * (r >> 1)) :
                             ][:per],
                         )
                         for t in range(128)
@@ -583,11 +602,19 @@ class Wgmma:
             case.buffer(
                 "in", "c", 4, [w for q in self.products for w in flat(c_registers(q, q.c, warps=4))]
             )
+        self.more_buffers(case)
         case.buffer("out", "d", 4, self.expected())
         case.body = "\n".join(self.body(d_regs)) + "\n    ret;\n"
         case.write()
 
+    def more_buffers(self, case):
+        pass
+
+    def more_registers(self):
+        return []
+
     def body(self, d_regs):
+        p = self.p
         yield from [
             f"    .shared .align 1024 .b8 smem[{4 * self.image_words}];",
             "    .reg .b32 %t, %tid0, %cta, %s, %w, %i, %h;",
@@ -604,6 +631,7 @@ class Wgmma:
         if self.a_regs:
             yield f"    .reg .b32 %a<{4 * self.steps}>;\n    mad.lo.u32 %t, %cta, {128 * 4 * self.steps}, %tid0;"
             yield from load_registers("a", "%a", 4 * self.steps, 4, 128)
+        yield from self.more_registers()
         if self.zero:
             yield from [f"    mov.b32 %d{i}, 0x7fc00000;" for i in range(d_regs)]
         else:
@@ -617,11 +645,11 @@ class Wgmma:
         for s in range(self.steps):
             a = "{" + ", ".join(f"%a{4 * s + i}" for i in range(4)) + "}" if self.a_regs else "%da"
             yield f"    setp.ne.u32 %scale, {int(not self.zero or s > 0)}, 0;"
-            yield f"    {self.text()} {vector('%d', d_regs)}, {a}, %db, %scale{self.immediates()};"
+            yield f"    {self.text()} {vector('%d', d_regs)}, {a}, %db{self.indices(s)}, %scale{self.immediates()};"
             if s + 1 < self.steps:
                 if not self.a_regs:
-                    yield f"    add.u64 %da, %da, {self.k_advance(self.a_mn, self.a_mode, *self.a_desc) >> 4};"
-                yield f"    add.u64 %db, %db, {self.k_advance(self.b_mn, self.b_mode, *self.b_desc) >> 4};"
+                    yield f"    add.u64 %da, %da, {self.k_advance(p.a, self.a_mn, self.a_mode, *self.a_desc) >> 4};"
+                yield f"    add.u64 %db, %db, {self.k_advance(p.b, self.b_mn, self.b_mode, *self.b_desc) >> 4};"
         yield "    wgmma.commit_group.sync.aligned;\n    wgmma.wait_group.sync.aligned 0;"
         if self.fold:
             yield "    mov.u32 %h, 0;"
