@@ -367,6 +367,42 @@ cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const 
     return PG_CUDA_InvalidValue;
 }
 
+PG_API(CUresult)
+cuTensorMapEncodeIm2col(void *out, int type, unsigned rank, void *address, const uint64_t *dims,
+                        const uint64_t *strides, const int *lower, const int *upper,
+                        unsigned channels, unsigned pixels, const unsigned *element_strides,
+                        int interleave, int swizzle, int promotion, int fill_kind)
+{
+    ptxgen_error err;
+    ptxgen_emulator_tensor_map map = {.size = sizeof map,
+                                      .data_type = type,
+                                      .rank = rank,
+                                      .address = address,
+                                      .interleave = interleave,
+                                      .swizzle = swizzle,
+                                      .l2_promotion = promotion,
+                                      .oob_fill = fill_kind,
+                                      .box = {channels},
+                                      .im2col_pixels = pixels};
+    if (!out || !dims || !strides || !lower || !upper || !element_strides || rank < 3 || rank > 5 ||
+        !pixels)
+        return PG_CUDA_InvalidValue;
+    for (unsigned i = 0; i < rank; i++) {
+        map.dims[i] = dims[i];
+        map.element_strides[i] = element_strides[i];
+        if (i + 1 < rank)
+            map.strides[i] = strides[i];
+        if (i + 2 < rank) {
+            map.im2col_lower[i] = lower[i];
+            map.im2col_upper[i] = upper[i];
+        }
+    }
+    if (ptxgen_emulator_encode_tensor_map(&map, out, &err) == PTXGEN_OK)
+        return PG_CUDA_Success;
+    pg_complain("cuTensorMapEncodeIm2col: %s", err.message);
+    return PG_CUDA_InvalidValue;
+}
+
 PG_API(CUresult) cuTensorMapReplaceAddress(void *map, void *address)
 {
     if (!map)

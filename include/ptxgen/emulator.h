@@ -159,7 +159,7 @@ PTXGEN_API ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const 
 /* Takes back the buffer that begins at `address`; false when there is none. */
 PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address);
 
-/* What cuTensorMapEncodeTiled takes, with the driver's numbers. The result works on the emulator only. */
+/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The result works on the emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
     /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16, 10 f32_ftz,
@@ -174,6 +174,10 @@ typedef struct ptxgen_emulator_tensor_map {
     int interleave;              /* 0 none; 1 and 2 are refused */
     int swizzle; /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
     int l2_promotion, oob_fill; /* 0 to 3, without effect; 0 zeros, else NaN */
+    /* cuTensorMapEncodeIm2col: pixels per column; 0: tiled. box[0] is then the channels per pixel and the rest of box
+     * is ignored; rank 3 to 5. */
+    uint32_t im2col_pixels;
+    int32_t im2col_lower[3], im2col_upper[3]; /* corners of the pixel box, W first */
 } ptxgen_emulator_tensor_map;
 /* Writes 128 bytes. EINVAL with the rule that a value breaks (the driver's rules). */
 PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,

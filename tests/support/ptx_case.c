@@ -40,6 +40,15 @@ static void parse_u32s(const char *text, uint32_t *out, unsigned most)
         out[i] = (uint32_t)v[i];
 }
 
+static void parse_s32s(const char *text, int32_t *out, unsigned most)
+{
+    for (unsigned i = 0; i < most && *text; i++) {
+        char *end;
+        out[i] = (int32_t)strtol(text, &end, 0);
+        text = end + (*end == ',');
+    }
+}
+
 /* "key=value": the value's text; NULL: another key. */
 static const char *value_of(const char *word, const char *key)
 {
@@ -100,6 +109,12 @@ static bool map_word(const char *word, ptx_case_param *m)
         parse_u32s(v, m->element_strides, 5);
     else if ((v = value_of(word, "swizzle")))
         m->swizzle = swizzle_mode(v);
+    else if ((v = value_of(word, "pixels")))
+        m->pixels = (uint32_t)strtoul(v, NULL, 0);
+    else if ((v = value_of(word, "lower")))
+        parse_s32s(v, m->lower, 3);
+    else if ((v = value_of(word, "upper")))
+        parse_s32s(v, m->upper, 3);
     else if ((v = value_of(word, "fill")))
         m->fill_nan = !strcmp(v, "nan");
     else

@@ -8,6 +8,7 @@
  *     //= 00000001                           what it must hold afterwards
  *     //: inout x 4                          first what goes in, then after a line "//: expect" what comes out
  *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
+ *     //: map ... box=CHANNELS pixels=8 lower=-1 upper=-1   the same for im2col
  *     //: exact                              matrix arithmetic is compared bit for bit
  *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
  *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
@@ -42,6 +43,8 @@ typedef struct ptx_case_param {
     bool fill_nan;
     uint32_t rank, box[5], element_strides[5];
     uint64_t dims[5], strides[4];
+    uint32_t pixels; /* of a map for im2col, with the corners of its pixel box */
+    int32_t lower[3], upper[3];
 } ptx_case_param;
 
 typedef struct ptx_case {

@@ -3,6 +3,7 @@
 
 #include "device/cuda/driver.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,22 @@ typedef struct arguments {
     void *pointers[PTX_CASE_MAX_PARAMS];
 } arguments;
 
+/* Of the driver, but of no use to the library. */
+typedef int encode_im2col(void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+                          const uint64_t *strides, const int *lower, const int *upper,
+                          uint32_t channels, uint32_t pixels, const uint32_t *element_strides,
+                          int interleave, int swizzle, int l2_promotion, int oob_fill);
+
+static int encode_im2col_map(const ptx_case_param *m, void *address, void *out)
+{
+    encode_im2col *encode;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&encode = library ? dlsym(library, "cuTensorMapEncodeIm2col") : NULL;
+    return encode ? encode(out, m->type, m->rank, address, m->dims, m->strides, m->lower, m->upper,
+                           m->box[0], m->pixels, m->element_strides, 0, m->swizzle, 0, m->fill_nan)
+                  : 1;
+}
+
 static int encode_map(const pg_driver *d, ptx_case *c, const ptx_case_param *m, arguments *a,
                       void *out)
 {
@@ -23,6 +40,8 @@ static int encode_map(const pg_driver *d, ptx_case *c, const ptx_case_param *m, 
     if (!over)
         return 1;
     const pg_cu_pointer address = a->buffers[over - c->params];
+    if (m->pixels)
+        return encode_im2col_map(m, (void *)(uintptr_t)address, out);
     return d->cuTensorMapEncodeTiled(out, m->type, m->rank, (void *)(uintptr_t)address, m->dims,
                                      m->strides, m->box, m->element_strides, 0, m->swizzle, 0,
                                      m->fill_nan);

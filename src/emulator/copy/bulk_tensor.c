@@ -38,6 +38,9 @@ static bool check_rank(pg_warp *w, const pg_op *op, const pg_tensor_map *map)
     if (map->rank != o->rank)
         pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map has %u dimensions, the instruction %u",
                 map->rank, o->rank);
+    else if (o->im2col != (map->pixels != 0))
+        pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map was encoded %s, the instruction is %s",
+                map->pixels ? "for im2col" : "as tiled", o->im2col ? "of im2col" : "of tiles");
     else if (o->four_rows && map->box[1] != 1)
         pg_stop(w, op, PTXGEN_EEMULATOR,
                 "the tensor map's box has %u rows: tile::gather4 and tile::scatter4 name four rows "
@@ -52,7 +55,7 @@ static bool check_store(pg_warp *w, const pg_op *op, const pg_async_tensor *t)
 {
     const pg_bulk_operands *o = op->extra;
     const uint32_t coords = pg_tensor_coordinates(o);
-    for (uint32_t i = 0; i < coords; i++)
+    for (uint32_t i = 0; i < coords && !o->im2col; i++)
         if (t->coords[i] < 0) {
             pg_stop(w, op, PTXGEN_EEMULATOR,
                     "tensor coordinate %u is %d: a store or reduction must begin inside the tensor",
@@ -73,6 +76,8 @@ static bool read_coordinates(pg_warp *w, const pg_op *op, uint32_t lane, pg_asyn
     const uint32_t coords = pg_tensor_coordinates(o);
     for (uint32_t i = 0; i < coords; i++)
         t->coords[i] = ((const int32_t *)pg_row_at(w, o->coords[i]))[lane];
+    for (uint32_t i = 0; i < o->offset_count; i++)
+        t->offsets[i] = ((const uint16_t *)pg_row_at(w, o->offsets[i]))[lane];
     ptxgen_error err = {0};
     if (pg_tensor_check_coordinates(&t->map, t->coords, &err) == PTXGEN_OK)
         return true;

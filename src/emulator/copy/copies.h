@@ -39,6 +39,7 @@ typedef struct pg_async_tensor {
     pg_tensor_map map;
     uint64_t map_address; /* as the program wrote it */
     int32_t coords[PG_TENSOR_MAX_RANK];
+    uint16_t offsets[PG_TENSOR_MAX_RANK - 2]; /* im2col */
     bool four_rows;       /* tile::gather4, tile::scatter4: coords is the column and four rows */
     bool pair;            /* cta_group::2: the barrier is in the target CTA or in its peer */
     uint32_t box_address; /* shared offset */
@@ -117,6 +118,9 @@ typedef struct pg_bulk_operands {
     uint32_t rank;
     bool four_rows; /* tile::gather4, tile::scatter4: five coordinates, whatever the rank */
     bool pair;      /* cta_group::2 */
+    bool im2col;    /* also im2col_no_offs */
+    pg_row offsets[PG_TENSOR_MAX_RANK - 2]; /* u16 rows, where offset_count says so */
+    uint32_t offset_count;
     pg_reduce_op reduce;
     pg_tensor_type type;
     bool is_reduction;

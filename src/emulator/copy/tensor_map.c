@@ -1,6 +1,8 @@
 /* Encoding, checks and the box walk of tensor maps. Moving a row's bytes is in tensor_copy.c. */
 #include "emulator/copy/tensor_map.h"
 
+#include "emulator/copy/im2col.h"
+
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -146,8 +148,12 @@ static ptxgen_status check_map(const pg_tensor_map *m, ptxgen_error *err)
 {
     PG_TRY(check_enums(m, err));
     PG_TRY(check_global(m, err));
+    if (m->pixels)
+        PG_TRY(pg_im2col_check(m, err));
     return check_box(m, err);
 }
+
+enum { CORNERS = PG_TENSOR_MAX_RANK - 2 };
 
 /* The 128 bytes. Everything after `hash` is hashed, so a foreign or damaged map is noticed. Bit
  * 21 of the first two words of 64 bits says nothing: libraries clear it in the second after
@@ -160,7 +166,9 @@ typedef struct encoding {
     uint8_t box_last[PG_TENSOR_MAX_RANK];
     uint8_t element_strides[PG_TENSOR_MAX_RANK];
     uint8_t type, rank_last, interleave, swizzle, l2_promotion, fill_nan;
-    uint8_t zero[PG_TENSOR_MAP_BYTES - 92];
+    uint16_t pixels;
+    int16_t corners[2 * CORNERS]; /* lower, then upper */
+    uint8_t zero[PG_TENSOR_MAP_BYTES - 106];
 } encoding;
 
 _Static_assert(sizeof(encoding) == PG_TENSOR_MAP_BYTES, "a tensor map has 128 bytes");
@@ -204,6 +212,11 @@ ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen
     e.swizzle = (uint8_t)map->swizzle;
     e.l2_promotion = (uint8_t)map->l2_promotion;
     e.fill_nan = map->fill_nan;
+    e.pixels = (uint16_t)map->pixels;
+    for (uint32_t i = 0; i < CORNERS; i++) {
+        e.corners[i] = (int16_t)map->lower[i];
+        e.corners[CORNERS + i] = (int16_t)map->upper[i];
+    }
     e.hash = hash_of(&e);
     memcpy(bytes, &e, sizeof e);
     return PTXGEN_OK;
@@ -225,7 +238,12 @@ ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen
                            .interleave = (pg_tensor_interleave)e.interleave,
                            .swizzle = (pg_swizzle)e.swizzle,
                            .l2_promotion = e.l2_promotion,
-                           .fill_nan = e.fill_nan};
+                           .fill_nan = e.fill_nan,
+                           .pixels = e.pixels};
+    for (uint32_t i = 0; i < CORNERS; i++) {
+        map->lower[i] = e.corners[i];
+        map->upper[i] = e.corners[CORNERS + i];
+    }
     for (uint32_t i = 0; i <= e.rank_last; i++) {
         map->dims[i] = (uint64_t)e.last[i] + 1;
         map->box[i] = e.box_last[i] + 1u;
@@ -315,7 +333,9 @@ uint32_t pg_tensor_box_bytes(const pg_tensor_map *map)
 {
     uint64_t bytes = shared_bytes(map->type, map->box[0]);
     for (uint32_t i = 1; i < map->rank; i++)
-        bytes *= steps(map, i);
+        bytes *= map->pixels ? 1 : steps(map, i);
+    if (map->pixels)
+        bytes *= map->pixels;
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
@@ -369,7 +389,7 @@ static int64_t coordinate(const pg_tensor_walk *w, uint32_t dim)
 {
     if (w->listed)
         return w->rows[w->at[dim]];
-    return w->origin[dim] + (int64_t)w->at[dim] * w->map->element_strides[dim];
+    return w->origin[dim] + w->offsets[dim] + (int64_t)w->at[dim] * w->map->element_strides[dim];
 }
 
 static bool inside(const pg_tensor_walk *w, uint32_t dim)
@@ -380,6 +400,10 @@ static bool inside(const pg_tensor_walk *w, uint32_t dim)
 
 static void advance(pg_tensor_walk *w, uint32_t rows)
 {
+    if (w->pixels_left) {
+        pg_im2col_advance(w);
+        return;
+    }
     w->at[1] += rows;
     for (uint32_t i = 1; i < PG_TENSOR_MAX_RANK && w->at[i] >= w->count[i]; i++) {
         w->at[i] = 0;

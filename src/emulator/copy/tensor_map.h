@@ -65,6 +65,12 @@ typedef struct pg_tensor_map {
     pg_swizzle swizzle;
     uint32_t l2_promotion; /* 0..3, without effect here */
     bool fill_nan;         /* out-of-bounds elements of loads are NaN, not zero */
+    /* im2col.h: pixels of a copy; 0: the map is tiled. box[0] is then its channels, the other
+     * boxes are 1, and element strides are those from pixel to pixel. */
+    uint32_t pixels;
+    /* Of the pixel box along dimensions 1 .. rank - 2: its first place, and its end as seen from
+     * the tensor's end. */
+    int32_t lower[PG_TENSOR_MAX_RANK - 2], upper[PG_TENSOR_MAX_RANK - 2];
 } pg_tensor_map;
 
 typedef struct pg_tensor_type_info {
@@ -129,7 +135,9 @@ typedef struct pg_tensor_walk {
     uint32_t count[PG_TENSOR_MAX_RANK]; /* steps along each dimension (box / element stride, rounded
                                            up) */
     uint32_t at[PG_TENSOR_MAX_RANK];
-    int32_t rows[PG_TENSOR_ROWS]; /* tile::gather4, tile::scatter4: the row coordinates */
+    int32_t rows[PG_TENSOR_ROWS];        /* tile::gather4, tile::scatter4: the row coordinates */
+    int32_t offsets[PG_TENSOR_MAX_RANK]; /* im2col: origin is the pixel's place without them */
+    uint32_t pixels_left;                /* 0: tiled */
     uint32_t next_shared, row_bytes;
     bool merge, listed, done; /* listed: rows says where the rows are */
 } pg_tensor_walk;

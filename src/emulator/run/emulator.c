@@ -167,10 +167,13 @@ static ptxgen_status encode_map(const ptxgen_emulator_tensor_map *map, void *out
                        .interleave = (pg_tensor_interleave)map->interleave,
                        .swizzle = (pg_swizzle)map->swizzle,
                        .l2_promotion = (uint32_t)map->l2_promotion,
-                       .fill_nan = map->oob_fill != 0};
+                       .fill_nan = map->oob_fill != 0,
+                       .pixels = map->im2col_pixels};
+    memcpy(m.lower, map->im2col_lower, sizeof m.lower);
+    memcpy(m.upper, map->im2col_upper, sizeof m.upper);
     for (uint32_t i = 0; i < map->rank; i++) {
         m.dims[i] = map->dims[i];
-        m.box[i] = map->box[i];
+        m.box[i] = i && m.pixels ? 1 : map->box[i];
         m.element_strides[i] = map->element_strides[i] ? map->element_strides[i] : 1;
         if (i + 1 < map->rank)
             m.strides[i] = map->strides[i];

@@ -401,7 +401,7 @@ def delivered(tensor, offset):
     return word.to_bytes(tensor.size, "little")
 
 
-def load_case(name, tensor, coords, suffix=""):
+def load_case(name, tensor, coords, suffix="", offsets=None):
     size = round_up(tensor.box_bytes(), 128)
     case = Case(
         name,
@@ -419,6 +419,11 @@ def load_case(name, tensor, coords, suffix=""):
     case.buffer("out", "out0", 4, as_words(bytes(out)))
     dims = len(coords)
     registers, vector = coordinate_registers(coords)
+    more = ""
+    if offsets is not None:  # of im2col
+        more = ", {" + ", ".join(f"%o{i}" for i in range(len(offsets))) + "}"
+        registers += [f"    .reg .b16 %o<{len(offsets)}>;"]
+        registers += [f"    mov.b16 %o{i}, {o};" for i, o in enumerate(offsets)]
     body = (
         shared(size, 1024)
         + ["    mad.lo.u32 %a, %t, 4, %s;"]
@@ -433,15 +438,15 @@ def load_case(name, tensor, coords, suffix=""):
             "    @!%q bra issued;",
             "    prefetch.tensormap [%p];",
             f"    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], {tensor.box_bytes()};",
-            f"    cp.async.bulk.prefetch.tensor.{dims}d.L2.global [%p, {vector}];",
-            f"    cp.async.bulk.tensor.{dims}d.shared::cluster.global{suffix}.mbarrier::complete_tx::bytes [%s], [%p, {vector}], [%m];",
+            f"    cp.async.bulk.prefetch.tensor.{dims}d.L2.global{suffix} [%p, {vector}]{more};",
+            f"    cp.async.bulk.tensor.{dims}d.shared::cluster.global{suffix}.mbarrier::complete_tx::bytes [%s], [%p, {vector}], [%m]{more};",
             "issued:",
         ]
     )
     memory.finish(case, body + WAIT + copy_out(size))
 
 
-def store_case(name, tensor, coords, op=None):
+def store_case(name, tensor, coords, op=None, suffix=""):
     size = round_up(tensor.box_bytes(), 128)
     kind = "store" if op is None else "reduction, " + op
     case = Case(
@@ -490,7 +495,7 @@ def store_case(name, tensor, coords, op=None):
         "    mov.b64 %p, map;",
         "    cvta.param.u64 %p, %p;",
         "    @!%q bra done;",
-        f"    {instruction}.bulk_group [%p, {vector}], [%s];",
+        f"    {instruction}{suffix}.bulk_group [%p, {vector}], [%s];",
         "    cp.async.bulk.commit_group;",
         "    cp.async.bulk.wait_group 0;",
         "done:",
