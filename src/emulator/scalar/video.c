@@ -79,19 +79,20 @@ static uint32_t merge(uint32_t value, uint32_t selector, uint32_t into)
     return (into & ~mask) | (value << at & mask);
 }
 
-/* The second operation: its third source has the type of the result. */
-static uint32_t combine(const pg_video_plan *p, uint32_t value, uint32_t c)
+/* The second operation: its third source has the type of the result, and of a comparison that of
+ * the first. The result is not cut to 32 bits before. */
+static uint32_t combine(const pg_video_plan *p, int64_t x, uint32_t c)
 {
-    const int64_t x = extend(value, 32, p->d_signed), y = extend(c, 32, p->d_signed);
+    const int64_t y = extend(c, 32, p->op == PG_VIDEO_SET ? p->a_signed : p->d_signed);
     switch (p->second) {
     case PG_SECOND_ADD:
-        return value + c;
+        return (uint32_t)x + c;
     case PG_SECOND_MIN:
         return (uint32_t)(x < y ? x : y);
     case PG_SECOND_MAX:
         return (uint32_t)(x > y ? x : y);
     default:
-        return merge(value, p->d, c);
+        return merge((uint32_t)x, p->d, c);
     }
 }
 
@@ -102,8 +103,7 @@ pg_step pg_op_video(pg_warp *w, const pg_op *op, uint32_t lanes)
     const uint32_t *a = pg_row_at(w, op->a), *b = pg_row_at(w, op->b), *c = pg_row_at(w, op->c);
     PG_EACH_LANE(
         lanes, int64_t x = primary(p, part(a[l], p->a, p->a_signed), part(b[l], p->b, p->b_signed));
-        x = p->sat ? clamp(x, part_bits(p->d), p->d_signed) : x;
-        d[l] = combine(p, (uint32_t)x, c[l]));
+        x = p->sat ? clamp(x, part_bits(p->d), p->d_signed) : x; d[l] = combine(p, x, c[l]));
     return PG_NEXT;
 }
 

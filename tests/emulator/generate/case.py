@@ -32,6 +32,7 @@ class Case:
         self.name, self.title = name, title
         self.block, self.grid, self.cluster, self.shared = block, grid, cluster, shared
         self.lines, self.params, self.body, self.exact = [], [], "", False
+        self.emulator_only = False
         self.preamble = ""  # module variables
         self.version, self.target, self.directives = "8.4", "sm_90a", ""
 
@@ -63,8 +64,8 @@ class Case:
         if self.shared:
             launch += f" shared={self.shared}"
         text = f"// {self.title}\n{launch}\n" + ("//: exact\n" if self.exact else "")
-        if self.target != "sm_90a":
-            text += "//: emulator\n"  # no such GPU at hand
+        if self.target != "sm_90a" or self.emulator_only:  # no such GPU at hand
+            text += "//: emulator\n"
         text += "\n".join(self.lines) + "\n"
         text += (
             f".version {self.version}\n.target {self.target}\n.address_size 64\n\n{self.preamble}"
