@@ -165,6 +165,7 @@ typedef struct pg_named_barrier {
     bool all, any;
     bool
         whole; /* no count was given: expects every warp of the CTA that has not exited without arriving */
+    bool counted; /* a count was given, by some other threads perhaps */
 } pg_named_barrier;
 
 struct pg_cta {

@@ -70,6 +70,24 @@ static void arrive(pg_warp *w, pg_named_barrier *b, uint32_t lanes)
     *arrived = 0;
 }
 
+/* Without a count an H200 takes the threads that have not exited, and traps when other threads gave
+ * another number. */
+static pg_step check_mixed(pg_warp *w, const pg_op *op, uint32_t id)
+{
+    const pg_named_barrier *b = &w->cta->barriers[id];
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < w->cta->warp_count; i++)
+        live += w->cta->warps[i].live ? PG_LANES : 0;
+    if (!b->whole || !b->counted || live == b->expected)
+        return PG_NEXT;
+    return pg_stop(
+        w, op, PTXGEN_EEMULATOR,
+        "barrier %u: some threads give the count %u, others none, which now means the %u "
+        "threads of warps that have not exited: a GPU stops with an illegal instruction; "
+        "give the count everywhere",
+        id, b->expected, live);
+}
+
 /* Checks an arrival's operands; the first one sets up the barrier. */
 static pg_step start_barrier(pg_warp *w, const pg_op *op, int lane, uint32_t id)
 {
@@ -91,7 +109,8 @@ static pg_step start_barrier(pg_warp *w, const pg_op *op, int lane, uint32_t id)
         b->all = true;
     b->expected = count;
     b->whole |= !counted;
-    return PG_NEXT;
+    b->counted |= counted;
+    return check_mixed(w, op, id);
 }
 
 pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes)
