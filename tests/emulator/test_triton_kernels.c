@@ -33,19 +33,22 @@ static bool has_triton(void)
     return system(command) == 0;
 }
 
-/* Static: a megabyte. */
+/* Static: a megabyte. Skips the test when Triton is too old for the kernel. */
 static const compiled *compile(const char *name)
 {
     static compiled c;
     char command[COMMAND];
     snprintf(command, sizeof command,
-             "%s " PTXGEN_SOURCE_DIR "/tests/emulator/triton/kernels.py %s 2>/dev/null", python(),
-             name);
+             "%s " PTXGEN_SOURCE_DIR "/tests/emulator/triton/kernels.py %s", python(), name);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
-    assert_int_equal(fscanf(pipe, "%zu", &c.shared), 1);
+    const int fields = fscanf(pipe, "%zu", &c.shared);
     c.length = fread(c.text, 1, sizeof c.text, pipe);
-    assert_int_equal(pclose(pipe), 0);
+    const int status = pclose(pipe);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED)
+        skip();
+    assert_int_equal(status, 0);
+    assert_int_equal(fields, 1);
     assert_true(c.length > 1000 && c.length < sizeof c.text);
     return &c;
 }

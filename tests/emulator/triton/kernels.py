@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Kernels in Triton and Gluon, compiled for sm_100a: PTX of another compiler for the emulator's tests. Needs the
-triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes of shared memory it needs.
+triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes of shared memory it needs; exit code 77: this release of
+Triton is too old for the kernel.
 """
 
 import sys
@@ -10,7 +11,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.experimental import gluon
-from triton.experimental.gluon import GluonASTSource
+from triton.experimental.gluon._runtime import GluonASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.blackwell import (
     TensorMemoryLayout,
@@ -21,6 +22,10 @@ from triton.experimental.gluon.language.nvidia.blackwell import (
     tcgen05_mma,
 )
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
+
+from older import add_later_names
+
+add_later_names()
 
 
 @triton.jit
@@ -210,15 +215,21 @@ def main():
         for i, kind in enumerate(signature.values())
         if kind == "i32" or kind.startswith("*")
     }
-    kernel = triton.compile(
-        source(fn=function, signature=signature, constexprs=constants, attrs=aligned),
-        target=GPUTarget("cuda", 100, 32),
-        options={
-            "num_warps": 4,
-            "num_stages": stages,
-            "num_ctas": 2 if sys.argv[1] == "pair" else 1,
-        },
-    )
+    try:
+        kernel = triton.compile(
+            source(fn=function, signature=signature, constexprs=constants, attrs=aligned),
+            target=GPUTarget("cuda", 100, 32),
+            options={
+                "num_warps": 4,
+                "num_stages": stages,
+                "num_ctas": 2 if sys.argv[1] == "pair" else 1,
+            },
+        )
+    except (AttributeError, TypeError, triton.CompilationError) as e:
+        if source is GluonASTSource and triton.__version__ < "3.7":  # the interface came later
+            print(f"Triton {triton.__version__} does not compile '{sys.argv[1]}': {e}", file=sys.stderr)
+            sys.exit(77)
+        raise
     print(kernel.metadata.shared)
     print(kernel.asm["ptx"])
 
