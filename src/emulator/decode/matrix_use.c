@@ -66,6 +66,9 @@ static uint32_t find_loaded(finder *f, const pg_ptx_insn *insn)
     f->out = NULL;
     f->found = 0;
     find_in_operand(f, &insn->operands[0]);
+    const pg_ptx_op op = insn->opcode->op;
+    if (op >= PG_OP_TCGEN05_LD_RED && op <= PG_OP_TCGEN05_LD_RED_SPLIT_INT)
+        find_in_operand(f, &insn->operands[1]);
     return f->found;
 }
 

@@ -63,7 +63,7 @@ static void move(pg_decoder *d, pg_op *op, uint32_t vector, uint32_t address)
 {
     pg_tcgen05_move_plan *p = PG_NEW(d->arena, pg_tcgen05_move_plan);
     const uint32_t count = pg_vector_length(pg_operand(d, vector));
-    pg_row *rows = p ? pg_new_rows(d, count) : NULL;
+    pg_row *rows = p ? pg_new_rows(d, count + 1) : NULL;
     if (!rows)
         return;
     p->shape = move_shape(pg_mod(d, PG_F_SHAPE));
@@ -80,6 +80,23 @@ static void move(pg_decoder *d, pg_op *op, uint32_t vector, uint32_t address)
 void pg_decode_tcgen05_ld(pg_decoder *d, pg_op *op)
 {
     move(d, op, 0, 1);
+    op->run = pg_op_tcgen05_ld;
+}
+
+void pg_decode_tcgen05_ld_red(pg_decoder *d, pg_op *op)
+{
+    const pg_ptx_type type = pg_type(d, 0);
+    move(d, op, 0, 2);
+    pg_tcgen05_move_plan *p = (pg_tcgen05_move_plan *)op->extra;
+    if (!p)
+        return;
+    p->reduction = type == PG_T_F32   ? PG_TENSOR_RED_F32
+                   : type == PG_T_U32 ? PG_TENSOR_RED_U32
+                                      : PG_TENSOR_RED_S32;
+    p->max = pg_mod(d, PG_F_OP) == PG_M_OP_MAX;
+    p->magnitude = pg_mod(d, PG_F_ABS) != 0;
+    p->nan = pg_mod(d, PG_F_NAN) != 0;
+    ((pg_row *)op->rows)[op->row_count++] = pg_dest(d, pg_operand(d, 1));
     op->run = pg_op_tcgen05_ld;
 }
 

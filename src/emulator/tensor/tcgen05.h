@@ -102,11 +102,22 @@ typedef enum pg_tensor_shape {
     PG_TENSOR_16X32BX2
 } pg_tensor_shape;
 
-/* op->extra; the op's address operand is the tensor-memory address, op->rows are the registers. */
+/* .red: the smallest or largest of what a thread loads. */
+typedef enum pg_tensor_reduction {
+    PG_TENSOR_RED_NONE,
+    PG_TENSOR_RED_F32,
+    PG_TENSOR_RED_U32,
+    PG_TENSOR_RED_S32
+} pg_tensor_reduction;
+
+/* op->extra; the op's address operand is the tensor-memory address, op->rows are the registers, and
+ * behind them the one that gets what is reduced. */
 typedef struct pg_tcgen05_move_plan {
     pg_tensor_shape shape;
     bool packed;    /* a register holds the low halves of two neighbouring columns */
     uint32_t split; /* .16x32bx2: columns between the parts of the two half warps */
+    pg_tensor_reduction reduction;
+    bool max, magnitude, nan; /* of f32: .abs, .NaN */
 } pg_tcgen05_move_plan;
 
 /* Where register `reg` of thread `thread` lies, from the instruction's address on. Without

@@ -5,6 +5,7 @@
 #include "emulator/machine/lanes.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
+#include "emulator/number/float_ops.h"
 #include "emulator/tensor/tensor_memory.h"
 #include "emulator/memory/warp_sync.h"
 #include "emulator/machine/observer.h"
@@ -102,6 +103,13 @@ static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint3
         }
 }
 
+/* Registers that a thread moves. */
+static uint32_t registers_of(const pg_op *op)
+{
+    const pg_tcgen05_move_plan *p = op->extra;
+    return op->row_count - (p->reduction != PG_TENSOR_RED_NONE);
+}
+
 static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool store)
 {
     const pg_tcgen05_move_plan *p = op->extra;
@@ -109,8 +117,7 @@ static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool sto
     uint32_t address;
     if (!check_address(w, op, lanes, &address))
         return false;
-    const uint32_t columns =
-        (uint32_t)op->row_count / s->registers * s->columns * (p->packed ? 2 : 1);
+    const uint32_t columns = registers_of(op) / s->registers * s->columns * (p->packed ? 2 : 1);
     const pg_tensor_extent first = {address, s->lanes, columns};
     const pg_tensor_extent second = {address + p->split, s->lanes, columns};
     if (!pg_tensor_reachable(w, op, w->cta, &first, "access") ||
@@ -130,6 +137,28 @@ static void write_halves(uint32_t *word, uint32_t value)
     word[1] = (word[1] & 0xffff0000) | value >> 16;
 }
 
+static uint32_t smaller_or_larger(const pg_tcgen05_move_plan *p, uint32_t a, uint32_t b)
+{
+    if (p->reduction == PG_TENSOR_RED_F32)
+        return pg_f32_minmax(a, b, (pg_minmax_mode){.max = p->max, .nan = p->nan});
+    const bool less = p->reduction == PG_TENSOR_RED_U32 ? a < b : (int32_t)a < (int32_t)b;
+    return less != p->max ? a : b;
+}
+
+/* What every thread has loaded, to one value in the row behind. */
+static void reduce(pg_warp *w, const pg_op *op, uint32_t all)
+{
+    const pg_tcgen05_move_plan *p = op->extra;
+    const uint32_t count = registers_of(op), mask = p->magnitude ? 0x7fffffffu : UINT32_MAX;
+    uint32_t *d = pg_row_at(w, op->rows[count]), result[PG_LANES];
+    for (uint32_t reg = 0; reg < count; reg++) {
+        const uint32_t *row = pg_row_at(w, op->rows[reg]);
+        PG_EACH_LANE(all, result[l] =
+                              smaller_or_larger(p, reg ? result[l] : row[l] & mask, row[l] & mask));
+    }
+    PG_EACH_LANE(all, d[l] = result[l]);
+}
+
 pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     uint32_t all;
@@ -140,8 +169,9 @@ pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!start(w, op, all, &m, false))
         return PG_STOP;
     PG_OBSERVE(w->launch, matrix_load, w, op);
-    const bool packed = ((const pg_tcgen05_move_plan *)op->extra)->packed;
-    for (uint32_t reg = 0; reg < op->row_count; reg++) {
+    const pg_tcgen05_move_plan *p = op->extra;
+    const bool packed = p->packed;
+    for (uint32_t reg = 0; reg < registers_of(op); reg++) {
         uint32_t *row = pg_row_at(w, op->rows[reg]), *const *word = m.word[reg % m.registers];
         const uint32_t at = reg / m.registers * m.columns;
         if (packed)
@@ -149,6 +179,8 @@ pg_step pg_op_tcgen05_ld(pg_warp *w, const pg_op *op, uint32_t lanes)
         else
             PG_EACH_LANE(all, row[l] = word[l][at]);
     }
+    if (p->reduction)
+        reduce(w, op, all);
     return PG_NEXT;
 }
 

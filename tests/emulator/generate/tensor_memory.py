@@ -268,7 +268,56 @@ def st_case(shape, packed):
     finish(case, body + end())
 
 
+def extreme(kind, largest, magnitude, nan, words):
+    """The smallest or largest of what a thread loads; -0 is less than +0."""
+    if kind != "f32":
+        key = (lambda x: x - (x >> 31 << 32)) if kind == "s32" else (lambda x: x)
+        return (max if largest else min)(words, key=key)
+    words = [w & 0x7FFFFFFF for w in words] if magnitude else words
+    numbers = [w for w in words if w & 0x7FFFFFFF <= 0x7F800000]
+    if not numbers or (nan and len(numbers) < len(words)):
+        return 0x7FFFFFFF
+    key = lambda w: -(w & 0x7FFFFFFF) - 1 if w >> 31 else w
+    return (max if largest else min)(numbers, key=key)
+
+
+def ld_red_case(shape, kind, operation, options=""):
+    name = f"tcgen05_ld_red_{shape}_{operation}{options.replace('.', '_')}_{kind}".lower()
+    case = new_case(name, f"tcgen05.ld.red.{shape}, counts from 2", block=THREADS)
+    case.version, case.target = "8.8", "sm_103a"
+    body = begin() + fill()
+    for count in counts(shape)[1:]:
+        lines, tail = operand(shape, count, False)
+        body += lines + [
+            f"    tcgen05.ld.red.sync.aligned.{shape}.x{count}.{operation}{options}.{kind} {vector(count)}, %x, [%at]{tail};",
+            "    tcgen05.wait::ld.sync.aligned;",
+            "    mov.u32 %h, %x;",
+        ]
+        body += [f"    mad.lo.u32 %h, %h, {HASH}, %r{i};" for i in range(count)]
+        body += pointer(f"out{count}", 4) + ["    st.global.b32 [%p], %h;"]
+        expected = []
+        for thread in range(THREADS):
+            places = [words_of(shape, count, False, thread, r) for r in range(count)]
+            words = [pattern(lane, columns[0]) for lane, columns in places]
+            h = extreme(kind, operation == "max", ".abs" in options, ".NaN" in options, words)
+            for w in words:
+                h = (h * HASH + w) & M32
+            expected.append(h)
+        case.buffer("out", f"out{count}", 4, expected)
+    finish(case, body + end())
+
+
+def ld_red_cases():
+    for shape in ("32x32b", "16x32bx2"):
+        for operation in ("min", "max"):
+            for options in ("", ".abs", ".NaN", ".abs.NaN"):
+                ld_red_case(shape, "f32", operation, options)
+            for kind in ("u32", "s32"):
+                ld_red_case(shape, kind, operation)
+
+
 def ld_st_cases():
+    ld_red_cases()
     for shape in REGISTERS:
         for packed in (False, True):
             ld_case(shape, packed)
