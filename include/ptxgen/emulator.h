@@ -29,8 +29,8 @@
  * The tensor core of Blackwell was at nobody's hand: its exact arithmetic is a published model, its layouts are those
  * of the ISA's tables. Where these leave something open the emulator chooses, and says so at the code: the halves of a
  * word above an f16 accumulator (zero), the direction of tcgen05.shift and .ashift (a row takes what the next has).
- * Not executed, and refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tcgen05.ld.red, tensor
- * maps in im2col mode, multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
+ * Not executed, and refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tensor
+ * maps in im2col::w mode, multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
  * matrix instructions that only sm_120 has.
  *
  * Conventions are those of ptxgen.h: structs begin with `size`, zero means default, getters lend. Every call may
@@ -159,7 +159,8 @@ PTXGEN_API ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const 
 /* Takes back the buffer that begins at `address`; false when there is none. */
 PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address);
 
-/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The result works on the emulator only. */
+/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The result works on the
+ * emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
     /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16, 10 f32_ftz,

@@ -191,6 +191,8 @@ static void put_constant(pg_ptx_type type, uint64_t *random, pg_buf *out)
 /* Constants that only some values fit. */
 static unsigned immediate(pg_ptx_op op)
 {
+    if (op >= PG_OP_MMA_SPARSE_F16 && op <= PG_OP_MMA_ORDERED_F8F6F4)
+        return 0;
     switch (op) {
     case PG_OP_SETMAXNREG:
         return 40;

@@ -1,7 +1,6 @@
 /* What asynchronous operations do when they complete: move bytes between shared and global
  * memory, combine, walk the box of a tensor map, and signal the mbarrier. */
 #include "emulator/copy/copies.h"
-#include "emulator/copy/im2col.h"
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 #include "emulator/machine/observer.h"
@@ -22,7 +21,7 @@ static bool unsupported_reduction(pg_async *a)
 void pg_async_tensor_walk(const pg_async_tensor *t, pg_tensor_walk *walk)
 {
     if (t->map.pixels)
-        pg_im2col_walk_start(walk, &t->map, t->coords, t->offsets);
+        pg_tensor_walk_start_pixels(walk, &t->map, t->coords, t->offsets);
     else
         (t->four_rows ? pg_tensor_walk_start_rows : pg_tensor_walk_start)(walk, &t->map, t->coords);
 }

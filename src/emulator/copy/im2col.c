@@ -35,16 +35,6 @@ ptxgen_status pg_im2col_check(const pg_tensor_map *m, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-void pg_im2col_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords,
-                          const uint16_t *offsets)
-{
-    pg_tensor_walk_start(w, map, coords);
-    w->merge = false;
-    w->pixels_left = map->pixels;
-    for (uint32_t i = 0; offsets && i + 2 < map->rank; i++)
-        w->offsets[i + 1] = offsets[i];
-}
-
 void pg_im2col_advance(pg_tensor_walk *w)
 {
     const pg_tensor_map *m = w->map;

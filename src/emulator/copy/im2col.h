@@ -9,10 +9,6 @@
 /* What the driver checks of the bounding box and the pixels. */
 ptxgen_status pg_im2col_check(const pg_tensor_map *map, ptxgen_error *err);
 
-/* Starts at coords; offsets: of W, H, D as far as the map has them, added to every pixel's place;
- * NULL: none. */
-void pg_im2col_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords,
-                          const uint16_t *offsets);
 /* Moves on to the next pixel; sets w->done behind the last. */
 void pg_im2col_advance(pg_tensor_walk *w);
 

@@ -375,6 +375,16 @@ void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int
                map->strides[0] == w->row_bytes;
 }
 
+void pg_tensor_walk_start_pixels(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords,
+                                 const uint16_t *offsets)
+{
+    pg_tensor_walk_start(w, map, coords);
+    w->merge = false;
+    w->pixels_left = map->pixels;
+    for (uint32_t i = 0; i + 2 < map->rank; i++)
+        w->offsets[i + 1] = offsets[i];
+}
+
 void pg_tensor_walk_start_rows(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords)
 {
     pg_tensor_walk_start(w, map, coords);

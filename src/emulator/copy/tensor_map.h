@@ -144,6 +144,10 @@ typedef struct pg_tensor_walk {
 
 /* Starts at coords[0..rank-1] (elements, may be negative or past the end). */
 void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
+/* Over the pixels of a map for im2col (im2col.h). offsets: of W, H, D as far as the map has them,
+ * added to every pixel's place. */
+void pg_tensor_walk_start_pixels(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords,
+                                 const uint16_t *offsets);
 /* The four rows of tile::gather4 and tile::scatter4 as one box: coords holds the column, then
  * four row numbers. The map has two dimensions and a box of one row (PTX ISA 9.0, section
  * 5.5.3.4). */

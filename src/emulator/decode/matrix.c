@@ -2,7 +2,6 @@
 #include "emulator/decode/decode.h"
 #include "emulator/decode/families.h"
 #include "emulator/matrix/mma_op.h"
-#include "emulator/matrix/sparse.h"
 #include "emulator/matrix/wgmma_op.h"
 
 #include <string.h>
@@ -35,22 +34,12 @@ bool pg_mma_tile_of(const pg_decoder *d, pg_mma_tile *t)
     return element_type(pg_type(d, 1), &t->a_type) && element_type(pg_type(d, 2), &t->b_type);
 }
 
-/* Operands `at` and `at` + 1 of an instruction with a sparse A: a register with indices and the selector, which
- * says which lanes give theirs where not all are needed (sparse.h). */
-static bool sparse_operands(pg_decoder *d, uint32_t at, const pg_mma_tile *t, pg_row *indices,
-                            uint32_t *selector)
+/* Operands `at` and `at` + 1 of an instruction with a sparse A: a register with indices and the
+ * selector, which says which lanes give theirs where not all are needed (sparse.h). */
+static void sparse_operands(pg_decoder *d, uint32_t at, pg_row *indices, uint32_t *selector)
 {
-    const uint32_t elem_bits = pg_ptx_type_bits(pg_type(d, 1));
-    const uint32_t bits = t->k * elem_bits / 8 / pg_sparse_unit_bytes(elem_bits);
-    const uint64_t given = pg_immediate(d, pg_operand(d, at + 1));
-    if (given >= 64 / bits) {
-        pg_decode_fail(d, "the sparsity selector is %llu; for this shape and type it is below %u",
-                       (unsigned long long)given, 64 / bits);
-        return false;
-    }
-    *selector = (uint32_t)given;
     *indices = pg_source(d, pg_operand(d, at), PG_T_B32);
-    return true;
+    *selector = (uint32_t)pg_immediate(d, pg_operand(d, at + 1));
 }
 
 /* ---- wgmma ---- */
@@ -100,8 +89,8 @@ void pg_decode_wgmma(pg_decoder *d, pg_op *op)
         p->a = pg_source(d, a, PG_T_B64);
     }
     p->b = pg_source(d, pg_operand(d, 2), PG_T_B64);
-    if (p->sparse && !sparse_operands(d, 3, &p->tile, rows + count++, &p->selector))
-        return;
+    if (p->sparse)
+        sparse_operands(d, 3, rows + count++, &p->selector);
     op->p = pg_source_pred(d, pg_operand(d, p->sparse ? 5 : 3), &op->p_not);
     wgmma_immediates(d, p);
     op->rows = rows;
@@ -149,8 +138,8 @@ void pg_decode_mma(pg_decoder *d, pg_op *op)
     const uint32_t counts[4] = {p->c_regs, p->shape->a_regs, p->b_regs, p->c_regs};
     pg_row *rows = pg_new_rows(d, counts[0] + counts[1] + counts[2] + counts[3]);
     op->rows = rows;
-    if (p->sparse && !sparse_operands(d, 4, &p->tile, &op->a, &p->selector))
-        return;
+    if (p->sparse)
+        sparse_operands(d, 4, &op->a, &p->selector);
     for (uint32_t i = 0; i < 4 && rows; i++) {
         if (pg_vector_length(pg_operand(d, i)) != counts[i])
             return;

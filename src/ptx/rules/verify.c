@@ -257,6 +257,33 @@ static bool check_multicast(pg_verifier *v)
            pg_verify_fail(v, NULL, "'%s': a multicast goes to .shared::cluster", pg_verify_name(v));
 }
 
+/* The lanes that give the indices of a sparse A: a choice of one, two or all of every four, by the
+ * bits that a row of A needs (a bit for every byte, or for every two where elements have two). */
+static bool check_selector(pg_verifier *v, unsigned at)
+{
+    const pg_ptx_opcode *o = v->insn->opcode;
+    const unsigned elem_bits = pg_type_table[o->types[1]].bits;
+    const bool padded = elem_bits < 8 && pg_type_table[o->types[1]].class == PG_CLASS_FLOAT;
+    const unsigned bytes = o->shape_k * (padded ? 8 : elem_bits) / 8;
+    const unsigned choices = 64 / (elem_bits >= 16 ? bytes / 2 : bytes);
+    const pg_ptx_operand *selector = &v->insn->operands[at];
+    return selector->value < choices ||
+           pg_verify_fail(v, selector,
+                          "'%s': the sparsity selector is %llu; with this shape and type it is "
+                          "below %u",
+                          pg_verify_name(v), (unsigned long long)selector->value, choices);
+}
+
+static bool check_sparse(pg_verifier *v)
+{
+    const pg_ptx_op op = v->insn->opcode->op;
+    if (op >= PG_OP_WGMMA_SPARSE_F16 && op <= PG_OP_WGMMA_SPARSE_INT)
+        return check_selector(v, 4);
+    if (op < PG_OP_MMA_SPARSE_F16 || op > PG_OP_MMA_ORDERED_F8F6F4)
+        return true;
+    return check_selector(v, 5) && check_same_types(v, 0, 3);
+}
+
 /* ---- instructions ---- */
 
 static bool check_operands(pg_verifier *v)
@@ -316,7 +343,7 @@ static bool check_special_rows(pg_verifier *v)
                    ? true
                    : pg_verify_fail(v, &v->insn->operands[1], "brx.idx wants .branchtargets");
     default:
-        return true;
+        return check_sparse(v);
     }
 }
 
