@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 enum { LINES = 6000, LONGEST = 600, EACH = 3, BATCH = 100 };
+/* Of the first draw: what ptxgen still takes and ptxas does not. This only goes down. */
+enum { MOST_LAX = 370 };
 
 typedef struct sweep {
     const char *target;
@@ -266,6 +268,8 @@ static void ptxgen_takes_what_ptxas_takes(void **state)
     print_message("%d instructions: %d that only ptxas takes, %d that only ptxgen takes\n", total,
                   missing, lax);
     assert_int_equal(missing, 0);
+    if (!getenv("PTX_SWEEP"))
+        assert_in_range(lax, 0, MOST_LAX);
 }
 
 int main(void)

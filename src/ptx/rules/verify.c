@@ -274,14 +274,24 @@ static bool check_selector(pg_verifier *v, unsigned at)
                           pg_verify_name(v), (unsigned long long)selector->value, choices);
 }
 
-static bool check_sparse(pg_verifier *v)
+/* Floats of 4 and 6 bits came to mma with sm_120. */
+static bool check_small_floats(pg_verifier *v)
+{
+    const uint8_t *t = v->insn->opcode->types;
+    const bool small = pg_type_table[t[1]].bits < 8 || pg_type_table[t[2]].bits < 8;
+    return !small || v->m->arch >= 120 ||
+           pg_verify_fail(v, NULL, "'%s' needs .target sm_120a or sm_120f for 4- and 6-bit floats",
+                          pg_verify_name(v));
+}
+
+static bool check_matrix(pg_verifier *v)
 {
     const pg_ptx_op op = v->insn->opcode->op;
     if (op >= PG_OP_WGMMA_SPARSE_F16 && op <= PG_OP_WGMMA_SPARSE_INT)
         return check_selector(v, 4);
-    if (op < PG_OP_MMA_SPARSE_F16 || op > PG_OP_MMA_ORDERED_F8F6F4)
-        return true;
-    return check_selector(v, 5) && check_same_types(v, 0, 3);
+    if (op >= PG_OP_MMA_SPARSE_F16 && op <= PG_OP_MMA_ORDERED_F8F6F4)
+        return check_selector(v, 5) && check_same_types(v, 0, 3);
+    return (op != PG_OP_MMA_F8F6F4 && op != PG_OP_MMA_F8F6F4_F16) || check_small_floats(v);
 }
 
 /* ---- instructions ---- */
@@ -343,7 +353,7 @@ static bool check_special_rows(pg_verifier *v)
                    ? true
                    : pg_verify_fail(v, &v->insn->operands[1], "brx.idx wants .branchtargets");
     default:
-        return check_sparse(v);
+        return check_matrix(v);
     }
 }
 
@@ -360,7 +370,7 @@ static bool learn(pg_verifier *v, known_opcode *k)
         return true;
     pg_form_of(v->insn->opcode, &k->form);
     k->has_ranges = has_ranges(v->insn->opcode->op);
-    k->known = check_availability(v);
+    k->known = check_availability(v) && pg_verify_suffixes(v);
     return k->known;
 }
 

@@ -32,6 +32,9 @@ bool pg_verify_memory(pg_verifier *v);
 bool pg_verify_is_video(const pg_verifier *v);
 bool pg_verify_video(pg_verifier *v);
 
+/* verify_suffixes.c: suffixes that do not go together. */
+bool pg_verify_suffixes(pg_verifier *v);
+
 /* verify_call.c: arguments against the callee's parameters. */
 bool pg_verify_call(pg_verifier *v);
 
