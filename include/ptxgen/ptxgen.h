@@ -67,7 +67,8 @@ typedef enum ptxgen_schedule {
     PTXGEN_SCHEDULE_SEED,  /* one warp per CTA, tensor-map loads, two stages */
     PTXGEN_SCHEDULE_BULK,  /* bulk loads of several rows, lanes reduce in parallel */
     PTXGEN_SCHEDULE_VECTOR, /* no staging: each thread adds 16 bytes with one reduction */
-    PTXGEN_SCHEDULE_OWNER   /* sorts the index, then sums each row of out in registers */
+    PTXGEN_SCHEDULE_OWNER,  /* sorts the index, then sums each row of out in registers */
+    PTXGEN_SCHEDULE_PRIVATE /* sums in copies of out in shared memory: few and short rows */
 } ptxgen_schedule;
 
 typedef enum ptxgen_oob {
@@ -116,7 +117,7 @@ typedef struct ptxgen_scatter_add_args {
                                and given back to a pool in stream order */
     size_t workspace_bytes; /* of workspace */
     ptxgen_scatter_reduce reduce;
-    bool deterministic;  /* the same bits in every run on GPUs of the same SM count */
+    bool deterministic;  /* the same bits in every run, on every number of SMs */
     bool accumulate_f32; /* f16, bf16: sums in f32, each row of out rounded once */
     double alpha;        /* factor of the sums; 0 stands for 1 */
     const void *weight;  /* device, [rows]: factor of each row of src, of the element type or f32 */

@@ -20,6 +20,12 @@ void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
 void pg_keep_bad_index(pg_emit *E, const char *index, const char *position);
 void pg_offer_bad_index(pg_emit *E);
 
+/* Of kernels whose launches may be early (pg_launch.early); nothing before sm_90, whose launches wait.
+ * pg_wait_for_grid: until the kernels before have ended; comes before every access to what they wrote or read.
+ * pg_release_next: the next kernel's CTAs may come. */
+void pg_wait_for_grid(pg_emit *E, const pg_arch *arch);
+void pg_release_next(pg_emit *E, const pg_arch *arch);
+
 /* Every thread of every CTA of the cluster; what they did before is visible to all after it. */
 void pg_cluster_barrier(pg_emit *E);
 

@@ -45,6 +45,9 @@ enum {
     PG_SORT_PAD = 16, /* entries after the last that may be read */
 };
 
+/* In the position of an entry whose row may lie in another tile too (`marked`). */
+#define PG_SORT_MARK UINT32_C(0x80000000)
+
 /* Most rows: a row is a 32-bit word, of which the last two values are reserved. */
 #define PG_SORT_MAX INT64_C(0xfffffffd)
 
@@ -56,6 +59,7 @@ typedef struct pg_index_sort_args {
     bool has_padding;
     int64_t padding;
     bool grouped;    /* see above; false: sorted by row and position */
+    bool marked;     /* grouped: positions may have PG_SORT_MARK */
     void *record;    /* the caller's bad-index record, or NULL: the device's */
     void *entries;   /* device, rows + PG_SORT_PAD entries of 8 bytes, 16-byte aligned */
     uint32_t *total; /* device */

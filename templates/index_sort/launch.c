@@ -1,7 +1,7 @@
 /* From one call's arguments to the launches of a sort: three a pass, and one that groups. */
 #include "index_sort/sort_kernels.h"
 
-enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 10, ALIGNMENT = 256 };
+enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 13, ALIGNMENT = 256 };
 
 /* How a sort is cut. */
 typedef struct shape {
@@ -9,6 +9,7 @@ typedef struct shape {
     uint32_t passes, digit, shift; /* digit: bits; shift: of the first pass */
     uint32_t group;                /* bits of the digit that is sorted within tiles; 0: none */
     size_t counts, other, bytes;   /* places in the workspace, which begins with totals */
+    uint32_t bins;                 /* group: what of a row is its bin begins with this bit */
 } shape;
 
 static size_t align_up(size_t n)
@@ -24,7 +25,7 @@ static uint32_t bits_of(uint64_t n)
     return bits;
 }
 
-/* Grouping only: bins of about 1024 entries by the high digit, which tiles of 4096 then sort by the low one. */
+/* Grouping only: bins of about 4096 entries by the high digit, which tiles of 4096 then sort by the low one. */
 static void cut_in_two(shape *s, uint32_t bits, int max_digit, int64_t rows)
 {
     const uint32_t most = (uint32_t)max_digit, wanted = bits_of((uint64_t)rows >> BIN_ENTRIES);
@@ -34,7 +35,7 @@ static void cut_in_two(shape *s, uint32_t bits, int max_digit, int64_t rows)
     if (s->digit < MIN_DIGIT)
         s->digit = MIN_DIGIT;
     s->group = bits - s->digit;
-    s->shift = s->group;
+    s->shift = s->bins = s->group;
     if (s->group < MIN_DIGIT)
         s->group = MIN_DIGIT;
     s->passes = 1;
@@ -56,7 +57,7 @@ static shape shape_of(const pg_index_sort_plan *p, const pg_index_sort_args *a)
     s.counts = align_up(4 * digits);
     s.other = s.counts + align_up(4 * digits * s.tiles);
     s.bytes = s.other;
-    if (s.passes > 1)
+    if (s.passes > 1 || s.group)
         s.bytes += align_up((size_t)(a->rows + PG_SORT_PAD) * PG_SORT_ENTRY_BYTES);
     return s;
 }
@@ -83,21 +84,25 @@ pg_param_list pg_index_sort_params(const void *plan, uint32_t part)
 {
     static const pg_kernel_param rows[] = {PG_SORT_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t index = places(at_index_, at_record_), entries = places(at_from_, at_count_),
-                   target = places(at_to_, at_total_);
+                   target = places(at_to_, at_total_), bins = places(at_bin_shift_, at_mark_);
     const uint32_t absent[] = {
-        [PG_SORT_COUNT_INDEX] = entries | target,  [PG_SORT_PLACE_INDEX] = entries,
-        [PG_SORT_SCAN] = index | entries | target, [PG_SORT_COUNT_ENTRIES] = index | target,
-        [PG_SORT_PLACE_ENTRIES] = index,           [PG_SORT_GROUP] = index | target,
+        [PG_SORT_COUNT_INDEX] = entries | target | bins,
+        [PG_SORT_PLACE_INDEX] = entries | bins,
+        [PG_SORT_SCAN] = index | entries | target | bins,
+        [PG_SORT_COUNT_ENTRIES] = index | target | bins,
+        [PG_SORT_PLACE_ENTRIES] = index | bins,
+        [PG_SORT_GROUP] = index | places(at_total_, at_total_),
     };
     (void)plan;
     return (pg_param_list){rows, absent[part]};
 }
 
-/* The entries that pass i writes: the last pass writes the result, the one before it the workspace. */
+/* The entries that pass i writes: the last of all writes the result, the one before it the workspace. */
 static char *entries_of(const pg_index_sort_args *a, const shape *s, const pg_step *step,
                         uint32_t i)
 {
-    return (s->passes - i) % 2 ? a->entries : step->workspace + s->other;
+    const uint32_t left = s->passes - i + (s->group != 0);
+    return left % 2 ? a->entries : step->workspace + s->other;
 }
 
 static uint32_t place_bytes(uint32_t digit)
@@ -143,6 +148,7 @@ void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args 
                    scan ? SCAN_THREADS : PG_SORT_THREADS, COUNT,
                    pg_index_sort_params(p, part).absent);
     l->part = part;
+    l->early = step->number > 0;
     l->shared_bytes = shared_bytes(&s, part);
     pg_set_pointer(l, at_index_, a->index);
     pg_set_u64(l, at_rows_, (uint64_t)a->rows);
@@ -151,7 +157,7 @@ void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args 
     pg_set_u64(l, at_padding_, (uint64_t)a->padding);
     pg_set_u32(l, at_has_padding_, a->has_padding);
     pg_set_record(l, at_record_, a->record);
-    pg_set_pointer(l, at_from_, group ? a->entries : entries_of(a, &s, step, pass - 1));
+    pg_set_pointer(l, at_from_, entries_of(a, &s, step, pass - 1));
     pg_set_pointer(l, at_count_, a->total);
     pg_set_pointer(l, at_to_, entries_of(a, &s, step, pass));
     pg_set_pointer(l, at_total_, a->total);
@@ -160,4 +166,6 @@ void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args 
     pg_set_u32(l, at_digits_, 1u << (group ? s.group : s.digit));
     pg_set_u32(l, at_shift_, group ? 0 : s.shift + pass * s.digit);
     pg_set_u32(l, at_tiles_, s.tiles);
+    pg_set_u32(l, at_bin_shift_, s.bins);
+    pg_set_u32(l, at_mark_, a->marked ? PG_SORT_MARK : 0);
 }

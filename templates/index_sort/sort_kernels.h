@@ -5,7 +5,8 @@
 #include "common/index_sort.h"
 
 /* What the kernels take; each lacks some (launch.c). index_ to record_: of the first pass, from_ and
- * count_: the entries of later ones; to_ and total_: where entries are placed, and how many. */
+ * count_: the entries of later ones; to_ and total_: where entries are placed, and how many;
+ * bin_shift_, mark_: of group. */
 #define PG_SORT_PARAMS(X)                                                                          \
     X(index_, POINTER)                                                                             \
     X(rows_, U64)                                                                                  \
@@ -22,7 +23,9 @@
     X(counts_, POINTER)                                                                            \
     X(digits_, U32)                                                                                \
     X(shift_, U32)                                                                                 \
-    X(tiles_, U32)
+    X(tiles_, U32)                                                                                 \
+    X(bin_shift_, U32)                                                                             \
+    X(mark_, U32)
 
 /* Kernels. `first`: of the first pass, which reads the index; later ones read entries. */
 void pg_sort_count(pg_emit *E, const pg_index_sort_plan *p, bool first);

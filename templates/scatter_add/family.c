@@ -8,10 +8,13 @@
 static const char *const dtype_words[] = {"f32", "f16", "bf16", "f64", "s32", "s64", NULL};
 static const char *const yes_no[] = {"no", "yes", NULL};
 static const char *const index_words[] = {"i64", "i32", NULL};
-static const char *const schedule_words[] = {"auto", "seed", "bulk", "vector", "owner", NULL};
+static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector",
+                                             "owner", "private", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 
 static const char *const reduce_words[] = {"add", "min", "max", NULL};
+static const char *const copies_words[] = {"auto", "thread", "warp", NULL};
+static const char *const ahead_words[] = {"auto", "no", "yes", NULL};
 static const char *const weight_words[] = {"none", "f32", "element", NULL};
 
 #define MAX_N       (INT64_C(1) << 31)
@@ -31,7 +34,8 @@ static const pg_param params[] = {
      .from = PG_FROM_DTYPE, .source = PG_SCATTER_INDEX},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
      .doc = "seed: tensor-map loads, two stages; bulk: several rows at once; vector: 16-byte "
-            "reductions, panels; owner: sums in registers, in the order of the sorted index"},
+            "reductions, panels; owner: sums in registers, in the order of the sorted index; "
+            "private: sums in copies of out in shared memory"},
     {"oob", PG_PARAM_CHOICE, FIELD(oob), oob_words,
      .doc = "a bad index: record (skip the row, report it), trap (lose the context), unchecked"},
     {"tile", PG_PARAM_INTEGER, FIELD(tile), .zero_words = {"auto"}, .min = 256, .max = 16384,
@@ -43,7 +47,7 @@ static const pg_param params[] = {
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
      .doc = "bulk, vector: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "vector, owner: rows that a thread has in flight"},
+     .doc = "vector, owner: rows that a thread has in flight; private: that a lane adds at once"},
     {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16,
      .max = INT64_C(1) << 33,
      .doc =
@@ -54,7 +58,7 @@ static const pg_param params[] = {
      .doc = "vector: a user function of each element, before it is added; the command takes "
             "@FILE.cu or @FILE.ptx"},
     {"access", PG_PARAM_INTEGER, FIELD(access), .zero_words = {"auto"}, .min = 2, .max = 16,
-     .doc = "owner: bytes that all rows of out and src are aligned to"},
+     .doc = "owner, private: bytes that all rows of out and src are aligned to"},
     {"reduce", PG_PARAM_CHOICE, FIELD(reduce), reduce_words,
      .doc = "what becomes of a row of out and its rows of src; min, max: owner"},
     {"exact", PG_PARAM_CHOICE, FIELD(exact), yes_no,
@@ -63,6 +67,12 @@ static const pg_param params[] = {
      .doc = "owner: type of the factor of each entry", .from = PG_FROM_HOOK},
     {"gather", PG_PARAM_CHOICE, FIELD(gather), yes_no,
      .doc = "owner: src_index says which row of src an entry takes", .from = PG_FROM_HOOK},
+    {"ahead", PG_PARAM_CHOICE, FIELD(ahead), ahead_words,
+     .doc =
+         "owner: yes: rows of out are loaded ahead of their sums; auto: where rows are hit about "
+         "once"},
+    {"copies", PG_PARAM_CHOICE, FIELD(copies), copies_words,
+     .doc = "private: who has a table of out's rows in shared memory; auto: by their number"},
     {"share", PG_PARAM_INTEGER, FIELD(share), .zero_words = {"auto"}, .min = 8, .max = 4096,
      .doc = "owner: entries of a group of lanes; auto: by the size of the problem"},
 };
@@ -211,15 +221,58 @@ static bool prefers_owner(const pg_problem *p)
     return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
 }
 
+/* Short rows to so few rows of out that shared memory holds copies of them, and enough to pay for filling and
+ * emptying the copies. */
+static bool prefers_private(const pg_problem *p, const pg_scatter_add_key *k)
+{
+    enum { LEAST_ROWS = 1 << 15, HITS = 256, ROWS_A_HIT = 10 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t n = p->symbol[PG_SCATTER_N];
+    const pg_view *src = &p->operand[PG_SCATTER_SRC];
+    const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return arch && arch->sm >= 90 && k->n && n * bytes <= 64 && bytes < 8 && !k->exact &&
+           !k->function && k->reduce == PTXGEN_SCATTER_ADD && !owner_operand(p) &&
+           rows >= LEAST_ROWS && rows / (HITS + out_rows / ROWS_A_HIT) >= out_rows &&
+           rows <= INT32_MAX && src->stride[0] <= UINT32_MAX / bytes &&
+           pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows) != PG_COPIES_AUTO;
+}
+
+static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
+{
+    enum { SPREAD = 512 }; /* rows of out that two rows of each lane seldom meet in */
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    k->access = k->access ? k->access : access_of(p);
+    if (!k->copies && arch)
+        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
+                                                  p->symbol[PG_SCATTER_OUT_ROWS]);
+    if (k->copies == PG_COPIES_WARP && !k->pieces)
+        k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
+}
+
+/* As far as the sizes tell. */
+static bool hit_about_once(const pg_problem *p)
+{
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    return rows / 2 < out_rows && rows >= out_rows / 2;
+}
+
 static void choose(const pg_problem *p, void *key)
 {
     pg_scatter_add_key *k = key;
     const int64_t access = access_of(p);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && prefers_private(p, k))
+        k->schedule = PTXGEN_SCHEDULE_PRIVATE;
+    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
         (owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
-    if (k->schedule == PTXGEN_SCHEDULE_OWNER && !k->access)
-        k->access = access;
+    if (k->schedule != PTXGEN_SCHEDULE_OWNER)
+        return;
+    k->access = k->access ? k->access : access;
+    if (!k->ahead && hit_about_once(p))
+        k->ahead = PG_AHEAD_YES;
 }
 
 /* The seed schedule's tensor map. */
@@ -252,6 +305,20 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
         "schedule=owner takes up to %d values of index and %lld rows, here %lld and %lld: "
         "split the call",
         INT32_MAX, (long long)PG_SORT_MAX, (long long)rows, (long long)out_rows);
+}
+
+static ptxgen_status private_limits(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_scatter_add_key *k = p->key;
+    const char *name = owner_operand(p);
+    if (name)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s needs schedule=owner: use it or auto", name);
+    if (access_of(p) < k->access)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
+                       "access out",
+                       (long long)k->access, (long long)access_of(p));
+    return pg_scatter_add_private_limits(p, err);
 }
 
 static ptxgen_status row_limits(const pg_problem *p, ptxgen_error *err)
@@ -308,6 +375,8 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
         return PTXGEN_OK;
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return owner_limits(p, err);
+    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        return private_limits(p, err);
     PG_TRY(row_limits(p, err));
     return k->schedule == PTXGEN_SCHEDULE_SEED ? seed_limits(p, err) : PTXGEN_OK;
 }

@@ -1,5 +1,6 @@
 /* From one call's operands, which were checked, to a launch record. */
 #include "scatter_add/owner.h"
+#include "scatter_add/private.h"
 
 enum { PIECE_BYTES = 16, SEED_THREADS = 32, WARP_THREADS = 32 };
 
@@ -138,9 +139,11 @@ void pg_scatter_add_launch(const pg_problem *problem, pg_launch *l)
                     .rows = problem->symbol[PG_SCATTER_ROWS],
                     .out_rows = problem->symbol[PG_SCATTER_OUT_ROWS],
                     .n = problem->symbol[PG_SCATTER_N],
-                    .row_bytes = problem->symbol[PG_SCATTER_N] * p->dtype->bytes,
+                    .row_bytes = problem->symbol[PG_SCATTER_N] * p->element->bytes,
                     .device = problem->device};
-    if (p->schedule == PTXGEN_SCHEDULE_SEED)
+    if (p->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        pg_scatter_add_launch_private(problem, l);
+    else if (p->schedule == PTXGEN_SCHEDULE_SEED)
         launch_seed(&c, l);
     else if (p->schedule == PTXGEN_SCHEDULE_VECTOR)
         launch_vector(&c, l);
@@ -156,6 +159,8 @@ pg_param_list pg_scatter_add_params(const void *plan, uint32_t part)
     (void)part;
     if (p->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_owner_params();
+    if (p->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        return pg_scatter_add_private_params();
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         return (pg_param_list){.rows = seed};
     return (pg_param_list){rows, absent(p)};

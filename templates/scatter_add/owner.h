@@ -45,6 +45,8 @@ pg_param_list pg_scatter_add_owner_params(void);
 /* What one of the two kernels reads: rows of src, or partial sums. */
 typedef struct pg_owner_source {
     bool partial;
+    bool ahead;     /* loads rows of out with those of src */
+    bool marked;    /* entries say which rows are found elsewhere too (pg_index_sort_args) */
     int depth;      /* rows in flight */
     int word_bytes; /* of memory, in a register */
     int words;      /* registers of a row that a lane has */
@@ -59,9 +61,10 @@ void pg_owner_declare(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_s
 void pg_owner_set_up(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 /* Sums the runs of the thread's share; the first and the last go to shared memory. */
 void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
-/* Adds %acc to row `row` of out where %store holds. */
+/* Adds %acc to row `row` of out where %store holds. held: where %plain holds, by a store of its sum with
+ * %held, what the row had. */
 void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
-                  const char *row);
+                  const char *row, bool held);
 /* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as
  * partial sums. */
 void pg_owner_combine(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);

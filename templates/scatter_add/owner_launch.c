@@ -33,15 +33,15 @@ static cut cut_columns(const pg_scatter_add_plan *p, int64_t n)
     return c;
 }
 
-/* Shares are as long as still gives every multiprocessor several tiles: a tile writes its first and last run by
- * itself. */
-static void cut_entries(cut *c, int64_t entries, int64_t wanted, int sms)
+/* Shares are as long as still gives a large GPU's multiprocessors several tiles each: a tile writes its first and
+ * last run by itself. The sizes of the problem decide, never the GPU: what is cut decides the bits of a sum. */
+static void cut_entries(cut *c, int64_t entries, int64_t wanted)
 {
-    enum { LONGEST = 32, SHORTEST = 16, TILES_PER_SM = 24 };
+    enum { LONGEST = 32, SHORTEST = 16, TILES = 3072 };
     c->share = wanted;
     if (!wanted)
         for (c->share = LONGEST; c->share > SHORTEST; c->share /= 2)
-            if (div_up(entries, c->share * c->groups) * c->panels >= (int64_t)TILES_PER_SM * sms)
+            if (div_up(entries, c->share * c->groups) * c->panels >= TILES)
                 break;
     c->tiles = div_up(entries, c->share * c->groups);
 }
@@ -69,7 +69,6 @@ typedef struct call {
     const pg_problem *problem;
     const ptxgen_scatter_plan *prepared;
     int64_t rows, n;
-    int sms;
     pg_index_sort_args sort;
     size_t entries_bytes; /* of the sorted index, and 256 for how many there are */
 } call;
@@ -81,14 +80,14 @@ static call call_of(const pg_problem *p)
               .problem = p,
               .prepared = p->prepared,
               .rows = p->symbol[PG_SCATTER_ROWS],
-              .n = p->symbol[PG_SCATTER_N],
-              .sms = p->device->sm_count};
+              .n = p->symbol[PG_SCATTER_N]};
     c.entries_bytes = p->prepared ? 0 : pg_index_sort_entries_bytes(c.rows);
     c.sort = (pg_index_sort_args){.index = v[PG_SCATTER_INDEX].data,
                                   .rows = c.rows,
                                   .out_rows = p->symbol[PG_SCATTER_OUT_ROWS],
                                   .has_padding = v[PG_SCATTER_PADDING_INDEX].present,
-                                  .grouped = !c.plan->exact};
+                                  .grouped = !c.plan->exact,
+                                  .marked = c.plan->ahead};
     if (v[PG_SCATTER_DEVICE_ROWS].present)
         c.sort.device_rows = v[PG_SCATTER_DEVICE_ROWS].data;
     if (c.sort.has_padding)
@@ -102,7 +101,7 @@ static level level_at(const call *c, uint32_t number)
 {
     const pg_scatter_add_plan *p = c->plan;
     level l = {.c = cut_columns(p, c->n), .entries = c->rows};
-    cut_entries(&l.c, l.entries, p->share, c->sms);
+    cut_entries(&l.c, l.entries, p->share);
     for (uint32_t i = 0;; i++) {
         l.rows = l.end;
         l.list = l.rows + (size_t)align_up(2 * l.c.tiles * partial_stride(p, c->n), ALIGNMENT);
@@ -110,7 +109,7 @@ static level level_at(const call *c, uint32_t number)
         if (i == number)
             return l;
         l.entries = 2 * l.c.tiles;
-        cut_entries(&l.c, l.entries, MERGE_SHARE, c->sms);
+        cut_entries(&l.c, l.entries, MERGE_SHARE);
     }
 }
 
@@ -240,4 +239,5 @@ void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_la
     }
     inner.number -= sorts;
     launch_sum(&c, &inner, c.prepared ? c.prepared : &sorted, l);
+    l->early = step->number > 0;
 }

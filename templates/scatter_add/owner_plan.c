@@ -42,7 +42,8 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
                !pg_dtype_find(e->dtype);
     k->weight =
         k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
-    k->pieces = k->pieces ? k->pieces : 4;
+    k->ahead = k->ahead ? k->ahead : PG_AHEAD_NO;
+    k->pieces = k->pieces ? k->pieces : k->ahead == PG_AHEAD_YES ? 2 : 4;
     k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
     /* One kernel serves every row length and stride. */
     k->n = k->tile = k->stages = k->warps = k->ctas = k->panel = 0;
@@ -63,5 +64,6 @@ void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan 
     p->weight = (pg_weight)k->weight;
     p->exact = k->exact != 0;
     p->gather = k->gather != 0;
+    p->ahead = k->ahead == PG_AHEAD_YES;
     p->head.parts = p->exact ? exact_parts : parts;
 }

@@ -95,11 +95,17 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
                    (long long)((bytes / REDUCE_ALIGNMENT + 1) * REDUCE_ALIGNMENT));
 }
 
-/* Only the owner schedule does more than add rows of floats that are aligned to 16 bytes. */
-static bool needs_owner(const pg_scatter_add_key *k)
+/* What no other schedule does. */
+static bool only_owner(const pg_scatter_add_key *k)
 {
     return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
-           (k->access && k->access != REDUCE_ALIGNMENT) ||
+           k->ahead == PG_AHEAD_YES;
+}
+
+/* Only owner and private do more than add rows of floats that are aligned to 16 bytes. */
+static bool needs_owner(const pg_scatter_add_key *k)
+{
+    return only_owner(k) || (k->access && k->access != REDUCE_ALIGNMENT) ||
            !pg_dtype_find(pg_sum_type_at(k->dtype)->dtype);
 }
 
@@ -120,7 +126,7 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: the others add without "
                        "loading into registers");
-    k->access = 0;
+    k->access = k->ahead = 0;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -153,6 +159,15 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     if (k->function && k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: rows of 16-byte multiples, added");
+    if (k->schedule != PTXGEN_SCHEDULE_PRIVATE)
+        k->copies = 0;
+    else if (only_owner(k) || k->function)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "schedule=private adds rows, no more: exact, weight, gather, share, ahead, min "
+            "and max need owner, a function vector");
+    else
+        return pg_scatter_add_resolve_private(k, arch, err);
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_resolve_owner(k, arch, err);
     if (needs_owner(k))
@@ -165,7 +180,7 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
 
 static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
+    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner", "private"};
     char n[24] = "dynamic";
     if (k->n)
         snprintf(n, sizeof n, "n%lld", (long long)k->n);
@@ -224,4 +239,6 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
         plan_bulk(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_OWNER)
         pg_scatter_add_plan_owner(k, p);
+    if (p->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        pg_scatter_add_plan_private(k, p);
 }

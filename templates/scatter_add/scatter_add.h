@@ -1,6 +1,6 @@
 /* scatter_add, `out[index[i], :] += src[i, :]`: key, plan and the schedules' emitters.
  *
- * Four schedules share the family:
+ * Five schedules share the family:
  * - seed:   one warp per CTA, one driving thread; tile-mode tensor-map loads of 512-byte chunks, two stages,
  *           each reduce waited for. The reference that everything faster is measured against.
  * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D bulk loads;
@@ -8,6 +8,7 @@
  * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector
  *   reductions,
  *           in an order that keeps the part of out at work in the L2 cache.
+ * - private: sums in copies of out in shared memory, for few and short rows.
  * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row of
  *   out in registers,
  *           in equal shares whatever the index is like. The fastest for large calls, and the one that does all else. */
@@ -41,6 +42,8 @@ typedef struct pg_scatter_add_key {
     int64_t exact;    /* owner: 1: the same bits always, one rounding for each row of out */
     int64_t weight;   /* owner: pg_weight */
     int64_t gather;   /* owner: 1: src_index says which row of src an entry takes */
+    int64_t ahead;    /* owner: pg_ahead */
+    int64_t copies;   /* private: pg_copies */
     int64_t share;    /* owner: entries of a group of lanes; 0: the launch decides */
 } pg_scatter_add_key;
 
@@ -66,6 +69,12 @@ enum {
     PG_SCATTER_TWO,
     PG_SCATTER_BYTES
 };
+
+/* private: who has a copy of out's rows. */
+typedef enum pg_copies { PG_COPIES_AUTO, PG_COPIES_THREAD, PG_COPIES_WARP } pg_copies;
+
+/* Whether rows of out are loaded with the rows of src, or updated where they are (owner). */
+typedef enum pg_ahead { PG_AHEAD_AUTO, PG_AHEAD_NO, PG_AHEAD_YES } pg_ahead;
 
 typedef enum pg_weight { PG_WEIGHT_NONE, PG_WEIGHT_F32, PG_WEIGHT_ELEMENT } pg_weight;
 
@@ -106,7 +115,8 @@ typedef struct pg_scatter_add_plan {
     int64_t share;
     ptxgen_scatter_reduce reduce;
     pg_weight weight;
-    bool exact, gather;
+    bool exact, gather, ahead;
+    bool by_thread; /* private */
 } pg_scatter_add_plan;
 
 /* pg_problem.prepared: a sorted index. Those that callers hold own their memory
@@ -188,6 +198,15 @@ void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan 
 pg_sequence pg_scatter_add_owner_sequence(const pg_problem *);
 void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch *);
 
+/* schedule=private (private_launch.c). */
+ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,
+                                             ptxgen_error *);
+void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
+/* Which copies of so many rows fit into shared memory; AUTO: none. */
+pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows);
+ptxgen_status pg_scatter_add_private_limits(const pg_problem *, ptxgen_error *);
+void pg_scatter_add_launch_private(const pg_problem *, pg_launch *);
+
 /* Emitters: the whole module, then one per schedule. */
 void pg_scatter_add_emit(pg_emit *E, const void *plan);
 void pg_scatter_add_seed(pg_emit *E, const pg_scatter_add_plan *p);
@@ -197,6 +216,7 @@ void pg_scatter_add_vector(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_declare_function(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_apply_function(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_owner(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_scatter_add_private(pg_emit *E, const pg_scatter_add_plan *p);
 /* Shared pieces (main.ptxc). */
 void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const char *index,
                                 const char *position, const char *lane_has_row, const char *row_ok);

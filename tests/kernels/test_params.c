@@ -51,7 +51,9 @@ static void every_parameter_changes_the_text(void **state)
         {"owner", "exact=yes"},
         {"owner", "weight=f32 dtype=bf16"},
         {"owner", "gather=yes"},
+        {"owner", "ahead=yes"},
         {"owner", "share=24"},
+        {"private n=4", "copies=thread"},
     };
     assert_int_equal(ptxgen_family_param_count(0),
                      sizeof changes / sizeof *changes + 1 /* schedule */);

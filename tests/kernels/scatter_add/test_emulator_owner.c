@@ -1,4 +1,4 @@
-/* The kernels of index_sort and of schedule=owner in checking mode: right sums and not one report,
+/* The kernels of index_sort and of schedule=owner and private in checking mode: right sums and not one report,
  * whatever order=isa does with them. Several tiles and panels, runs that are cut between groups and
  * CTAs, partial sums of several levels.
  *
@@ -90,7 +90,8 @@ static void run_launch(ptxgen_emulator_module *module, const pg_plan_head *head,
                                            .dynamic_shared = l->shared_bytes,
                                            .args = pointers,
                                            .arg_count = l->nargs};
-    snprintf(name, sizeof name, "%s_%s", head->entry, head->parts[l->part]);
+    snprintf(name, sizeof name, "%s%s%s", head->entry, head->parts ? "_" : "",
+             head->parts ? head->parts[l->part] : "");
     if (ptxgen_emulator_find(module, name, &entry, &err) != PTXGEN_OK ||
         ptxgen_emulator_run(entry, &launch, &err) != PTXGEN_OK)
         fail_msg("%s, %s, seed %d: %s", p.params, name, (int)p.seed, err.message);
@@ -189,6 +190,27 @@ static void vector_reductions(void **state)
     run("schedule=owner share=16 pieces=4", 160, 8);
 }
 
+static void rows_ahead(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){0};
+    run("schedule=owner share=8 pieces=2 ahead=yes", 16, 1);
+    run("schedule=owner share=16 pieces=4 ahead=yes", 160, 4);
+    p.a = (ptxgen_scatter_add_args){.deterministic = true};
+    run("schedule=owner exact=yes share=8 pieces=4 access=4 ahead=yes", 33, 2);
+}
+
+static void private_tables(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){0};
+    run("schedule=private n=4 copies=thread", 4, 1);
+    run("schedule=private n=3 copies=thread access=4", 3, 8);
+    run("schedule=private n=4 copies=warp", 4, 0);
+    run("schedule=private n=1 copies=warp pieces=2 access=4", 1, 4);
+    run("schedule=private n=8 copies=warp pieces=1", 8, 8);
+}
+
 static void partial_sums(void **state)
 {
     (void)state;
@@ -221,10 +243,9 @@ int main(int argc, char **argv)
     if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vector_reductions),
-        cmocka_unit_test(partial_sums),
-        cmocka_unit_test(weights_and_gathering),
-        cmocka_unit_test(minimum),
+        cmocka_unit_test(vector_reductions),     cmocka_unit_test(rows_ahead),
+        cmocka_unit_test(private_tables),        cmocka_unit_test(partial_sums),
+        cmocka_unit_test(weights_and_gathering), cmocka_unit_test(minimum),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

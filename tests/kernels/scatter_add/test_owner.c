@@ -1,4 +1,5 @@
-/* schedule=owner on problems drawn at random: every element type, reduction, access width, weight, src_index, padding,
+/* schedule=owner, and private where it can, on problems drawn at random: every element type, reduction, access
+ * width, weight, src_index, padding,
  * row count on the device, prepared or not, exact or not; against the oracle, byte for byte, guard zones and padding
  * included. Values are such that every order of the adds gives the same bits.
  *
@@ -84,7 +85,7 @@ static void draw_shape(draw *d)
     a->src_stride = a->n + (below(d, 2) ? (int64_t)below(d, 9) * step : 0);
     d->out_offset = (int64_t)below(d, 3) * step;
     d->src_offset = (int64_t)below(d, 3) * step;
-    a->rows = 1 + (int64_t)below(d, below(d, 4) ? 3000 : 40);
+    a->rows = 1 + (int64_t)below(d, below(d, 4) ? 3000 : d->bytes > 2 && below(d, 2) ? 12000 : 40);
     while (a->rows * a->n > 200000)
         a->rows = a->rows / 2 + 1;
     a->out_rows = 1 + (int64_t)below(d, below(d, 2) ? 4000 : 30);
@@ -126,6 +127,23 @@ static void draw_features(draw *d)
         a->has_padding_index = true;
         a->padding_index = below(d, 2) ? -1 : (int64_t)below(d, (uint64_t)a->out_rows);
     }
+}
+
+/* What schedule=private takes: short rows of 4 bytes or less an element, into tables that shared memory holds. */
+static bool draw_private(draw *d)
+{
+    ptxgen_scatter_add_args *a = &d->a;
+    if (a->n * (int64_t)d->bytes > 64 || d->bytes > 4 || below(d, 2))
+        return false;
+    a->schedule = PTXGEN_SCHEDULE_PRIVATE;
+    a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
+    if (d->bytes == 2 && a->rows > 1500) /* sums that 8 bits hold */
+        a->rows = 1500;
+    while (a->out_rows * (a->n + 3) > 50000)
+        a->out_rows /= 2;
+    d->src_rows = a->rows;
+    d->count = -1;
+    return true;
 }
 
 static void put_index(ptxgen_index_type type, void *index, int64_t i, int64_t v)
@@ -188,10 +206,11 @@ static const char *text_of(const draw *d)
     snprintf(
         text, sizeof text,
         "seed %llu: dtype=%d n=%lld rows=%lld out_rows=%lld strides %lld %lld offsets %lld %lld "
-        "reduce=%d kind=%d %s%s%s%s%s%s%s alpha=%g",
+        "%s reduce=%d kind=%d %s%s%s%s%s%s%s alpha=%g",
         (unsigned long long)d->seed, (int)a->dtype, (long long)a->n, (long long)a->rows,
         (long long)a->out_rows, (long long)a->out_stride, (long long)a->src_stride,
-        (long long)d->out_offset, (long long)d->src_offset, (int)a->reduce, d->kind,
+        (long long)d->out_offset, (long long)d->src_offset,
+        a->schedule == PTXGEN_SCHEDULE_OWNER ? "owner" : "private", (int)a->reduce, d->kind,
         a->deterministic ? "deterministic " : "", a->accumulate_f32 ? "f32 " : "",
         a->weight ? "weight " : "", a->src_index ? "src_index " : "", d->count >= 0 ? "count " : "",
         a->has_padding_index ? "padding " : "", d->use_plan ? "plan " : "", a->alpha);
@@ -280,7 +299,8 @@ static void random_problems_equal_the_oracle(void **state)
     for (uint64_t seed = first_seed; seed < first_seed + cases; seed++) {
         draw d = {.seed = seed, .state = seed * 1000003};
         draw_shape(&d);
-        draw_features(&d);
+        if (!draw_private(&d))
+            draw_features(&d);
         fill(&d);
         run(&d);
         expect(&d);

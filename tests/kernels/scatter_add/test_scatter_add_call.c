@@ -256,7 +256,7 @@ static void a_call_has_its_own_record(void **state)
     static _Alignas(16) ptxgen_bad_index records[2];
     ptxgen_error err;
     memset(records, 0xff, sizeof records);
-    for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_OWNER; schedule++) {
+    for (int schedule = PTXGEN_SCHEDULE_SEED; schedule <= PTXGEN_SCHEDULE_PRIVATE; schedule++) {
         ptxgen_scatter_add_args a = good_args();
         a.schedule = (ptxgen_schedule)schedule;
         memset(records, 0xff, sizeof records);
