@@ -8,8 +8,8 @@
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
-static const char *const schedule_words[] = {"auto", "cooperative", "pingpong",
-                                             "seed", "fill",        NULL};
+static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
+                                             "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
 static const char *const result_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
@@ -20,7 +20,8 @@ static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch),
-     .doc = "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), or sm_90a (wgmma)"},
+     .doc =
+         "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), sm_90a (wgmma), or any other (mma.sync)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of A and B",
      .from = PG_FROM_DTYPE, .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
@@ -55,7 +56,8 @@ static const pg_param params[] = {
      .doc =
          "sm_90a: cooperative, warpgroups share a tile; pingpong, each has its own and they "
          "take turns; auto: cooperative, in a call by the problem; sm_100a: fill, C goes through "
-         "registers into a free accumulator; seed, as a tile through shared memory; auto: fill"},
+         "registers into a free accumulator; seed, as a tile through shared memory; auto: fill; "
+         "mma_sync: the kernel of all other GPUs"},
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
@@ -169,7 +171,7 @@ static void choose(const pg_problem *p, void *key)
 {
     const pg_view *v = p->operand;
     pg_matmul_accumulate_key *k = key;
-    if (k->arch == HOPPER && pg_matmul_depth(p))
+    if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p))
         k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
@@ -202,7 +204,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
     PG_TRY(check_results(p, err));
-    if (p->host)
+    if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

@@ -3,6 +3,7 @@
  * timing is needed. Some hundred combinations take some 50 us, so each thread remembers the last
  * choices. */
 #include "matmul_accumulate/hopper_model.h"
+#include "matmul_accumulate/mma_sync.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,9 +200,13 @@ static _Thread_local remembered last[16];
 
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { HOPPER = 901 };
-    if (k->arch != HOPPER) {
+    const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
+    if (engine == PG_ENGINE_TCGEN05) {
         pg_matmul_accumulate_choose_tcgen05(k, p);
+        return;
+    }
+    if (engine == PG_ENGINE_MMA_SYNC) {
+        pg_mma_choose(k, p);
         return;
     }
     const uint64_t mixed =

@@ -1,5 +1,6 @@
 /* From one call's operands, which were checked, to a launch record. */
 #include "matmul_accumulate/hopper.h"
+#include "matmul_accumulate/mma_sync.h"
 
 #include "common/matmul.h"
 
@@ -22,6 +23,8 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
     const pg_matmul_plan_base *p = plan;
     if (p->engine == PG_ENGINE_WGMMA)
         return pg_hopper_params(plan, part);
+    if (p->engine == PG_ENGINE_MMA_SYNC)
+        return pg_mma_params(plan);
     const pg_matmul_accumulate_plan *own = plan;
     const uint32_t factors = own->scales ? 0 : 1U << at_alpha_ | 1U << at_c_scale_;
     return (pg_param_list){rows, absent[own->c_from] | factors};
@@ -94,12 +97,8 @@ pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
                                         : (pg_sequence){.launches = 1};
 }
 
-void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
+static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
 {
-    if (((const pg_matmul_plan_base *)problem->plan)->engine == PG_ENGINE_WGMMA) {
-        pg_hopper_launch(problem, step, l);
-        return;
-    }
     const pg_matmul_accumulate_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);
@@ -124,4 +123,15 @@ void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step,
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_,
                pg_vector_bytes(d->data, m > 1 ? d->stride[0] * d->bits / 8 : 0));
+}
+
+void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
+{
+    const pg_matmul_plan_base *p = problem->plan;
+    if (p->engine == PG_ENGINE_WGMMA)
+        pg_hopper_launch(problem, step, l);
+    else if (p->engine == PG_ENGINE_MMA_SYNC)
+        pg_mma_launch(problem, l);
+    else
+        launch_tcgen05(problem, l);
 }

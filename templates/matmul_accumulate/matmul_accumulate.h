@@ -36,7 +36,7 @@ typedef struct pg_matmul_accumulate_key {
     /* Hopper */
     int64_t a;          /* place in {row_major, transposed}: stored as [M, K] or as [K, M] */
     int64_t c;          /* place in {add, none} */
-    int64_t schedule;   /* place in {auto, cooperative, pingpong}; Blackwell: {auto, seed, fill} */
+    int64_t schedule;   /* place in the list of words; those of one engine */
     int64_t warpgroups; /* consumers of a CTA */
     int64_t ctas_n;     /* of a cluster, side by side */
     int64_t splits;     /* of K, over CTAs of a cluster */
@@ -67,7 +67,8 @@ enum {
     PG_SCHEDULE_COOPERATIVE = 1,
     PG_SCHEDULE_PINGPONG = 2,
     PG_SCHEDULE_SEED = 3,
-    PG_SCHEDULE_FILL = 4
+    PG_SCHEDULE_FILL = 4,
+    PG_SCHEDULE_MMA_SYNC = 5
 };
 enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
@@ -90,8 +91,13 @@ pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
 extern const ptxgen_dtype pg_matmul_results[];
 const pg_dtype *pg_matmul_result_type(int64_t place);
 
-/* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). */
-typedef enum pg_matmul_engine { PG_ENGINE_TCGEN05, PG_ENGINE_WGMMA } pg_matmul_engine;
+/* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). All others: in
+ * registers of each warp (mma_sync.h). */
+typedef enum pg_matmul_engine {
+    PG_ENGINE_TCGEN05,
+    PG_ENGINE_WGMMA,
+    PG_ENGINE_MMA_SYNC
+} pg_matmul_engine;
 
 enum { PG_ACCUMULATORS = 2 };
 
@@ -138,6 +144,8 @@ typedef struct pg_matmul_accumulate_plan {
 } pg_matmul_accumulate_plan;
 
 extern const pg_family pg_family_matmul_accumulate;
+
+pg_matmul_engine pg_matmul_accumulate_engine(const pg_matmul_accumulate_key *k);
 
 /* Byte offset in a stage of A or B of the 32 bytes of K that multiplication `step` begins with. */
 int pg_matmul_accumulate_a_step(const pg_matmul_accumulate_plan *p, int step);

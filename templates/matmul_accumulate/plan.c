@@ -1,5 +1,6 @@
 /* Numbers of the matmul_accumulate kernel, and which blocks it takes. */
 #include "matmul_accumulate/hopper.h"
+#include "matmul_accumulate/mma_sync.h"
 
 #include "base/error.h"
 
@@ -7,7 +8,6 @@
 #include <string.h>
 
 enum {
-    HOPPER = 901, /* sm_90a */
     OPERAND_BYTES = 2,
     ACCUMULATOR_BYTES = 4,
     C_SWIZZLE = 128, /* a row of C is 256 bytes or more */
@@ -20,9 +20,15 @@ enum {
     SLOT_BYTES = 16,
 };
 
-static pg_matmul_engine engine_of(const pg_matmul_accumulate_key *k)
+/* By the SM: a plain target means its `a` target (generate/family.h, arch_specific). */
+pg_matmul_engine pg_matmul_accumulate_engine(const pg_matmul_accumulate_key *k)
 {
-    return k->arch == HOPPER ? PG_ENGINE_WGMMA : PG_ENGINE_TCGEN05;
+    const int64_t sm = k->arch / 10;
+    if (k->schedule == PG_SCHEDULE_MMA_SYNC)
+        return PG_ENGINE_MMA_SYNC;
+    if (sm == 90)
+        return PG_ENGINE_WGMMA;
+    return sm == 100 || sm == 103 ? PG_ENGINE_TCGEN05 : PG_ENGINE_MMA_SYNC;
 }
 
 /* Columns of B that a CTA holds: a pair's tensor core reads both halves. */
@@ -179,8 +185,11 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_accumulate_key *k = key;
-    if (engine_of(k) == PG_ENGINE_WGMMA)
+    const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
+    if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
+    if (engine == PG_ENGINE_MMA_SYNC)
+        return pg_mma_resolve(k, arch, err);
     PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
     PG_TRY(refuse_hopper_settings(k, arch, err));
     settle(&k->block_m, PG_TMEM_LANES);
@@ -272,8 +281,13 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
         [PG_C_FILLED] = "", [PG_C_TILE] = "_seed", [PG_C_ABSENT] = "_ab"};
     const pg_matmul_accumulate_key *k = key;
     pg_matmul_accumulate_plan *p = plan;
-    if (engine_of(k) == PG_ENGINE_WGMMA) {
+    const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
+    if (engine == PG_ENGINE_WGMMA) {
         pg_hopper_plan_from(k, arch, plan);
+        return;
+    }
+    if (engine == PG_ENGINE_MMA_SYNC) {
+        pg_mma_plan_from(k, arch, plan);
         return;
     }
     memset(p, 0, sizeof *p);

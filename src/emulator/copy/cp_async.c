@@ -5,6 +5,32 @@
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 
+/* Where lanes read from: aligned to `size` bytes, of which only the first bytes[lane] must exist. */
+static bool resolve_sources(pg_warp *w, const pg_op *source, uint32_t lanes, const uint8_t *bytes,
+                            uint8_t **from)
+{
+    const uint32_t size = source->size;
+    uint64_t address[PG_LANES];
+    uint32_t whole = 0;
+    pg_addresses(w, source, lanes, address);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        whole |= (uint32_t)(bytes[l] == size || address[l] % size) << l;
+    }
+    if (whole && !pg_resolve_async(w, source, whole, size, PG_ACCESS_READ, from))
+        return false;
+    for (uint32_t left = lanes & ~whole; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        uint8_t *last[PG_LANES];
+        pg_op end = *source;
+        end.imm += bytes[l] - 1U;
+        if (!pg_resolve_async(w, source, 1U << l, 1, PG_ACCESS_READ, from) ||
+            !pg_resolve_async(w, &end, 1U << l, 1, PG_ACCESS_READ, last))
+            return false;
+    }
+    return true;
+}
+
 pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_bulk_operands *o = op->extra;
@@ -30,9 +56,10 @@ pg_step pg_op_cp_async(pg_warp *w, const pg_op *op, uint32_t lanes)
     source.run = op->run;
     source.line = op->line;
     source.opcode = op->opcode;
+    source.size = op->size;
     uint8_t *from[PG_LANES] = {NULL};
     if (!pg_resolve_async(w, op, lanes, op->size, PG_ACCESS_WRITE, c->target) ||
-        (reading && !pg_resolve_async(w, &source, reading, op->size, PG_ACCESS_READ, from))) {
+        !resolve_sources(w, &source, reading, c->source_bytes, from)) {
         pg_async_free(w->cta->cluster, &c->head);
         return PG_STOP;
     }

@@ -24,6 +24,30 @@ static void larger_cases_equal_the_oracle(void **state)
         matmul_case_run(ctx, &large[i]);
 }
 
+/* The kernel of the GPUs that have none of their own runs on all. */
+static void mma_sync_equals_the_oracle(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 48; i++) {
+        static const char *const params[] = {
+            "schedule=mma_sync", "schedule=mma_sync block_m=64 block_n=64",
+            "schedule=mma_sync block_m=256 block_n=128", "schedule=mma_sync block_n=256",
+            "schedule=mma_sync block_m=128 block_n=64 stages=2"};
+        const matmul_case c = {.m = 1 + 97 * i % 700,
+                               .n = 1 + 131 * i % 900,
+                               .k = 61 * i % 400,
+                               .a_transposed = i & 1,
+                               .b_transposed = i & 2,
+                               .bf16 = i & 4,
+                               .no_c = i % 7 == 6,
+                               .ab_pad = i & 8 ? i % 3 : 0,
+                               .c_pad = i % 2,
+                               .d_pad = i % 4,
+                               .params = params[i % 5]};
+        matmul_case_run(ctx, &c);
+    }
+}
+
 int main(void)
 {
     const ptxgen_config config = {
@@ -42,6 +66,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_equals_the_oracle),
         cmocka_unit_test(larger_cases_equal_the_oracle),
+        cmocka_unit_test(mma_sync_equals_the_oracle),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

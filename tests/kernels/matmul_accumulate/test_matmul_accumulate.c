@@ -447,7 +447,6 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
-    expect_refusal(context, "matmul_accumulate", "arch=sm_120a", "tensor memory");
     expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16, bf16");
     expect_refusal(context, "matmul_accumulate", "splits=2", "belong to the kernel of sm_90a");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",

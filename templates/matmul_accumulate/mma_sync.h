@@ -1,0 +1,74 @@
+/* matmul_accumulate by `mma.sync`, for every GPU from sm_80 on that has no kernel of its own: a CTA
+ * for each tile, stages of A and B by cp.async, warps that read them by ldmatrix and multiply in
+ * registers, into which C was loaded first. */
+#ifndef PG_MATMUL_ACCUMULATE_MMA_SYNC_H
+#define PG_MATMUL_ACCUMULATE_MMA_SYNC_H
+
+#include "matmul_accumulate/matmul_accumulate.h"
+
+enum {
+    PG_LINE_BYTES = 128, /* of shared memory: 8 vectors of 16 bytes, placed by line % 8 (swizzle) */
+    PG_LINE_VECTORS = 8,
+    PG_MMA_BLOCK_K = 64, /* of 16-bit elements: a line */
+    PG_MMA_K = 16,       /* of one multiplication, 16 x 8 */
+};
+
+/* A or B. K-major: a line is 64 of K of one row of the tile. Else the lines of a panel are 64 rows
+ * of K, each 64 of the tile's rows (of A) or columns (of B). */
+typedef struct pg_mma_operand {
+    bool k_major;
+    int extent;       /* rows of A or columns of B in a tile: as many lines has a stage */
+    int warp_extent;  /* of a warp's part */
+    int offset;       /* in shared memory, of stage 0 */
+    const char *name; /* "a", "b" */
+} pg_mma_operand;
+
+typedef struct pg_mma_plan {
+    pg_plan_head head;
+    const pg_arch *arch;
+    pg_matmul_engine engine;
+    const pg_dtype *dtype, *c_type, *d_type;
+    bool adds_c, scales;
+    int block_m, block_n, stages, group_m;
+    int warp_m, warp_n, warps_n, threads; /* a warp's part of the tile; warps side by side */
+    int stage_bytes;
+    pg_mma_operand a, b;
+} pg_mma_plan;
+
+/* c_vectors_, d_vectors_: pairs of columns are aligned. a_vectors_, b_vectors_: rows consist
+ * of aligned vectors of 16 bytes. Strides are bytes. */
+#define PG_MMA_PARAMS(X)                                                                           \
+    X(a_, POINTER)                                                                                 \
+    X(a_stride_, U64)                                                                              \
+    X(b_, POINTER)                                                                                 \
+    X(b_stride_, U64)                                                                              \
+    X(c_, POINTER)                                                                                 \
+    X(c_stride_, U64)                                                                              \
+    X(d_, POINTER)                                                                                 \
+    X(d_stride_, U64)                                                                              \
+    X(m_, U32)                                                                                     \
+    X(n_, U32)                                                                                     \
+    X(k_, U32)                                                                                     \
+    X(tiles_m_, U32)                                                                               \
+    X(tiles_n_, U32)                                                                               \
+    X(a_vectors_, U32)                                                                             \
+    X(b_vectors_, U32)                                                                             \
+    X(c_vectors_, U32)                                                                             \
+    X(d_vectors_, U32)                                                                             \
+    X(alpha_, U32)                                                                                 \
+    X(beta_, U32)
+
+ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *, ptxgen_error *);
+void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *, pg_mma_plan *);
+/* The tile that keeps the SMs busiest. */
+void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *);
+pg_param_list pg_mma_params(const pg_mma_plan *);
+void pg_mma_launch(const pg_problem *, pg_launch *);
+void pg_mma_emit(pg_emit *E, const pg_mma_plan *p);
+
+/* Parts of it (mma_sync_load.ptxc): %a_dst.. and what else the loads of both operands need; stage
+ * %load_block of K into slot %load_slot, if there is one. */
+void pg_mma_load_set_up(pg_emit *E, const pg_mma_plan *p);
+void pg_mma_load_stage(pg_emit *E, const pg_mma_plan *p);
+
+#endif

@@ -1,0 +1,209 @@
+/* Numbers of the mma.sync kernel, which blocks it takes, and its launch. */
+#include "matmul_accumulate/mma_sync.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    OPERAND_BYTES = 2,
+    WARP_LANES = 32,
+    MIN_STAGES = 2,
+    MAX_STAGES = 8,
+    AUTO_STAGES = 4,
+    VECTOR_BYTES = 16,
+    FIRST_SM = 80,
+};
+
+/* Tiles, how a warp's part is shaped, and how fast they are beside each other when all SMs have
+ * one: the share of loads among the instructions falls with the size. */
+static const struct tile {
+    int block_m, block_n, warp_m, warp_n;
+    double speed;
+} tiles[] = {
+    {64, 64, 32, 32, 0.50},   {128, 64, 64, 32, 0.68},  {64, 128, 32, 64, 0.68},
+    {128, 128, 64, 32, 0.88}, {128, 256, 64, 64, 1.00}, {256, 128, 64, 64, 1.00},
+};
+enum { TILES = sizeof tiles / sizeof *tiles, DEFAULT_TILE = 3 };
+
+static const struct tile *tile_of(const pg_matmul_accumulate_key *k)
+{
+    for (int i = 0; i < TILES; i++)
+        if (tiles[i].block_m == k->block_m && tiles[i].block_n == k->block_n)
+            return &tiles[i];
+    return NULL;
+}
+
+static int stage_bytes(const pg_matmul_accumulate_key *k)
+{
+    return (int)(k->block_m + k->block_n) * PG_LINE_BYTES;
+}
+
+static void settle(int64_t *setting, int64_t automatic)
+{
+    if (!*setting)
+        *setting = automatic;
+}
+
+static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_arch *arch,
+                                  ptxgen_error *err)
+{
+    if (arch->sm < FIRST_SM)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "matmul_accumulate needs sm_80 or later (mma of 16-bit types, cp.async), "
+                       "not %s",
+                       arch->name);
+    if (k->epilogue || k->function || (k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) ||
+        k->warpgroups || k->ctas > 1 || k->ctas_n > 1 || k->splits > 1 || k->slices > 1 ||
+        k->swap > PG_NO || k->c_load || k->c_slots || k->copy || k->stream > PG_NO || k->swizzle)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
+                       "leave out epilogue, function, schedule, swizzle and what belongs to "
+                       "sm_90a, or use arch=sm_90a or sm_100a on such a GPU",
+                       arch->name);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, ptxgen_error *err)
+{
+    PG_TRY(check_others(k, arch, err));
+    settle(&k->schedule, PG_SCHEDULE_MMA_SYNC);
+    settle(&k->block_m, tiles[DEFAULT_TILE].block_m);
+    settle(&k->block_n, tiles[DEFAULT_TILE].block_n);
+    settle(&k->block_k, PG_MMA_BLOCK_K);
+    settle(&k->group_m, 8);
+    if (!tile_of(k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "block_m=%lld block_n=%lld: use 64x64, 128x64, 64x128, 128x128, 128x256 or "
+                       "256x128",
+                       (long long)k->block_m, (long long)k->block_n);
+    if (k->block_k != PG_MMA_BLOCK_K)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 64", (long long)k->block_k);
+    const int fit = arch->max_shared_bytes / stage_bytes(k);
+    const int most = fit < MAX_STAGES ? fit : MAX_STAGES;
+    if (most < MIN_STAGES || k->stages > most)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "stages=%lld of %d bytes: a CTA of %s has %d bytes of shared memory, use "
+                       "2 to %d stages or smaller blocks",
+                       (long long)(k->stages ? k->stages : MIN_STAGES), stage_bytes(k), arch->name,
+                       arch->max_shared_bytes, most);
+    settle(&k->stages, most < AUTO_STAGES ? most : AUTO_STAGES);
+    k->ctas = k->ctas_n = k->splits = k->slices = 1;
+    k->swap = k->stream = PG_NO;
+    return PTXGEN_OK;
+}
+
+void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_mma_plan *p)
+{
+    const struct tile *t = tile_of(k);
+    memset(p, 0, sizeof *p);
+    p->arch = arch;
+    p->engine = PG_ENGINE_MMA_SYNC;
+    p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
+    p->adds_c = k->c == 0;
+    p->scales = k->scale != 0;
+    p->c_type = pg_matmul_result_type(k->c_dtype);
+    p->d_type = pg_matmul_result_type(k->d_dtype);
+    p->block_m = t->block_m;
+    p->block_n = t->block_n;
+    p->warp_m = t->warp_m;
+    p->warp_n = t->warp_n;
+    p->warps_n = t->block_n / t->warp_n;
+    p->threads = t->block_m / t->warp_m * p->warps_n * WARP_LANES;
+    p->stages = (int)k->stages;
+    p->group_m = (int)k->group_m;
+    p->stage_bytes = stage_bytes(k);
+    p->a = (pg_mma_operand){
+        .k_major = k->a == 0, .extent = t->block_m, .warp_extent = t->warp_m, .name = "a"};
+    p->b = (pg_mma_operand){.k_major = k->b != 0,
+                            .extent = t->block_n,
+                            .warp_extent = t->warp_n,
+                            .offset = t->block_m * PG_LINE_BYTES,
+                            .name = "b"};
+    p->head.shared_bytes = (uint32_t)(p->stages * p->stage_bytes);
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%s_mma%dx%d_s%d%s%s%s",
+             p->dtype->name, p->d_type->name, p->block_m, p->block_n, p->stages,
+             p->a.k_major ? "" : "_at", p->b.k_major ? "_bt" : "", p->adds_c ? "" : "_ab");
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
+{
+    enum { LATENCY = 6 }; /* stages of K: the begin and the end of a tile */
+    const struct tile *best = NULL;
+    double best_time = 0;
+    for (int i = 0; i < TILES; i++) {
+        const struct tile *t = &tiles[i];
+        if ((k->block_m && k->block_m != t->block_m) || (k->block_n && k->block_n != t->block_n))
+            continue;
+        const int64_t count = divide_up(problem->m, t->block_m) * divide_up(problem->n, t->block_n);
+        const double waves = (double)divide_up(count, problem->sm_count);
+        const double time = waves * t->block_m * t->block_n / t->speed *
+                            (double)(divide_up(problem->k, PG_MMA_BLOCK_K) + LATENCY);
+        if (best && time >= best_time)
+            continue;
+        best = t;
+        best_time = time;
+    }
+    if (!best)
+        return;
+    k->block_m = best->block_m;
+    k->block_n = best->block_n;
+}
+
+enum { PG_MMA_PARAMS(PG_PARAM_PLACE) COUNT };
+
+pg_param_list pg_mma_params(const pg_mma_plan *p)
+{
+    static const pg_kernel_param rows[] = {PG_MMA_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const uint32_t c = 1U << at_c_ | 1U << at_c_stride_ | 1U << at_c_vectors_;
+    const uint32_t alpha = 1U << at_alpha_, beta = 1U << at_beta_;
+    return (pg_param_list){rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) |
+                                     (p->scales && p->adds_c ? 0 : beta)};
+}
+
+static bool aligned(const pg_view *v, int element_bytes, int vector_bytes)
+{
+    const int along = pg_view_along(v);
+    const int64_t stride = v->shape[!along] > 1 ? v->stride[!along] * element_bytes : 0;
+    return ((uintptr_t)v->data | (uintptr_t)stride) % (uintptr_t)vector_bytes == 0;
+}
+
+void pg_mma_launch(const pg_problem *problem, pg_launch *l)
+{
+    const pg_mma_plan *p = problem->plan;
+    const pg_view *v = problem->operand, *a = &v[PG_MATMUL_A], *b = &v[PG_MATMUL_B],
+                  *c = &v[PG_MATMUL_C], *d = &v[PG_MATMUL_D];
+    const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
+    const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
+    pg_launch_line(l, tiles_m * tiles_n, p->threads, COUNT, pg_mma_params(p).absent);
+    l->shared_bytes = p->head.shared_bytes;
+    pg_set_pointer(l, at_a_, a->data);
+    pg_set_u64(l, at_a_stride_, (uint64_t)(a->stride[!pg_view_along(a)] * OPERAND_BYTES));
+    pg_set_pointer(l, at_b_, b->data);
+    pg_set_u64(l, at_b_stride_, (uint64_t)(b->stride[!pg_view_along(b)] * OPERAND_BYTES));
+    if (p->adds_c) {
+        pg_set_pointer(l, at_c_, c->data);
+        pg_set_u64(l, at_c_stride_, (uint64_t)(c->stride[0] * p->c_type->bytes));
+        pg_set_u32(l, at_c_vectors_, aligned(c, p->c_type->bytes, 2 * p->c_type->bytes));
+    }
+    pg_set_pointer(l, at_d_, d->data);
+    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * p->d_type->bytes));
+    pg_set_u32(l, at_m_, m);
+    pg_set_u32(l, at_n_, n);
+    pg_set_u32(l, at_k_, pg_matmul_depth(problem));
+    pg_set_u32(l, at_tiles_m_, tiles_m);
+    pg_set_u32(l, at_tiles_n_, tiles_n);
+    pg_set_u32(l, at_a_vectors_, aligned(a, OPERAND_BYTES, VECTOR_BYTES));
+    pg_set_u32(l, at_b_vectors_, aligned(b, OPERAND_BYTES, VECTOR_BYTES));
+    pg_set_u32(l, at_d_vectors_, aligned(d, p->d_type->bytes, 2 * p->d_type->bytes));
+    if (p->scales)
+        pg_set_f32(l, at_alpha_, pg_matmul_alpha(problem));
+    if (p->scales && p->adds_c)
+        pg_set_f32(l, at_beta_, pg_matmul_beta(problem));
+}

@@ -1,0 +1,141 @@
+/* The mma.sync kernel on the emulator: every layout, tile and alignment right against the plain C
+ * answer, checked over seeds; random shapes; and what it refuses. */
+#include "emulated_call.h"
+#include "matmul_accumulate/mma_sync.h"
+#include "matmul_case.h"
+#include "ptx_text.h"
+
+#include "base/arch.h"
+
+static ptxgen *context;
+
+static int open_context(void **state)
+{
+    (void)state;
+    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
+    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    ptxgen_destroy(context);
+    return 0;
+}
+
+static void run_case(const matmul_case *problem, bool check, uint64_t seed)
+{
+    char params[256];
+    matmul_data x;
+    matmul_case_make(problem, &x);
+    snprintf(params, sizeof params, "arch=sm_120a dtype=%s a=%s b=%s c=%s %s",
+             problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
+             problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
+             problem->params);
+    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
+                                       {"b", x.b, x.b_bytes, false},
+                                       {"c", x.c, x.c_bytes, problem->in_place},
+                                       {"d", x.d, x.d_bytes, true}};
+    const emulated_call call = {
+        "matmul_accumulate", params, &x.args, buffers, 4, 4, check, seed, false};
+    emulate_call(context, &call);
+    matmul_case_compare(&x, x.args.d);
+    matmul_case_free(&x);
+}
+
+static void layouts_and_alignments_have_no_race(void **state)
+{
+    (void)state;
+    static const char *const tiles[] = {"block_m=64 block_n=64 stages=2",
+                                        "block_m=128 block_n=64 stages=3", "block_n=128 block_m=64",
+                                        ""};
+    for (int i = 0; i < 16; i++) {
+        const matmul_case c = {.m = 150,
+                               .n = 130,
+                               .k = 64 * (i % 5) + i % 3,
+                               .a_transposed = i & 1,
+                               .b_transposed = i & 2,
+                               .bf16 = i & 4,
+                               .no_c = i % 7 == 6,
+                               .in_place = i % 7 == 5,
+                               .ab_pad = i & 8 ? 1 + i % 3 : 0,
+                               .c_pad = i % 2,
+                               .d_pad = i % 7 == 5 ? 0 : i % 4,
+                               .params = tiles[i % 4]};
+        for (uint64_t seed = 0; seed <= 2; seed++)
+            run_case(&c, true, seed);
+    }
+}
+
+static void large_tiles(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 300, .n = 270, .k = 200, .params = "block_m=256 block_n=128 stages=2"},
+        {.m = 140, .n = 520, .k = 136, .params = "block_m=128 block_n=256", .a_transposed = true},
+        {.m = 257,
+         .n = 129,
+         .k = 65,
+         .params = "block_m=256 block_n=128",
+         .b_transposed = true,
+         .ab_pad = 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        run_case(&cases[i], i == 0, 0);
+}
+
+/* Shapes and layouts that nobody chose, with the tile that is chosen for them. */
+static void random_shapes(void **state)
+{
+    (void)state;
+    const char *text = getenv("PTXGEN_DRAWS");
+    const int count = text ? atoi(text) : 30;
+    uint64_t r = 20261130;
+    for (int i = 0; i < count; i++) {
+        int64_t e[3];
+        char params[64];
+        for (int j = 0; j < 3; j++) {
+            r = r * 6364136223846793005u + 1442695040888963407u;
+            e[j] = 1 + (int64_t)(r >> 40) % (INT64_C(1) << (1 + (r >> 33) % 8));
+        }
+        pg_matmul_accumulate_key k = {.arch = 1201};
+        const pg_matmul_problem p = {.m = e[0], .n = e[1], .k = e[2], .sm_count = 84};
+        pg_matmul_accumulate_choose(&k, &p);
+        snprintf(params, sizeof params, "block_m=%lld block_n=%lld", (long long)k.block_m,
+                 (long long)k.block_n);
+        const matmul_case c = {.m = e[0],
+                               .n = e[1],
+                               .k = e[2],
+                               .a_transposed = r >> 20 & 1,
+                               .b_transposed = r >> 21 & 1,
+                               .bf16 = r >> 22 & 1,
+                               .ab_pad = (int)(r >> 23 & 3),
+                               .c_pad = (int)(r >> 25 & 3),
+                               .d_pad = (int)(r >> 27 & 3),
+                               .params = params};
+        run_case(&c, false, 0);
+    }
+}
+
+static void what_it_refuses(void **state)
+{
+    (void)state;
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_m=64 block_n=256",
+                   "use 64x64");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a stages=4",
+                   "use 2 to 3 stages or smaller blocks");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a schedule=pingpong",
+                   "belongs to sm_90a");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_k=32", "use 64");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_and_alignments_have_no_race),
+        cmocka_unit_test(large_tiles),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(what_it_refuses),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
