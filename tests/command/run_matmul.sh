@@ -118,7 +118,7 @@ refuse 2 'is not known' $m a=a.npy b=b.npy --arch sm_95
 # The plain name is the device's: the kernel's target is sm_90a either way.
 ok run matmul_accumulate a=a.npy b=b.npy --arch sm_90 --device emulator -o plain.npy
 expect_out '^params +arch=sm_90a '
-refuse 3 'not built for sm_110a: .*sm_103f, or sm_90a' $m a=a.npy b=b.npy --arch sm_110a --device emulator
+ok run matmul_accumulate a=a.npy b=b.npy --arch sm_110a --device emulator --check
 refuse 2 'does not apply to matmul_accumulate' $m a=a.npy b=b.npy --grid 4
 ok array index:72/5 -o vector.npy
 refuse 2 'b has shape \(72,\); it must have 2 dimensions, \(k, n\)' $m a=a.npy b=vector.npy

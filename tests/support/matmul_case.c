@@ -101,6 +101,18 @@ static uint16_t *random_operand(bool bf16, size_t bytes)
     return p;
 }
 
+void matmul_case_params(const matmul_case *problem, const char *arch, char *text, size_t size)
+{
+    static const char *const types[] = {[PTXGEN_F16] = "f16", [PTXGEN_BF16] = "bf16"};
+    const bool scales = problem->alpha != 0 || problem->beta != 0;
+    snprintf(text, size, "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s %s", arch,
+             problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
+             problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
+             problem->c_dtype ? types[problem->c_dtype] : "f32",
+             problem->d_dtype ? types[problem->d_dtype] : "f32", scales ? "alpha_beta" : "none",
+             problem->params);
+}
+
 void matmul_case_make(const matmul_case *p, matmul_data *x)
 {
     const int64_t b_rows = p->b_transposed ? p->n : p->k, b_columns = p->b_transposed ? p->k : p->n;

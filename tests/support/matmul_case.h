@@ -32,6 +32,8 @@ typedef struct matmul_data {
     size_t a_bytes, b_bytes, c_bytes, d_bytes;
 } matmul_data;
 
+/* The parameters of its kernel for `arch` as text: what a call would find, and problem->params. */
+void matmul_case_params(const matmul_case *problem, const char *arch, char *text, size_t size);
 void matmul_case_make(const matmul_case *problem, matmul_data *data);
 /* `got`: the bytes of D after the call. Fails the test at the first element that is off, or a
  * guard that is gone. */

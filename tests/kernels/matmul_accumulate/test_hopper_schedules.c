@@ -25,15 +25,7 @@ static int close_context(void **state)
 static void run_on_emulator(const matmul_case *problem, matmul_data *x, uint64_t seed, bool check)
 {
     char params[256];
-    static const char *const types[] = {[PTXGEN_F16] = "f16", [PTXGEN_BF16] = "bf16"};
-    const bool scales = problem->alpha != 0 || problem->beta != 0;
-    snprintf(params, sizeof params,
-             "arch=sm_90a dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s %s",
-             problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
-             problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
-             problem->c_dtype ? types[problem->c_dtype] : "f32",
-             problem->d_dtype ? types[problem->d_dtype] : "f32", scales ? "alpha_beta" : "none",
-             problem->params);
+    matmul_case_params(problem, "sm_90a", params, sizeof params);
     const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
                                        {"b", x->b, x->b_bytes, false},
                                        {"c", x->c, x->c_bytes, problem->in_place},

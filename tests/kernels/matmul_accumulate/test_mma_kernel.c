@@ -28,10 +28,7 @@ static void run_case(const matmul_case *problem, bool check, uint64_t seed)
     char params[256];
     matmul_data x;
     matmul_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=sm_120a dtype=%s a=%s b=%s c=%s %s",
-             problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
-             problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
-             problem->params);
+    matmul_case_params(problem, "sm_120a", params, sizeof params);
     const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
                                        {"b", x.b, x.b_bytes, false},
                                        {"c", x.c, x.c_bytes, problem->in_place},
@@ -90,6 +87,7 @@ static void random_shapes(void **state)
     (void)state;
     const char *text = getenv("PTXGEN_DRAWS");
     const int count = text ? atoi(text) : 30;
+    static const ptxgen_dtype types[] = {0, PTXGEN_F16, PTXGEN_BF16, 0};
     uint64_t r = 20261130;
     for (int i = 0; i < count; i++) {
         int64_t e[3];
@@ -112,6 +110,10 @@ static void random_shapes(void **state)
                                .ab_pad = (int)(r >> 23 & 3),
                                .c_pad = (int)(r >> 25 & 3),
                                .d_pad = (int)(r >> 27 & 3),
+                               .alpha = (float)(r >> 28 & 3) - 1,
+                               .beta = (float)(r >> 30 & 1),
+                               .c_dtype = types[r >> 31 & 1 ? r >> 32 & 3 : 0],
+                               .d_dtype = types[r >> 32 & 3],
                                .params = params};
         run_case(&c, false, 0);
     }
