@@ -1,6 +1,7 @@
 /* The module: its state, its exceptions, its contexts. See core.h. */
 #include "core.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 core_state *core_of(PyObject *module)
@@ -96,23 +97,33 @@ PyObject *core_raise(core_state *s, const ptxgen_error *err)
 
 /* ---- contexts ---- */
 
-ptxgen *core_context(core_state *s, bool cuda)
+/* They stay: at the process's end the driver may be gone before them. */
+static _Atomic(ptxgen *) contexts[2];
+
+ptxgen *core_global_context(bool cuda, ptxgen_error *err)
 {
-    ptxgen **place = &s->contexts[!cuda];
-    if (*place)
-        return *place;
     const ptxgen_config config = {.size = sizeof config,
                                   .device = cuda ? PTXGEN_DEVICE_CUDA : PTXGEN_DEVICE_EMULATOR};
-    ptxgen *made = NULL;
+    ptxgen *found = atomic_load(&contexts[cuda]), *made;
+    if (found)
+        return found;
+    if (ptxgen_create(&config, &made, err) != PTXGEN_OK)
+        return NULL;
+    if (atomic_compare_exchange_strong(&contexts[cuda], &found, made))
+        return made;
+    ptxgen_destroy(made); /* another thread was faster */
+    return found;
+}
+
+ptxgen *core_context(core_state *s, bool cuda)
+{
+    ptxgen *found = atomic_load(&contexts[cuda]);
+    if (found)
+        return found;
     ptxgen_error err;
-    ptxgen_status status;
-    Py_BEGIN_ALLOW_THREADS status = ptxgen_create(&config, &made, &err);
-    Py_END_ALLOW_THREADS if (status != PTXGEN_OK) return core_raise(s, &err), NULL;
-    if (*place) /* another thread was faster */
-        ptxgen_destroy(made);
-    else
-        *place = made;
-    return *place;
+    Py_BEGIN_ALLOW_THREADS found = core_global_context(cuda, &err);
+    Py_END_ALLOW_THREADS if (!found) core_raise(s, &err);
+    return found;
 }
 
 PyObject *core_interop(core_state *s)
@@ -166,7 +177,8 @@ static int execute(PyObject *module)
         return -1;
     if (PyModule_AddFunctions(module, call_methods) != 0 ||
         PyModule_AddFunctions(module, kernel_methods) != 0 ||
-        PyModule_AddFunctions(module, emulate_methods) != 0)
+        PyModule_AddFunctions(module, emulate_methods) != 0 ||
+        PyModule_AddFunctions(module, xla_methods) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", ptxgen_version());
 }
@@ -177,7 +189,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->interop);
     Py_VISIT(s->plan_type);
     for (size_t i = 0; i < s->type_count; i++)
-        Py_VISIT(s->types[i]);
+        Py_VISIT(s->types[i].type);
     return 0;
 }
 
@@ -187,7 +199,7 @@ static int clear(PyObject *module)
     Py_CLEAR(s->interop);
     Py_CLEAR(s->plan_type);
     for (size_t i = 0; i < s->type_count; i++)
-        Py_CLEAR(s->types[i]);
+        Py_CLEAR(s->types[i].type);
     s->type_count = 0;
     for (size_t i = 0; i < STATUSES; i++)
         Py_CLEAR(s->errors[i]);
@@ -199,7 +211,6 @@ static int clear(PyObject *module)
     return 0;
 }
 
-/* The contexts stay: at the process's end the driver may be gone before them. */
 static void destroy(void *module)
 {
     clear(module);

@@ -2,7 +2,7 @@
  * into DLPack's tensors and statuses into exceptions; all else is ptxgen/dlpack.h's.
  *
  * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations; plan.c: prepared indices;
- * kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator. */
+ * kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator; xla.c: handlers for JAX. */
 #ifndef PTXGEN_PYTHON_CORE_H
 #define PTXGEN_PYTHON_CORE_H
 
@@ -26,18 +26,23 @@ typedef struct exchange_api {
 
 enum { KNOWN_TYPES = 16, STATUSES = 15 };
 
+/* A type of arguments. */
+typedef struct known_type {
+    PyTypeObject *type;
+    const exchange_api *api; /* NULL: none */
+    bool immutable;          /* JAX's arrays: their capsules do not say so */
+} known_type;
+
 /* Of a module; everything is read and written under the GIL. */
 typedef struct core_state {
-    ptxgen *contexts[2]; /* on CUDA, on the emulator; made when first needed */
-    PyObject *error;     /* ptxgen.Error */
+    PyObject *error; /* ptxgen.Error */
     PyObject
         *errors[STATUSES]; /* by status; borrowed from error where there is no class of its own */
     PyTypeObject *plan_type;
     PyObject
         *interop; /* ptxgen._interop: what is better said in Python; imported when first needed */
     /* Types of arguments and what they offer, remembered for good. */
-    PyTypeObject *types[KNOWN_TYPES];
-    const exchange_api *apis[KNOWN_TYPES]; /* NULL: none */
+    known_type types[KNOWN_TYPES];
     size_t type_count;
     PyObject *api_name, *device_name, *dlpack_name, *stream_key, *version_key, *version_value;
 } core_state;
@@ -45,6 +50,8 @@ typedef struct core_state {
 core_state *core_of(PyObject *module);
 /* Sets the exception of *err; NULL. */
 PyObject *core_raise(core_state *, const ptxgen_error *err);
+/* The process's context on CUDA or on the emulator, made when first needed; NULL with *err. Any thread, no GIL. */
+ptxgen *core_global_context(bool cuda, ptxgen_error *err);
 /* The context for arguments on the CPU or on CUDA; NULL with an exception. */
 ptxgen *core_context(core_state *, bool cuda);
 /* Borrowed; NULL with an exception. */
@@ -101,7 +108,7 @@ bool core_call(core_state *, const operands *, call_function, void *args, bool *
 
 /* ---- tables of methods ---- */
 
-extern PyMethodDef call_methods[], kernel_methods[], emulate_methods[];
+extern PyMethodDef call_methods[], kernel_methods[], emulate_methods[], xla_methods[];
 extern PyType_Spec plan_spec;
 /* ptxgen.plan, a method of kernel_methods. */
 PyObject *core_make_plan(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);

@@ -27,19 +27,30 @@ static const exchange_api *read_api(core_state *s, PyTypeObject *type)
     return api && api->version.major == PTXGEN_DLPACK_MAJOR ? api : NULL;
 }
 
-static const exchange_api *api_of(core_state *s, PyObject *object)
+/* JAX's arrays never change, which DLPack's capsules of them do not say. */
+static bool is_immutable(PyTypeObject *type)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
+    const char *name =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    const bool immutable = name && strncmp(name, "jax", 3) == 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return immutable;
+}
+
+static known_type type_of(core_state *s, PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     for (size_t i = 0; i < s->type_count; i++)
-        if (s->types[i] == type)
-            return s->apis[i];
-    const exchange_api *api = read_api(s, type);
+        if (s->types[i].type == type)
+            return s->types[i];
+    const known_type known = {type, read_api(s, type), is_immutable(type)};
     if (s->type_count < KNOWN_TYPES) {
         Py_INCREF(type);
-        s->types[s->type_count] = type;
-        s->apis[s->type_count++] = api;
+        s->types[s->type_count++] = known;
     }
-    return api;
+    return known;
 }
 
 static bool export_by_api(const exchange_api *api, PyObject *object, tensor_arg *t)
@@ -178,6 +189,8 @@ static bool take_others(core_state *s, operands *o, PyObject *const *objects,
         t->capsule = call_dlpack(s, objects[i], o->cuda, o->stream);
         if (!t->capsule || !open_capsule(s, t->capsule, names[i], t))
             return false;
+        if (type_of(s, objects[i]).immutable)
+            t->dl.flags |= PTXGEN_DLPACK_READ_ONLY;
     }
     return true;
 }
@@ -189,7 +202,7 @@ static bool take_by_api(core_state *s, operands *o, PyObject *const *objects, bo
     for (size_t i = 0; i < o->count; i++) {
         if (!objects[i] || objects[i] == Py_None)
             continue;
-        const exchange_api *found = api_of(s, objects[i]);
+        const exchange_api *found = type_of(s, objects[i]).api;
         if (!found) {
             *others = true;
             continue;

@@ -1,1 +1,2 @@
 set_kind(embedding/torch "script;slow" 600)
+set_kind(embedding/jax "script;slow" 600)

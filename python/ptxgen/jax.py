@@ -1,0 +1,104 @@
+"""ptxgen's operations inside of jax.jit: scatter_add, gather_rows, matmul.
+
+    out = ptxgen.jax.scatter_add(out, index, src)          # jit, grad and vmap as with any other function
+
+Kernels are compiled and loaded before a program's first run on a device, and launched in XLA's own stream. An argument that
+is donated (jax.jit(..., donate_argnums=0)) is added to in place, without a copy. vmap folds the batch into the rows: one
+launch. On the CPU the emulator runs the kernels. A bad index fails the program on the CPU; on CUDA it is skipped, and
+ptxgen.check_indices() tells.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from . import _core
+
+for _name in ("scatter_add", "gather_rows", "matmul"):
+    for _platform in ("cpu", "CUDA"):
+        _handler = _core.xla_handler(_name, _platform == "CUDA")
+        jax.ffi.register_ffi_target(f"ptxgen_{_name}", {"initialize": _handler, "execute": _handler}, platform=_platform)
+
+
+
+# ---- out[index[i], :] += src[i, :] ----
+
+
+@functools.partial(jax.custom_batching.custom_vmap)
+def _scatter_add(out, index, src):
+    return jax.ffi.ffi_call("ptxgen_scatter_add", jax.ShapeDtypeStruct(out.shape, out.dtype),
+                            input_output_aliases={0: 0})(out, index, src)
+
+
+def _spread(batch, batched, args):
+    """Every argument with the batch in front."""
+    return [a if b else jnp.broadcast_to(a, (batch,) + a.shape) for a, b in zip(args, batched)]
+
+
+def _fold(index, rows):
+    """Indices of a batch of arrays that lie behind each other."""
+    return (index + jnp.arange(index.shape[0], dtype=index.dtype)[:, None] * rows).reshape(-1)
+
+
+@_scatter_add.def_vmap
+def _(batch, batched, out, index, src):
+    out, index, src = _spread(batch, batched, (out, index, src))
+    flat = _scatter_add(out.reshape(-1, out.shape[-1]), _fold(index, out.shape[1]), src.reshape(-1, src.shape[-1]))
+    return flat.reshape(out.shape), True
+
+
+# ---- out[i, :] = src[index[i], :] ----
+
+
+@functools.partial(jax.custom_batching.custom_vmap)
+def _gather_rows(src, index):
+    return jax.ffi.ffi_call("ptxgen_gather_rows", jax.ShapeDtypeStruct((index.shape[0], src.shape[1]), src.dtype))(src, index)
+
+
+@_gather_rows.def_vmap
+def _(batch, batched, src, index):
+    src, index = _spread(batch, batched, (src, index))
+    flat = _gather_rows(src.reshape(-1, src.shape[-1]), _fold(index, src.shape[1]))
+    return flat.reshape(batch, index.shape[1], src.shape[-1]), True
+
+
+# ---- with gradients ----
+
+
+@jax.custom_vjp
+def scatter_add(out, index, src):
+    """out with src[i, :] added to row index[i]."""
+    return _scatter_add(out, index, src)
+
+
+scatter_add.defvjp(lambda out, index, src: (_scatter_add(out, index, src), index),
+                   lambda index, grad: (grad, None, _gather_rows(grad, index)))
+
+
+@jax.custom_vjp
+def gather_rows(src, index):
+    """Rows index[i] of src."""
+    return _gather_rows(src, index)
+
+
+gather_rows.defvjp(lambda src, index: (_gather_rows(src, index), (src, index)),
+                   lambda saved, grad: (_scatter_add(jnp.zeros_like(saved[0]), saved[1], grad), None))
+
+
+@jax.custom_vjp
+def matmul(a, b, c):
+    """a @ b + c in f32, of f16 or bf16 a and b. For vmap: a loop over the batch."""
+    return jax.ffi.ffi_call("ptxgen_matmul", jax.ShapeDtypeStruct((a.shape[0], b.shape[1]), jnp.float32),
+                            vmap_method="sequential")(a, b, c)
+
+
+def _matmul_backward(saved, grad):
+    a, b = saved
+    narrow, nothing = grad.astype(a.dtype), jnp.zeros
+    grad_a = matmul(narrow, b.T, nothing(a.shape, jnp.float32)).astype(a.dtype)
+    grad_b = matmul(a.T, narrow, nothing(b.shape, jnp.float32)).astype(b.dtype)
+    return grad_a, grad_b, grad
+
+
+matmul.defvjp(lambda a, b, c: (matmul(a, b, c), (a, b)), _matmul_backward)
