@@ -38,7 +38,7 @@ install(FILES ${PROJECT_BINARY_DIR}/ptxgen.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 # The Python package of a distribution: its module uses the library that is installed.
 set(PTXGEN_PYTHON_INSTALL_DIR "" CACHE STRING "Where to install the Python package, under the prefix; empty: nowhere")
 if(TARGET ptxgen_python AND PTXGEN_PYTHON_INSTALL_DIR)
-    install(TARGETS ptxgen_python LIBRARY DESTINATION ${PTXGEN_PYTHON_INSTALL_DIR}/ptxgen COMPONENT python)
+    install(TARGETS ptxgen_python ptxgen_tvm_ffi LIBRARY DESTINATION ${PTXGEN_PYTHON_INSTALL_DIR}/ptxgen COMPONENT python)
     install(DIRECTORY python/ptxgen DESTINATION ${PTXGEN_PYTHON_INSTALL_DIR} COMPONENT python
         PATTERN __pycache__ EXCLUDE)
 endif()

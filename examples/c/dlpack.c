@@ -1,4 +1,5 @@
-/* A host that has DLPack tensors: any operation on them by one call, with the name of the argument in every refusal.
+/* A host that has DLPack tensors: any operation on them by one call, with the name of the argument in every
+ * refusal.
  *
  *     cc -std=c11 dlpack.c $(pkg-config --cflags --libs ptxgen) && ./a.out
  *
@@ -10,10 +11,11 @@
 int main(void)
 {
     float table[4][8], rows[3][8] = {{0}};
-    int64_t wanted[3] = {2, 0, 2}, table_shape[2] = {4, 8}, rows_shape[2] = {3, 8}, wanted_shape[1] = {3};
+    int64_t wanted[3] = {2, 0, 2}, table_shape[2] = {4, 8}, rows_shape[2] = {3, 8},
+            wanted_shape[1] = {3};
     const ptxgen_dl_device cpu = {.device_type = 1};
     ptxgen_dl_tensor t[] = {
-        {rows, cpu, 2, {2, 32, 1}, rows_shape, NULL, 0},    /* float, 32 bits */
+        {rows, cpu, 2, {2, 32, 1}, rows_shape, NULL, 0}, /* float, 32 bits */
         {table, cpu, 2, {2, 32, 1}, table_shape, NULL, 0},
         {wanted, cpu, 1, {0, 64, 1}, wanted_shape, NULL, 0}, /* int, 64 bits */
     };

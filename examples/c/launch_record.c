@@ -1,5 +1,5 @@
-/* A runtime with a launcher of its own: ptxgen writes the kernel and says what to launch; the CUDA driver API does the rest.
- * After ptxgen_call_describe nothing of ptxgen runs.
+/* A runtime with a launcher of its own: ptxgen writes the kernel and says what to launch; the CUDA driver API
+ * does the rest. After ptxgen_call_describe nothing of ptxgen runs.
  *
  *     cc -std=c11 launch_record.c $(pkg-config --cflags --libs ptxgen) -ldl && ./a.out
  *
@@ -64,11 +64,12 @@ typedef struct launcher {
 static void encode(const ptxgen_launch_map *m, void *out)
 {
     uint32_t steps[5] = {1, 1, 1, 1, 1};
-    CU(cuTensorMapEncodeTiled, out, m->data_type, m->rank, m->address, m->dims, m->strides, m->box, steps,
-       0, m->swizzle, m->l2_promotion, m->oob_fill);
+    CU(cuTensorMapEncodeTiled, out, m->data_type, m->rank, m->address, m->dims, m->strides, m->box,
+       steps, 0, m->swizzle, m->l2_promotion, m->oob_fill);
 }
 
-/* Each parameter's value at its address; a record is 16 bytes of 0xff, in which the kernel leaves the first bad index. */
+/* Each parameter's value at its address; a record is 16 bytes of 0xff, in which the kernel leaves the first
+ * bad index. */
 static bool launch(void *user, const ptxgen_launch *l)
 {
     launcher *const run = user;
@@ -90,9 +91,10 @@ static bool launch(void *user, const ptxgen_launch *l)
     }
     CU(cuModuleGetFunction, &function, run->module, l->entry);
     if (l->dynamic_shared_bytes)
-        CU(cuFuncSetAttribute, function, 8, (int)l->dynamic_shared_bytes); /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
-    CU(cuLaunchKernel, function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-       l->dynamic_shared_bytes, NULL, params, NULL);
+        CU(cuFuncSetAttribute, function, 8,
+           (int)l->dynamic_shared_bytes); /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
+    CU(cuLaunchKernel, function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+       l->block[2], l->dynamic_shared_bytes, NULL, params, NULL);
     run->launches++;
     return true;
 }
@@ -125,7 +127,8 @@ int main(void)
     char params[1024];
     launcher run = {0};
     if (ptxgen_create(NULL, &ctx, &err) ||
-        ptxgen_call_params(ctx, "scatter_add", "schedule=vector", operands, 3, params, sizeof params, &err) ||
+        ptxgen_call_params(ctx, "scatter_add", "schedule=vector", operands, 3, params,
+                           sizeof params, &err) ||
         ptxgen_emit(ctx, "scatter_add", params, &kernel, &err))
         return fprintf(stderr, "%s\n", err.message), 1;
     ptxgen_kernel_info info = {.size = sizeof info};
@@ -141,6 +144,7 @@ int main(void)
     for (int i = 0; i < OUT_ROWS * N; i++)
         if (out[i] != ROWS / OUT_ROWS)
             return fprintf(stderr, "element %d is %g\n", i, out[i]), 1;
-    printf("%s: %d launch, every row has %g\n", info.entry[0] ? "scatter_add" : "", run.launches, out[0]);
+    printf("%s: %d launch, every row has %g\n", info.entry[0] ? "scatter_add" : "", run.launches,
+           out[0]);
     return 0;
 }

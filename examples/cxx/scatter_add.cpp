@@ -19,7 +19,9 @@ int main()
         std::printf("%g %g\n", static_cast<double>(sums[0]), static_cast<double>(sums[4])); // 2 5
 
         // Errors as values: a matrix that the kernel does not take.
-        if (const auto done = ctx.try_call("scatter_add", {out.tensor({4, 2}), src.tensor({3, 4}), index.tensor({3})}); !done)
+        if (const auto done = ctx.try_call(
+                "scatter_add", {out.tensor({4, 2}), src.tensor({3, 4}), index.tensor({3})});
+            !done)
             std::printf("%s\n", done.error().message());
     } catch (const ptxg::error &e) {
         std::fprintf(stderr, "%s: %s\n", ptxgen_status_name(e.status()), e.what());

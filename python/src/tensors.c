@@ -1,8 +1,8 @@
 /* From Python's objects to DLPack's tensors, and to the stream that the call runs in. See core.h.
  *
- * First the C exchange API of the object's type, which costs some 50 ns and synchronizes nothing: the call runs in the
- * producer's current stream. Then the methods __dlpack_device__ and __dlpack__, which are told our stream and make the
- * data safe there. */
+ * First the C exchange API of the object's type, which costs some 50 ns and synchronizes nothing: the call
+ * runs in the producer's current stream. Then the methods __dlpack_device__ and __dlpack__, which are told
+ * our stream and make the data safe there. */
 #include "core.h"
 
 #include <string.h>

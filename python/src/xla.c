@@ -1,8 +1,8 @@
 /* Handlers of XLA's FFI, which ptxgen.jax registers: operations inside of jit. See core.h, xla.h.
  *
- * One handler an operation, for two stages: `initialize`, before each run on a device, has the kernel compiled and loaded, so
- * that `execute` only launches: a module that is loaded while other work runs can deadlock with collectives. No lock of Python
- * is held here, and none is needed. */
+ * One handler an operation, for two stages: `initialize`, before each run on a device, has the kernel
+ * compiled and loaded, so that `execute` only launches: a module that is loaded while other work runs can
+ * deadlock with collectives. No lock of Python is held here, and none is needed. */
 #include "core.h"
 
 #include "xla.h"

@@ -1,14 +1,15 @@
-// ptxgen.hpp on the emulator: answers, ownership, errors as exceptions and as values. Built with and without exceptions.
+// ptxgen.hpp on the emulator: answers, ownership, errors as exceptions and as values. Built with and without
+// exceptions.
 #include <ptxgen/ptxgen.hpp>
 
 #include <cstdio>
 #include <cstring>
 
 static int failures;
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            failures++, std::printf("line %d: %s\n", __LINE__, #condition);                                            \
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            failures++, std::printf("line %d: %s\n", __LINE__, #condition);                        \
     } while (0)
 
 static ptxgen_config emulated()
@@ -19,9 +20,10 @@ static ptxgen_config emulated()
     return config;
 }
 
-static const char race[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                           ".visible .entry race(.param .u64 x)\n{\n.reg .u64 %p;\n.reg .u32 %t;\n"
-                           "ld.param.u64 %p, [x];\nmov.u32 %t, %tid.x;\nst.global.u32 [%p], %t;\nret;\n}\n";
+static const char race[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry race(.param .u64 x)\n{\n.reg .u64 %p;\n.reg .u32 %t;\n"
+    "ld.param.u64 %p, [x];\nmov.u32 %t, %tid.x;\nst.global.u32 [%p], %t;\nret;\n}\n";
 
 static void values()
 {
@@ -37,11 +39,16 @@ static void values()
 
     // wrong, and nothing is touched
     const auto refused = ctx.try_call("scatter_add", {operands[0], operands[1], {index, {2}}});
-    CHECK(!refused && refused.error().status() == PTXGEN_EINVAL && std::strstr(refused.error().message(), "index has rows=2"));
+    CHECK(!refused && refused.error().status() == PTXGEN_EINVAL &&
+          std::strstr(refused.error().message(), "index has rows=2"));
     CHECK(!ctx.try_call("scatter_add", {operands[0], operands[1]}));
-    CHECK(!ctx.try_call("scatter_add", {{&out[0][0], {1, 1, 1, 1, 1, 1, 8}}, operands[1], operands[2]}));
-    CHECK(!ctx.try_call("scatter_add", {{&out[0][0], PTXGEN_F32, {2, 4}, {4}}, operands[1], operands[2]}));
-    const auto unsupported = ctx.try_call("scatter_add", {{&out[0][0], PTXGEN_F32, {2, 2}, {4, 2}}, {&src[0][0], {3, 2}}, operands[2]});
+    CHECK(!ctx.try_call("scatter_add",
+                        {{&out[0][0], {1, 1, 1, 1, 1, 1, 8}}, operands[1], operands[2]}));
+    CHECK(!ctx.try_call("scatter_add",
+                        {{&out[0][0], PTXGEN_F32, {2, 4}, {4}}, operands[1], operands[2]}));
+    const auto unsupported =
+        ctx.try_call("scatter_add",
+                     {{&out[0][0], PTXGEN_F32, {2, 2}, {4, 2}}, {&src[0][0], {3, 2}}, operands[2]});
     CHECK(!unsupported && unsupported.error().status() == PTXGEN_EUNSUPPORTED);
     CHECK(out[0][0] == 2 && out[1][3] == 5);
 
@@ -64,13 +71,19 @@ static void values()
         launches++;
         return l.block[0] > 0;
     }));
-    CHECK(launches == 1 && kernel.ptx().substr(0, 2) == "//" ? true : kernel.ptx().find(".version") != std::string_view::npos);
+    CHECK(launches == 1 && kernel.ptx().substr(0, 2) == "//"
+              ? true
+              : kernel.ptx().find(".version") != std::string_view::npos);
     {
         ptxg::context gone = std::move(ctx);
     }
     CHECK(copy.info().arch == kernel.info().arch && std::strstr(copy.info().params, "n=4"));
     CHECK(copy.try_call(operands) && out[0][0] == 6);
-    CHECK(!ptxg::context::try_create([] { auto c = emulated(); c.prefetch_threads = 1000; return c; }()));
+    CHECK(!ptxg::context::try_create([] {
+        auto c = emulated();
+        c.prefetch_threads = 1000;
+        return c;
+    }()));
 }
 
 static void emulator()

@@ -21,7 +21,7 @@ quietly "$python" -m build --wheel --no-isolation -o "$work/dist" "$PTXGEN_SOURC
 wheel=$(ls "$work"/dist/*.whl)
 case $(basename "$wheel") in ptxgen-0.1.0-cp310-abi3-linux_*.whl) ;; *) die "the wheel is named $(basename "$wheel")" ;; esac
 "$python" -m zipfile -e "$wheel" "$work/files"
-[ "$(find "$work/files" -name 'libptxgen*' | wc -l)" = 1 ] || die "libraries: $(find "$work/files" -name 'libptxgen*')"
+[ "$(find "$work/files" -name 'libptxgen.*' | wc -l)" = 1 ] || die "libraries: $(find "$work/files" -name 'libptxgen*')"
 [ -z "$(find "$work/files" -name '*.a' -o -name '*.cmake')" ] || die "what is not for Python users is in the wheel"
 for folder in "$PTXGEN_SOURCE" "$PTXGEN_BUILD"; do
     ! grep -rlF "$folder" "$work/files" || die "a file of the wheel names the build"
