@@ -1,7 +1,7 @@
 /* Which Hopper kernel for which problem: every combination of tile, cluster and parts of K that
- * makes sense for it is rated by a model of its time (hopper_model.c), and the best is taken. No
- * timing is needed. Some hundred combinations take some 50 us, so each thread remembers the last
- * choices. */
+ * makes sense for it is rated by a model of its time (hopper_model.c), the best of them again by what
+ * measurements say of the model (hopper_correction.c), and the best is taken. No timing is needed. Some
+ * hundred combinations take some 200 us, so each thread remembers the last choices. */
 #include "matmul_accumulate/hopper_model.h"
 #include "matmul_accumulate/mma_sync.h"
 
@@ -105,7 +105,7 @@ static const struct shape {
     int warpgroups, block_m, block_k, least_columns, most_columns;
 } shapes[] = {
     {false, 1, 64, 64, 8, 256},  {false, 1, 128, 64, 8, 128},  {false, 1, 64, 128, 8, 128},
-    {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 128},
+    {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 192},
     {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 128, 128},
 };
 
@@ -132,7 +132,8 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
 
 static void consider_side(search *s, bool swap)
 {
-    static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
+    static const int widths[] = {16,  24,  32,  40,  48,  56,  64,  72,  80,  88,  96,
+                                 104, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256};
     const pg_matmul_problem *p = s->problem;
     s->swap = swap;
     s->rows = swap ? p->n : p->m;
@@ -143,7 +144,7 @@ static void consider_side(search *s, bool swap)
     const int64_t whole = divide_up(s->columns, unit) * unit;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
-            if (widths[j] < whole)
+            if (widths[j] < whole && widths[j] % unit == 0)
                 consider_shape(s, &shapes[i], widths[j]);
         if (whole <= 256)
             consider_shape(s, &shapes[i], whole);
@@ -174,14 +175,43 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
 enum { MOST_SWAPPED_ROWS = 256 };
 
+static void sort(pg_hopper_rating *r, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const pg_hopper_rating moved = r[i];
+        size_t at = i;
+        for (; at > 0 && r[at - 1].time > moved.time; at--)
+            r[at] = r[at - 1];
+        r[at] = moved;
+    }
+}
+
+/* What the model finds far from the best is not looked at again. */
+static size_t correct(pg_hopper_rating *r, size_t count, const pg_matmul_problem *p)
+{
+    static const double far = 1.6;
+    double facts[PG_HOPPER_FACTS];
+    const double limit = count ? far * r->time : 0;
+    size_t kept = 0;
+    for (; kept < count && r[kept].time <= limit; kept++) {
+        pg_hopper_facts(&r[kept].choice, p, facts);
+        r[kept].time *= exp(pg_hopper_correction(facts));
+    }
+    sort(r, kept);
+    return kept;
+}
+
 size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
                       pg_hopper_rating *best, size_t most)
 {
-    search s = {.given = k, .problem = p, .best = best, .most = most};
+    pg_hopper_rating all[PG_HOPPER_RATED];
+    search s = {.given = k, .problem = p, .best = all, .most = PG_HOPPER_RATED};
     consider_side(&s, false);
     if (p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n)
         consider_side(&s, true);
-    return s.count;
+    const size_t kept = correct(all, s.count, p), count = kept < most ? kept : most;
+    memcpy(best, all, count * sizeof *best);
+    return count;
 }
 
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)

@@ -4,6 +4,7 @@
 #include "matmul_accumulate/hopper_model.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Clocks and bytes per clock of an SM, unless said. */
 static const struct model {
@@ -154,4 +155,55 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
                                              : f.memory_shared;
     const double memory = (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
+}
+
+static bool k_major(const pg_hopper_choice *c, const pg_matmul_problem *p, bool left)
+{
+    return left == c->swap ? p->b_k_major : p->a_k_major;
+}
+
+/* In the order that the trees were grown with (tests/bench/cublaslt/fit_correction.py). */
+void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
+                     double out[PG_HOPPER_FACTS])
+{
+    const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
+    const int cluster = c->cluster_m * c->cluster_n * c->splits;
+    const double tiles_m = divide_up(rows, c->block_m * c->cluster_m) * c->cluster_m,
+                 tiles_n = divide_up(columns, c->block_n * c->cluster_n) * c->cluster_n;
+    const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
+    const double units = tiles_m * tiles_n / (c->cluster_m * c->cluster_n) * c->slices,
+                 workers = pg_hopper_clusters(cluster, p->sm_count), waves = units / workers;
+    const double m = c->block_m, n = c->block_n, k = c->block_k;
+    const double facts[] = {log(pg_hopper_time(c, p)),
+                            m,
+                            n,
+                            k,
+                            c->pingpong,
+                            c->warpgroups,
+                            c->cluster_m,
+                            c->cluster_n,
+                            c->splits,
+                            c->slices,
+                            c->swap,
+                            c->ring,
+                            log(k_blocks),
+                            log(waves),
+                            ceil(waves) / waves,
+                            (units < workers ? units : workers) * cluster,
+                            stages_of(c),
+                            c->swap ? p->b_straddles : p->a_straddles,
+                            c->swap ? p->a_straddles : p->b_straddles,
+                            k_major(c, p, true),
+                            k_major(c, p, false),
+                            (double)rows / (tiles_m * m),
+                            (double)columns / (tiles_n * n),
+                            log((double)rows),
+                            log((double)columns),
+                            log((double)p->k),
+                            waves * k_blocks,
+                            (m / c->cluster_n + n / c->cluster_m) * k,
+                            m * n,
+                            request_bytes(c, p, true) + 1000 * request_bytes(c, p, false)};
+    _Static_assert(sizeof facts / sizeof *facts == PG_HOPPER_FACTS, "each has its place");
+    memcpy(out, facts, sizeof facts);
 }

@@ -6,6 +6,8 @@ foreach(source ${bench_sources})
     add_run(bench/${name} bench 600 ${name})
 endforeach()
 
+add_test_program(bench/cublaslt/bench_matmul_facts.c)
+
 # Against cuBLASLt, where a CUDA toolkit with it is installed.
 find_path(CUBLASLT_INCLUDE_DIR cublasLt.h HINTS $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include)
 foreach(library cublasLt cublas cudart)
