@@ -4,6 +4,7 @@
 #include "ptxgen/cache.h"
 #include "cache/pack.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -385,6 +386,25 @@ static void export_failures_leave_nothing(void **state)
     test_folder_remove(&p.folder);
 }
 
+static void a_pack_is_on_the_disk_before_it_has_its_name(void **state)
+{
+    (void)state;
+    test_folder folder;
+    char path[700];
+    faulty_files f;
+    pg_pack_writer w;
+    test_folder_make(&folder);
+    snprintf(path, sizeof path, "%s/new.pack", folder.path);
+    faulty_files_init(&f);
+    faulty_files_set(&f, "sync", EIO, 1, 1);
+    assert_int_equal(pg_pack_begin(&w, &pg_alloc_libc, &f.files, path, NULL), PTXGEN_OK);
+    pg_pack_add(&w, (pg_hash128){1, 2}, "bytes", 5);
+    assert_int_equal(pg_pack_finish(&w, NULL), PTXGEN_EIO);
+    assert_int_equal(f.calls, 1);
+    assert_int_equal(access(path, F_OK), -1);
+    test_folder_remove(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_pack_cannot_give_one_kernel_for_another),
         cmocka_unit_test(a_pack_that_others_may_write_is_not_used),
         cmocka_unit_test(export_failures_leave_nothing),
+        cmocka_unit_test(a_pack_is_on_the_disk_before_it_has_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

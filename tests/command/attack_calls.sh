@@ -151,6 +151,11 @@ while read -r product args; do
     fresh
     # shellcheck disable=SC2086
     (cd now && strace -o ../trace "$PTXGEN" $args >../.out 2>../.err) </dev/null || die "ptxgen $args"
+    # What gets its name by renaming is on the disk before: an entry, a pack, a file of -o; an import can be repeated.
+    if [ "${args#cache import}" = "$args" ] && grep -qE '^rename.*(/v1/|"[0-9a-f]{30}"|product|pack)' trace; then
+        awk '/^f(data)?sync\(/ { synced = 1 } /^rename.*(\/v1\/|"[0-9a-f]+"|product|pack)/ && !synced { exit 1 }' trace ||
+            die "a name before the bytes are on the disk: $(grep -E '^rename|sync\(' trace)"
+    fi
     case $product in
     -) ;;
     good.pack) "$PTXGEN" cache ls --cache-dir "now/$product" 2>/dev/null | sort >wanted ;;
