@@ -87,6 +87,9 @@ typedef struct ptxgen_emulator_config {
     ptxgen_log_level log_level;
     /* What kernels print with printf, as written, a call each; one at a time. NULL: lines to `log`. */
     void (*print)(void *user, const char *text, size_t length);
+    /* Count by line and by asynchronous unit: ptxgen_emulator_line_at, _engine_at. Slower, on one host thread; not
+     * together with `check`. */
+    bool profile;
 } ptxgen_emulator_config;
 
 /* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM.
@@ -216,9 +219,41 @@ typedef struct ptxgen_emulator_stats {
 /* Totals since the emulator was created or reset. */
 PTXGEN_API void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats *out);
 PTXGEN_API void ptxgen_emulator_reset_stats(ptxgen_emulator *emu);
-/* Warp instructions per row of the opcode table, i = 0, 1, ...; false past the end. The name is static. */
+/* Warp instructions per row of the opcode table, i = 0, 1, ...; false past the end. The name is static;
+ * ptxgen_emulator_get_instruction says for the same i how PTX spells it. */
 PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i,
                                              const char **name, uint64_t *count);
+
+/* What the launches of a module did at a line of its PTX (config.profile). A request is a warp instruction that
+ * accesses global (or shared) memory; sectors are the pieces of 32 bytes that requests touch, by host addresses;
+ * wavefronts the passes over the 32 banks of 4 bytes that they take, `shared_ideal` those that their bytes need.
+ * Lanes of 8 bytes are served in two halves, of 16 bytes in four quarters. */
+typedef struct ptxgen_emulator_line {
+    size_t size;
+    uint32_t line;
+    uint64_t executions;   /* warp instructions, also those whose guard was false for all lanes */
+    uint64_t active_lanes; /* their sum; executions x 32 without divergence */
+    uint64_t global_requests, global_sectors;
+    uint64_t shared_requests, shared_wavefronts, shared_ideal;
+    uint64_t async_operations; /* issued here */
+    uint64_t async_bytes;      /* that they moved from or to global memory, else within shared memory */
+} ptxgen_emulator_line;
+/* Lines with executions, in order, i = 0, 1, ...; false past the end. Since the module was loaded. */
+PTXGEN_API bool ptxgen_emulator_line_at(const ptxgen_emulator_module *module, size_t i,
+                                        ptxgen_emulator_line *out);
+
+/* What the units that work on their own have done (config.profile): "cp.async", "cp.async.bulk",
+ * "cp.async.bulk.tensor", "st.async", "wgmma", "tcgen05", "other". Bytes; multicast is read once and written in each
+ * CTA; of wgmma and tcgen05.cp the shared memory of operands. */
+typedef struct ptxgen_emulator_engine {
+    size_t size;
+    const char *name;
+    uint64_t operations;
+    uint64_t global_read, global_written, shared_read, shared_written;
+} ptxgen_emulator_engine;
+/* false past the end. */
+PTXGEN_API bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i,
+                                          ptxgen_emulator_engine *out);
 
 /* X(name, text, class): kinds of reports of checking mode. Names stay what they are: `ptxgen run --ignore` takes
  * them. */

@@ -119,7 +119,11 @@ static void check_with_seed(const drawn *before, size_t place, ptxgen_kernel *ke
     drawn after;
     draw_copy(&after, before);
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
-    const run_emulation e = {place, kernel, after.tensors, after.count, &bad};
+    const run_emulation e = {.family = place,
+                             .kernel = kernel,
+                             .tensors = after.tensors,
+                             .count = after.count,
+                             .bad = &bad};
     if (run_emulate(emu, &e, &err) != PTXGEN_OK)
         fail_msg("%s, seed %llu: %s", draw_text(before), (unsigned long long)seed, err.message);
     assert_int_equal(bad.position, -1);

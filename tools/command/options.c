@@ -108,6 +108,8 @@ static const option options[] = {
     {"cooperative", 0, OPTION_FLAG, FIELD(cooperative), NULL,
      "all CTAs at the same time, for grid.sync()", 0, 0, NULL},
     {"stats", 0, OPTION_FLAG, FIELD(stats), NULL, "count instructions and bytes", 0, 0, NULL},
+    {"report", 0, OPTION_TEXT, FIELD(report), "FILE",
+     "write the PTX with its counts (.html: a page)", 0, 0, NULL},
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
     {"threads", 0, OPTION_INTEGER, FIELD(threads), "N", "host threads (default: one per core)", 1,

@@ -41,6 +41,7 @@ struct pg_grid_run {
     uint64_t instruction_budget, memory_budget;
     const pg_observer *observer; /* NULL in fast mode */
     pg_checker *checker;         /* its state */
+    pg_profile *profile;         /* its state, when it is a profile */
     pg_findings *findings;
 
     atomic_uint_fast64_t next_cluster;
@@ -60,6 +61,7 @@ typedef struct pg_worker {
     uint32_t resident_count;
     pg_cluster *spare;   /* a finished cluster whose memory the next one reuses */
     uint64_t *op_counts; /* warp instructions per op */
+    uint64_t *op_lanes;  /* lanes that executed them; NULL: no profile */
     uint64_t space_read[PG_MEM_COUNT], space_written[PG_MEM_COUNT]; /* bytes */
     uint64_t instructions;
     uint64_t now; /* scheduling rounds: the clock of nanosleep and %clock */

@@ -32,6 +32,7 @@ typedef struct pg_warp pg_warp;
 typedef struct pg_async pg_async;
 typedef struct pg_observer pg_observer;
 typedef struct pg_checker pg_checker;
+typedef struct pg_profile pg_profile;
 typedef struct pg_findings pg_findings;
 
 enum {

@@ -1,7 +1,7 @@
-/* What a checker hears: a table of calls that the rooms make while a program runs.
+/* What a checker or a profile hears: a table of calls that the rooms make while a program runs.
  * launch->observer is NULL in fast mode, which tests that pointer once per memory or
  * synchronising instruction and pays nothing else. An observer never stops a launch and never
- * changes a value. check/ is the one that exists; no other room knows it. */
+ * changes a value. check/ and profile/ are those that exist; no other room knows them. NULL: it does not listen. */
 #ifndef PG_EMULATOR_OBSERVER_H
 #define PG_EMULATOR_OBSERVER_H
 
@@ -115,10 +115,10 @@ typedef struct pg_observer {
     void (*cluster_free)(pg_cluster *c);
 } pg_observer;
 
-/* PG_OBSERVE(launch, event, arguments): tells whoever listens. */
+/* PG_OBSERVE(launch, event, arguments): tells whoever listens to it. */
 #define PG_OBSERVE(launch, event, ...)                                                             \
     do {                                                                                           \
-        if ((launch)->observer)                                                                    \
+        if ((launch)->observer && (launch)->observer->event)                                       \
             (launch)->observer->event(__VA_ARGS__);                                                \
     } while (0)
 

@@ -226,8 +226,8 @@ const pg_async_kind pg_kind_mma = {
 static void tell_observer(pg_async *a, const pg_matrix_layout *layout, const pg_matrix_shape *shape)
 {
     const pg_matrix_extent e = pg_matrix_layout_extent(layout, shape);
-    a->warp->launch->observer->mma_read(a, e.first, e.end);
-    a->warp->launch->observer->matrix_operand(a, layout, shape);
+    PG_OBSERVE(a->warp->launch, mma_read, a, e.first, e.end);
+    PG_OBSERVE(a->warp->launch, matrix_operand, a, layout, shape);
 }
 
 pg_step pg_op_wgmma(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -132,8 +132,8 @@ pg_step pg_op_bar(pg_warp *w, const pg_op *op, uint32_t lanes)
     PG_OBSERVE(w->launch, barrier, w, op, lanes, id);
     if (b->arrived >= pg_barrier_expects(w->cta, b)) {
         write_result(w, op, lanes, b);
-        if (w->launch->observer && op->mode != PG_BAR_ARRIVE)
-            w->launch->observer->barrier_passed(w, lanes, id);
+        if (op->mode != PG_BAR_ARRIVE)
+            PG_OBSERVE(w->launch, barrier_passed, w, lanes, id);
         complete(w->cta, id);
         return PG_NEXT;
     }

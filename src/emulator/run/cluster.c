@@ -134,7 +134,8 @@ pg_cluster *pg_cluster_start(pg_worker *worker, uint64_t index)
     cluster->live_ctas = launch->ctas_per_cluster;
     for (uint32_t i = 0; i < cluster->cta_count; i++)
         start_cta(cluster, i);
-    if (launch->observer && !launch->observer->cluster_start(cluster)) {
+    if (launch->observer && launch->observer->cluster_start &&
+        !launch->observer->cluster_start(cluster)) {
         pg_stop_memory(launch, 0);
         pg_cluster_free(worker, cluster);
         return NULL;

@@ -4,6 +4,7 @@
 
 #include "emulator/decode/decode.h"
 #include "emulator/machine/launch.h"
+#include "emulator/profile/profile.h"
 #include "ptxgen/emulator.h"
 
 #include <pthread.h>
@@ -19,6 +20,7 @@ struct ptxgen_emulator {
     ptxgen_emulator_stats stats;
     uint64_t op_counts[PG_PTX_OP_COUNT];
     pg_findings *findings;
+    pg_engine_use engines[PG_ENGINE_COUNT]; /* of launches with a profile */
 };
 
 struct ptxgen_emulator_entry {
@@ -36,6 +38,8 @@ struct ptxgen_emulator_module {
     pg_module_memory memory;
     pthread_mutex_t lock; /* guards entries */
     ptxgen_emulator_entry *entries;
+    pg_op_profile *lines; /* by line of the text; guarded by emu->lock */
+    uint32_t line_count;
 };
 
 /* Lays out and initialises module variables and registers them as buffers. loaded_module.c */
@@ -43,5 +47,8 @@ ptxgen_status pg_module_variables(ptxgen_emulator_module *module, ptxgen_error *
 /* Inserts into the sorted list; the lock is held. `name` is copied. */
 ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, ptxgen_error *err);
 bool pg_buffers_remove(ptxgen_emulator *emu, uint64_t address);
+/* Adds what the launch's profile, if it has one, says to the module's lines. profile_results.c */
+void pg_profile_keep(ptxgen_emulator_module *module, pg_grid_run *launch);
+void pg_profile_forget(ptxgen_emulator_module *module);
 
 #endif

@@ -19,6 +19,9 @@ static ptxgen_status check_config(const ptxgen_emulator_config *c, ptxgen_error 
         return pg_fail(err, PTXGEN_EINVAL,
                        "config.arithmetic is %d; it must be one of ptxgen_emulator_arithmetic",
                        c->arithmetic);
+    if (c->check && c->profile)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "config.check and config.profile are both set: one of them at a time");
     return PTXGEN_OK;
 }
 
@@ -209,6 +212,7 @@ void ptxgen_emulator_reset_stats(ptxgen_emulator *emu)
     pthread_mutex_lock(&emu->lock);
     memset(&emu->stats, 0, sizeof emu->stats);
     memset(emu->op_counts, 0, sizeof emu->op_counts);
+    memset(emu->engines, 0, sizeof emu->engines);
     pthread_mutex_unlock(&emu->lock);
 }
 

@@ -136,6 +136,7 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
         if (m->memory.address[i])
             pg_buffers_remove(emu, m->memory.address[i]);
     pthread_mutex_unlock(&emu->lock);
+    pg_profile_forget(m);
     if (m->memory.block)
         pg_free(&emu->alloc, m->memory.block, m->memory.block_bytes);
     pg_arena_fini(&m->arena);

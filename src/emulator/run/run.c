@@ -3,6 +3,7 @@
 #include "emulator/check/check.h"
 #include "emulator/flow/heap.h"
 #include "emulator/run/cluster.h"
+#include "emulator/profile/profile.h"
 #include "emulator/run/context.h"
 #include "emulator/number/formats.h"
 #include "emulator/matrix/wgmma.h"
@@ -122,7 +123,10 @@ static bool worker_init(pg_worker *worker, pg_grid_run *launch, uint32_t index)
         pg_alloc_zero(launch->alloc, launch->resident_clusters * sizeof *worker->resident);
     worker->op_counts =
         pg_alloc_zero(launch->alloc, (launch->program->op_count + 1) * sizeof *worker->op_counts);
-    return worker->resident && worker->op_counts;
+    if (launch->profile)
+        worker->op_lanes = pg_alloc_zero(launch->alloc, (launch->program->op_count + 1) *
+                                                            sizeof *worker->op_lanes);
+    return worker->resident && worker->op_counts && (!launch->profile || worker->op_lanes);
 }
 
 static void worker_fini(pg_worker *worker)
@@ -140,6 +144,9 @@ static void worker_fini(pg_worker *worker)
     if (worker->op_counts)
         pg_free(launch->alloc, worker->op_counts,
                 (launch->program->op_count + 1) * sizeof *worker->op_counts);
+    if (worker->op_lanes)
+        pg_free(launch->alloc, worker->op_lanes,
+                (launch->program->op_count + 1) * sizeof *worker->op_lanes);
 }
 
 static void *worker_main(void *argument)
@@ -181,11 +188,15 @@ static void add_stats(ptxgen_emulator *emu, const pg_worker *worker)
         worker->space_written[PG_MEM_SHARED] + worker->space_written[PG_MEM_CLUSTER];
     s->local_read += worker->space_read[PG_MEM_LOCAL];
     s->local_written += worker->space_written[PG_MEM_LOCAL];
+    for (uint32_t i = 0; worker->op_lanes && i < p->op_count; i++) {
+        worker->launch->profile->ops[i].executions += worker->op_counts[i];
+        worker->launch->profile->ops[i].lanes += worker->op_lanes[i];
+    }
 }
 
 static uint32_t host_threads(const ptxgen_emulator_config *c, uint64_t clusters)
 {
-    if (c->order == PTXGEN_EMULATOR_ORDER_ISA || c->check)
+    if (c->order == PTXGEN_EMULATOR_ORDER_ISA || c->check || c->profile)
         return 1;
     const long online = c->threads ? (long)c->threads : sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t n = online < 1 ? 1 : (uint64_t)online;
@@ -340,10 +351,16 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
         launch->observer = &pg_checker_observer;
         launch->checker = pg_checker_new(launch);
     }
-    if (emu->config.check && !launch->checker)
+    if (emu->config.profile) {
+        launch->observer = &pg_profile_observer;
+        launch->profile = pg_profile_new(launch);
+    }
+    if ((emu->config.check && !launch->checker) || (emu->config.profile && !launch->profile))
         pg_fail_memory(&launch->error, 0);
     else
         execute(emu, launch);
+    pg_profile_keep(entry->module, launch);
+    pg_profile_free(launch->profile, launch);
     pg_checker_free(launch->checker);
     pthread_mutex_destroy(&launch->lock);
     if (launch->error.status != PTXGEN_OK && err)

@@ -78,6 +78,7 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
 {
     const pg_op *const ops = w->launch->program->ops;
     uint64_t *const counts = w->cta->cluster->worker->op_counts;
+    uint64_t *const active_lanes = w->cta->cluster->worker->op_lanes;
     const bool alone = w->group_count == 1;
     const uint32_t meet = alone ? UINT32_MAX : meeting_point(w);
     uint32_t pc = w->groups[w->chosen].pc;
@@ -92,6 +93,8 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
             lanes &= pg_pred_lanes(w, op->guard, op->guard_not);
             excluded = w->active & ~lanes;
         }
+        if (active_lanes)
+            active_lanes[pc] += (uint32_t)__builtin_popcount(lanes);
         const pg_step step = lanes ? op->run(w, op, lanes) : PG_NEXT;
         if (step == PG_NEXT) {
             if (++pc < meet)

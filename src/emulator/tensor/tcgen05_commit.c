@@ -150,8 +150,8 @@ pg_step pg_op_tcgen05_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
     if (!pg_gather_whole_warp(w, op, lanes, &all, &step))
         return step;
     PG_OBSERVE(w->launch, tensor_wait, w, op->mode != 0);
-    if (w->launch->observer && !op->mode)
-        w->launch->observer->matrix_load_wait(w);
+    if (!op->mode)
+        PG_OBSERVE(w->launch, matrix_load_wait, w);
     return PG_NEXT;
 }
 

@@ -49,9 +49,9 @@ static void tell_observer(pg_async *a, pg_cta *cta)
     for (uint32_t i = 0; p->shape == PG_COPY_4X256B && i < PG_TENSOR_LANES / 16; i++)
         area.lanes[i] = (uint16_t)(i % 2 == lane / 16 ? 1u << lane % 16 : 0);
     area.writes = true;
-    a->warp->launch->observer->tensor_read(a, cta, e.first, e.end);
-    a->warp->launch->observer->matrix_operand(a, &layout, &shape);
-    a->warp->launch->observer->tensor_use(a, cta, &area);
+    PG_OBSERVE(a->warp->launch, tensor_read, a, cta, e.first, e.end);
+    PG_OBSERVE(a->warp->launch, matrix_operand, a, &layout, &shape);
+    PG_OBSERVE(a->warp->launch, tensor_use, a, cta, &area);
 }
 
 pg_step pg_op_tcgen05_cp(pg_warp *w, const pg_op *op, uint32_t lanes)
@@ -101,7 +101,7 @@ static void tell_observer_of_shift(pg_async *a, pg_cta *cta)
     pg_tensor_area area = pg_tensor_area_at(((const pg_async_tcgen05_shift *)a)->address,
                                             PG_SHIFT_LANES, PG_SHIFT_COLUMNS);
     area.reads = area.writes = true;
-    a->warp->launch->observer->tensor_use(a, cta, &area);
+    PG_OBSERVE(a->warp->launch, tensor_use, a, cta, &area);
 }
 
 pg_step pg_op_tcgen05_shift(pg_warp *w, const pg_op *op, uint32_t lanes)

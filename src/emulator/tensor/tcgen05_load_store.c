@@ -85,7 +85,7 @@ static void tell_observer(pg_warp *w, const pg_op *op, const pg_tensor_extent *x
         areas[i].reads = !store;
         areas[i].writes = store;
     }
-    w->launch->observer->tensor_move(w, op, areas, split ? 2 : 1);
+    PG_OBSERVE(w->launch, tensor_move, w, op, areas, split ? 2 : 1);
 }
 
 static void find_words(const pg_tcgen05_move_plan *p, pg_tensor_memory *t, uint32_t address,

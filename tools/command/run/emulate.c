@@ -144,6 +144,9 @@ ptxgen_status run_emulate(ptxgen_emulator *emu, const run_emulation *e, ptxgen_e
     if (status != PTXGEN_OK)
         return status;
     status = ptxgen_call_describe(e->kernel, e->tensors, e->count, launch, &r, err);
+    status = status == PTXGEN_OK ? r.status : status;
+    if (status == PTXGEN_OK && e->seen)
+        status = e->seen(e->user, r.module, err);
     ptxgen_emulator_unload(r.module);
-    return status == PTXGEN_OK ? r.status : status;
+    return status;
 }

@@ -19,6 +19,9 @@ typedef struct run_emulation {
     const ptxgen_tensor *tensors; /* host memory */
     size_t count;
     run_bad_index *bad;
+    /* Called when all launches have run, with the module that they ran; may be NULL. */
+    ptxgen_status (*seen)(void *user, const ptxgen_emulator_module *module, ptxgen_error *err);
+    void *user;
 } run_emulation;
 
 /* Adds the operands as buffers to `emu`, and runs every launch. Reports and statistics are the emulator's. */

@@ -5,6 +5,7 @@
 #include "command/options.h"
 #include "command/output.h"
 #include "command/run/emulate.h"
+#include "command/run/profile.h"
 #include "command/run/scaled.h"
 
 #include <stdlib.h>
@@ -117,27 +118,51 @@ static ptxgen_status launch(run_job *j, ptxgen_error *err)
     return ptxgen_call_kernel(j->kernel, tensors, j->count, NULL, err);
 }
 
+typedef struct counting {
+    const run_job *job;
+    const ptxgen_emulator *emu;
+} counting;
+
+/* --stats and --report. */
+static ptxgen_status tell_counts(void *user, const ptxgen_emulator_module *module,
+                                 ptxgen_error *err)
+{
+    const counting *c = user;
+    const cli_settings *set = &c->job->args->set;
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_kernel_describe(c->job->kernel, &info);
+    const run_profile p = {c->emu, module, info.entry, info.ptx, c->job->kernel};
+    if (set->stats)
+        run_print_stats(c->emu, c->job->json, cli_report_file(set));
+    if (set->stats)
+        run_print_lines(&p, c->job->json, cli_report_file(set));
+    return set->report ? run_write_report(&p, set->report, err) : PTXGEN_OK;
+}
+
 static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
-    const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA
-                                                               : PTXGEN_EMULATOR_ORDER_HW,
-                                           .seed = seed,
-                                           .check = set->check_races};
+    const ptxgen_emulator_config config = {
+        .size = sizeof config,
+        .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
+        .seed = seed,
+        .check = set->check_races,
+        .profile = !set->check_races && (set->stats || set->report)};
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
     ptxgen_emulator *emu;
     run_bad_index bad;
     run_reset_operands(j);
     run_device_tensors(j, tensors);
-    const run_emulation e = {j->place, j->kernel, tensors, j->count, &bad};
+    counting count = {.job = j};
+    run_emulation e = {j->place, j->kernel, tensors, j->count, &bad, NULL, &count};
+    if (seed == j->seeds.to && (set->stats || set->report))
+        e.seen = tell_counts;
     ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
     if (status != PTXGEN_OK)
         return status;
+    count.emu = emu;
     status = run_emulate(emu, &e, err);
     run_findings_collect(&j->found, emu, seed);
-    if (status == PTXGEN_OK && set->stats && seed == j->seeds.to)
-        run_print_stats(emu, j->json, cli_report_file(set));
     ptxgen_emulator_destroy(emu);
     return status;
 }
@@ -255,7 +280,7 @@ int cli_run_family(const cli_args *args, size_t family)
     run_job j = {.args = args,
                  .family = ptxgen_family_name(family),
                  .place = family,
-                 .emulates = set->check_races || set->stats || set->seeds};
+                 .emulates = set->check_races || set->stats || set->seeds || set->report};
     j.found = (run_findings){.file = j.family, .entry = j.family};
     j.json = set->json && j.emulates ? cJSON_CreateObject() : NULL;
     find_operands(&j);

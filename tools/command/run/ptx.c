@@ -7,6 +7,7 @@
 #include "command/run/findings.h"
 #include "command/run/ptx_args.h"
 #include "command/run/run.h"
+#include "command/run/profile.h"
 #include "command/run/watch.h"
 
 #include <stdio.h>
@@ -115,6 +116,7 @@ static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_err
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
         .seed = seed,
         .check = set->check_races,
+        .profile = !set->check_races && (set->stats || set->report),
         .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
         .log = log_line,
         .user = j,
@@ -163,6 +165,18 @@ static void speak_of_the_command(const job *j, uint64_t seed, ptxgen_error *err)
     reword(err->message, " (config.memory_budget)", "");
 }
 
+/* --stats and --report, of the last run. */
+static ptxgen_status tell_counts(job *j, const machine *m, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    const run_profile p = {.emu = m->emu, .module = m->module, .name = j->name, .ptx = j->text};
+    if (set->stats)
+        run_print_stats(m->emu, j->json, j->to);
+    if (set->stats)
+        run_print_lines(&p, j->json, j->to);
+    return set->report ? run_write_report(&p, set->report, err) : PTXGEN_OK;
+}
+
 static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
 {
     machine m;
@@ -177,8 +191,8 @@ static ptxgen_status run_seed(job *j, uint64_t seed, ptxgen_error *err)
         j->launch.arg_count = j->arguments.count;
         status = ptxgen_emulator_run(m.entry, &j->launch, err);
         run_findings_collect(&j->findings, m.emu, seed);
-        if (set->stats && seed == j->seeds.to)
-            run_print_stats(m.emu, j->json, j->to);
+        if (seed == j->seeds.to && status == PTXGEN_OK)
+            status = tell_counts(j, &m, err);
     }
     free_machine(&m);
     if (status != PTXGEN_OK)

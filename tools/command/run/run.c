@@ -9,17 +9,17 @@
 static const char device_options[] =
     "output json check repeat arch device assembler toolkit cache-dir log";
 static const char emulator_options[] =
-    "output json check arch device check-races seeds stats cache-dir log";
+    "output json check arch device check-races seeds stats report cache-dir log";
 static const char print_options[] = "json arch device print-launch cache-dir log";
 
 #define PTX_OPTIONS                                                                                \
     "output json entry grid block cluster cooperative shared arg result expect check-races "       \
     "ignore "                                                                                      \
-    "suppress sarif order seeds stats budget"
+    "suppress sarif order seeds stats report budget"
 
 #define FAMILY_OPTIONS                                                                             \
     "output json check repeat arch device assembler toolkit cache-dir log check-races seeds "      \
-    "stats "                                                                                       \
+    "stats report "                                                                                \
     "print-launch help"
 
 static const cli_way ways[] = {
@@ -44,7 +44,7 @@ static size_t way_of(const cli_args *args)
 static int run_family(const cli_args *args, size_t family)
 {
     const cli_settings *set = &args->set;
-    const bool emulates = set->check_races || set->stats || set->seeds;
+    const bool emulates = set->check_races || set->stats || set->seeds || set->report;
     const char *options = set->print_launch ? print_options
                           : emulates        ? emulator_options
                                             : device_options;
@@ -76,6 +76,9 @@ static int run_ptx(const cli_args *args)
 
 static int run(const cli_args *args)
 {
+    if (args->set.report && args->set.check_races)
+        return cli_usage_error(&args->set,
+                               "--report counts and --check-races checks: one of them at a time");
     if (args->count == 0)
         return cli_usage_error(&args->set,
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
@@ -116,6 +119,7 @@ const cli_command cli_run = {
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
+        "report "
         "budget print-launch log help",
     .takes_family = true,
     .arch_is_word = true,

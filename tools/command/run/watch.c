@@ -1,4 +1,5 @@
 #include "command/run/watch.h"
+#include "command/run/profile.h"
 
 #include "command/fail.h"
 
@@ -25,15 +26,45 @@ ptxgen_status run_parse_seeds(const char *text, run_seeds *out, ptxgen_error *er
                            "--seeds is '%s'; write one seed or a range, like 1..100", text);
 }
 
-static void print_opcodes(const ptxgen_emulator *emu, cJSON *into, FILE *to)
-{
+typedef struct mnemonic {
     const char *name;
     uint64_t count;
-    for (size_t i = 0; ptxgen_emulator_opcode_count(emu, i, &name, &count); i++) {
-        if (count > 0 && into)
-            cli_json_integer(into, name, (int64_t)count);
-        else if (count > 0)
-            fprintf(to, "%14llu  %s\n", (unsigned long long)count, name);
+} mnemonic;
+
+static int more_often(const void *a, const void *b)
+{
+    const mnemonic *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+                                : strcmp(x->name, y->name);
+}
+
+/* The forms of an instruction are one row here: its mnemonic, as in PTX. */
+static void print_opcodes(const ptxgen_emulator *emu, cJSON *into, FILE *to)
+{
+    enum { MOST = 512 };
+    mnemonic all[MOST];
+    ptxgen_emulator_instruction form;
+    const char *row;
+    uint64_t n;
+    size_t count = 0;
+    for (size_t i = 0; ptxgen_emulator_opcode_count(emu, i, &row, &n); i++) {
+        size_t k = 0;
+        if (n == 0 || !ptxgen_emulator_get_instruction(i, &form))
+            continue;
+        while (k < count && strcmp(all[k].name, form.mnemonic) != 0)
+            k++;
+        if (k == count && count == MOST)
+            break;
+        if (k == count)
+            all[count++] = (mnemonic){form.mnemonic, 0};
+        all[k].count += n;
+    }
+    qsort(all, count, sizeof *all, more_often);
+    for (size_t k = 0; k < count; k++) {
+        if (into)
+            cli_json_integer(into, all[k].name, (int64_t)all[k].count);
+        else
+            fprintf(to, "%14llu  %s\n", (unsigned long long)all[k].count, all[k].name);
     }
 }
 
@@ -55,5 +86,6 @@ void run_print_stats(const ptxgen_emulator *emu, cJSON *json, FILE *to)
         else
             fprintf(to, "%14llu  %s\n", (unsigned long long)rows[i].value, rows[i].name);
     }
+    run_print_units(emu, o, to);
     print_opcodes(emu, o ? cJSON_AddObjectToObject(o, "opcodes") : NULL, to);
 }

@@ -1,0 +1,229 @@
+/* Sectors, banks and asynchronous bytes. */
+#include "emulator/profile/profile.h"
+
+#include "emulator/copy/copies.h"
+#include "emulator/matrix/wgmma_op.h"
+
+enum { SECTOR_SHIFT = 5, WORD_SHIFT = 2, BANKS = 32, ROW_BYTES = 128, MOST_PIECES = 128 };
+
+const char *pg_engine_name(pg_engine engine)
+{
+    static const char *const names[PG_ENGINE_COUNT] = {[PG_ENGINE_CP_ASYNC] = "cp.async",
+                                                       [PG_ENGINE_BULK] = "cp.async.bulk",
+                                                       [PG_ENGINE_TENSOR] = "cp.async.bulk.tensor",
+                                                       [PG_ENGINE_REMOTE] = "st.async",
+                                                       [PG_ENGINE_WGMMA] = "wgmma",
+                                                       [PG_ENGINE_TCGEN05] = "tcgen05",
+                                                       [PG_ENGINE_OTHER] = "other"};
+    return names[engine];
+}
+
+pg_profile *pg_profile_new(const pg_grid_run *launch)
+{
+    pg_profile *p = pg_alloc_zero(launch->alloc, sizeof *p);
+    const size_t bytes = (launch->program->op_count + 1) * sizeof *p->ops;
+    if (p)
+        p->ops = pg_alloc_zero(launch->alloc, bytes);
+    if (p && !p->ops) {
+        pg_free(launch->alloc, p, sizeof *p);
+        return NULL;
+    }
+    return p;
+}
+
+void pg_profile_free(pg_profile *p, const pg_grid_run *launch)
+{
+    if (!p)
+        return;
+    pg_free(launch->alloc, p->ops, (launch->program->op_count + 1) * sizeof *p->ops);
+    pg_free(launch->alloc, p, sizeof *p);
+}
+
+static pg_op_profile *profile_of(const pg_warp *w, const pg_op *op)
+{
+    return &w->launch->profile->ops[pg_pc_of(w, op)];
+}
+
+/* ---- sectors and banks ---- */
+
+/* Pieces of 1 << shift bytes, each once. */
+typedef struct pieces {
+    uint64_t number[MOST_PIECES];
+    uint32_t count;
+} pieces;
+
+static void add_pieces(pieces *p, uint64_t address, uint32_t bytes, uint32_t shift)
+{
+    for (uint64_t n = address >> shift; n <= (address + bytes - 1) >> shift; n++) {
+        uint32_t i = 0;
+        while (i < p->count && p->number[i] != n)
+            i++;
+        if (i == p->count && p->count < MOST_PIECES)
+            p->number[p->count++] = n;
+    }
+}
+
+/* The most words that one bank has to give. */
+static uint32_t wavefronts_of(const pieces *words)
+{
+    uint32_t of_bank[BANKS] = {0}, most = 0;
+    for (uint32_t i = 0; i < words->count; i++) {
+        const uint32_t n = ++of_bank[words->number[i] % BANKS];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Where a lane's access goes: global or shared memory, or neither. */
+static pg_space space_of(const pg_op *op, uint64_t address, uint64_t *within)
+{
+    *within = address;
+    if (op->space == PG_MEM_GENERIC)
+        return pg_generic_space(address, within);
+    return (pg_space)op->space;
+}
+
+/* The lanes that memory serves together. */
+static void count_part(pg_op_profile *p, const pg_op *op, const pg_checked_access *a,
+                       uint32_t lanes)
+{
+    pieces sectors = {.count = 0}, words = {.count = 0};
+    for (uint32_t l = 0; l < PG_LANES; l++) {
+        uint64_t at;
+        if (!(lanes >> l & 1))
+            continue;
+        const pg_space space = space_of(op, a->address[l], &at);
+        if (space == PG_MEM_GLOBAL)
+            add_pieces(&sectors, at, a->bytes, SECTOR_SHIFT);
+        else if (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER)
+            add_pieces(&words, at, a->bytes, WORD_SHIFT);
+    }
+    p->global_sectors += sectors.count;
+    p->shared_wavefronts += wavefronts_of(&words);
+    p->shared_ideal += words.count ? (words.count + BANKS - 1) / BANKS : 0;
+}
+
+static void profile_access(pg_warp *w, const pg_op *op, const pg_checked_access *a)
+{
+    pg_op_profile *p = profile_of(w, op);
+    uint64_t at;
+    const pg_space space = space_of(op, a->address[__builtin_ctz(a->lanes ? a->lanes : 1)], &at);
+    p->global_requests += space == PG_MEM_GLOBAL;
+    p->shared_requests += space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
+    const uint32_t together = a->bytes > 4 && a->bytes <= 32 ? ROW_BYTES / a->bytes : PG_LANES;
+    for (uint32_t from = 0; from < PG_LANES; from += together) {
+        const uint32_t part = together == PG_LANES ? PG_ALL_LANES : ((1u << together) - 1) << from;
+        if (a->lanes & part)
+            count_part(p, op, a, a->lanes & part);
+    }
+}
+
+/* ---- asynchronous operations ---- */
+
+static uint32_t receivers(uint16_t cta_mask)
+{
+    return cta_mask ? (uint32_t)__builtin_popcount(cta_mask) : 1;
+}
+
+static pg_engine use_bulk(const pg_async *a, pg_engine_use *use)
+{
+    const pg_async_bulk *b = (const pg_async_bulk *)a;
+    if (a->kind == &pg_kind_bulk_store || a->kind == &pg_kind_bulk_reduce) {
+        use->shared_read = b->bytes;
+        use->global_written = b->bytes;
+    } else {
+        const bool from_shared =
+            a->kind == &pg_kind_bulk_reduce_shared ||
+            ((const pg_bulk_operands *)a->op->extra)->source.space == PG_MEM_SHARED;
+        *(from_shared ? &use->shared_read : &use->global_read) = b->bytes;
+        use->shared_written = (uint64_t)b->bytes * receivers(b->cta_mask);
+    }
+    return PG_ENGINE_BULK;
+}
+
+static pg_engine use_tensor(const pg_async *a, pg_engine_use *use)
+{
+    const pg_async_tensor *t = (const pg_async_tensor *)a;
+    const uint64_t bytes = pg_async_tensor_box_bytes(t);
+    if (a->kind == &pg_kind_tensor_load) {
+        use->global_read = bytes;
+        use->shared_written = bytes * receivers(t->cta_mask);
+    } else {
+        use->shared_read = bytes;
+        use->global_written = bytes;
+    }
+    return PG_ENGINE_TENSOR;
+}
+
+static pg_engine use_of(const pg_async *a, pg_engine_use *use)
+{
+    const pg_async_kind *k = a->kind;
+    if (k == &pg_kind_bulk_load || k == &pg_kind_bulk_store || k == &pg_kind_bulk_reduce ||
+        k == &pg_kind_bulk_reduce_shared)
+        return use_bulk(a, use);
+    if (k == &pg_kind_tensor_load || k == &pg_kind_tensor_store || k == &pg_kind_tensor_reduce)
+        return use_tensor(a, use);
+    if (k == &pg_kind_copy) {
+        const pg_async_copy *c = (const pg_async_copy *)a;
+        for (uint32_t l = 0; l < PG_LANES; l++) {
+            use->global_read += c->lanes >> l & 1 ? c->source_bytes[l] : 0;
+            use->shared_written += c->lanes >> l & 1 ? c->bytes : 0;
+        }
+        return PG_ENGINE_CP_ASYNC;
+    }
+    if (k == &pg_kind_remote) {
+        use->shared_written = ((const pg_async_remote *)a)->bytes;
+        return PG_ENGINE_REMOTE;
+    }
+    if (k == &pg_kind_mma)
+        return PG_ENGINE_WGMMA;
+    return k == &pg_kind_arrive || k == &pg_kind_cancel ? PG_ENGINE_OTHER : PG_ENGINE_TCGEN05;
+}
+
+/* wgmma is one operation of four warps, each of which issues its part. */
+static bool is_part(const pg_async *a)
+{
+    return a->kind == &pg_kind_mma && a->warp->index % 4 != 0;
+}
+
+static void profile_issue(pg_async *a)
+{
+    if (is_part(a))
+        return;
+    pg_engine_use use = {.operations = 1};
+    pg_engine_use *sum = &a->warp->launch->profile->engines[use_of(a, &use)];
+    sum->operations++;
+    sum->global_read += use.global_read;
+    sum->global_written += use.global_written;
+    sum->shared_read += use.shared_read;
+    sum->shared_written += use.shared_written;
+    pg_op_profile *p = profile_of(a->warp, a->op);
+    p->async_operations++;
+    p->async_bytes += use.global_read + use.global_written +
+                      (use.global_read + use.global_written ? 0 : use.shared_written);
+}
+
+/* An operand of wgmma in shared memory. */
+static void profile_mma_read(pg_async *a, uint32_t first, uint32_t end)
+{
+    if (is_part(a))
+        return;
+    pg_profile *profile = a->warp->launch->profile;
+    profile->engines[PG_ENGINE_WGMMA].shared_read += end - first;
+    profile_of(a->warp, a->op)->async_bytes += end - first;
+}
+
+static void profile_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end)
+{
+    (void)cta;
+    pg_profile *profile = a->warp->launch->profile;
+    profile->engines[PG_ENGINE_TCGEN05].shared_read += end - first;
+    profile_of(a->warp, a->op)->async_bytes += end - first;
+}
+
+const pg_observer pg_profile_observer = {
+    .access = profile_access,
+    .async_issue = profile_issue,
+    .mma_read = profile_mma_read,
+    .tensor_read = profile_tensor_read,
+};
