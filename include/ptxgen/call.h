@@ -69,6 +69,9 @@ typedef struct ptxgen_call_verdict {
     bool by_element;
     double worst_error, worst_bound; /* of the element that is farthest out */
     int64_t worst_row, worst_column; /* counted over all leading dimensions, and in the last one */
+    /* Set by the caller, NULL else: the context of the user function that `params` name (matmul_accumulate,
+     * matmul_scaled). It runs on the emulator, in a kernel of its own, where the plain C answer has it. */
+    ptxgen *functions;
 } ptxgen_call_verdict;
 
 /* Computes the plain C answer from `before` (the operands as they were before the call; a result that is only
@@ -168,6 +171,9 @@ typedef struct ptxgen_operand_info {
     int alignment;           /* bytes, of the base and of strides; 0: the element's */
     bool transposable;       /* either of the last two dimensions may be the adjacent one */
     bool zero_if_absent;     /* `ptxgen run` makes zeros of it when no file is named */
+    /* An input of any shape that spreads over the extents: leading dimensions left out, extents of 1, strides of 0. */
+    bool spread;
+    const char *halved_by; /* the parameter that halves the last extent when it is not its first word; "": none */
 } ptxgen_operand_info;
 /* Operand `operand` of family i, in the order of ptxgen_call; false when there is none. */
 PTXGEN_API bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out);

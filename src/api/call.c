@@ -44,8 +44,8 @@ ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char 
 ptxgen_status pg_call_check_shapes(pg_call *c, ptxgen_error *err)
 {
     PG_TRY(pg_params_check(&c->id.family->params, c->id.key, err));
-    PG_TRY(pg_problem_check_shapes(&c->problem, err));
     c->problem.key = c->id.key;
+    PG_TRY(pg_problem_check_shapes(&c->problem, err));
     return pg_problem_bind(&c->problem, c->given, c->id.key, err);
 }
 
@@ -147,8 +147,8 @@ ptxgen_status pg_call_prepare(pg_call *c, ptxgen_kernel *k, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EINVAL, "the kernel is of family %s, not %s", k->id.family->name,
                        p->family->name);
     PG_TRY(pg_params_check(&p->family->params, c->id.key, err));
-    PG_TRY(pg_problem_check_shapes(p, err));
     p->key = k->id.key;
+    PG_TRY(pg_problem_check_shapes(p, err));
     PG_TRY(pg_problem_serves(p, k->id.key, err));
     if (p->empty)
         return PTXGEN_OK;
@@ -228,7 +228,7 @@ ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, pt
 ptxgen_status pg_call_check_memory(pg_call *c, ptxgen_error *err)
 {
     const pg_function_seam *seam = c->problem.family->function;
-    if (seam && seam->number(c->id.key))
+    if (seam && seam->number(c->id.key) && !c->problem.map)
         return pg_fail(
             err, PTXGEN_EINVAL,
             "the oracle has no context and knows no functions: apply the function to src "

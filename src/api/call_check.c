@@ -1,6 +1,8 @@
 /* ptxgen_call_check: a call's results against the plain C answer. */
 #include "api/call.h"
 
+#include "api/function_map.h"
+
 #include "base/error.h"
 #include "common/elements.h"
 #include "ptxgen/call.h"
@@ -55,8 +57,9 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
     c->worst = share;
     v->worst_error = isnan(error) ? INFINITY : error;
     v->worst_bound = bound;
-    v->worst_row = at / c->want->shape[c->want->rank - 1];
-    v->worst_column = at % c->want->shape[c->want->rank - 1];
+    const int64_t columns = c->want->rank ? c->want->shape[c->want->rank - 1] : 1;
+    v->worst_row = at / columns;
+    v->worst_column = at % columns;
 }
 
 static void compare(comparison *c)
@@ -200,9 +203,16 @@ ptxgen_status ptxgen_call_check(const char *family, const char *params, const pt
     pg_call was, is;
     pg_buf copies[PG_MAX_OPERANDS] = {0};
     ptxgen_call_verdict v = {.size = verdict->size};
+    if (verdict->size >= sizeof v)
+        v.functions = verdict->functions;
     PG_TRY(pg_family_find(family, &f, err));
     PG_TRY(pg_call_take(&was, f, &(pg_request){params, before, count}, err));
     PG_TRY(pg_call_take(&is, f, &(pg_request){params, after, count}, err));
+    pg_function_caller caller = {v.functions, f, was.id.key};
+    if (v.functions && f->function && f->function->shape) {
+        was.problem.map = pg_map_function;
+        was.problem.map_user = &caller;
+    }
     const ptxgen_status status = judge_call(&was, &is, copies, &v, err);
     for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
         if (copies[i].alloc)

@@ -362,9 +362,9 @@ ptxgen_status ptxgen_dlpack_matmul_scaled(ptxgen *ctx, const ptxgen_dlpack_scale
                           {PG_SCALED_A_SCALES, a.a_scales},
                           {PG_SCALED_B_SCALES, a.b_scales},
                           {PG_SCALED_D, a.d},
-                          {PG_SCALED_ROW_SCALE, a.row_scale},
-                          {PG_SCALED_COL_SCALE, a.col_scale},
-                          {PG_SCALED_BIAS, a.bias}};
+                          {PG_SCALED_STEPS + PG_SIDE_ROW_SCALE, a.row_scale},
+                          {PG_SCALED_STEPS + PG_SIDE_COL_SCALE, a.col_scale},
+                          {PG_SCALED_STEPS + PG_SIDE_BIAS, a.bias}};
     PG_TRY(pg_fill_matmul_scaled(a.options ? a.options : &defaults, &c, err));
     const pg_matmul_scaled_key *k = (const pg_matmul_scaled_key *)c.id.key;
     const ptxgen_scaled_format a_format = (ptxgen_scaled_format)k->a;

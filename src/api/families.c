@@ -63,6 +63,14 @@ static const char *dtype_param(const pg_family *f, size_t operand)
     return "";
 }
 
+static const char *halving_param(const pg_family *f, const pg_operand *o)
+{
+    for (size_t i = 0; i < f->params.count && o->halved_by; i++)
+        if (f->params.rows[i].offset + 1 == o->halved_by)
+            return f->params.rows[i].name;
+    return "";
+}
+
 bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
 {
     const pg_family *f = pg_family_at(i);
@@ -83,7 +91,9 @@ bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
                                 .dtype_param = dtype_param(f, operand),
                                 .alignment = o->alignment,
                                 .transposable = o->inner == PG_INNER_EITHER,
-                                .zero_if_absent = o->zero_if_absent};
+                                .zero_if_absent = o->zero_if_absent,
+                                .spread = o->spread,
+                                .halved_by = halving_param(f, o)};
     for (int d = 0; d < o->rank; d++)
         info.extents[d] = f->operands.symbols[o->extents[d]].name;
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);

@@ -43,8 +43,8 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
     fill_scalar(&v[PG_MATMUL_BETA], a.beta);
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;
     fill_tiling(&a.tiling, k);
-    k->epilogue = a.epilogue;
-    k->function = a.function;
+    k->steps.activation = a.epilogue;
+    k->steps.function = a.function;
     if (a.params)
         PG_TRY(pg_params_parse_given(&c->id.family->params, a.params, c->id.key, &c->given, err));
     if (a.workspace)

@@ -18,8 +18,8 @@ static ptxgen_status fill_key(const ptxgen_matmul_scaled_args *a, pg_call *c, pt
     k->block_k = t->block_k;
     k->stages = t->stages;
     k->group_m = t->group_m;
-    k->epilogue = a->epilogue;
-    k->function = a->function;
+    k->steps.activation = a->epilogue;
+    k->steps.function = a->function;
     pg_call_give(c, offsetof(pg_matmul_scaled_key, a));
     pg_call_give(c, offsetof(pg_matmul_scaled_key, b));
     return PTXGEN_OK;
@@ -53,11 +53,11 @@ ptxgen_status pg_fill_matmul_scaled(const ptxgen_matmul_scaled_args *args, pg_ca
     fill_scales(a.b_scales, a.b_format, (const int64_t[]){a.n, a.k}, &v[PG_SCALED_B_SCALES]);
     pg_view_matrix(&v[PG_SCALED_D], &(pg_matrix_arg){a.d, a.out, a.m, a.n, a.d_stride, false});
     if (a.row_scale)
-        pg_view_vector(&v[PG_SCALED_ROW_SCALE], a.row_scale, PTXGEN_F32, a.m);
+        pg_view_vector(&v[PG_SCALED_STEPS + PG_SIDE_ROW_SCALE], a.row_scale, PTXGEN_F32, a.m);
     if (a.col_scale)
-        pg_view_vector(&v[PG_SCALED_COL_SCALE], a.col_scale, PTXGEN_F32, a.n);
+        pg_view_vector(&v[PG_SCALED_STEPS + PG_SIDE_COL_SCALE], a.col_scale, PTXGEN_F32, a.n);
     if (a.bias)
-        pg_view_vector(&v[PG_SCALED_BIAS], a.bias, PTXGEN_F32, a.n);
+        pg_view_vector(&v[PG_SCALED_STEPS + PG_SIDE_BIAS], a.bias, PTXGEN_F32, a.n);
     return fill_key(&a, c, err);
 }
 

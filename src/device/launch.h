@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PG_LAUNCH_MAX_ARGS = 24, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
+enum { PG_LAUNCH_MAX_ARGS = 48, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
 
 /* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion, ...FloatOOBfill. */
 typedef enum pg_tensor_type {
@@ -76,7 +76,7 @@ typedef struct pg_kernel_param {
 
 typedef struct pg_param_list {
     const pg_kernel_param *rows;
-    uint32_t absent; /* bit i: the kernel has no row i */
+    uint64_t absent; /* bit i: the kernel has no row i */
 } pg_param_list;
 
 typedef struct pg_arg {
@@ -96,7 +96,7 @@ typedef struct pg_launch {
     uint32_t shared_bytes;                  /* dynamic */
     /* May begin while the kernel before it in the stream ends: it waits (griddepcontrol.wait). */
     bool early;
-    uint32_t absent; /* places of the list that the kernel lacks: args close up */
+    uint64_t absent; /* places of the list that the kernel lacks: args close up */
     uint32_t nargs;
     pg_arg args[PG_LAUNCH_MAX_ARGS];
 } pg_launch;
@@ -104,10 +104,10 @@ typedef struct pg_launch {
 /* The argument at a place of the kernel's list; NULL: the kernel has none there. */
 static inline pg_arg *pg_arg_at(pg_launch *l, int place)
 {
-    const uint32_t bit = UINT32_C(1) << place, before = l->absent & (bit - 1);
+    const uint64_t bit = UINT64_C(1) << place, before = l->absent & (bit - 1);
     if (l->absent & bit)
         return NULL;
-    return &l->args[before ? place - __builtin_popcount(before) : place];
+    return &l->args[before ? place - __builtin_popcountll(before) : place];
 }
 
 /* Set an argument by its place; what the kernel lacks is skipped. */
@@ -170,7 +170,7 @@ static inline void pg_set_record(pg_launch *l, int place, const void *record)
 /* A grid of one dimension, no cluster; and the parameters that will be set: `count` places of a list less
  * those in `absent`. */
 static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint32_t count,
-                                  uint32_t absent)
+                                  uint64_t absent)
 {
     *l->grid = (uint32_t)ctas;
     *l->block = (uint32_t)threads;
@@ -180,7 +180,7 @@ static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint3
     l->helper = l->early = false;
     l->shared_bytes = 0;
     l->absent = absent;
-    l->nargs = count - (uint32_t)__builtin_popcount(absent);
+    l->nargs = count - (uint32_t)__builtin_popcountll(absent);
 }
 
 #endif

@@ -82,7 +82,8 @@ ptxgen_status pg_merge_function(pg_engine *e, const pg_kernel_id *id, pg_emit *e
         return PTXGEN_OK;
     if (pg_emit_failed(emitted))
         return pg_fail_memory(err, 0);
-    const pg_function_use use = {id->key[0], seam->exact(id->key), seam->types, seam->signature};
+    pg_function_use use = {.arch = id->key[0], .exact = seam->exact(id->key)};
+    pg_seam_signature(seam, id->key, &use.signature, &use.types);
     PG_TRY(pg_functions_text(e, number, &use, &text, err));
     const pg_function *f = pg_functions_find(e, number);
     char file[160];
@@ -95,7 +96,7 @@ ptxgen_status pg_merge_function(pg_engine *e, const pg_kernel_id *id, pg_emit *e
                                      .function = pg_buf_text(&text->ptx),
                                      .function_length = text->ptx.len,
                                      .function_file = file};
-    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, text->name, seam->signature};
+    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, text->name, use.signature};
     const ptxgen_status status = pg_inline(&e->alloc, &args, &place, &merged, err);
     if (status != PTXGEN_OK)
         return explain(f, status, err);

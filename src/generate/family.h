@@ -14,7 +14,7 @@
 #include "generate/operands/problem.h"
 #include "generate/params.h"
 
-enum { PG_PLAN_MAX_BYTES = 512 };
+enum { PG_PLAN_MAX_BYTES = 1536 };
 
 /* Every plan begins with this. */
 typedef struct pg_plan_head {
@@ -32,9 +32,21 @@ typedef struct pg_plan_head {
 typedef struct pg_function_seam {
     const char *signature; /* in C: "float f(float value, long long row, int column)" */
     const char *types;     /* the same, types alone, the result first: "float, float, int" */
+    /* Instead of these, where they depend on the key; static texts. The family's plain C answer
+     * then applies the function (pg_problem.map). */
+    void (*shape)(const void *key, const char **signature, const char **types);
     int64_t (*number)(const void *key);
     bool (*exact)(const void *key); /* what PTXGEN_DIVISION_AUTO means for this kernel */
 } pg_function_seam;
+
+static inline void pg_seam_signature(const pg_function_seam *seam, const void *key,
+                                     const char **signature, const char **types)
+{
+    *signature = seam->signature;
+    *types = seam->types;
+    if (seam->shape)
+        seam->shape(key, signature, types);
+}
 
 /* A call as a sequence of launches, each after the one before, with device memory that lives as long. */
 typedef struct pg_sequence {

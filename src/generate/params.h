@@ -51,7 +51,7 @@ typedef struct pg_param_table {
     size_t key_size; /* bytes of the key struct */
 } pg_param_table;
 
-enum { PG_KEY_MAX_BYTES = 256 };
+enum { PG_KEY_MAX_BYTES = 512 };
 
 /* Sets every field to its default and the architecture to `arch`. */
 void pg_params_default(const pg_param_table *, void *key, int64_t arch);

@@ -4,15 +4,11 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *const pg_activation_words[] = {
-    "none", "relu", "squared_relu", "gelu_tanh", "gelu_erf", "silu", "sigmoid", "tanh", NULL};
+const char *const pg_activation_words[] = {"none",     "relu", "squared_relu", "gelu_tanh",
+                                           "gelu_erf", "silu", "sigmoid",      "tanh",
+                                           "clamp",    NULL};
 
-bool pg_has_element_steps(const pg_element_steps *s)
-{
-    return s->row_scale || s->col_scale || s->bias || s->activation || s->function;
-}
-
-double pg_activate(pg_activation activation, double x)
+double pg_activate(pg_activation activation, double x, double low, double high)
 {
     const double root_two_over_pi = 0.79788456080286535588, root_half = 0.70710678118654752440;
     switch (activation) {
@@ -30,6 +26,8 @@ double pg_activate(pg_activation activation, double x)
         return 1 / (1 + exp(-x));
     case PG_ACTIVATION_TANH:
         return tanh(x);
+    case PG_ACTIVATION_CLAMP:
+        return isnan(x) ? x : fmin(fmax(x, low), high);
     default:
         return x;
     }

@@ -38,6 +38,8 @@ double pg_element(const pg_view *v, int64_t i)
         return pg_bf16_to_double(((const uint16_t *)v->data)[i]);
     case PTXGEN_E4M3:
         return pg_e4m3_to_double(((const uint8_t *)v->data)[i]);
+    case PTXGEN_E5M2:
+        return pg_e5m2_to_double(((const uint8_t *)v->data)[i]);
     case PTXGEN_E2M1:
         return pg_e2m1_to_double((uint8_t)(((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4)));
     case PTXGEN_UE8M0:
@@ -47,15 +49,36 @@ double pg_element(const pg_view *v, int64_t i)
     }
 }
 
+static void set_half_byte(uint8_t *data, int64_t i, uint8_t bits)
+{
+    const int shift = (int)(i % 2 * 4);
+    data[i / 2] = (uint8_t)((data[i / 2] & ~(15U << shift)) | (unsigned)bits << shift);
+}
+
 void pg_element_set(const pg_view *v, int64_t i, double value)
 {
-    if (v->dtype == PTXGEN_F32)
+    switch (v->dtype) {
+    case PTXGEN_F32:
         ((float *)v->data)[i] = (float)value;
-    else if (v->dtype == PTXGEN_F64)
+        return;
+    case PTXGEN_F64:
         ((double *)v->data)[i] = value;
-    else
-        ((uint16_t *)v->data)[i] =
-            v->dtype == PTXGEN_F16 ? pg_f16_from_double(value) : pg_bf16_from_double(value);
+        return;
+    case PTXGEN_F16:
+        ((uint16_t *)v->data)[i] = pg_f16_from_double(value);
+        return;
+    case PTXGEN_E4M3:
+        ((uint8_t *)v->data)[i] = pg_e4m3_from_double(value);
+        return;
+    case PTXGEN_E5M2:
+        ((uint8_t *)v->data)[i] = pg_e5m2_from_double(value);
+        return;
+    case PTXGEN_E2M1:
+        set_half_byte(v->data, i, pg_e2m1_from_double(value));
+        return;
+    default:
+        ((uint16_t *)v->data)[i] = pg_bf16_from_double(value);
+    }
 }
 
 void pg_element_set_integer(const pg_view *v, int64_t i, int64_t value)

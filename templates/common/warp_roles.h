@@ -10,7 +10,7 @@
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
-#include "common/activation.h"
+#include "common/epilogue.h"
 #include "generate/emit.h"
 
 enum { PG_ROLE_THREADS = 256, PG_EPILOGUE_THREADS = 128 };
@@ -45,15 +45,14 @@ void pg_first_tile(pg_emit *E, int cta_group);
  * to global memory. With adds_c it also fills accumulators with C, the first ones at the start and
  * then each as its result leaves; acc_empty then means that C is in it. Reads the parameters d_,
  * d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_, tiles_, vector_bytes_; with adds_c also c_,
- * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_. */
+ * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_; those of the epilogue. */
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
-    const char *packed;      /* "f16x2", "bf16x2": converted to 16 bits; NULL: stored as f32 */
-    pg_element_steps steps;  /* done to each element before that */
-    bool adds_c;             /* f32 */
+    const pg_epilogue *epilogue;
+    bool adds_c;       /* f32 */
     bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
     bool may_be_empty; /* without stages of K nothing was summed: zeros */
 } pg_output_tile;

@@ -11,7 +11,8 @@ static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
-static const char *const result_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const result_words[] = {"f32", "f16", "bf16", "e4m3", "e5m2", NULL};
+static const char *const summand_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -44,11 +45,6 @@ static const pg_param params[] = {
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
             "above each other share "
             "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
-    {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
-     .doc = "done to each element of the sum before it is stored"},
-    {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
-     .max = INT64_MAX,
-     .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
@@ -81,13 +77,14 @@ static const pg_param params[] = {
             "need it"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
-    {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), result_words,
+    {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), summand_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
     {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), result_words,
      .doc = "element type of D; sums are f32 and rounded once", .from = PG_FROM_DTYPE,
      .source = PG_MATMUL_D},
     {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
      .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
+    PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
 static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
@@ -111,11 +108,11 @@ static const pg_operand operands[] = {
     [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
                      .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
     [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_matmul_results, .optional = true, .zero_if_absent = true,
+                     .dtypes = pg_matmul_summands, .optional = true,
                      .doc = "C, what the product is added to; none: zeros"},
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
                      .dtypes = pg_matmul_results, .same_as = 1 + PG_MATMUL_C,
-                     .doc = "D, the result; may be C itself"},
+                     .halved_by = 1 + FIELD(steps.gate), .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
@@ -125,6 +122,7 @@ static const pg_operand operands[] = {
                          .doc = "factor of the product; 0: A and B are not read"},
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
+    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N),
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -138,6 +136,7 @@ static void bind(const pg_problem *p, void *key)
     if (!k->c)
         k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
     k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
+    pg_epilogue_bind(p, PG_MATMUL_STEPS, &k->steps);
 }
 
 enum { HOPPER = 901 };
@@ -171,6 +170,8 @@ static void choose(const pg_problem *p, void *key)
 {
     const pg_view *v = p->operand;
     pg_matmul_accumulate_key *k = key;
+    if (k->arch == HOPPER && k->steps.gate && !k->swap)
+        k->swap = PG_NO; /* the others have no gate */
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p))
         k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
@@ -204,6 +205,8 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
     PG_TRY(check_results(p, err));
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
     if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)
@@ -224,26 +227,43 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 
 static void tolerance(const pg_problem *p, pg_tolerance *t)
 {
-    (void)p;
     t->atol = 5e-3;
     t->rtol = 1e-2;
+    pg_epilogue_tolerance(p, PG_MATMUL_STEPS, p->operand[PG_MATMUL_D].dtype, t);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int64_t function_number(const void *key)
 {
-    return ((const pg_matmul_accumulate_key *)key)->function;
+    return ((const pg_matmul_accumulate_key *)key)->steps.function;
 }
 
 static bool function_exact(const void *key)
 {
-    return ((const pg_matmul_accumulate_key *)key)->d_dtype == 0; /* D is f32 */
+    return pg_matmul_d_type(key) == PTXGEN_F32;
+}
+
+static void function_shape(const void *key, const char **signature, const char **types)
+{
+    const pg_matmul_accumulate_key *k = key;
+    const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    *signature = pg_epilogue_signature(&e);
+    *types = pg_epilogue_types(&e);
+}
+
+/* amax has no extents and is no reason to launch. */
+static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
+{
+    (void)err;
+    p->empty = pg_view_is_empty(&p->operand[PG_MATMUL_D]);
+    return PTXGEN_OK;
 }
 
 static const pg_function_seam function_seam = {
-    .signature = PG_ELEMENT_SIGNATURE,
-    .types = PG_ELEMENT_TYPES,
+    .signature = "float f(float value, int row, int column)",
+    .types = "float, float, int, int",
+    .shape = function_shape,
     .number = function_number,
     .exact = function_exact,
 };
@@ -279,4 +299,5 @@ const pg_family pg_family_matmul_accumulate = {
     .bind = bind,
     .choose = choose,
     .limits = limits,
+    .empty = find_empty,
 };

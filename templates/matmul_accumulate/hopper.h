@@ -51,8 +51,9 @@ typedef struct pg_hopper_plan {
     bool swapped, pingpong, adds_c, scales;
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
-    int copy;                        /* PG_COPY_A, PG_COPY_B */
-    int groups;                      /* consumer warpgroups */
+    pg_epilogue epilogue;
+    int copy;   /* PG_COPY_A, PG_COPY_B */
+    int groups; /* consumer warpgroups */
     int block_m, block_n, block_k, stages, group_m;
     int rows; /* of a warpgroup's part of a tile: 64 or 128 */
     int cluster_m, cluster_n, splits, slices;
@@ -99,7 +100,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(alpha_, U32)                                                                                 \
     X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
-    X(d_vectors_, U32)
+    X(d_vectors_, U32)                                                                             \
+    PG_EPILOGUE_LIST(X)
 #define PG_SUM_PARAMS(X)                                                                           \
     X(slices_, POINTER)                                                                            \
     X(slices_stride_, U64)                                                                         \
@@ -113,7 +115,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(alpha_, U32)                                                                                 \
     X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
-    X(d_vectors_, U32)
+    X(d_vectors_, U32)                                                                             \
+    PG_EPILOGUE_LIST(X)
 #define PG_ALIGN_PARAMS(X)                                                                         \
     X(from_, POINTER)                                                                              \
     X(from_stride_, U64)                                                                           \
@@ -171,6 +174,22 @@ void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
 /* What is done to the sums before they are stored: times alpha. */
 void pg_hopper_finish_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_store_d(pg_emit *E, const pg_hopper_plan *p);
+
+/* ---- steps between sums and D (hopper_epilogue.ptxc) ---- */
+
+/* Are there any, or is D of a type that only they store? Then these stand for the stores. */
+static inline bool pg_hopper_has_steps(const pg_hopper_plan *p)
+{
+    return pg_epilogue_has_steps(&p->epilogue) || p->d_type->bytes == 1;
+}
+/* Of the accumulators of a tile. */
+void pg_hopper_step_tile(pg_emit *E, const pg_hopper_plan *p);
+/* Of a split's group of four sums %sum`first`.., whose place is at %g_row, %g_column, %low (as
+ * point_at_group leaves them); begin_steps comes once before them, in a scope of the caller's. */
+void pg_hopper_begin_steps(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_step_group(pg_emit *E, const pg_hopper_plan *p, int first);
+/* Of the sum of the slices, then the end of the kernel. */
+void pg_hopper_step_slices(pg_emit *E, const pg_hopper_plan *p);
 
 /* ---- elements of C and D (hopper_element.ptxc) ---- */
 

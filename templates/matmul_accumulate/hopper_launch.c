@@ -57,6 +57,20 @@ static bool takes_vectors(const pg_view *v)
            v->shape[1] % VECTOR == 0;
 }
 
+/* The same of D and of all that its steps read: what four columns of the sum become is a vector. */
+static bool stores_vectors(const pg_problem *problem)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const pg_view *d = &problem->operand[PG_MATMUL_D];
+    if (!pg_hopper_has_steps(p))
+        return takes_vectors(d);
+    const int64_t bytes = d->bits / 8, stride = d->shape[0] > 1 ? d->stride[0] * bytes : 0;
+    const uintptr_t vector = (uintptr_t)(VECTOR * bytes / (p->epilogue.gate ? 2 : 1));
+    return problem->symbol[PG_MATMUL_N] % VECTOR == 0 &&
+           ((uintptr_t)d->data | (uintptr_t)stride) % vector == 0 &&
+           pg_epilogue_takes_vectors(problem, PG_MATMUL_STEPS, &p->epilogue);
+}
+
 /* C or D at two places: where it is, and its stride. */
 static void set_matrix(pg_launch *l, int place, const pg_view *v)
 {
@@ -146,17 +160,19 @@ static pg_param_list sum_params(const pg_hopper_plan *p)
 {
     enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
     static const pg_kernel_param rows[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}};
-    return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_)};
+    return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_) |
+                                     pg_epilogue_absent(&p->epilogue) << at_row_scale_};
 }
 
 static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
 {
     enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
+    const pg_hopper_plan *p = problem->plan;
     const pg_view *v = problem->operand;
     const int64_t m = problem->symbol[PG_MATMUL_M], columns = padded_columns(problem);
     const int64_t vectors = m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES;
     pg_launch_line(l, divide_up(vectors, PG_SLICE_THREADS), PG_SLICE_THREADS, COUNT,
-                   sum_params(problem->plan).absent);
+                   sum_params(p).absent);
     l->part = PG_PART_SUM;
     l->early = true;
     pg_set_pointer(l, at_slices_, slices_at(problem, workspace));
@@ -169,7 +185,8 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     pg_set_f32(l, at_alpha_, factors_of(problem).alpha);
     pg_set_f32(l, at_c_scale_, factors_of(problem).c);
     pg_set_u32(l, at_c_vectors_, takes_vectors(&v[PG_MATMUL_C]));
-    pg_set_u32(l, at_d_vectors_, takes_vectors(&v[PG_MATMUL_D]));
+    pg_set_u32(l, at_d_vectors_, stores_vectors(problem));
+    pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
 }
 
 static void launch_align(const pg_problem *problem, int operand, char *workspace, pg_launch *l)
@@ -204,7 +221,10 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
         return sum_params(p);
     if (part == PG_PART_ALIGN)
         return (pg_param_list){.rows = align};
-    return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_)};
+    const uint64_t steps = /* of slices, the sum's */
+        p->slices > 1 ? pg_epilogue_all_absent : pg_epilogue_absent(&p->epilogue);
+    return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_) |
+                                         steps << at_row_scale_};
 }
 
 /* The grid of the multiplication, of `units` tiles or slices of tiles. */
@@ -242,7 +262,9 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     set_matrix(l, at_c_, c);
     set_matrix(l, at_d_, d);
     pg_set_u32(l, at_c_vectors_, takes_vectors(c));
-    pg_set_u32(l, at_d_vectors_, p->slices > 1 || takes_vectors(d));
+    pg_set_u32(l, at_d_vectors_, p->slices > 1 || stores_vectors(problem));
+    if (p->slices == 1)
+        pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
     if (p->slices > 1) {
         pg_set_pointer(l, at_d_, slices_at(problem, workspace));
         pg_set_u64(l, at_d_stride_, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));

@@ -285,13 +285,19 @@ static void settle_all(pg_matmul_accumulate_key *k)
     settle_ring(k);
 }
 
+/* A gate takes two adjacent columns of a thread's; those of a swapped tile are other threads'. */
+static ptxgen_status check_steps(hopper_key *k, ptxgen_error *err)
+{
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    if (steps.gate && swaps(k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "gate=yes with swap=yes: a thread of the transposed problem has no two "
+                       "adjacent columns; use swap=no");
+    return pg_epilogue_check(&steps, err);
+}
+
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, ptxgen_error *err)
 {
-    if (k->epilogue || k->function)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "epilogue and function are for tcgen05 kernels, arch=sm_100a and its kin: on "
-            "sm_90a call a kernel of your own after this one");
     if (k->schedule > PG_SCHEDULE_PINGPONG)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=%s belongs to the kernels of sm_100a and its kin: use "
@@ -308,7 +314,8 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     const int64_t fit = stages_that_fit(k, arch);
     PG_TRY(check_shared(k, arch, fit, err));
     settle(&k->stages, fit);
-    return check_splits(k, err);
+    PG_TRY(check_splits(k, err));
+    return check_steps(k, err);
 }
 
 /* ---- plan ---- */
@@ -382,6 +389,7 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->out = k->slices > 1 ? pg_matmul_result_type(0) : p->d_type;
+    p->epilogue = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     p->groups = (int)k->warpgroups;
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;

@@ -27,7 +27,8 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
         return pg_mma_params(plan);
     const pg_matmul_accumulate_plan *own = plan;
     const uint32_t factors = own->scales ? 0 : 1U << at_alpha_ | 1U << at_c_scale_;
-    return (pg_param_list){rows, absent[own->c_from] | factors};
+    return (pg_param_list){rows, absent[own->c_from] | factors |
+                                     pg_epilogue_absent(&own->steps) << at_row_scale_};
 }
 
 /* As it is stored: rows of adjacent elements. */
@@ -123,6 +124,7 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_,
                pg_vector_bytes(d->data, m > 1 ? d->stride[0] * d->bits / 8 : 0));
+    pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->steps, l, at_row_scale_);
 }
 
 void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)

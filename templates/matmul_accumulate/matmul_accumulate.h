@@ -17,7 +17,7 @@
 
 #include "generate/dtype.h"
 #include "generate/family.h"
-#include "common/activation.h"
+#include "common/epilogue.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
@@ -28,11 +28,9 @@ typedef struct pg_matmul_accumulate_key {
     int64_t b;     /* place in {row_major, transposed}: stored as [K, N] or as [N, K] */
     int64_t block_m, block_n, block_k; /* the tile of a CTA; block_n is the pair's when ctas = 2 */
     int64_t stages;
-    int64_t group_m;  /* rows of tiles in a group */
-    int64_t swizzle;  /* bytes, of A and B in shared memory */
-    int64_t ctas;     /* of a cluster, one above the other: 1 or 2, on Hopper also 4 */
-    int64_t epilogue; /* pg_activation */
-    int64_t function; /* number of a user function; 0: none */
+    int64_t group_m; /* rows of tiles in a group */
+    int64_t swizzle; /* bytes, of A and B in shared memory */
+    int64_t ctas;    /* of a cluster, one above the other: 1 or 2, on Hopper also 4 */
     /* Hopper */
     int64_t a;          /* place in {row_major, transposed}: stored as [M, K] or as [K, M] */
     int64_t c;          /* place in {add, none} */
@@ -49,6 +47,7 @@ typedef struct pg_matmul_accumulate_key {
         stream; /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
+    pg_epilogue_key steps;
 } pg_matmul_accumulate_key;
 
 /* Operands and their extents, in table order. */
@@ -59,7 +58,8 @@ enum {
     PG_MATMUL_D,
     PG_MATMUL_WORKSPACE,
     PG_MATMUL_ALPHA,
-    PG_MATMUL_BETA
+    PG_MATMUL_BETA,
+    PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
 enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES };
 
@@ -88,7 +88,7 @@ typedef struct pg_matmul_factors {
 } pg_matmul_factors;
 pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
 /* Of C and D: {f32, f16, bf16}; a place in it. */
-extern const ptxgen_dtype pg_matmul_results[];
+extern const ptxgen_dtype pg_matmul_results[], pg_matmul_summands[]; /* of D, of C */
 const pg_dtype *pg_matmul_result_type(int64_t place);
 
 /* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). All others: in
@@ -115,7 +115,7 @@ typedef enum pg_c_source { PG_C_FILLED, PG_C_TILE, PG_C_ABSENT } pg_c_source;
 typedef struct pg_matmul_accumulate_plan {
     pg_plan_head head;
     const pg_arch *arch;
-    pg_element_steps steps;
+    pg_epilogue steps;
     pg_matmul_engine engine;
     const pg_dtype *dtype;
     bool b_transposed;
@@ -164,6 +164,11 @@ typedef struct pg_matmul_problem {
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
 void pg_matmul_accumulate_choose_tcgen05(pg_matmul_accumulate_key *k,
                                          const pg_matmul_problem *problem);
+/* The type of D. */
+static inline ptxgen_dtype pg_matmul_d_type(const pg_matmul_accumulate_key *k)
+{
+    return pg_matmul_results[k->d_dtype];
+}
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
@@ -189,7 +194,8 @@ void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch 
     X(tiles_m_, U32)                                                                               \
     X(tiles_n_, U32)                                                                               \
     X(tiles_, U32)                                                                                 \
-    X(vector_bytes_, U32)
+    X(vector_bytes_, U32)                                                                          \
+    PG_EPILOGUE_LIST(X)
 pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part);
 
 /* Emitters: the module, then Blackwell's implementation and its roles (common/warp_roles.h). */

@@ -54,12 +54,15 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        "matmul_accumulate needs sm_80 or later (mma of 16-bit types, cp.async), "
                        "not %s",
                        arch->name);
-    if (k->epilogue || k->function || (k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) ||
-        k->warpgroups || k->ctas > 1 || k->ctas_n > 1 || k->splits > 1 || k->slices > 1 ||
-        k->swap > PG_NO || k->c_load || k->c_slots || k->copy || k->stream > PG_NO || k->swizzle)
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    if (pg_epilogue_has_steps(&steps) || pg_dtype_bits(steps.out) == 8 ||
+        (k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
+        k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO || k->c_load ||
+        k->c_slots || k->copy || k->stream > PG_NO || k->swizzle)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
-                       "leave out epilogue, function, schedule, swizzle and what belongs to "
+                       "leave out epilogue, function, gate and their operands, results of 8 bits, "
+                       "schedule, swizzle and what belongs to "
                        "sm_90a, or use arch=sm_90a or sm_100a on such a GPU",
                        arch->name);
     return PTXGEN_OK;

@@ -35,26 +35,34 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
     const int64_t m = p->symbol[PG_MATMUL_M], n = p->symbol[PG_MATMUL_N];
-    const pg_activation activation =
-        (pg_activation)((const pg_matmul_accumulate_key *)p->key)->epilogue;
+    const pg_matmul_accumulate_key *key = p->key;
+    const pg_epilogue steps = pg_epilogue_of(&key->steps, d->dtype);
     const double alpha = (double)pg_matmul_alpha(p), beta = (double)pg_matmul_beta(p);
     const double factor = alpha != 0 ? alpha : 1, ratio = beta / factor;
     const size_t bytes = (size_t)n * (ROWS + 1) * sizeof(double);
     double *sums = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!sums)
         return pg_fail_memory(err, bytes);
-    for (int64_t first = 0; first < m; first += ROWS) {
+    ptxgen_status status = PTXGEN_OK;
+    for (int64_t first = 0; first < m && status == PTXGEN_OK; first += ROWS) {
         const int64_t rows = m - first < ROWS ? m - first : ROWS;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)
                 sums[r * n + j] = c->present && ratio != 0 ? ratio * at(c, first + r, j) : 0;
         if (alpha != 0)
             add_products(p, first, rows, sums);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t j = 0; j < n; j++)
-                pg_element_set(d, (first + r) * d->stride[0] + j,
-                               pg_activate(activation, factor * sums[r * n + j]));
+        for (int64_t i = 0; i < rows * n; i++)
+            sums[i] *= factor;
+        const pg_answer_rows done = {.problem = p,
+                                     .first_operand = PG_MATMUL_STEPS,
+                                     .d = PG_MATMUL_D,
+                                     .steps = &steps,
+                                     .n = n,
+                                     .first = first,
+                                     .rows = rows,
+                                     .sums = sums};
+        status = pg_epilogue_answer(&done, err);
     }
     pg_free(&pg_alloc_libc, sums, bytes);
-    return PTXGEN_OK;
+    return status;
 }

@@ -204,7 +204,8 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_shared(k, arch, fit, err));
     settle(&k->stages, fit);
-    return PTXGEN_OK;
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    return pg_epilogue_check(&steps, err);
 }
 
 /* K-major: columns of K as wide as the swizzle, each of all rows. */
@@ -292,8 +293,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     }
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps =
-        (pg_element_steps){.activation = (pg_activation)k->epilogue, .function = k->function != 0};
+    p->steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);

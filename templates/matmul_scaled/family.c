@@ -2,15 +2,12 @@
 #include "matmul_scaled/matmul_scaled.h"
 
 static const char *const format_words[] = {"mxfp8", "mxfp4", "nvfp4", NULL};
-static const char *const yes_no[] = {"no", "yes", NULL};
-static const char *const out_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const out_words[] = {"f32", "f16", "bf16", "e4m3", "e5m2", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_scaled_key, name)
 
 static const ptxgen_dtype element_dtypes[] = {PTXGEN_E4M3, PTXGEN_E2M1, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scale_dtypes[] = {PTXGEN_UE8M0, PTXGEN_E4M3, PTXGEN_DTYPE_NONE};
-static const ptxgen_dtype out_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
-static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
@@ -42,15 +39,10 @@ static const pg_operand operands[] = {
                             .dtypes = scale_dtypes, .alignment = 16, .needed_by = maps,
                             .doc = "scales of B, likewise"},
     [PG_SCALED_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_N},
-                     .dtypes = out_dtypes, .doc = "D, the result"},
-    [PG_SCALED_ROW_SCALE] = {"row_scale", PG_IN, .optional = true, .rank = 1,
-                             .extents = {PG_SCALED_M}, .dtypes = f32,
-                             .doc = "a factor of each row of the product"},
-    [PG_SCALED_COL_SCALE] = {"col_scale", PG_IN, .optional = true, .rank = 1,
-                             .extents = {PG_SCALED_N}, .dtypes = f32,
-                             .doc = "a factor of each column"},
-    [PG_SCALED_BIAS] = {"bias", PG_IN, .optional = true, .rank = 1, .extents = {PG_SCALED_N},
-                        .dtypes = f32, .doc = "added to each column after that"},
+                     .dtypes = pg_matmul_scaled_results, .halved_by = 1 + FIELD(steps.gate),
+                     .doc = "D, the result"},
+    PG_EPILOGUE_OPERANDS(pg_matmul_scaled_key, PG_SCALED_STEPS, PG_SCALED_M, PG_SCALED_N),
+    PG_EPILOGUE_ALPHA_OPERAND(PG_SCALED_STEPS),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -77,29 +69,20 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
-    {"row_scale", PG_PARAM_CHOICE, FIELD(row_scale), yes_no, .from = PG_FROM_HOOK,
-     .doc = "yes: rows of the product are scaled"},
-    {"col_scale", PG_PARAM_CHOICE, FIELD(col_scale), yes_no, .from = PG_FROM_HOOK,
-     .doc = "yes: its columns are scaled"},
-    {"bias", PG_PARAM_CHOICE, FIELD(bias), yes_no, .from = PG_FROM_HOOK,
-     .doc = "yes: a value for each column is added after that"},
-    {"epilogue", PG_PARAM_CHOICE, FIELD(epilogue), pg_activation_words,
-     .doc = "done to each element of the sum before it is stored"},
-    {"function", PG_PARAM_FUNCTION, FIELD(function), .zero_words = {"none"}, .min = 1,
-     .max = INT64_MAX,
-     .doc = "a user function of each element, after that; the command takes @FILE.cu or @FILE.ptx"},
+    PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
+    PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
 
-/* bfloat16 has steps of 2^-8. */
 static void tolerance(const pg_problem *p, pg_tolerance *t)
 {
     t->atol = 1e-3;
-    t->rtol = p->operand[PG_SCALED_D].dtype == PTXGEN_BF16 ? 0x1p-7 : 1e-3;
+    t->rtol = 1e-3;
+    pg_epilogue_tolerance(p, PG_SCALED_STEPS, p->operand[PG_SCALED_D].dtype, t);
 }
 
 static int64_t function_number(const void *key)
 {
-    return ((const pg_matmul_scaled_key *)key)->function;
+    return ((const pg_matmul_scaled_key *)key)->steps.function;
 }
 
 static bool function_exact(const void *key)
@@ -107,12 +90,29 @@ static bool function_exact(const void *key)
     return ((const pg_matmul_scaled_key *)key)->out == 0; /* f32 */
 }
 
+static void function_shape(const void *key, const char **signature, const char **types)
+{
+    const pg_matmul_scaled_key *k = key;
+    const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
+    *signature = pg_epilogue_signature(&e);
+    *types = pg_epilogue_types(&e);
+}
+
 static const pg_function_seam function_seam = {
-    .signature = PG_ELEMENT_SIGNATURE,
-    .types = PG_ELEMENT_TYPES,
+    .signature = "float f(float value, int row, int column)",
+    .types = "float, float, int, int",
+    .shape = function_shape,
     .number = function_number,
     .exact = function_exact,
 };
+
+/* amax has no extents and is no reason to launch. */
+static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
+{
+    (void)err;
+    p->empty = pg_view_is_empty(&p->operand[PG_SCALED_D]);
+    return PTXGEN_OK;
+}
 
 static void work(const pg_problem *p, double *flop, double *bytes)
 {
@@ -142,4 +142,5 @@ const pg_family pg_family_matmul_scaled = {
     .bind = pg_matmul_scaled_bind,
     .choose = pg_matmul_scaled_choose,
     .limits = pg_matmul_scaled_limits,
+    .empty = find_empty,
 };

@@ -13,14 +13,20 @@ static ptxgen_scaled_format format_of(const pg_view *elements, const pg_view *sc
     return scales->dtype == PTXGEN_E4M3 ? PTXGEN_NVFP4 : PTXGEN_MXFP4;
 }
 
+const ptxgen_dtype pg_matmul_scaled_results[] = {PTXGEN_F32,  PTXGEN_F16,  PTXGEN_BF16,
+                                                 PTXGEN_E4M3, PTXGEN_E5M2, PTXGEN_DTYPE_NONE};
+
+ptxgen_dtype pg_matmul_scaled_out(const pg_matmul_scaled_key *k)
+{
+    return pg_matmul_scaled_results[k->out];
+}
+
 void pg_matmul_scaled_bind(const pg_problem *p, void *key)
 {
     pg_matmul_scaled_key *k = key;
     k->a = format_of(&p->operand[PG_SCALED_A], &p->operand[PG_SCALED_A_SCALES]);
     k->b = format_of(&p->operand[PG_SCALED_B], &p->operand[PG_SCALED_B_SCALES]);
-    k->row_scale = p->operand[PG_SCALED_ROW_SCALE].present;
-    k->col_scale = p->operand[PG_SCALED_COL_SCALE].present;
-    k->bias = p->operand[PG_SCALED_BIAS].present;
+    pg_epilogue_bind(p, PG_SCALED_STEPS, &k->steps);
 }
 
 int64_t pg_matmul_scaled_scale_bytes(ptxgen_scaled_format format, int64_t rows, int64_t k)
@@ -74,6 +80,9 @@ static ptxgen_status check_mixed(const pg_problem *p, ptxgen_error *err)
 
 ptxgen_status pg_matmul_scaled_limits(const pg_problem *p, ptxgen_error *err)
 {
+    const pg_matmul_scaled_key *k = p->key;
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
+    PG_TRY(pg_epilogue_limits(p, PG_SCALED_STEPS, &steps, err));
     PG_TRY(check_scales(p, PG_SCALED_A, PG_SCALED_A_SCALES, err));
     PG_TRY(check_scales(p, PG_SCALED_B, PG_SCALED_B_SCALES, err));
     return check_mixed(p, err);

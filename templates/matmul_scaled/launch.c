@@ -45,20 +45,14 @@ static pg_tensor_spec scale_map(const pg_matmul_scaled_plan *p, const pg_scaled_
     };
 }
 
-static const void *data_of(const pg_view *v)
-{
-    return v->present ? v->data : NULL;
-}
-
 enum { PG_SCALED_PARAMS(PG_PARAM_PLACE) COUNT };
 
 pg_param_list pg_matmul_scaled_params(const void *plan, uint32_t part)
 {
     static const pg_kernel_param rows[] = {PG_SCALED_PARAMS(PG_PARAM_ROW){NULL, 0}};
-    const pg_element_steps *s = &((const pg_matmul_scaled_plan *)plan)->steps;
-    const uint32_t vectors = 1U << at_row_scale_ | 1U << at_col_scale_ | 1U << at_bias_;
+    const pg_matmul_scaled_plan *p = plan;
     (void)part;
-    return (pg_param_list){rows, s->row_scale || s->col_scale || s->bias ? 0 : vectors};
+    return (pg_param_list){rows, pg_epilogue_absent(&p->steps) << at_row_scale_};
 }
 
 void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
@@ -68,7 +62,7 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N];
     const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
     const int64_t tiles = tiles_m * tiles_n, sms = problem->device->sm_count;
-    const int64_t d_stride = d->stride[0] * p->out->bytes;
+    const int64_t d_stride = d->stride[0] * d->bits / 8;
     const pg_tensor_spec a_map = operand_map(p, &p->a, &v[PG_SCALED_A]),
                          b_map = operand_map(p, &p->b, &v[PG_SCALED_B]),
                          a_scale_map =
@@ -92,7 +86,5 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_tiles_, tiles);
     pg_set_u32(l, at_vector_bytes_, pg_vector_bytes(d->data, m > 1 ? d_stride : 0));
-    pg_set_pointer(l, at_row_scale_, data_of(&v[PG_SCALED_ROW_SCALE]));
-    pg_set_pointer(l, at_col_scale_, data_of(&v[PG_SCALED_COL_SCALE]));
-    pg_set_pointer(l, at_bias_, data_of(&v[PG_SCALED_BIAS]));
+    pg_epilogue_set(problem, PG_SCALED_STEPS, &p->steps, l, at_row_scale_);
 }

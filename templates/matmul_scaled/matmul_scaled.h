@@ -21,7 +21,7 @@
 
 #include "generate/dtype.h"
 #include "generate/family.h"
-#include "common/activation.h"
+#include "common/epilogue.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"
 
@@ -29,13 +29,11 @@
 typedef struct pg_matmul_scaled_key {
     int64_t arch;
     int64_t a, b; /* ptxgen_scaled_format */
-    int64_t out;  /* place in {f32, f16, bf16}: ptxgen_dtype - 1 */
+    int64_t out;  /* place in the types of D */
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
-    int64_t row_scale, col_scale, bias; /* 1: there is such a vector */
-    int64_t epilogue;                   /* pg_activation */
-    int64_t function;                   /* number of a user function; 0: none */
+    pg_epilogue_key steps;
 } pg_matmul_scaled_key;
 
 /* Operands and their extents, in table order. */
@@ -45,9 +43,7 @@ enum {
     PG_SCALED_A_SCALES,
     PG_SCALED_B_SCALES,
     PG_SCALED_D,
-    PG_SCALED_ROW_SCALE,
-    PG_SCALED_COL_SCALE,
-    PG_SCALED_BIAS
+    PG_SCALED_STEPS, /* and what follows (common/epilogue.h) */
 };
 enum { PG_SCALED_M, PG_SCALED_N, PG_SCALED_K, PG_SCALED_A_BYTES, PG_SCALED_B_BYTES };
 
@@ -67,8 +63,7 @@ typedef struct pg_scaled_operand {
 typedef struct pg_matmul_scaled_plan {
     pg_plan_head head;
     const pg_arch *arch;
-    pg_element_steps steps;
-    const pg_dtype *out;
+    pg_epilogue steps;
     pg_mma_kind kind;
     int block_m, block_n, block_k, stages, group_m;
     int swizzle;
@@ -107,10 +102,7 @@ extern const pg_family pg_family_matmul_scaled;
     X(tiles_n_, U32)                                                                               \
     X(tiles_, U32)                                                                                 \
     X(vector_bytes_, U32)                                                                          \
-    X(row_scale_, POINTER)                                                                         \
-    X(col_scale_, POINTER)                                                                         \
-    X(bias_, POINTER)
-/* Kernels without any of the three vectors lack all three. */
+    PG_EPILOGUE_LIST(X)
 pg_param_list pg_matmul_scaled_params(const void *plan, uint32_t part);
 
 enum {
@@ -129,6 +121,9 @@ uint32_t pg_matmul_scaled_instruction(const pg_matmul_scaled_plan *p, int step);
 int pg_matmul_scaled_scale_source(const pg_matmul_scaled_plan *p, int block, int word);
 int pg_matmul_scaled_scale_target(const pg_scaled_operand *o, int block, int word);
 
+/* What D may hold, and what it holds. */
+extern const ptxgen_dtype pg_matmul_scaled_results[];
+ptxgen_dtype pg_matmul_scaled_out(const pg_matmul_scaled_key *k);
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_scaled_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_matmul_scaled_launch(const pg_problem *, pg_launch *);

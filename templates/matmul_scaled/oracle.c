@@ -50,35 +50,26 @@ static void dot(const double *row, const double *right, int64_t k, double sums[C
     sums[3] = s3;
 }
 
-static double vector_at(const pg_view *v, int64_t i, double otherwise)
+/* A row of sums at a time; `sums` has COLUMNS more. */
+static ptxgen_status multiply(const pg_problem *p, const double *left, const double *right,
+                              double *sums, ptxgen_error *err)
 {
-    return v->present ? pg_element(v, i * v->stride[0]) : otherwise;
-}
-
-/* Of row i, column j. */
-static double scaled(const pg_problem *p, int64_t i, int64_t j, double sum)
-{
-    const pg_view *v = p->operand;
-    return sum * vector_at(&v[PG_SCALED_ROW_SCALE], i, 1) *
-               vector_at(&v[PG_SCALED_COL_SCALE], j, 1) +
-           vector_at(&v[PG_SCALED_BIAS], j, 0);
-}
-
-static void multiply(const pg_problem *p, const double *left, const double *right)
-{
-    const pg_view *d = &p->operand[PG_SCALED_D];
+    const pg_matmul_scaled_key *key = p->key;
     const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
-    const pg_activation activation =
-        (pg_activation)((const pg_matmul_scaled_key *)p->key)->epilogue;
-    double sums[COLUMNS];
-    for (int64_t i = 0; i < p->symbol[PG_SCALED_M]; i++) {
-        for (int64_t j = 0; j < n; j += COLUMNS) {
-            dot(left + i * k, right + j * k, k, sums);
-            for (int64_t c = 0; c < COLUMNS && j + c < n; c++)
-                pg_element_set(d, i * d->stride[0] + j + c,
-                               pg_activate(activation, scaled(p, i, j + c, sums[c])));
-        }
+    const pg_epilogue steps = pg_epilogue_of(&key->steps, p->operand[PG_SCALED_D].dtype);
+    pg_answer_rows r = {.problem = p,
+                        .first_operand = PG_SCALED_STEPS,
+                        .d = PG_SCALED_D,
+                        .steps = &steps,
+                        .n = n,
+                        .rows = 1,
+                        .sums = sums};
+    for (; r.first < p->symbol[PG_SCALED_M]; r.first++) {
+        for (int64_t j = 0; j < n; j += COLUMNS)
+            dot(left + r.first * k, right + j * k, k, sums + j);
+        PG_TRY(pg_epilogue_answer(&r, err));
     }
+    return PTXGEN_OK;
 }
 
 static operand operand_of(const pg_problem *p, size_t elements, size_t scales)
@@ -97,7 +88,8 @@ ptxgen_status pg_matmul_scaled_oracle(const pg_problem *p, ptxgen_error *err)
     const size_t left_count = (size_t)left.rows * (size_t)left.k; /* below 2^62 */
     const size_t right_count = ((size_t)right.rows + COLUMNS) * (size_t)right.k;
     size_t bytes;
-    if (__builtin_mul_overflow(left_count + right_count, sizeof(double), &bytes))
+    const size_t sum_count = (size_t)right.rows + COLUMNS;
+    if (__builtin_mul_overflow(left_count + right_count + sum_count, sizeof(double), &bytes))
         return pg_fail_memory(err, SIZE_MAX);
     double *values = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!values)
@@ -105,7 +97,8 @@ ptxgen_status pg_matmul_scaled_oracle(const pg_problem *p, ptxgen_error *err)
     memset(values + left_count, 0, right_count * sizeof(double));
     decode(&left, values);
     decode(&right, values + left_count);
-    multiply(p, values, values + left_count);
+    const ptxgen_status status =
+        multiply(p, values, values + left_count, values + left_count + right_count, err);
     pg_free(&pg_alloc_libc, values, bytes);
-    return PTXGEN_OK;
+    return status;
 }

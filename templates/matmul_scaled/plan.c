@@ -178,7 +178,8 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_stages(k, arch, fit, err));
     settle(&k->stages, fit);
-    return PTXGEN_OK;
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
+    return pg_epilogue_check(&steps, err);
 }
 
 int pg_matmul_scaled_step(const pg_matmul_scaled_plan *p, const pg_scaled_operand *o, int step)
@@ -271,12 +272,7 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     pg_matmul_scaled_plan *p = plan;
     memset(p, 0, sizeof *p);
     p->arch = arch;
-    p->steps = (pg_element_steps){.row_scale = k->row_scale != 0,
-                                  .col_scale = k->col_scale != 0,
-                                  .bias = k->bias != 0,
-                                  .activation = (pg_activation)k->epilogue,
-                                  .function = k->function != 0};
-    p->out = pg_dtype_find((ptxgen_dtype)(k->out + 1));
+    p->steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
     p->kind = kind_of(k);
     p->block_m = BLOCK_M;
     p->block_n = (int)k->block_n;
@@ -292,6 +288,6 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     place(p);
     describe(k, p);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d",
-             formats[k->a].name, formats[k->b].name, p->out->name, p->block_n, p->block_k,
-             p->stages);
+             formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
+             p->block_k, p->stages);
 }

@@ -24,10 +24,16 @@ static void write_kernel(pg_emit *E, pg_activation activation)
                                "    mad.wide.u32 %address, %thread, 4, %address;\n"
                                "    ld.global.b32 %value, [%address];\n";
     static const char tail[] = "    st.global.b32 [%address], %value;\n    ret;\n}\n";
-    const pg_element_steps steps = {.activation = activation};
+    static const char bounds[] = "    .reg .f32 %low_bound, %high_bound;\n"
+                                 "    mov.f32 %low_bound, 0fC0000000;\n"
+                                 "    mov.f32 %high_bound, 0f40000000;\n"
+                                 "    mov.b32 %x, %value;\n";
+    static const char back[] = "    mov.b32 %value, %x;\n";
     pg_lit(E, head, sizeof head - 1);
-    pg_element_registers(E, &steps);
-    pg_element_step(E, &steps, &(pg_step_element){"%value", "%row", 0});
+    pg_activation_registers(E);
+    pg_lit(E, bounds, sizeof bounds - 1);
+    pg_emit_activation(E, activation);
+    pg_lit(E, back, sizeof back - 1);
     pg_lit(E, tail, sizeof tail - 1);
 }
 
@@ -77,6 +83,7 @@ static void accurate(void **state)
         {PG_ACTIVATION_SILU, 1e-6, 1e-6},
         {PG_ACTIVATION_SIGMOID, 3e-7, 0},
         {PG_ACTIVATION_TANH, 6e-7, 0},
+        {PG_ACTIVATION_CLAMP, 0, 0},
     };
     float *x = malloc(COUNT * sizeof *x);
     (void)state;
@@ -91,7 +98,7 @@ static void accurate(void **state)
         run(&E, x);
         pg_emit_fini(&E);
         for (int i = 0; i < COUNT; i++) {
-            const double want = pg_activate(limits[a].activation, (double)input(i));
+            const double want = pg_activate(limits[a].activation, (double)input(i), -2, 2);
             const double error = fabs((double)x[i] - want),
                          limit = limits[a].absolute + limits[a].relative * fabs(want);
             worst = error > worst ? error : worst;
@@ -118,8 +125,9 @@ static void nan_and_infinity(void **state)
         run(&E, x);
         pg_emit_fini(&E);
         assert_true(isnan(x[0]));
-        assert_true(x[1] ==
-                    (a == PG_ACTIVATION_SIGMOID || a == PG_ACTIVATION_TANH ? 1.0f : INFINITY));
+        assert_true(x[1] == (a == PG_ACTIVATION_SIGMOID || a == PG_ACTIVATION_TANH ? 1.0f
+                             : a == PG_ACTIVATION_CLAMP                            ? 2.0f
+                                                                                   : INFINITY));
         free(x);
     }
 }

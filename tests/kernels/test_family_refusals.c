@@ -155,12 +155,13 @@ static void break_strides(const drawn *d, size_t i)
     if (row->inner == PG_INNER_LAST) {
         REFUSED(strides[last] = 2, PTXGEN_EUNSUPPORTED, "inner stride 2");
         REFUSED(strides[last] = -1, PTXGEN_EUNSUPPORTED, "inner stride -1");
-        REFUSED(strides[last] = 0, PTXGEN_EUNSUPPORTED, "inner stride 0");
+        if (!row->spread)
+            REFUSED(strides[last] = 0, PTXGEN_EUNSUPPORTED, "inner stride 0");
     }
     if (row->rank < 2)
         return;
     REFUSED(strides[0] = -strides[0], PTXGEN_EUNSUPPORTED, "go backwards");
-    if (!row->broadcast)
+    if (!row->broadcast && !row->spread)
         REFUSED(strides[0] = 0, PTXGEN_EUNSUPPORTED, "broadcast");
     if (to_overlap(d, i) > 0)
         REFUSED(strides[0] = to_overlap(d, i), PTXGEN_EINVAL, "rows would overlap");
@@ -178,9 +179,11 @@ static void break_place(const drawn *d, size_t i)
     if (bytes > 1)
         REFUSED(t->data = (char *)t->data + bytes / 2, PTXGEN_EUNSUPPORTED, "aligned");
     for (size_t j = 0; j < d->count; j++) {
-        if (j == i || !pg_operand_is_written(&rows[i]) || rows[j].role == PG_SCALAR)
-            continue;
-        REFUSED(v.d.tensors[j].data = (char *)t->data + 128, PTXGEN_EUNSUPPORTED, "overlap");
+        if (j == i || !pg_operand_is_written(&rows[i]) || rows[j].role == PG_SCALAR ||
+            rows[j].role == PG_WORKSPACE || !d->memory[j])
+            continue; /* the workspace is larger than what lies between the others */
+        if (row->rank)
+            REFUSED(v.d.tensors[j].data = (char *)t->data + 128, PTXGEN_EUNSUPPORTED, "overlap");
         if (rows[i].same_as != j + 1)
             REFUSED(v.d.tensors[j].data = t->data, PTXGEN_EUNSUPPORTED, "overlap");
     }

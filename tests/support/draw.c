@@ -88,6 +88,30 @@ static void draw_extents(draw *w)
     }
 }
 
+/* Does a drawn parameter halve the operand's last dimension? */
+static bool is_halved(const draw *w, size_t i)
+{
+    char word[64];
+    const pg_param_table *t = &w->d->family->params;
+    const pg_operand *row = &w->d->family->operands.rows[i];
+    for (size_t k = 0; k < t->count && row->halved_by; k++) {
+        if (t->rows[k].offset + 1 != row->halved_by)
+            continue;
+        snprintf(word, sizeof word, " %s=%s", t->rows[k].name, t->rows[k].choices[1]);
+        if (strstr(w->d->params, word))
+            return true;
+    }
+    return false;
+}
+
+static void make_even(draw *w)
+{
+    const pg_operand_table *t = &w->d->family->operands;
+    for (size_t i = 0; i < t->count; i++)
+        if (is_halved(w, i))
+            w->d->symbols[t->rows[i].extents[t->rows[i].rank - 1]] &= ~INT64_C(1);
+}
+
 /* Extents that follow from the others. */
 static void complete_extents(draw *w)
 {
@@ -150,9 +174,12 @@ static void place_operand(draw *w, size_t i)
     drawn *d = w->d;
     const pg_operand *row = &d->family->operands.rows[i];
     ptxgen_tensor *t = &d->tensors[i];
-    t->rank = row->rank - (row->leading && one_in(w, 3) ? row->leading : 0);
+    t->rank = row->rank - (row->leading && one_in(w, 3) ? 1 + (int)below(w, row->leading) : 0);
     for (int k = 0; k < t->rank; k++)
-        d->shapes[i][k] = d->symbols[row->extents[row->rank - t->rank + k]];
+        d->shapes[i][k] =
+            row->spread && one_in(w, 3) ? 1 : d->symbols[row->extents[row->rank - t->rank + k]];
+    if (is_halved(w, i))
+        d->shapes[i][t->rank - 1] /= 2;
     t->shape = d->shapes[i];
     int64_t last = 0;
     if (t->rank)
@@ -242,6 +269,9 @@ static void fill_element(void *user, size_t i, int64_t element)
 static void draw_params(draw *w)
 {
     const pg_param_table *t = &w->d->family->params;
+    const char *arch = getenv("PTXGEN_ARCH"); /* else the family's own */
+    if (arch)
+        snprintf(w->d->params, sizeof w->d->params, " arch=%s", arch);
     for (size_t i = 1; i < t->count && !w->options->plain; i++) {
         const pg_param *p = &t->rows[i];
         if (p->from || p->kind == PG_PARAM_FUNCTION || !one_in(w, 5))
@@ -278,13 +308,14 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     d->family = family;
     d->count = family->operands.count;
     draw_dtypes(&w);
+    draw_params(&w);
     draw_extents(&w);
+    make_even(&w);
     complete_extents(&w);
     give_workspace(d);
-    draw_params(&w);
     for (size_t i = 0; i < d->count; i++) {
-        if (family->operands.rows[i].optional && family->operands.rows[i].role != PG_WORKSPACE &&
-            one_in(&w, 2)) {
+        const pg_operand *row = &family->operands.rows[i];
+        if (row->belongs_to || (row->optional && row->role != PG_WORKSPACE && one_in(&w, 2))) {
             d->tensors[i] = (ptxgen_tensor){0};
             continue;
         }

@@ -8,7 +8,7 @@ static const char elements[] = "the elements";
 static ptxgen_status check_inner(const pg_operand *row, const pg_view *v, ptxgen_error *err)
 {
     const int inner = pg_view_along(v);
-    if (v->stride[inner] == 1)
+    if (v->stride[inner] == 1 || (row->spread && v->stride[inner] == 0))
         return PTXGEN_OK;
     return pg_fail(
         err, PTXGEN_EUNSUPPORTED,
@@ -21,7 +21,8 @@ static ptxgen_status check_step(const pg_operand *row, const pg_view *v, int d, 
 {
     const int64_t stride = v->stride[d];
     int64_t within = 1;
-    if (v->shape[d] == 1 || (stride == 0 && row->broadcast && !pg_operand_is_written(row)))
+    if (v->shape[d] == 1 ||
+        (stride == 0 && (row->broadcast || row->spread) && !pg_operand_is_written(row)))
         return PTXGEN_OK;
     if (stride == 0)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

@@ -50,16 +50,31 @@ static ptxgen_status check_dtype(pg_problem *p, size_t i, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* Does the key say that an operand's last dimension is half as long as its symbol? */
+static bool is_halved(const pg_problem *p, const pg_operand *row)
+{
+    return row->halved_by && p->key &&
+           *(const int64_t *)((const char *)p->key + row->halved_by - 1) != 0;
+}
+
 /* The operand that first said what a symbol is, for the sentence of one that says something
  * else. */
 static ptxgen_status refuse_extent(const pg_problem *p, size_t i, int dimension, ptxgen_error *err)
 {
     const uint8_t s = p->table->rows[i].extents[dimension];
+    const bool halved = dimension == p->table->rows[i].rank - 1 && is_halved(p, &p->table->rows[i]);
     size_t first = 0;
     for (bool found = false; !found; first += !found)
         for (int d = 0; d < p->table->rows[first].rank && !found; d++)
             found = p->operand[first].present && p->table->rows[first].extents[d] == s;
     const char *name = p->table->symbols[s].name;
+    if (halved)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "%s has %lld columns, but %s has %s=%lld, of which a gate leaves half: %s "
+                       "must have %s / 2",
+                       p->table->rows[i].name, (long long)p->operand[i].shape[dimension],
+                       p->table->rows[first].name, name, (long long)p->symbol[s],
+                       p->table->rows[i].name, name);
     return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld, but %s has %s=%lld: they must be equal",
                    p->table->rows[i].name, name, (long long)p->operand[i].shape[dimension],
                    p->table->rows[first].name, name, (long long)p->symbol[s]);
@@ -82,6 +97,26 @@ static void add_leading(const pg_operand *row, pg_view *v)
     v->rank = row->rank;
 }
 
+/* What dimension d of an operand says of its symbol. */
+static int64_t said_extent(const pg_problem *p, size_t i, int d)
+{
+    const pg_operand *row = &p->table->rows[i];
+    int64_t extent = p->operand[i].shape[d];
+    if (d == row->rank - 1 && is_halved(p, row) && __builtin_mul_overflow(extent, 2, &extent))
+        extent = INT64_MAX;
+    return extent;
+}
+
+/* One element for all of a dimension. */
+static bool spreads(const pg_operand *row, pg_view *v, int d)
+{
+    if (!row->spread || v->shape[d] != 1)
+        return false;
+    v->shape[d] = UNKNOWN;
+    v->stride[d] = 0;
+    return true;
+}
+
 static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
 {
     const pg_operand *row = &p->table->rows[i];
@@ -94,11 +129,12 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
     add_leading(row, v);
     for (int d = 0; d < v->rank; d++) {
         int64_t *symbol = &p->symbol[row->extents[d]];
-        if (v->shape[d] == UNKNOWN) /* of a leading dimension */
+        if (v->shape[d] == UNKNOWN || spreads(row, v, d)) /* of a leading dimension */
             continue;
+        const int64_t said = said_extent(p, i, d);
         if (*symbol == UNKNOWN)
-            *symbol = v->shape[d];
-        else if (*symbol != v->shape[d])
+            *symbol = said;
+        else if (*symbol != said)
             return refuse_extent(p, i, d, err);
     }
     return PTXGEN_OK;
@@ -141,7 +177,7 @@ static void fill_leading(pg_problem *p)
     for (size_t g = 0; g < p->given_count; g++) {
         const pg_operand *row = &p->table->rows[p->given[g]];
         pg_view *v = &p->operand[p->given[g]];
-        for (int d = 0; d < row->leading; d++)
+        for (int d = 0; d < (row->spread ? row->rank : row->leading); d++)
             if (v->shape[d] == UNKNOWN)
                 v->shape[d] = p->symbol[row->extents[d]];
     }

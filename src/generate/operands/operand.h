@@ -11,7 +11,7 @@
 
 struct pg_problem;
 
-enum { PG_MAX_RANK = 4, PG_MAX_OPERANDS = 12, PG_MAX_SYMBOLS = 10 };
+enum { PG_MAX_RANK = 4, PG_MAX_OPERANDS = 24, PG_MAX_SYMBOLS = 10 };
 
 typedef enum pg_role {
     PG_IN,
@@ -51,8 +51,15 @@ typedef struct pg_operand {
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
     uint8_t same_dtype_as; /* 1 + the operand (an earlier one) whose element type this one has; 0 */
     pg_inner inner;
-    bool broadcast;    /* rows may all be one row: a stride of 0 is served */
-    bool dense;        /* rows follow each other without a gap */
+    bool broadcast; /* rows may all be one row: a stride of 0 is served */
+    /* An input that is spread over the others' extents: any dimension may have extent 1 or stride
+     * 0, leading ones may be left out. */
+    bool spread;
+    /* 1 + the place in the key of a choice: if that is not 0, the last dimension has half the
+     * extent. */
+    uint16_t halved_by;
+    uint16_t belongs_to; /* 1 + the place in the key of what it means nothing without; 0 */
+    bool dense;          /* rows follow each other without a gap */
     uint8_t alignment; /* bytes, of the base and of every stride but the inner; 0: the element's */
     uint8_t row_multiple;  /* bytes: a row's length is a multiple of it; 0: any length */
     const char *needed_by; /* what needs the alignment: "tensor-map loads" */

@@ -13,6 +13,8 @@ void pg_problem_init(pg_problem *p, const pg_family *family)
     p->host = p->empty = false;
     p->key = p->plan = p->helper_plan = p->prepared = NULL;
     p->device = NULL;
+    p->map = NULL;
+    p->map_user = NULL;
     for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
         p->operand[i].present = p->operand[i].transposed = false;
 }

@@ -15,6 +15,17 @@
 
 struct pg_family;
 
+/* A user function over some rows of a matrix, for plain C answers: dense arrays of rows * n
+ * floats. values[i] = f(values[i], in[0][i], ..., first_row + i / n, i % n). */
+enum { PG_MAPPING_INPUTS = 4 };
+typedef struct pg_mapping {
+    int64_t first_row, rows, n;
+    float *values;
+    const float *in[PG_MAPPING_INPUTS];
+    int inputs;
+    float *second; /* of a function with two values; else NULL */
+} pg_mapping;
+
 /* One operand. Shapes and strides are elements, outermost first; `rank` dimensions of the
  * table's row. */
 typedef struct pg_view {
@@ -41,6 +52,9 @@ typedef struct pg_problem {
     const void *helper_plan;          /* of the family's helper; NULL when there is none */
     const void *prepared;             /* what only a typed call brings along: a sorted index */
     const ptxgen_device_info *device; /* likewise */
+    /* Applies the key's user function; NULL where no context is at hand. */
+    ptxgen_status (*map)(void *user, const pg_mapping *, ptxgen_error *);
+    void *map_user;
 } pg_problem;
 
 void pg_problem_init(pg_problem *p, const struct pg_family *family);

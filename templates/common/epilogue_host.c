@@ -1,0 +1,320 @@
+/* From a call's operands to the steps of an epilogue and the arguments of its kernel. */
+#include "common/epilogue.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum { SIDE_DTYPES = 3 };
+
+const char *const pg_side_words[] = {"none",        "scalar_f32",  "scalar_f16", "scalar_bf16",
+                                     "row_f32",     "row_f16",     "row_bf16",   "column_f32",
+                                     "column_f16",  "column_bf16", "matrix_f32", "matrix_f16",
+                                     "matrix_bf16", NULL};
+const char *const pg_aux_words[] = {"none", "f32", "f16", "bf16", NULL};
+const char *const pg_no_yes_words[] = {"no", "yes", NULL};
+const ptxgen_dtype pg_side_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+const ptxgen_dtype pg_aux_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+const ptxgen_dtype pg_f32_dtypes[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
+
+/* The place of a type in the list above, from 0. */
+static int64_t place_of(ptxgen_dtype dtype)
+{
+    int64_t place = 0;
+    while (pg_side_dtypes[place] != dtype)
+        place++;
+    return place;
+}
+
+/* ---- steps ---- */
+
+static pg_side side_of(int64_t value)
+{
+    if (!value)
+        return (pg_side){PG_SPREAD_NONE, PTXGEN_DTYPE_NONE};
+    return (pg_side){(pg_spread)(1 + (value - 1) / SIDE_DTYPES),
+                     pg_side_dtypes[(value - 1) % SIDE_DTYPES]};
+}
+
+/* Sides of one kind, which a key says yes or no to. */
+static const struct {
+    int place;
+    pg_spread spread;
+} scales[] = {{PG_SIDE_ROW_SCALE, PG_SPREAD_COLUMN},
+              {PG_SIDE_COL_SCALE, PG_SPREAD_ROW},
+              {PG_SIDE_D_SCALE, PG_SPREAD_SCALAR}};
+
+pg_epilogue pg_epilogue_of(const pg_epilogue_key *k, ptxgen_dtype out)
+{
+    pg_epilogue e = {.activation = (pg_activation)k->activation,
+                     .alpha = k->alpha != 0,
+                     .gate = k->gate != 0,
+                     .amax = k->amax != 0,
+                     .function = k->function != 0,
+                     .aux = k->aux ? pg_aux_dtypes[k->aux - 1] : PTXGEN_DTYPE_NONE,
+                     .out = out};
+    for (int i = 0; i < PG_SIDES; i++)
+        e.side[i] = side_of(k->side[i]);
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (k->side[scales[i].place])
+            e.side[scales[i].place] = (pg_side){scales[i].spread, PTXGEN_F32};
+    return e;
+}
+
+bool pg_epilogue_has_steps(const pg_epilogue *e)
+{
+    bool any = e->activation || e->alpha || e->gate || e->amax || e->function || e->aux;
+    for (int i = 0; i < PG_SIDES; i++)
+        any |= e->side[i].spread != PG_SPREAD_NONE;
+    return any;
+}
+
+bool pg_epilogue_has_rows(const pg_epilogue *e)
+{
+    bool any = e->aux != PTXGEN_DTYPE_NONE;
+    for (int i = 0; i < PG_SIDES; i++)
+        any |= e->side[i].spread == PG_SPREAD_ROW || e->side[i].spread == PG_SPREAD_MATRIX;
+    return any;
+}
+
+int pg_epilogue_inputs(const pg_epilogue *e)
+{
+    int n = 0;
+    while (n < PG_SIDE_INPUTS && e->side[PG_SIDE_IN0 + n].spread)
+        n++;
+    return n;
+}
+
+static pg_spread spread_of(const pg_view *v)
+{
+    if (v->rank == 0)
+        return PG_SPREAD_SCALAR;
+    if (v->stride[0] == 0)
+        return v->stride[1] == 0 ? PG_SPREAD_SCALAR : PG_SPREAD_ROW;
+    return v->stride[1] == 0 ? PG_SPREAD_COLUMN : PG_SPREAD_MATRIX;
+}
+
+static int64_t side_key(const pg_view *v)
+{
+    return v->present ? 1 + SIDE_DTYPES * (spread_of(v) - 1) + place_of(v->dtype) : 0;
+}
+
+void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k)
+{
+    const pg_view *v = &p->operand[first];
+    for (int i = PG_SIDE_RESIDUAL; i < PG_SIDE_D_SCALE; i++)
+        k->side[i] = side_key(&v[i]);
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        k->side[scales[i].place] = v[scales[i].place].present;
+    k->alpha = v[PG_STEP_ALPHA].present;
+    k->amax = v[PG_STEP_AMAX].present;
+    k->aux = v[PG_STEP_AUX].present ? 1 + place_of(v[PG_STEP_AUX].dtype) : 0;
+}
+
+/* ---- what fits together ---- */
+
+static ptxgen_status check_gate(const pg_epilogue *e, ptxgen_error *err)
+{
+    if (!e->gate)
+        return PTXGEN_OK;
+    if (e->function && e->activation)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "gate=yes with epilogue=%s and a function: the function gets both elements "
+                       "of a pair and does what the activation and the product do; leave epilogue "
+                       "out",
+                       pg_activation_words[e->activation]);
+    if (pg_epilogue_inputs(e))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "in0 with gate=yes: a gate's function takes the two elements of a pair and "
+                       "no inputs; leave in0 out");
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_epilogue_check(const pg_epilogue *e, ptxgen_error *err)
+{
+    const int inputs = pg_epilogue_inputs(e);
+    for (int i = inputs; i < PG_SIDE_INPUTS; i++)
+        if (e->side[PG_SIDE_IN0 + i].spread)
+            return pg_fail(err, PTXGEN_EINVAL,
+                           "in%d is given without in%d: inputs of the function are in0, in1, ... "
+                           "without a gap",
+                           i, inputs);
+    if (inputs && !e->function)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "in0 is an input of a user function, and function=none: give the function, "
+                       "or leave in0 out");
+    return check_gate(e, err);
+}
+
+ptxgen_status pg_epilogue_limits(const pg_problem *p, size_t first, const pg_epilogue *e,
+                                 ptxgen_error *err)
+{
+    const pg_view *v = &p->operand[first];
+    for (int i = PG_STEP_LOW; i <= PG_STEP_HIGH; i++)
+        if (v[i].present && e->activation != PG_ACTIVATION_CLAMP)
+            return pg_fail(err, PTXGEN_EINVAL,
+                           "%s is a bound of epilogue=clamp, and epilogue=%s: leave it out",
+                           p->table->rows[first + (size_t)i].name,
+                           pg_activation_words[e->activation]);
+    return pg_epilogue_check(e, err);
+}
+
+/* A value beside the boundary of two codes may fall to either. */
+static double step_of(ptxgen_dtype dtype)
+{
+    switch (dtype) {
+    case PTXGEN_F16:
+        return 0x1p-10;
+    case PTXGEN_BF16:
+        return 0x1p-7;
+    case PTXGEN_E4M3:
+        return 0x1p-3;
+    case PTXGEN_E5M2:
+        return 0x1p-2;
+    default:
+        return 0;
+    }
+}
+
+void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, pg_tolerance *t)
+{
+    const pg_view *aux = &p->operand[first + PG_STEP_AUX];
+    t->rtol = fmax(t->rtol, step_of(out));
+    if (aux->present)
+        t->rtol = fmax(t->rtol, step_of(aux->dtype));
+    if (out == PTXGEN_E4M3)
+        t->atol = fmax(t->atol, 0x1p-9); /* steps of subnormals */
+}
+
+/* ---- kernel parameters ---- */
+
+#define PLACE(name, kind) at_##name,
+enum { PG_EPILOGUE_LIST(PLACE) PLACES };
+const uint64_t pg_epilogue_all_absent = (UINT64_C(1) << PLACES) - 1;
+
+/* Of each input, and of aux behind them: its pointer and its stride; 0: it has none. */
+static const struct {
+    int pointer, stride;
+} places[] = {
+    [PG_SIDE_ROW_SCALE] = {at_row_scale_, at_row_scale_stride_},
+    [PG_SIDE_COL_SCALE] = {at_col_scale_, 0},
+    [PG_SIDE_RESIDUAL] = {at_residual_, at_residual_stride_},
+    [PG_SIDE_BIAS] = {at_bias_, at_bias_stride_},
+    [PG_SIDE_IN0] = {at_in0_, at_in0_stride_},
+    [PG_SIDE_IN0 + 1] = {at_in1_, at_in1_stride_},
+    [PG_SIDE_IN0 + 2] = {at_in2_, at_in2_stride_},
+    [PG_SIDE_IN0 + 3] = {at_in3_, at_in3_stride_},
+    [PG_SIDE_D_SCALE] = {at_d_scale_, 0},
+    [PG_STEP_AUX] = {at_aux_, at_aux_stride_},
+};
+
+static bool takes_stride(const pg_epilogue *e, int i)
+{
+    return i == PG_STEP_AUX ? e->aux != PTXGEN_DTYPE_NONE : e->side[i].spread >= PG_SPREAD_COLUMN;
+}
+
+static bool is_there(const pg_epilogue *e, int i)
+{
+    return i == PG_STEP_AUX ? e->aux != PTXGEN_DTYPE_NONE : e->side[i].spread != PG_SPREAD_NONE;
+}
+
+static uint64_t bit(bool there, int place)
+{
+    return there ? UINT64_C(1) << place : 0;
+}
+
+uint64_t pg_epilogue_absent(const pg_epilogue *e)
+{
+    const bool clamps = e->activation == PG_ACTIVATION_CLAMP;
+    uint64_t there = bit(e->alpha, at_factor_) | bit(clamps, at_low_) | bit(clamps, at_high_) |
+                     bit(e->amax, at_amax_) | bit(pg_epilogue_has_rows(e), at_input_vectors_);
+    for (int i = 0; i <= PG_STEP_AUX; i++)
+        there |= bit(is_there(e, i), places[i].pointer) |
+                 bit(places[i].stride && takes_stride(e, i), places[i].stride);
+    return pg_epilogue_all_absent & ~there;
+}
+
+static uint32_t scalar_bits(const pg_problem *p, size_t operand)
+{
+    const float value = (float)pg_problem_scalar(p, operand);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* From row to row. */
+static uint64_t stride_bytes(const pg_view *v)
+{
+    const int64_t elements = v->rank == 1 ? v->stride[0] : v->stride[v->rank - 2];
+    return (uint64_t)(elements * v->bits / 8);
+}
+
+void pg_epilogue_set(const pg_problem *p, size_t first, const pg_epilogue *e, pg_launch *l, int at)
+{
+    const pg_view *v = &p->operand[first];
+    for (int i = 0; i <= PG_STEP_AUX; i++) {
+        if (!is_there(e, i))
+            continue;
+        pg_set_pointer(l, at + places[i].pointer, v[i].data);
+        if (takes_stride(e, i))
+            pg_set_u64(l, at + places[i].stride, stride_bytes(&v[i]));
+    }
+    if (e->alpha)
+        pg_set_u32(l, at + at_factor_, scalar_bits(p, first + PG_STEP_ALPHA));
+    if (e->activation == PG_ACTIVATION_CLAMP) {
+        pg_set_u32(l, at + at_low_, scalar_bits(p, first + PG_STEP_LOW));
+        pg_set_u32(l, at + at_high_, scalar_bits(p, first + PG_STEP_HIGH));
+    }
+    if (e->amax)
+        pg_set_pointer(l, at + at_amax_, v[PG_STEP_AMAX].data);
+    if (pg_epilogue_has_rows(e))
+        pg_set_u32(l, at + at_input_vectors_, pg_epilogue_takes_vectors(p, first, e));
+}
+
+bool pg_epilogue_takes_vectors(const pg_problem *p, size_t first, const pg_epilogue *e)
+{
+    const pg_view *v = &p->operand[first];
+    for (int i = 0; i <= PG_STEP_AUX; i++) {
+        const bool matrix = i == PG_STEP_AUX || e->side[i].spread == PG_SPREAD_MATRIX;
+        const bool row = i != PG_STEP_AUX && e->side[i].spread == PG_SPREAD_ROW;
+        const uintptr_t stride = matrix && v[i].shape[0] > 1 ? (uintptr_t)stride_bytes(&v[i]) : 0;
+        const uintptr_t vector = 4 * (uintptr_t)v[i].bits / 8;
+        if (is_there(e, i) && (matrix || row) && ((uintptr_t)v[i].data | stride) % vector != 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- the user function's signature ---- */
+
+#define SIGNATURES(result)                                                                         \
+    {                                                                                              \
+        result " f(float value, int row, int column)",                                             \
+            result " f(float value, float in0, int row, int column)",                              \
+            result " f(float value, float in0, float in1, int row, int column)",                   \
+            result " f(float value, float in0, float in1, float in2, int row, int column)",        \
+            result                                                                                 \
+            " f(float value, float in0, float in1, float in2, float in3, int row, int column)"     \
+    }
+#define TYPES(result)                                                                              \
+    {                                                                                              \
+        result ", float, int, int", result ", float, float, int, int",                             \
+            result ", float, float, float, int, int",                                              \
+            result ", float, float, float, float, int, int",                                       \
+            result ", float, float, float, float, float, int, int"                                 \
+    }
+
+const char *pg_epilogue_signature(const pg_epilogue *e)
+{
+    static const char *const signatures[2][1 + PG_SIDE_INPUTS] = {SIGNATURES("float"),
+                                                                  SIGNATURES("float2")};
+    if (e->gate)
+        return "float f(float gate, float up, int row, int column)";
+    return signatures[pg_epilogue_two_values(e)][pg_epilogue_inputs(e)];
+}
+
+const char *pg_epilogue_types(const pg_epilogue *e)
+{
+    static const char *const types[2][1 + PG_SIDE_INPUTS] = {TYPES("float"), TYPES("float2")};
+    return e->gate ? types[0][1] : types[pg_epilogue_two_values(e)][pg_epilogue_inputs(e)];
+}
