@@ -2,7 +2,7 @@
 set -eu
 cd "$PTXGEN_SOURCE"
 command -v nm >/dev/null || exit 77
-objects=$(find "$PTXGEN_BUILD" -path '*ptxgen_objects.dir/*' -name '*.c.o' | sort)
+objects=$(find "$PTXGEN_BUILD/CMakeFiles" -path '*ptxgen_objects.dir/*' -name '*.c.o' | sort)
 [ "$(echo "$objects" | wc -l)" -gt 200 ] || {
     echo "found only these objects: $objects" >&2
     exit 1
