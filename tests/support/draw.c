@@ -107,9 +107,12 @@ static bool is_halved(const draw *w, size_t i)
 static void make_even(draw *w)
 {
     const pg_operand_table *t = &w->d->family->operands;
-    for (size_t i = 0; i < t->count; i++)
-        if (is_halved(w, i))
-            w->d->symbols[t->rows[i].extents[t->rows[i].rank - 1]] &= ~INT64_C(1);
+    for (size_t i = 0; i < t->count; i++) {
+        int64_t *n =
+            is_halved(w, i) ? &w->d->symbols[t->rows[i].extents[t->rows[i].rank - 1]] : NULL;
+        if (n)
+            *n += *n % 2;
+    }
 }
 
 /* Extents that follow from the others. */
