@@ -81,7 +81,8 @@ typedef enum ptxgen_oob {
 typedef enum ptxgen_scatter_reduce {
     PTXGEN_SCATTER_ADD,
     PTXGEN_SCATTER_MIN,
-    PTXGEN_SCATTER_MAX
+    PTXGEN_SCATTER_MAX,
+    PTXGEN_SCATTER_MEAN /* floats: of its rows of src; what it held is replaced, unless there are none */
 } ptxgen_scatter_reduce;
 
 /* The first bad index of one or several calls, in device memory. Empty: all bytes 0xff (a memset in the stream).
@@ -128,6 +129,7 @@ typedef struct ptxgen_scatter_add_args {
     bool has_padding_index;
     int64_t padding_index;    /* entries with this index are left out, and are not bad */
     ptxgen_bad_index *record; /* device, 16-byte aligned: bad indices of this call are told here (below) */
+    int32_t *counts; /* device, [out_rows]: gets how many entries went to each row of out */
 } ptxgen_scatter_add_args;
 
 /* Adds in the element type or better, each add rounded to nearest even; the order among equal indices is not

@@ -54,6 +54,8 @@ static void fill_options(const ptxgen_scatter_add_args *a, const ptxgen_scatter_
         fill_scalar(&v[PG_SCATTER_PADDING_INDEX], &args->padding_index, PTXGEN_S64);
     if (a->record)
         pg_view_vector(&v[PG_SCATTER_RECORD], a->record, PTXGEN_S64, 2);
+    if (a->counts)
+        pg_view_vector(&v[PG_SCATTER_COUNTS], a->counts, PTXGEN_S32, a->out_rows);
     if (a->workspace)
         pg_view_vector(&v[PG_SCATTER_WORKSPACE], a->workspace, PTXGEN_U8,
                        (int64_t)a->workspace_bytes);

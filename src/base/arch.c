@@ -10,6 +10,10 @@ enum { KIB = 1024 };
 
 /* X(id, name, sm, suffix, first PTX version, KiB of shared memory per block) */
 #define ARCHES(X)                                                                                  \
+    X(800, "sm_80", 80, 0, "7.0", 163)                                                             \
+    X(860, "sm_86", 86, 0, "7.1", 99)                                                              \
+    X(870, "sm_87", 87, 0, "7.4", 163)                                                             \
+    X(890, "sm_89", 89, 0, "7.8", 99)                                                              \
     X(900, "sm_90", 90, 0, "8.0", 227)                                                             \
     X(901, "sm_90a", 90, 'a', "8.0", 227)                                                          \
     X(1000, "sm_100", 100, 0, "8.6", 227)                                                          \
@@ -70,11 +74,12 @@ ptxgen_status ptxgen_arch_parse(const char *text, ptxgen_arch *out, ptxgen_error
     const char *nearest;
     const size_t i = pg_str_find(pg_str_of(text ? text : ""), arch_name, NULL, &nearest);
     if (i == SIZE_MAX)
-        return pg_fail(
-            err, PTXGEN_EINVAL,
-            "arch \"%.40s\" is not known: use sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103a or"
-            " later%s%s%s",
-            text ? text : "", nearest[0] ? "; did you mean " : "", nearest, nearest[0] ? "?" : "");
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "arch \"%.40s\" is not known: use sm_80, sm_86, sm_89, sm_90, sm_90a, "
+                       "sm_100, sm_100a, sm_100f, sm_103a or"
+                       " later%s%s%s",
+                       text ? text : "", nearest[0] ? "; did you mean " : "", nearest,
+                       nearest[0] ? "?" : "");
     *out = arches[i].id;
     return PTXGEN_OK;
 }

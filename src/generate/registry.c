@@ -53,5 +53,7 @@ ptxgen_arch pg_family_arch_on(const pg_family *f, ptxgen_arch device_arch)
     enum { SUFFIX_A = 1 };
     if (!f->arch_specific)
         return device_arch / 10 * 10;
-    return device_arch % 10 ? device_arch : device_arch + SUFFIX_A;
+    /* Before sm_90 there are no such targets. */
+    return pg_arch_find(device_arch + SUFFIX_A) && device_arch % 10 == 0 ? device_arch + SUFFIX_A
+                                                                         : device_arch;
 }

@@ -18,7 +18,7 @@ void pg_module_header(pg_emit *E, const pg_arch *arch, const char *version);
 void pg_mbarrier_wait(pg_emit *E, const char *barrier, const char *parity);
 /* The bad index that a kernel reports (bad_index.ptxc). */
 void pg_keep_bad_index(pg_emit *E, const char *index, const char *position);
-void pg_offer_bad_index(pg_emit *E);
+void pg_offer_bad_index(pg_emit *E, const pg_arch *arch);
 
 /* Of kernels whose launches may be early (pg_launch.early); nothing before sm_90, whose launches wait.
  * pg_wait_for_grid: until the kernels before have ended; comes before every access to what they wrote or read.

@@ -74,7 +74,9 @@ typedef enum pg_sort_part {
     PG_SORT_SCAN,
     PG_SORT_COUNT_ENTRIES,
     PG_SORT_PLACE_ENTRIES,
-    PG_SORT_GROUP
+    PG_SORT_GROUP,
+    PG_SORT_CLEAR_ROWS,
+    PG_SORT_COUNT_ROWS
 } pg_sort_part;
 
 void pg_index_sort_emit(pg_emit *E, const void *plan);
@@ -85,6 +87,10 @@ uint32_t pg_index_sort_shared_bytes(int max_digit);
 size_t pg_index_sort_entries_bytes(int64_t rows);
 /* A sort as a sequence of launches, for families that have this one as their helper. */
 pg_sequence pg_index_sort_sequence(const pg_index_sort_plan *, const pg_index_sort_args *);
+/* How many of the sorted entries each row has, to out_rows s32 numbers: launches
+ * PG_SORT_CLEAR_ROWS, then COUNT_ROWS. */
+void pg_index_sort_count_rows(const pg_index_sort_plan *, const pg_index_sort_args *,
+                              pg_sort_part part, int32_t *counts, pg_launch *);
 void pg_index_sort_launch(const pg_index_sort_plan *, const pg_index_sort_args *, const pg_step *,
                           pg_launch *);
 

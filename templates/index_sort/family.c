@@ -8,8 +8,9 @@
 
 static const char *const index_words[] = {"i64", "i32", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
-static const char *const parts[] = {"count_index",   "place_index", "scan", "count_entries",
-                                    "place_entries", "group",       NULL};
+static const char *const parts[] = {"count_index",   "place_index",   "scan",
+                                    "count_entries", "place_entries", "group",
+                                    "clear_rows",    "count_rows",    NULL};
 
 #define FIELD(name) offsetof(pg_index_sort_key, name)
 
@@ -22,14 +23,9 @@ static const pg_param params[] = {
 
 static ptxgen_status resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
-    pg_index_sort_key *k = key;
+    (void)key;
     if (arch->sm < 80)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "index_sort needs sm_80 or later, not %s",
-                       arch->name);
-    if (k->oob == PTXGEN_OOB_RECORD && arch->sm < 90)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "oob=record needs the 16-byte compare-and-swap of sm_90: on %s use "
-                       "oob=unchecked (bad indices are left out)",
                        arch->name);
     return PTXGEN_OK;
 }

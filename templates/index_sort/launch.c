@@ -84,14 +84,17 @@ pg_param_list pg_index_sort_params(const void *plan, uint32_t part)
 {
     static const pg_kernel_param rows[] = {PG_SORT_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t index = places(at_index_, at_record_), entries = places(at_from_, at_count_),
-                   target = places(at_to_, at_total_), bins = places(at_bin_shift_, at_mark_);
+                   target = places(at_to_, at_total_), bins = places(at_bin_shift_, at_mark_),
+                   rows_only = places(at_row_counts_, at_row_counts_), all = places(0, COUNT - 1);
     const uint32_t absent[] = {
-        [PG_SORT_COUNT_INDEX] = entries | target | bins,
-        [PG_SORT_PLACE_INDEX] = entries | bins,
-        [PG_SORT_SCAN] = index | entries | target | bins,
-        [PG_SORT_COUNT_ENTRIES] = index | target | bins,
-        [PG_SORT_PLACE_ENTRIES] = index | bins,
-        [PG_SORT_GROUP] = index | places(at_total_, at_total_),
+        [PG_SORT_COUNT_INDEX] = entries | target | bins | rows_only,
+        [PG_SORT_PLACE_INDEX] = entries | bins | rows_only,
+        [PG_SORT_SCAN] = index | entries | target | bins | rows_only,
+        [PG_SORT_COUNT_ENTRIES] = index | target | bins | rows_only,
+        [PG_SORT_PLACE_ENTRIES] = index | bins | rows_only,
+        [PG_SORT_GROUP] = index | places(at_total_, at_total_) | rows_only,
+        [PG_SORT_CLEAR_ROWS] = all & ~rows_only & ~places(at_out_rows_, at_out_rows_),
+        [PG_SORT_COUNT_ROWS] = all & ~rows_only & ~entries,
     };
     (void)plan;
     return (pg_param_list){rows, absent[part]};
@@ -168,4 +171,17 @@ void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args 
     pg_set_u32(l, at_tiles_, s.tiles);
     pg_set_u32(l, at_bin_shift_, s.bins);
     pg_set_u32(l, at_mark_, a->marked ? PG_SORT_MARK : 0);
+}
+
+void pg_index_sort_count_rows(const pg_index_sort_plan *p, const pg_index_sort_args *a,
+                              pg_sort_part part, int32_t *counts, pg_launch *l)
+{
+    const int64_t threads = part == PG_SORT_CLEAR_ROWS ? a->out_rows : a->rows;
+    pg_launch_line(l, (threads - 1) / PG_SORT_THREADS + 1, PG_SORT_THREADS, COUNT,
+                   pg_index_sort_params(p, part).absent);
+    l->part = part;
+    pg_set_u64(l, at_out_rows_, (uint64_t)a->out_rows);
+    pg_set_pointer(l, at_from_, a->entries);
+    pg_set_pointer(l, at_count_, a->total);
+    pg_set_pointer(l, at_row_counts_, counts);
 }

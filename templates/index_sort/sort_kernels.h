@@ -6,7 +6,8 @@
 
 /* What the kernels take; each lacks some (launch.c). index_ to record_: of the first pass, from_ and
  * count_: the entries of later ones; to_ and total_: where entries are placed, and how many;
- * bin_shift_, mark_: of group. */
+ * bin_shift_, mark_: of group;
+ * row_counts_: of clear_rows and count_rows. */
 #define PG_SORT_PARAMS(X)                                                                          \
     X(index_, POINTER)                                                                             \
     X(rows_, U64)                                                                                  \
@@ -25,13 +26,16 @@
     X(shift_, U32)                                                                                 \
     X(tiles_, U32)                                                                                 \
     X(bin_shift_, U32)                                                                             \
-    X(mark_, U32)
+    X(mark_, U32)                                                                                  \
+    X(row_counts_, POINTER)
 
 /* Kernels. `first`: of the first pass, which reads the index; later ones read entries. */
 void pg_sort_count(pg_emit *E, const pg_index_sort_plan *p, bool first);
 void pg_sort_scan(pg_emit *E, const pg_index_sort_plan *p);
 void pg_sort_place(pg_emit *E, const pg_index_sort_plan *p, bool first);
 void pg_sort_group(pg_emit *E, const pg_index_sort_plan *p);
+void pg_sort_clear_rows(pg_emit *E, const pg_index_sort_plan *p);
+void pg_sort_count_rows(pg_emit *E, const pg_index_sort_plan *p);
 
 /* Shared by count and place (main.ptxc). */
 void pg_sort_declare(pg_emit *E, bool first);

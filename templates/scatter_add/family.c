@@ -12,7 +12,7 @@ static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector
                                              "owner", "private", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 
-static const char *const reduce_words[] = {"add", "min", "max", NULL};
+static const char *const reduce_words[] = {"add", "min", "max", "mean", NULL};
 static const char *const copies_words[] = {"auto", "thread", "warp", NULL};
 static const char *const ahead_words[] = {"auto", "no", "yes", NULL};
 static const char *const weight_words[] = {"none", "f32", "element", NULL};
@@ -21,7 +21,7 @@ static const char *const weight_words[] = {"none", "f32", "element", NULL};
 #define FIELD(name) offsetof(pg_scatter_add_key, name)
 
 static const pg_param params[] = {
-    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "target architecture, sm_90 and up"},
+    {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "target architecture, sm_80 and up"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of out and src",
      .from = PG_FROM_DTYPE, .source = PG_SCATTER_OUT},
     {"n", PG_PARAM_INTEGER, FIELD(n), .zero_words = {"dynamic"}, .min = 1, .max = MAX_N,
@@ -58,15 +58,17 @@ static const pg_param params[] = {
      .doc = "vector: a user function of each element, before it is added; the command takes "
             "@FILE.cu or @FILE.ptx"},
     {"access", PG_PARAM_INTEGER, FIELD(access), .zero_words = {"auto"}, .min = 2, .max = 16,
-     .doc = "owner, private: bytes that all rows of out and src are aligned to"},
+     .doc = "owner, private, vector: bytes that all rows of out and src are aligned to"},
     {"reduce", PG_PARAM_CHOICE, FIELD(reduce), reduce_words,
-     .doc = "what becomes of a row of out and its rows of src; min, max: owner"},
+     .doc = "what becomes of a row of out and its rows of src; min, max, mean: owner"},
     {"exact", PG_PARAM_CHOICE, FIELD(exact), yes_no,
      .doc = "owner: yes: the same bits in every run, halves summed in f32, one rounding a row"},
     {"weight", PG_PARAM_CHOICE, FIELD(weight), weight_words,
      .doc = "owner: type of the factor of each entry", .from = PG_FROM_HOOK},
     {"gather", PG_PARAM_CHOICE, FIELD(gather), yes_no,
      .doc = "owner: src_index says which row of src an entry takes", .from = PG_FROM_HOOK},
+    {"shift", PG_PARAM_CHOICE, FIELD(shift), yes_no,
+     .doc = "owner: yes: rows of any alignment, read by aligned loads and shifted"},
     {"ahead", PG_PARAM_CHOICE, FIELD(ahead), ahead_words,
      .doc =
          "owner: yes: rows of out are loaded ahead of their sums; auto: where rows are hit about "
@@ -98,6 +100,7 @@ static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16,      
                                       PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype index_dtypes[] = {PTXGEN_S64, PTXGEN_S32, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scalar_dtypes[] = {PTXGEN_F64, PTXGEN_F32, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype s32[] = {PTXGEN_S32, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype s64[] = {PTXGEN_S64, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
 
@@ -151,6 +154,9 @@ static const pg_operand options[] = {
                            .extents = {PG_SCATTER_TWO}, .dtypes = s64, .alignment = 16,
                            .needed_by = "16-byte atomics",
                            .doc = "where the first bad index is told; -1, -1: none yet"},
+    [PG_SCATTER_COUNTS] = {"counts", PG_OUT, .optional = true, .rank = 1,
+                           .extents = {PG_SCATTER_OUT_ROWS}, .dtypes = s32,
+                           .doc = "gets how many entries went to each row of out"},
     [PG_SCATTER_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                               .extents = {PG_SCATTER_BYTES}, .dtypes = u8, .alignment = 128,
                               .needed_by = "vector accesses",
@@ -175,106 +181,6 @@ static void bind(const pg_problem *p, void *key)
                                               : PG_WEIGHT_F32;
 }
 
-/* Bytes, 16 at most, that every row of the operand begins at a multiple of, and is long. */
-static int64_t alignment_of(const pg_problem *p, size_t operand)
-{
-    const pg_view *v = &p->operand[operand];
-    const int64_t bytes = pg_dtype_bits(v->dtype) / 8;
-    const uint64_t all = 16 | (uintptr_t)v->data | (uint64_t)(v->shape[1] * bytes) |
-                         (v->shape[0] > 1 ? (uint64_t)(v->stride[0] * bytes) : 0);
-    return (int64_t)(all & (~all + 1));
-}
-
-static int64_t access_of(const pg_problem *p)
-{
-    const int64_t out = alignment_of(p, PG_SCATTER_OUT), src = alignment_of(p, PG_SCATTER_SRC);
-    return out < src ? out : src;
-}
-
-/* What the other schedules do not read. */
-static const char *owner_operand(const pg_problem *p)
-{
-    static const uint8_t owners[] = {PG_SCATTER_WEIGHT, PG_SCATTER_SRC_INDEX, PG_SCATTER_ALPHA,
-                                     PG_SCATTER_DEVICE_ROWS, PG_SCATTER_PADDING_INDEX};
-    for (size_t i = 0; i < sizeof owners; i++)
-        if (has(p, owners[i]))
-            return options[owners[i]].name;
-    return p->prepared ? "a plan" : NULL;
-}
-
-/* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is distributed. Rows under 64
- * bytes would be gathered in pieces that memory does not deliver one by one: they are sorted only where they go to
- * so few rows that these are always contended for. Where out stays in L2, additions that are spread evenly cost
- * little, and the sort pays later. Measured: docs/benchmarks.md. */
-static bool prefers_owner(const pg_problem *p)
-{
-    enum { GATHERED_ROW_BYTES = 64, LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t row_bytes =
-        p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[PG_SCATTER_OUT].dtype) / 8;
-    if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
-        return false;
-    if (row_bytes < GATHERED_ROW_BYTES)
-        return out_rows <= FEW_ROWS && rows >= MANY;
-    const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
-    const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
-    return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
-}
-
-/* Short rows to so few rows of out that shared memory holds copies of them, and enough to pay for filling and
- * emptying the copies. */
-static bool prefers_private(const pg_problem *p, const pg_scatter_add_key *k)
-{
-    enum { LEAST_ROWS = 1 << 15, HITS = 256, ROWS_A_HIT = 10 };
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t n = p->symbol[PG_SCATTER_N];
-    const pg_view *src = &p->operand[PG_SCATTER_SRC];
-    const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return arch && arch->sm >= 90 && k->n && n * bytes <= 64 && bytes < 8 && !k->exact &&
-           !k->function && k->reduce == PTXGEN_SCATTER_ADD && !owner_operand(p) &&
-           rows >= LEAST_ROWS && rows / (HITS + out_rows / ROWS_A_HIT) >= out_rows &&
-           rows <= INT32_MAX && src->stride[0] <= UINT32_MAX / bytes &&
-           pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows) != PG_COPIES_AUTO;
-}
-
-static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
-{
-    enum { SPREAD = 512 }; /* rows of out that two rows of each lane seldom meet in */
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    k->access = k->access ? k->access : access_of(p);
-    if (!k->copies && arch)
-        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
-                                                  p->symbol[PG_SCATTER_OUT_ROWS]);
-    if (k->copies == PG_COPIES_WARP && !k->pieces)
-        k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
-}
-
-/* As far as the sizes tell. */
-static bool hit_about_once(const pg_problem *p)
-{
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    return rows / 2 < out_rows && rows >= out_rows / 2;
-}
-
-static void choose(const pg_problem *p, void *key)
-{
-    pg_scatter_add_key *k = key;
-    const int64_t access = access_of(p);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO && prefers_private(p, k))
-        k->schedule = PTXGEN_SCHEDULE_PRIVATE;
-    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
-        choose_private(p, k);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
-        k->schedule = PTXGEN_SCHEDULE_OWNER;
-    if (k->schedule != PTXGEN_SCHEDULE_OWNER)
-        return;
-    k->access = k->access ? k->access : access;
-    if (!k->ahead && hit_about_once(p))
-        k->ahead = PG_AHEAD_YES;
-}
-
 /* The seed schedule's tensor map. */
 static ptxgen_status seed_limits(const pg_problem *p, ptxgen_error *err)
 {
@@ -292,11 +198,11 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
 {
     const pg_scatter_add_key *k = p->key;
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    if (access_of(p) < k->access)
+    if (pg_scatter_add_access_of(p) < k->access)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
                        "access out",
-                       (long long)k->access, (long long)access_of(p));
+                       (long long)k->access, (long long)pg_scatter_add_access_of(p));
     if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX &&
         p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
         return PTXGEN_OK;
@@ -310,30 +216,34 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
 static ptxgen_status private_limits(const pg_problem *p, ptxgen_error *err)
 {
     const pg_scatter_add_key *k = p->key;
-    const char *name = owner_operand(p);
+    const char *name = pg_scatter_add_owner_operand(p);
     if (name)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s needs schedule=owner: use it or auto", name);
-    if (access_of(p) < k->access)
+    if (pg_scatter_add_access_of(p) < k->access)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
                        "access out",
-                       (long long)k->access, (long long)access_of(p));
+                       (long long)k->access, (long long)pg_scatter_add_access_of(p));
     return pg_scatter_add_private_limits(p, err);
 }
 
 static ptxgen_status row_limits(const pg_problem *p, ptxgen_error *err)
 {
-    const char *name = owner_operand(p);
+    const char *name = pg_scatter_add_owner_operand(p);
     const int64_t bytes = p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[0].dtype) / 8;
     if (name)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s needs schedule=owner: use it or auto", name);
-    if (bytes % 16)
+    const pg_scatter_add_key *k = p->key;
+    const int access = k->access ? (int)k->access : 16;
+    if (bytes % access)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "rows of n=%lld are %lld bytes, not a multiple of 16: use schedule=owner or "
+                       "rows of n=%lld are %lld bytes, not a multiple of %d: use schedule=owner or "
                        "auto, or pad the rows",
-                       (long long)p->symbol[PG_SCATTER_N], (long long)bytes);
-    PG_TRY(pg_problem_require_alignment(p, PG_SCATTER_OUT, 16, "16-byte reductions", err));
-    return pg_problem_require_alignment(p, PG_SCATTER_SRC, 16, "16-byte loads", err);
+                       (long long)p->symbol[PG_SCATTER_N], (long long)bytes, access);
+    PG_TRY(pg_problem_require_alignment(p, PG_SCATTER_OUT, access,
+                                        access == 16 ? "16-byte reductions" : "reductions", err));
+    return pg_problem_require_alignment(p, PG_SCATTER_SRC, access,
+                                        access == 16 ? "16-byte loads" : "loads", err);
 }
 
 /* What the table does not say of alpha and weight. */
@@ -447,7 +357,7 @@ const pg_family pg_family_scatter_add = {
     .tolerance = pg_scatter_add_tolerance,
     .work = work,
     .bind = bind,
-    .choose = choose,
+    .choose = pg_scatter_add_choose,
     .limits = limits,
     .empty = find_empty,
 };

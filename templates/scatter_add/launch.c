@@ -2,7 +2,7 @@
 #include "scatter_add/owner.h"
 #include "scatter_add/private.h"
 
-enum { PIECE_BYTES = 16, SEED_THREADS = 32, WARP_THREADS = 32 };
+enum { SEED_THREADS = 32, WARP_THREADS = 32 };
 
 /* What a schedule needs of one call. */
 typedef struct call {
@@ -98,18 +98,18 @@ static int64_t panel_pieces(const call *c)
     enum { PANEL_BYTES = 256 };
     const int64_t l2_bytes = (int64_t)c->device->l2_bytes;
     if (c->plan->panel)
-        return at_most(c->plan->panel, c->row_bytes) / PIECE_BYTES;
+        return at_most(c->plan->panel, c->row_bytes) / c->plan->access;
     const bool out_stays = c->out_rows <= l2_bytes / 2 / c->row_bytes;
     const bool panel_thrashes = c->out_rows > 2 * l2_bytes / PANEL_BYTES;
     if (out_stays || panel_thrashes)
-        return c->row_bytes / PIECE_BYTES;
-    return at_most(PANEL_BYTES, c->row_bytes) / PIECE_BYTES;
+        return c->row_bytes / c->plan->access;
+    return at_most(PANEL_BYTES, c->row_bytes) / c->plan->access;
 }
 
 static void launch_vector(const call *c, pg_launch *l)
 {
     const pg_scatter_add_plan *p = c->plan;
-    const int64_t row_pieces = c->row_bytes / PIECE_BYTES;
+    const int64_t row_pieces = c->row_bytes / p->access;
     const int64_t width = panel_pieces(c);
     const int64_t panels = (row_pieces - 1) / width + 1;
     const int64_t groups = (c->rows - 1) / p->pieces + 1;

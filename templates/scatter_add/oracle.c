@@ -25,6 +25,7 @@ typedef struct entries {
     bool whole; /* integers */
     ptxgen_scatter_reduce reduce;
     double alpha;
+    int32_t *counts; /* of each row of out; NULL: neither asked for nor needed */
 } entries;
 
 static entries entries_of(const pg_problem *p)
@@ -74,7 +75,8 @@ static double least(double acc, double x)
 
 static value reduce(const entries *e, value acc, value x)
 {
-    const bool add = e->reduce == PTXGEN_SCATTER_ADD, min = e->reduce == PTXGEN_SCATTER_MIN;
+    const bool add = e->reduce == PTXGEN_SCATTER_ADD || e->reduce == PTXGEN_SCATTER_MEAN;
+    const bool min = e->reduce == PTXGEN_SCATTER_MIN;
     if (e->whole && add)
         acc.i = (int64_t)((uint64_t)acc.i + (uint64_t)x.i);
     else if (e->whole)
@@ -101,7 +103,9 @@ static void add_columns(const entries *e, int64_t first, int64_t count, value *s
     const int64_t out_rows = e->p->symbol[PG_SCATTER_OUT_ROWS];
     for (int64_t r = 0; r < out_rows; r++)
         for (int64_t c = 0; c < count; c++)
-            sums[r * count + c] = load(e, e->out, r * e->out->stride[0] + first + c);
+            sums[r * count + c] = e->reduce == PTXGEN_SCATTER_MEAN
+                                      ? (value){.f = -0.0}
+                                      : load(e, e->out, r * e->out->stride[0] + first + c);
     for (int64_t i = 0; i < e->count; i++) {
         const int64_t row = pg_element_integer(e->index, i);
         const int64_t from = source_of(e, i) * e->src->stride[0] + first;
@@ -113,11 +117,26 @@ static void add_columns(const entries *e, int64_t first, int64_t count, value *s
     for (int64_t r = 0; r < out_rows; r++)
         for (int64_t c = 0; c < count; c++) {
             const int64_t at = r * e->out->stride[0] + first + c;
+            if (e->reduce == PTXGEN_SCATTER_MEAN && e->counts[r])
+                pg_element_set(e->out, at, sums[r * count + c].f / e->counts[r]);
+            if (e->reduce == PTXGEN_SCATTER_MEAN)
+                continue;
             if (e->whole)
                 pg_element_set_integer(e->out, at, sums[r * count + c].i);
             else
                 pg_element_set(e->out, at, sums[r * count + c].f);
         }
+}
+
+static void count_entries(const entries *e)
+{
+    const int64_t out_rows = e->p->symbol[PG_SCATTER_OUT_ROWS];
+    for (int64_t r = 0; r < out_rows; r++)
+        e->counts[r] = 0;
+    for (int64_t i = 0; i < e->count; i++) {
+        const int64_t row = pg_element_integer(e->index, i);
+        e->counts[row] += !is_padding(e, row);
+    }
 }
 
 static ptxgen_status check_indices(const entries *e, ptxgen_error *err)
@@ -140,13 +159,9 @@ static ptxgen_status check_indices(const entries *e, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
+static ptxgen_status add_all(const entries *e, ptxgen_error *err)
 {
-    const int64_t out_rows = p->symbol[PG_SCATTER_OUT_ROWS], n = p->symbol[PG_SCATTER_N];
-    const entries e = entries_of(p);
-    if (p->prepared)
-        return pg_fail(err, PTXGEN_EINVAL, "a plan is given: plain C needs the index itself");
-    PG_TRY(check_indices(&e, err));
+    const int64_t out_rows = e->p->symbol[PG_SCATTER_OUT_ROWS], n = e->p->symbol[PG_SCATTER_N];
     int64_t block = MAX_ACCUMULATORS / out_rows;
     if (block < 1)
         block = 1;
@@ -159,9 +174,31 @@ ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
     if (!sums)
         return pg_fail_memory(err, bytes);
     for (int64_t first = 0; first < n; first += block)
-        add_columns(&e, first, n - first < block ? n - first : block, sums);
+        add_columns(e, first, n - first < block ? n - first : block, sums);
     pg_free(&pg_alloc_libc, sums, bytes);
     return PTXGEN_OK;
+}
+
+ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
+{
+    const pg_view *counts = &p->operand[PG_SCATTER_COUNTS];
+    const size_t bytes = (size_t)p->symbol[PG_SCATTER_OUT_ROWS] * sizeof(int32_t);
+    entries e = entries_of(p);
+    int32_t *own = NULL;
+    if (p->prepared)
+        return pg_fail(err, PTXGEN_EINVAL, "a plan is given: plain C needs the index itself");
+    PG_TRY(check_indices(&e, err));
+    if (counts->present)
+        e.counts = counts->data;
+    else if (e.reduce == PTXGEN_SCATTER_MEAN)
+        e.counts = own = pg_alloc_zero(&pg_alloc_libc, bytes);
+    if (e.reduce == PTXGEN_SCATTER_MEAN && !e.counts)
+        return pg_fail_memory(err, bytes);
+    if (e.counts)
+        count_entries(&e);
+    const ptxgen_status status = add_all(&e, err);
+    pg_free(&pg_alloc_libc, own, own ? bytes : 0);
+    return status;
 }
 
 /* ---- tolerance ---- */

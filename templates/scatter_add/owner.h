@@ -18,7 +18,9 @@ enum {
 
 /* What both kernels take. src_ is rows of src or, of the second kernel, partial sums; entries_ and count_ (at
  * most) or total_ (exactly, in device memory) say which of them go where. partials_ and partial_entries_: where
- * the kernel leaves its own partial sums. Strides are bytes. */
+ * the kernel leaves its own partial sums. Strides are bytes. row_bytes_, low_ and span_ are for shift=yes: 32
+ * bytes of src may be loaded at low_ up to low_ + span_. row_counts_: how many entries each row of out has, for
+ * reduce=mean. */
 #define PG_OWNER_PARAMS(X)                                                                         \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -39,13 +41,18 @@ enum {
     X(panels_, U32)                                                                                \
     X(share_, U32)                                                                                 \
     X(groups_, U32)                                                                                \
-    X(pieces_, U32)
+    X(pieces_, U32)                                                                                \
+    X(row_bytes_, U64)                                                                             \
+    X(low_, U64)                                                                                   \
+    X(span_, U64)                                                                                  \
+    X(row_counts_, POINTER)
 pg_param_list pg_scatter_add_owner_params(void);
 
 /* What one of the two kernels reads: rows of src, or partial sums. */
 typedef struct pg_owner_source {
     bool partial;
     bool ahead;     /* loads rows of out with those of src */
+    bool shift;     /* rows of src come by aligned loads and a shift (owner_shift.ptxc) */
     bool marked;    /* entries say which rows are found elsewhere too (pg_index_sort_args) */
     int depth;      /* rows in flight */
     int word_bytes; /* of memory, in a register */
@@ -61,12 +68,23 @@ void pg_owner_declare(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_s
 void pg_owner_set_up(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 /* Sums the runs of the thread's share; the first and the last go to shared memory. */
 void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+/* value = value (reduce) acc, with alpha; or the mean, of %row_count. */
+void pg_owner_fold(pg_emit *E, const pg_scatter_add_plan *p, const char *value, const char *acc);
 /* Adds %acc to row `row` of out where %store holds. held: where %plain holds, by a store of its sum with
  * %held, what the row had. */
 void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
-                  const char *row, bool held);
+                  const char *row, const char *label, bool held);
 /* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as
  * partial sums. */
 void pg_owner_combine(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+
+/* owner_shift.ptxc */
+void pg_owner_declare_shift(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+void pg_owner_find_block(pg_emit *E);
+void pg_owner_load_shifted(pg_emit *E, const pg_owner_source *s, int i);
+void pg_owner_load_edges(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
+void pg_owner_shift(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s, int i);
+void pg_owner_add_parts(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
+                        const char *label);
 
 #endif

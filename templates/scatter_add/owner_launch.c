@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MAX_LANES = 32, MERGE_SHARE = 8, ROW_ALIGNMENT = 32, ALIGNMENT = 256 };
+enum { COUNTING = 2 }; /* launches that count the entries of each row */
 
 /* How the columns of a row are cut, and the entries of one launch. */
 typedef struct cut {
@@ -25,7 +26,9 @@ static int64_t div_up(int64_t a, int64_t b)
 static cut cut_columns(const pg_scatter_add_plan *p, int64_t n)
 {
     const int64_t lane_pieces = 16 / p->access;
-    cut c = {.pieces = n * p->element->bytes / p->access};
+    const int64_t bytes = n * p->element->bytes;
+    /* shifted: a row may begin at any element of its first block */
+    cut c = {.pieces = p->shift ? (bytes + 15 - p->element->bytes) / 16 + 1 : bytes / p->access};
     const int64_t lanes = div_up(c.pieces, lane_pieces);
     c.panels = div_up(lanes, MAX_LANES);
     c.lanes = div_up(lanes, c.panels);
@@ -53,7 +56,8 @@ static int64_t align_up(int64_t n, int64_t to)
 
 static int64_t partial_stride(const pg_scatter_add_plan *p, int64_t n)
 {
-    return align_up(n * p->element->acc_bytes, ROW_ALIGNMENT);
+    const int64_t values = p->shift ? cut_columns(p, n).pieces * 16 / p->element->bytes : n;
+    return align_up(values * p->element->acc_bytes, ROW_ALIGNMENT);
 }
 
 /* Launch `number` of a call: its cut, and where in the workspace its partial sums and their entries go. */
@@ -71,6 +75,8 @@ typedef struct call {
     int64_t rows, n;
     pg_index_sort_args sort;
     size_t entries_bytes; /* of the sorted index, and 256 for how many there are */
+    bool counts;          /* entries of each row are counted */
+    size_t counts_bytes;  /* ... in the workspace, before all else */
 } call;
 
 static call call_of(const pg_problem *p)
@@ -88,6 +94,9 @@ static call call_of(const pg_problem *p)
                                   .has_padding = v[PG_SCATTER_PADDING_INDEX].present,
                                   .grouped = !c.plan->exact,
                                   .marked = c.plan->ahead};
+    c.counts = c.plan->mean || v[PG_SCATTER_COUNTS].present;
+    if (c.counts && !v[PG_SCATTER_COUNTS].present)
+        c.counts_bytes = (size_t)align_up(c.sort.out_rows * (int64_t)sizeof(int32_t), ALIGNMENT);
     if (v[PG_SCATTER_DEVICE_ROWS].present)
         c.sort.device_rows = v[PG_SCATTER_DEVICE_ROWS].data;
     if (c.sort.has_padding)
@@ -140,8 +149,8 @@ pg_sequence pg_scatter_add_owner_sequence(const pg_problem *p)
     const pg_sequence sort = sort_sequence(&c), sum = sum_sequence(&c);
     const size_t bytes =
         sort.workspace_bytes > sum.workspace_bytes ? sort.workspace_bytes : sum.workspace_bytes;
-    return (pg_sequence){.launches = sort.launches + sum.launches,
-                         .workspace_bytes = c.entries_bytes + bytes};
+    return (pg_sequence){.launches = sort.launches + (c.counts ? COUNTING : 0) + sum.launches,
+                         .workspace_bytes = c.counts_bytes + c.entries_bytes + bytes};
 }
 
 /* alpha as the accumulator's bits. */
@@ -174,6 +183,17 @@ static const void *data_of(const call *c, int operand)
     return v->present ? v->data : NULL;
 }
 
+/* Where the aligned loads of shift=yes may read. */
+static void set_bounds(const call *c, pg_launch *l)
+{
+    const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
+    const int64_t bytes = c->plan->element->bytes, row_bytes = c->n * bytes;
+    const int64_t all = (src->shape[0] - 1) * src->stride[0] * bytes + row_bytes;
+    pg_set_u64(l, at_row_bytes_, (uint64_t)row_bytes);
+    pg_set_u64(l, at_low_, all < 32 ? UINT64_MAX : (uintptr_t)src->data);
+    pg_set_u64(l, at_span_, all < 32 ? 0 : (uint64_t)(all - 32));
+}
+
 /* What both kernels take of the call, and how the work is cut. */
 static void set_call(const call *c, const level *v, pg_launch *l)
 {
@@ -192,11 +212,36 @@ static void set_call(const call *c, const level *v, pg_launch *l)
     pg_set_u32(l, at_share_, v->c.share);
     pg_set_u32(l, at_groups_, v->c.groups);
     pg_set_u32(l, at_pieces_, v->c.pieces);
+    set_bounds(c, l);
+}
+
+/* The workspace of a step, its parts known; and where the sorted index is. */
+typedef struct layout {
+    int32_t *counts;
+    ptxgen_scatter_plan sorted;
+    char *rest;
+} layout;
+
+static layout lay_out(const call *c, const pg_step *step)
+{
+    const pg_view *counts = &c->problem->operand[PG_SCATTER_COUNTS];
+    layout at = {.counts = counts->present ? counts->data : (void *)step->workspace};
+    if (!step->workspace) { /* a prepared plan may leave nothing to work in */
+        at.sorted = *c->prepared;
+        return at;
+    }
+    char *const entries = step->workspace + c->counts_bytes;
+    at.rest = entries + c->entries_bytes;
+    if (c->prepared)
+        at.sorted = *c->prepared;
+    else
+        at.sorted =
+            (ptxgen_scatter_plan){.entries = entries, .total = (uint32_t *)(at.rest - ALIGNMENT)};
+    return at;
 }
 
 /* The sum of rows of src (number 0), or of the partial sums that the launch before left. */
-static void launch_sum(const call *c, const pg_step *step, const ptxgen_scatter_plan *sorted,
-                       pg_launch *l)
+static void launch_sum(const call *c, const pg_step *step, const layout *at, pg_launch *l)
 {
     const pg_scatter_add_plan *p = c->plan;
     const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
@@ -206,8 +251,8 @@ static void launch_sum(const call *c, const pg_step *step, const ptxgen_scatter_
     l->part = step->number != 0;
     if (step->number == 0) {
         pg_set_pointer(l, at_src_, src->data);
-        pg_set_pointer(l, at_entries_, sorted->entries);
-        pg_set_pointer(l, at_total_, sorted->total);
+        pg_set_pointer(l, at_entries_, at->sorted.entries);
+        pg_set_pointer(l, at_total_, at->sorted.total);
         pg_set_u64(l, at_src_stride_, (uint64_t)(src->stride[0] * p->element->bytes));
     } else {
         const level before = level_at(c, step->number - 1);
@@ -219,25 +264,38 @@ static void launch_sum(const call *c, const pg_step *step, const ptxgen_scatter_
     pg_set_pointer(l, at_partials_, p->exact ? step->workspace + v.rows : NULL);
     pg_set_pointer(l, at_partial_entries_, p->exact ? step->workspace + v.list : NULL);
     pg_set_u64(l, at_partial_stride_, (uint64_t)partial_bytes);
+    pg_set_pointer(l, at_row_counts_, c->plan->mean ? at->counts : NULL);
     set_call(c, &v, l);
+}
+
+/* The sum kernel's launch, and when it may begin: beside the sort's last CTAs, kernels that load ahead were slower to
+ * the end. Measured. */
+static void launch_sums(const call *c, const pg_step *step, const layout *at, bool first,
+                        pg_launch *l)
+{
+    launch_sum(c, step, at, l);
+    l->early = !first && !(c->plan->ahead && step->number == 0);
 }
 
 void pg_scatter_add_launch_owner(const pg_problem *p, const pg_step *step, pg_launch *l)
 {
     call c = call_of(p);
-    const uint32_t sorts = sort_sequence(&c).launches;
-    ptxgen_scatter_plan sorted = {.entries = step->workspace};
-    pg_step inner = {.number = step->number, .workspace = step->workspace + c.entries_bytes};
-    if (inner.workspace) /* a prepared plan may leave nothing to work in */
-        sorted.total = (uint32_t *)(inner.workspace - ALIGNMENT);
+    const layout at = lay_out(&c, step);
+    const uint32_t sorts = sort_sequence(&c).launches, counting = c.counts ? COUNTING : 0;
+    pg_step inner = {.number = step->number, .workspace = at.rest};
+    c.sort.entries = at.sorted.entries;
+    c.sort.total = at.sorted.total;
     if (step->number < sorts) {
-        c.sort.entries = sorted.entries;
-        c.sort.total = sorted.total;
         pg_index_sort_launch(p->helper_plan, &c.sort, &inner, l);
         l->helper = true;
-        return;
+    } else if (step->number < sorts + counting) {
+        const bool clear = step->number == sorts;
+        pg_index_sort_count_rows(p->helper_plan, &c.sort,
+                                 clear ? PG_SORT_CLEAR_ROWS : PG_SORT_COUNT_ROWS, at.counts, l);
+        l->helper = true;
+        l->early = step->number > 0;
+    } else {
+        inner.number -= sorts + counting;
+        launch_sums(&c, &inner, &at, step->number == 0, l);
     }
-    inner.number -= sorts;
-    launch_sum(&c, &inner, c.prepared ? c.prepared : &sorted, l);
-    l->early = step->number > 0;
 }

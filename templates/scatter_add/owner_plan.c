@@ -28,6 +28,11 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
                        arch->name);
     if (k->weight && k->reduce != PTXGEN_SCATTER_ADD)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "weight needs reduce=add");
+    if (k->reduce == PTXGEN_SCATTER_MEAN && e->acc[0] == 's')
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "reduce=mean needs a float dtype, not %s",
+                       e->name);
+    if (k->reduce == PTXGEN_SCATTER_MEAN && k->ahead == PG_AHEAD_YES)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "reduce=mean does not read out: ahead=no");
     if (k->weight == PG_WEIGHT_F32 && (e->acc[0] == 's'))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "weight=f32 needs a float dtype, not %s: use element", e->name);
@@ -35,11 +40,13 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=owner needs 2, 4, 6 or 8",
                        (long long)k->pieces);
     const int64_t row_bytes = k->n * e->bytes | 16;
-    k->access = k->access ? k->access : row_bytes & -row_bytes;
+    k->access = k->shift ? e->bytes : k->access ? k->access : row_bytes & -row_bytes;
+    if (k->shift && k->ahead == PG_AHEAD_YES)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "ahead=yes needs rows of one alignment: shift=no");
     PG_TRY(check_access(k, e, err));
     /* Without 16-byte float reductions all sums are stored by their owner. */
-    k->exact = k->exact || arch->sm < 90 || k->access < 16 || k->reduce != PTXGEN_SCATTER_ADD ||
-               !pg_dtype_find(e->dtype);
+    k->exact = k->exact || arch->sm < 90 || (k->access < 16 && !k->shift) ||
+               k->reduce != PTXGEN_SCATTER_ADD || !pg_dtype_find(e->dtype);
     k->weight =
         k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
     k->ahead = k->ahead ? k->ahead : PG_AHEAD_NO;
@@ -47,20 +54,17 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
     /* One kernel serves every row length and stride. */
     k->n = k->tile = k->stages = k->warps = k->ctas = k->panel = 0;
-    if (k->oob == PTXGEN_OOB_RECORD && arch->sm < 90)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "oob=record needs the 16-byte compare-and-swap of sm_90: on %s use "
-                       "oob=unchecked (bad indices are left out)",
-                       arch->name);
     return PTXGEN_OK;
 }
 
 void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
     static const char *const parts[] = {"sum", NULL}, *const exact_parts[] = {"sum", "merge", NULL};
-    p->access = (int)k->access;
+    p->shift = k->shift != 0;
+    p->access = p->shift ? 16 : (int)k->access;
     p->share = k->share;
-    p->reduce = (ptxgen_scatter_reduce)k->reduce;
+    p->mean = k->reduce == PTXGEN_SCATTER_MEAN;
+    p->reduce = p->mean ? PTXGEN_SCATTER_ADD : (ptxgen_scatter_reduce)k->reduce;
     p->weight = (pg_weight)k->weight;
     p->exact = k->exact != 0;
     p->gather = k->gather != 0;

@@ -99,13 +99,14 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
 static bool only_owner(const pg_scatter_add_key *k)
 {
     return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
-           k->ahead == PG_AHEAD_YES;
+           k->ahead == PG_AHEAD_YES || k->shift;
 }
 
-/* Only owner and private do more than add rows of floats that are aligned to 16 bytes. */
+/* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4 with vector. */
 static bool needs_owner(const pg_scatter_add_key *k)
 {
-    return only_owner(k) || (k->access && k->access != REDUCE_ALIGNMENT) ||
+    const bool narrow = k->access && k->access != REDUCE_ALIGNMENT;
+    return only_owner(k) || (narrow && k->schedule != PTXGEN_SCHEDULE_VECTOR) ||
            !pg_dtype_find(pg_sum_type_at(k->dtype)->dtype);
 }
 
@@ -113,10 +114,22 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
 {
     const pg_sum_type *d = pg_sum_type_at(k->dtype);
     const int64_t row_bytes = k->n * d->bytes;
-    if (arch->sm < 90)
+    const bool vector = k->schedule == PTXGEN_SCHEDULE_VECTOR;
+    if (arch->sm < 90 && !vector)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "scatter_add needs sm_90 or later: %s has no bulk reduction", arch->name);
-    if (row_bytes % REDUCE_ALIGNMENT)
+                       "seed and bulk need sm_90 or later: %s has no bulk reduction: use another "
+                       "schedule",
+                       arch->name);
+    if (k->access == REDUCE_ALIGNMENT)
+        k->access = 0;
+    if (vector && k->access) {
+        if (k->function || (k->access != 4 && k->access != 8) || row_bytes % k->access)
+            return pg_fail(
+                err, PTXGEN_EUNSUPPORTED,
+                "access=%lld: schedule=vector needs 4, 8 or 16 that divides a row of %lld "
+                "bytes, and 16 with a user function",
+                (long long)k->access, (long long)row_bytes);
+    } else if (row_bytes % REDUCE_ALIGNMENT)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
@@ -126,7 +139,7 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: the others add without "
                        "loading into registers");
-    k->access = k->ahead = 0;
+    k->ahead = k->shift = 0;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -230,6 +243,7 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->warps = (int)k->warps;
     p->ctas_per_sm = (int)k->ctas;
     p->pieces = (int)k->pieces;
+    p->access = k->access ? (int)k->access : REDUCE_ALIGNMENT;
     p->panel = k->panel;
     p->function = k->function != 0;
     name_entry(k, p);

@@ -77,7 +77,7 @@ static int64_t copies_of(bool by_thread, int64_t shared_bytes, int64_t n, int64_
  * slower than reductions in global memory. Measured: docs/benchmarks.md. */
 pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows)
 {
-    enum { ENOUGH_THREADS = 128, ENOUGH_WARPS = 2 };
+    enum { ENOUGH_THREADS = 96, ENOUGH_WARPS = 2 };
     if (out_rows > shared_bytes)
         return PG_COPIES_AUTO;
     if (copies_of(true, shared_bytes, n, out_rows) >= ENOUGH_THREADS)

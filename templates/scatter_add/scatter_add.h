@@ -42,6 +42,7 @@ typedef struct pg_scatter_add_key {
     int64_t exact;    /* owner: 1: the same bits always, one rounding for each row of out */
     int64_t weight;   /* owner: pg_weight */
     int64_t gather;   /* owner: 1: src_index says which row of src an entry takes */
+    int64_t shift;    /* owner: 1: rows of any alignment, by aligned loads */
     int64_t ahead;    /* owner: pg_ahead */
     int64_t copies;   /* private: pg_copies */
     int64_t share;    /* owner: entries of a group of lanes; 0: the launch decides */
@@ -58,6 +59,7 @@ enum {
     PG_SCATTER_DEVICE_ROWS,
     PG_SCATTER_PADDING_INDEX,
     PG_SCATTER_RECORD,
+    PG_SCATTER_COUNTS,
     PG_SCATTER_WORKSPACE
 };
 enum {
@@ -115,8 +117,9 @@ typedef struct pg_scatter_add_plan {
     int64_t share;
     ptxgen_scatter_reduce reduce;
     pg_weight weight;
-    bool exact, gather, ahead;
+    bool exact, gather, ahead, shift;
     bool by_thread; /* private */
+    bool mean;      /* reduce: sums, divided by how many there are */
 } pg_scatter_add_plan;
 
 /* pg_problem.prepared: a sorted index. Those that callers hold own their memory
@@ -143,6 +146,12 @@ typedef struct pg_tile_shape {
     int64_t rows, chunks, chunk_bytes;
 } pg_tile_shape;
 pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
+
+/* choose.c: bytes, 16 at most, that all rows of out and src are aligned to; an operand that only
+ * schedule=owner reads, or NULL; and the family's `choose`. */
+int64_t pg_scatter_add_access_of(const pg_problem *p);
+const char *pg_scatter_add_owner_operand(const pg_problem *p);
+void pg_scatter_add_choose(const pg_problem *p, void *key);
 
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);

@@ -72,7 +72,7 @@ refuse 2 'n is given twice' emit scatter_add n=4 n=8
 refuse 2 "'512' is no parameter; parameters are written name=value" emit scatter_add 512
 refuse 2 "'n=4 dtype=f16' is no parameter" emit scatter_add 'n=4 dtype=f16'
 refuse 3 '12 bytes, not a multiple of 16' emit scatter_add schedule=vector n=3
-refuse 2 'sm_80' emit scatter_add arch=sm_80
+refuse 2 'sm_70' emit scatter_add arch=sm_70
 
 # Under --json the error is an object on standard output too.
 t emit scatter_add schedule=vector n=3 --json

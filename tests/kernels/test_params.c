@@ -52,6 +52,7 @@ static void every_parameter_changes_the_text(void **state)
         {"owner", "weight=f32 dtype=bf16"},
         {"owner", "gather=yes"},
         {"owner", "ahead=yes"},
+        {"owner", "shift=yes"},
         {"owner", "share=24"},
         {"private n=4", "copies=thread"},
     };
@@ -102,7 +103,8 @@ static void bad_texts_are_refused_with_the_remedy(void **state)
         {"n=-4", "1 to 2147483648", PTXGEN_EINVAL},
         {"n=4 n=4", "twice", PTXGEN_EINVAL},
         {"n=99999999999999999999", "whole number", PTXGEN_EINVAL},
-        {"arch=sm_80", "sm_90", PTXGEN_EINVAL},
+        {"arch=sm_70", "sm_80", PTXGEN_EINVAL},
+        {"arch=sm_80 schedule=bulk", "sm_90", PTXGEN_EUNSUPPORTED},
         {"n=3 schedule=vector", "multiple of 16", PTXGEN_EUNSUPPORTED},
         {"dtype=bf16 n=12 schedule=seed", "divisible by 8", PTXGEN_EUNSUPPORTED},
         {"schedule=bulk exact=yes", "schedule=owner", PTXGEN_EUNSUPPORTED},

@@ -188,6 +188,7 @@ static void vector_reductions(void **state)
     p.a = (ptxgen_scatter_add_args){0};
     run("schedule=owner share=8 pieces=2", 16, 4);
     run("schedule=owner share=16 pieces=4", 160, 8);
+    run("schedule=owner arch=sm_80 share=8 pieces=4", 36, 2);
 }
 
 static void rows_ahead(void **state)
@@ -198,6 +199,17 @@ static void rows_ahead(void **state)
     run("schedule=owner share=16 pieces=4 ahead=yes", 160, 4);
     p.a = (ptxgen_scatter_add_args){.deterministic = true};
     run("schedule=owner exact=yes share=8 pieces=4 access=4 ahead=yes", 33, 2);
+}
+
+static void rows_of_any_alignment(void **state)
+{
+    (void)state;
+    p.a = (ptxgen_scatter_add_args){0};
+    run("schedule=owner shift=yes share=8 pieces=2", 33, 1);
+    p.a = (ptxgen_scatter_add_args){.weight = p.weight, .src_index = p.src_index};
+    run("schedule=owner shift=yes gather=yes weight=element share=8 pieces=4", 17, 3);
+    p.a = (ptxgen_scatter_add_args){.deterministic = true};
+    run("schedule=owner exact=yes shift=yes share=8 pieces=4", 45, 4);
 }
 
 static void private_tables(void **state)
@@ -243,9 +255,13 @@ int main(int argc, char **argv)
     if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vector_reductions),     cmocka_unit_test(rows_ahead),
-        cmocka_unit_test(private_tables),        cmocka_unit_test(partial_sums),
-        cmocka_unit_test(weights_and_gathering), cmocka_unit_test(minimum),
+        cmocka_unit_test(vector_reductions),
+        cmocka_unit_test(rows_ahead),
+        cmocka_unit_test(rows_of_any_alignment),
+        cmocka_unit_test(private_tables),
+        cmocka_unit_test(partial_sums),
+        cmocka_unit_test(weights_and_gathering),
+        cmocka_unit_test(minimum),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

@@ -27,6 +27,9 @@ static const schedule seed = {"seed", 5};
  * short rows many lanes at once. */
 static const schedule bulk = {"bulk tile=512 stages=2 warps=2 ctas=1", 1};
 static const schedule vector = {"vector warps=2 ctas=1 pieces=2 panel=256", 3};
+/* Reductions of a word each, and compare-and-swap for bf16. */
+static const schedule ampere = {"vector arch=sm_80 warps=2 ctas=1 pieces=2 panel=256", 3};
+static const schedule narrow = {"vector access=8 warps=2 ctas=1 pieces=4 panel=128", 3};
 
 typedef struct problem {
     char params[160];
@@ -254,12 +257,25 @@ static void vector_schedule(void **state)
     run_schedule(&vector);
 }
 
+static void before_sm_90(void **state)
+{
+    (void)state;
+    run_schedule(&ampere);
+}
+
+static void narrow_reductions(void **state)
+{
+    (void)state;
+    run_schedule(&narrow);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         seeds = (unsigned)atoi(argv[1]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(seed_schedule),
-                                       cmocka_unit_test(bulk_schedule),
-                                       cmocka_unit_test(vector_schedule)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seed_schedule), cmocka_unit_test(bulk_schedule),
+        cmocka_unit_test(vector_schedule), cmocka_unit_test(before_sm_90),
+        cmocka_unit_test(narrow_reductions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,10 +19,11 @@ typedef struct draw {
     size_t bytes;              /* of an element */
     int64_t out_offset, src_offset, src_rows, count;
     int kind; /* of index */
-    bool use_plan, use_workspace;
+    bool use_plan, use_workspace, ask_counts;
     char *out, *src, *want;
     size_t out_bytes, src_bytes;
     void *index, *src_index, *weight;
+    int32_t *counts, *want_counts; /* NULL: not asked for */
 } draw;
 
 static uint64_t below(draw *d, uint64_t n)
@@ -62,7 +63,7 @@ static size_t size_of(ptxgen_dtype dtype)
 
 static double value(draw *d)
 {
-    if (d->a.reduce != PTXGEN_SCATTER_ADD)
+    if (d->a.reduce == PTXGEN_SCATTER_MIN || d->a.reduce == PTXGEN_SCATTER_MAX)
         return (double)below(d, 100000) - 50000;
     return (double)below(d, 3) - 1;
 }
@@ -101,7 +102,9 @@ static void draw_features(draw *d)
     a->schedule = PTXGEN_SCHEDULE_OWNER;
     a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
     if (below(d, 4) == 0)
-        a->reduce = below(d, 2) ? PTXGEN_SCATTER_MIN : PTXGEN_SCATTER_MAX;
+        a->reduce = (ptxgen_scatter_reduce[]){PTXGEN_SCATTER_MIN, PTXGEN_SCATTER_MAX,
+                                              whole ? PTXGEN_SCATTER_MAX
+                                                    : PTXGEN_SCATTER_MEAN}[below(d, 3)];
     a->deterministic = below(d, 3) == 0;
     a->accumulate_f32 = below(d, 3) == 0;
     if (a->reduce == PTXGEN_SCATTER_ADD && below(d, 3) == 0) {
@@ -118,6 +121,7 @@ static void draw_features(draw *d)
             a->rows > 200) /* one row of src again and again: a sum that 8 bits hold */
             a->rows = 200;
     }
+    d->ask_counts = below(d, 3) == 0;
     d->use_plan = below(d, 3) == 0;
     d->use_workspace = below(d, 2);
     d->count = -1;
@@ -187,6 +191,10 @@ static void fill(draw *d)
     d->index = calloc((size_t)a->rows, 8);
     d->src_index = calloc((size_t)a->rows, 8);
     d->weight = calloc((size_t)a->rows, 8);
+    d->counts = malloc((size_t)a->out_rows * sizeof(int32_t));
+    d->want_counts = malloc((size_t)a->out_rows * sizeof(int32_t));
+    memset(d->counts, 0x5a, (size_t)a->out_rows * sizeof(int32_t));
+    memset(d->want_counts, 0x5a, (size_t)a->out_rows * sizeof(int32_t));
     for (int64_t i = 0; i < out_elements; i++)
         put(a->dtype, d->out, i, value(d));
     for (int64_t i = 0; i < src_elements; i++)
@@ -239,9 +247,11 @@ static void run(draw *d)
     const size_t rows = (size_t)a.rows;
     ptxgen_scatter_plan *plan = NULL;
     ptxgen_error err = {0};
-    void *memory[6] = {upload(d, d->out, d->out_bytes), upload(d, d->src, d->src_bytes),
-                       upload(d, d->index, rows * 8),   upload(d, d->src_index, rows * 8),
-                       upload(d, d->weight, rows * 8),  upload(d, &d->count, 8)};
+    const size_t counts_bytes = (size_t)a.out_rows * sizeof(int32_t);
+    void *memory[7] = {upload(d, d->out, d->out_bytes),   upload(d, d->src, d->src_bytes),
+                       upload(d, d->index, rows * 8),     upload(d, d->src_index, rows * 8),
+                       upload(d, d->weight, rows * 8),    upload(d, &d->count, 8),
+                       upload(d, d->counts, counts_bytes)};
     void *workspace = NULL;
     a.out = (char *)memory[0] + (size_t)(GUARD + d->out_offset) * d->bytes;
     a.src = (char *)memory[1] + (size_t)(GUARD + d->src_offset) * d->bytes;
@@ -249,6 +259,7 @@ static void run(draw *d)
     a.src_index = a.src_index ? memory[3] : NULL;
     a.weight = a.weight ? memory[4] : NULL;
     a.device_rows = d->count >= 0 ? memory[5] : NULL;
+    a.counts = d->ask_counts ? memory[6] : NULL;
     if (d->use_plan) {
         ok(d, ptxgen_scatter_plan_create(ctx, &a, NULL, &plan, &err), &err);
         a.plan = plan;
@@ -263,8 +274,9 @@ static void run(draw *d)
     ok(d, ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
     ok(d, ptxgen_check_indices(ctx, NULL, &err), &err);
     ok(d, ptxgen_device_download(ctx, d->out, memory[0], d->out_bytes, &err), &err);
+    ok(d, ptxgen_device_download(ctx, d->counts, memory[6], counts_bytes, &err), &err);
     ptxgen_scatter_plan_destroy(plan);
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 7; i++)
         ptxgen_device_free(ctx, memory[i]);
     ptxgen_device_free(ctx, workspace);
 }
@@ -279,11 +291,14 @@ static void expect(draw *d)
     a.src_index = a.src_index ? d->src_index : NULL;
     a.weight = a.weight ? d->weight : NULL;
     a.device_rows = d->count >= 0 ? &d->count : NULL;
+    a.counts = d->ask_counts ? d->want_counts : NULL;
     ok(d, ptxgen_scatter_add_oracle(&a, &err), &err);
 }
 
 static void compare(const draw *d)
 {
+    if (memcmp(d->counts, d->want_counts, (size_t)d->a.out_rows * sizeof(int32_t)))
+        fail_msg("%s: wrong counts", text_of(d));
     const int64_t stride = d->a.out_stride, first = GUARD + d->out_offset;
     for (size_t i = 0; i < d->out_bytes; i++)
         if (d->out[i] != d->want[i]) {
@@ -311,6 +326,8 @@ static void random_problems_equal_the_oracle(void **state)
         free(d.index);
         free(d.src_index);
         free(d.weight);
+        free(d.counts);
+        free(d.want_counts);
     }
 }
 

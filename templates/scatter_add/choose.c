@@ -1,0 +1,125 @@
+/* Which schedule a call gets that names none, and what else the sizes of a problem decide. */
+#include "scatter_add/scatter_add.h"
+
+enum { GATHERED_ROW_BYTES = 64 }; /* memory delivers shorter rows in order, not one by one */
+
+static int64_t row_bytes_of(const pg_problem *p)
+{
+    return p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[PG_SCATTER_OUT].dtype) / 8;
+}
+
+/* Bytes, 16 at most, that every row of the operand begins at a multiple of, and is long. */
+static int64_t alignment_of(const pg_problem *p, size_t operand)
+{
+    const pg_view *v = &p->operand[operand];
+    const int64_t bytes = pg_dtype_bits(v->dtype) / 8;
+    const uint64_t all = 16 | (uintptr_t)v->data | (uint64_t)(v->shape[1] * bytes) |
+                         (v->shape[0] > 1 ? (uint64_t)(v->stride[0] * bytes) : 0);
+    return (int64_t)(all & (~all + 1));
+}
+
+int64_t pg_scatter_add_access_of(const pg_problem *p)
+{
+    const int64_t out = alignment_of(p, PG_SCATTER_OUT), src = alignment_of(p, PG_SCATTER_SRC);
+    return out < src ? out : src;
+}
+
+const char *pg_scatter_add_owner_operand(const pg_problem *p)
+{
+    static const uint8_t owners[] = {PG_SCATTER_WEIGHT,        PG_SCATTER_SRC_INDEX,
+                                     PG_SCATTER_ALPHA,         PG_SCATTER_DEVICE_ROWS,
+                                     PG_SCATTER_PADDING_INDEX, PG_SCATTER_COUNTS};
+    for (size_t i = 0; i < sizeof owners; i++)
+        if (p->operand[owners[i]].present)
+            return p->table->rows[owners[i]].name;
+    return p->prepared ? "a plan" : NULL;
+}
+
+/* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is distributed. Rows under 64
+ * bytes would be gathered in pieces that memory does not deliver one by one: they are sorted only where they go to
+ * so few rows that these are always contended for. Where out stays in L2, additions that are spread evenly cost
+ * little, and the sort pays later. Measured: docs/benchmarks.md. */
+static bool prefers_owner(const pg_problem *p)
+{
+    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t row_bytes = row_bytes_of(p);
+    if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
+        return false;
+    if (row_bytes < GATHERED_ROW_BYTES)
+        return out_rows <= FEW_ROWS && rows >= MANY;
+    const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
+    const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
+    return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
+}
+
+/* Short rows, and of each row of out so many that they pay for filling and emptying copies of it in shared memory. */
+static bool short_and_many(const pg_problem *p, const pg_scatter_add_key *k)
+{
+    enum { LEAST_ROWS = 1 << 15, HITS = 256, ROWS_A_HIT = 10 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t n = p->symbol[PG_SCATTER_N];
+    const pg_view *src = &p->operand[PG_SCATTER_SRC];
+    const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return arch && arch->sm >= 90 && k->n && n * bytes <= GATHERED_ROW_BYTES && bytes < 8 &&
+           !k->exact && !k->function && k->reduce == PTXGEN_SCATTER_ADD &&
+           !pg_scatter_add_owner_operand(p) && rows >= LEAST_ROWS &&
+           rows / (HITS + out_rows / ROWS_A_HIT) >= out_rows && rows <= INT32_MAX &&
+           src->stride[0] <= UINT32_MAX / bytes;
+}
+
+static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
+{
+    enum { SPREAD = 512 }; /* rows of out that two rows of each lane seldom meet in */
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    k->access = k->access ? k->access : pg_scatter_add_access_of(p);
+    if (!k->copies && arch)
+        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
+                                                  p->symbol[PG_SCATTER_OUT_ROWS]);
+    if (k->copies == PG_COPIES_WARP && !k->pieces)
+        k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
+}
+
+/* Copies where they fit; where they do not, rows that reductions take are added where they are: the sort of so many
+ * would take longer. */
+static void choose_for_short_rows(const pg_problem *p, pg_scatter_add_key *k)
+{
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    const int64_t access = pg_scatter_add_access_of(p);
+    if (pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
+                                      p->symbol[PG_SCATTER_OUT_ROWS]) != PG_COPIES_AUTO) {
+        k->schedule = PTXGEN_SCHEDULE_PRIVATE;
+    } else if (access >= 4 && row_bytes_of(p) < GATHERED_ROW_BYTES &&
+               pg_dtype_find(p->operand[PG_SCATTER_OUT].dtype)) {
+        k->schedule = PTXGEN_SCHEDULE_VECTOR;
+        k->access = access;
+    }
+}
+
+/* As far as the sizes tell. */
+static bool hit_about_once(const pg_problem *p)
+{
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    return rows / 2 < out_rows && rows >= out_rows / 2;
+}
+
+void pg_scatter_add_choose(const pg_problem *p, void *key)
+{
+    pg_scatter_add_key *k = key;
+    const int64_t access = pg_scatter_add_access_of(p);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && short_and_many(p, k))
+        choose_for_short_rows(p, k);
+    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        choose_private(p, k);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
+        (pg_scatter_add_owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
+        k->schedule = PTXGEN_SCHEDULE_OWNER;
+    if (k->schedule != PTXGEN_SCHEDULE_OWNER)
+        return;
+    if (!k->access && access < 16)
+        k->shift = row_bytes_of(p) >= GATHERED_ROW_BYTES;
+    k->access = k->access ? k->access : access;
+    if (!k->ahead && !k->shift && k->reduce != PTXGEN_SCATTER_MEAN && hit_about_once(p))
+        k->ahead = PG_AHEAD_YES;
+}
