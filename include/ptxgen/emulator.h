@@ -187,6 +187,31 @@ typedef struct ptxgen_emulator_tensor_map {
 PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,
                                                            void *out, ptxgen_error *err);
 
+/* What cuTexObjectCreate and cuSurfObjectCreate take, with the driver's numbers, of an image that lies in rows in host
+ * memory. A texture has one level; samplers of their own, names (.texref), texel offsets, depth comparison and
+ * multi-sampling are not executed. Weights of linear filtering are rounded to 8 fraction bits as the CUDA programming
+ * guide has it; how hardware rounds what it then adds is not published. Checking mode does not watch these accesses. */
+typedef struct ptxgen_emulator_texture {
+    size_t size;
+    int format; /* CU_AD_FORMAT_...: 1 u8, 2 u16, 3 u32, 8 s8, 9 s16, 10 s32, 16 f16, 32 f32 */
+    uint32_t channels;             /* 1, 2 or 4 */
+    uint32_t width, height, depth; /* texels; 0 is taken as 1 for height and depth */
+    uint32_t layers;               /* 0: not layered */
+    int cube;                      /* layers are the faces of cubes */
+    void *memory;                  /* must stay valid until the texture is removed */
+    uint64_t pitch[2];             /* bytes from row to row, from slice or layer to the next; 0: dense */
+    int address_mode[3];           /* 0 wrap, 1 clamp, 2 mirror, 3 border */
+    int linear;                    /* filter; else the nearest texel */
+    int read_integers;             /* CU_TRSF_READ_AS_INTEGER: else integers are read as 0..1 or -1..1 */
+    int normalized;                /* CU_TRSF_NORMALIZED_COORDINATES */
+    float border[4];
+} ptxgen_emulator_texture;
+/* The handle is what kernels take as a 64-bit value, for textures and surfaces. EINVAL with the rule that a value
+ * breaks. Not while a launch uses the handle of a removed one. */
+PTXGEN_API ptxgen_status ptxgen_emulator_add_texture(ptxgen_emulator *emu, const ptxgen_emulator_texture *texture,
+                                                     uint64_t *handle, ptxgen_error *err);
+PTXGEN_API bool ptxgen_emulator_remove_texture(ptxgen_emulator *emu, uint64_t handle);
+
 /* ---- running ---------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_emulator_launch {

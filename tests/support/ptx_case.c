@@ -122,6 +122,49 @@ static bool map_word(const char *word, ptx_case_param *m)
     return m->type >= 0 && m->swizzle >= 0;
 }
 
+static bool image_word(const char *word, ptx_case_param *m)
+{
+    const struct {
+        const char *key;
+        uint32_t *at;
+    } numbers[] = {{"format", &m->format},        {"channels", &m->channels},
+                   {"layers", &m->layers},        {"cube", &m->cube},
+                   {"linear", &m->linear},        {"integers", &m->integers},
+                   {"normalized", &m->normalized}};
+    const char *v;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if ((v = value_of(word, numbers[i].key))) {
+            *numbers[i].at = (uint32_t)strtoul(v, NULL, 0);
+            return true;
+        }
+    if ((v = value_of(word, "over")))
+        snprintf(m->over, sizeof m->over, "%s", v);
+    else if ((v = value_of(word, "extent")))
+        parse_u32s(v, m->extent, 3);
+    else if ((v = value_of(word, "address")))
+        parse_s32s(v, m->address, 3);
+    else if ((v = value_of(word, "border")))
+        parse_s32s(v, m->border, 4);
+    else
+        return false;
+    return true;
+}
+
+/* A parameter that is no buffer. */
+static bool object_line(pg_str rest, ptx_case_param *p)
+{
+    p->is_map = true;
+    for (int i = 0; i < 5; i++)
+        p->element_strides[i] = 1;
+    for (pg_str w = pg_str_word(&rest); w.n; w = pg_str_word(&rest)) {
+        char word[PTX_CASE_NAME];
+        copy_name(word, w);
+        if (!(p->is_image ? image_word : map_word)(word, p))
+            return false;
+    }
+    return true;
+}
+
 /* What the data lines after this line go into. */
 typedef enum data_target { TO_NOTHING, TO_INPUT, TO_EXPECTED } data_target;
 
@@ -167,18 +210,10 @@ static bool key_line(pg_str key, pg_str rest, ptx_case *c, data_target *target)
         return false;
     ptx_case_param *p = &c->params[c->param_count++];
     copy_name(p->name, pg_str_word(&rest));
-    if (pg_str_is(key, "map")) {
-        p->is_map = true;
-        for (int i = 0; i < 5; i++)
-            p->element_strides[i] = 1;
-        for (pg_str w = pg_str_word(&rest); w.n; w = pg_str_word(&rest)) {
-            char word[PTX_CASE_NAME];
-            copy_name(word, w);
-            if (!map_word(word, p))
-                return false;
-        }
-        return true;
-    }
+    p->is_surface = pg_str_is(key, "surface");
+    p->is_image = p->is_surface || pg_str_is(key, "texture");
+    if (p->is_image || pg_str_is(key, "map"))
+        return object_line(rest, p);
     int64_t word = 0;
     if (!pg_str_i64(pg_str_word(&rest), &word) || word < 1 || word > 8)
         return false;

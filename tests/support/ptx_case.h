@@ -9,6 +9,9 @@
  *     //: inout x 4                          first what goes in, then after a line "//: expect" what comes out
  *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
  *     //: map ... box=CHANNELS pixels=8 lower=-1 upper=-1   the same for im2col
+ *     //: texture t over=a format=32 channels=4 extent=8,4,1 layers=0 cube=0 address=1,1,1 linear=0 integers=0
+ *                       normalized=0 border=0,0,0,0     in the driver's numbers; also surface: what it holds
+ *                                        afterwards is in the buffer
  *     //: exact                              matrix arithmetic is compared bit for bit
  *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
  *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
@@ -37,7 +40,10 @@ typedef struct ptx_case_param {
     uint8_t *bytes;    /* what the buffer holds before the launch, and after an emulated one */
     uint8_t *expected; /* what it must hold afterwards; NULL: not compared */
     size_t size;
-    bool is_map;
+    bool is_map; /* or an image: no buffer */
+    bool is_image, is_surface;
+    uint32_t format, channels, extent[3], layers, cube, linear, integers, normalized;
+    int32_t address[3], border[4];
     char over[PTX_CASE_NAME];
     int type, swizzle; /* the driver's numbers */
     bool fill_nan;

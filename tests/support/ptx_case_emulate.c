@@ -44,6 +44,29 @@ static bool encode_map(ptx_case *c, const ptx_case_param *m, uint8_t *out, ptxge
     return ptxgen_emulator_encode_tensor_map(&t, out, err) == PTXGEN_OK;
 }
 
+static bool add_image(ptxgen_emulator *emu, ptx_case *c, const ptx_case_param *m, uint64_t *handle,
+                      ptxgen_error *err)
+{
+    const ptx_case_param *b = ptx_case_buffer(c, m->over);
+    ptxgen_emulator_texture t = {.size = sizeof t,
+                                 .format = (int)m->format,
+                                 .channels = m->channels,
+                                 .width = m->extent[0],
+                                 .height = m->extent[1],
+                                 .depth = m->extent[2],
+                                 .layers = m->layers,
+                                 .cube = (int)m->cube,
+                                 .memory = b ? b->bytes : NULL,
+                                 .linear = (int)m->linear,
+                                 .read_integers = (int)m->integers,
+                                 .normalized = (int)m->normalized};
+    for (int i = 0; i < 3; i++)
+        t.address_mode[i] = m->address[i];
+    for (int i = 0; i < 4; i++)
+        t.border[i] = (float)m->border[i];
+    return ptxgen_emulator_add_texture(emu, &t, handle, err) == PTXGEN_OK;
+}
+
 static bool make_arguments(ptxgen_emulator *emu, ptx_case *c, arguments *a, ptxgen_error *err)
 {
     for (size_t i = 0; i < c->param_count; i++) {
@@ -62,7 +85,12 @@ static bool make_arguments(ptxgen_emulator *emu, ptx_case *c, arguments *a, ptxg
     for (size_t i = 0; i < c->param_count; i++) {
         if (!c->params[i].is_map)
             continue;
-        a->pointers[i] = a->maps[i];
+        a->pointers[i] = c->params[i].is_image ? (void *)&a->addresses[i] : a->maps[i];
+        if (c->params[i].is_image) {
+            if (!add_image(emu, c, &c->params[i], &a->addresses[i], err))
+                return false;
+            continue;
+        }
         if (!encode_map(c, &c->params[i], a->maps[i], err))
             return false;
     }

@@ -1,5 +1,6 @@
 /* Runs an instruction test on a GPU, through the driver table; see ptx_case.h. */
 #include "ptx_case.h"
+#include "ptx_case_image.h"
 
 #include "device/cuda/driver.h"
 
@@ -15,6 +16,7 @@ typedef struct arguments {
         _Alignas(64) uint8_t bytes[128];
     } maps[PTX_CASE_MAX_PARAMS];
     void *pointers[PTX_CASE_MAX_PARAMS];
+    ptx_case_image images[PTX_CASE_MAX_PARAMS];
 } arguments;
 
 /* Of the driver, but of no use to the library. */
@@ -47,12 +49,27 @@ static int encode_map(const pg_driver *d, ptx_case *c, const ptx_case_param *m, 
                                      m->fill_nan);
 }
 
+static pg_cu_pointer buffer_under(ptx_case *c, const ptx_case_param *p, const arguments *a)
+{
+    const ptx_case_param *over = ptx_case_buffer(c, p->over);
+    return over ? a->buffers[over - c->params] : 0;
+}
+
+static int make_image(ptx_case *c, const ptx_case_param *p, arguments *a, size_t at)
+{
+    uint64_t handle = 0;
+    const int result = ptx_case_make_image(p, buffer_under(c, p, a), &a->images[at], &handle);
+    a->buffers[at] = handle;
+    return result;
+}
+
 static int upload(const pg_driver *d, ptx_case *c, arguments *a)
 {
     int result = 0;
     for (size_t i = 0; i < c->param_count && !result; i++) {
         const ptx_case_param *p = &c->params[i];
-        a->pointers[i] = p->is_map ? (void *)a->maps[i].bytes : (void *)&a->buffers[i];
+        a->pointers[i] =
+            p->is_map && !p->is_image ? (void *)a->maps[i].bytes : (void *)&a->buffers[i];
         if (p->is_map)
             continue;
         result = d->cuMemAlloc(&a->buffers[i], p->size + 1);
@@ -60,7 +77,9 @@ static int upload(const pg_driver *d, ptx_case *c, arguments *a)
             result = d->cuMemcpyHtoD(a->buffers[i], p->bytes, p->size);
     }
     for (size_t i = 0; i < c->param_count && !result; i++)
-        if (c->params[i].is_map)
+        if (c->params[i].is_image)
+            result = make_image(c, &c->params[i], a, i);
+        else if (c->params[i].is_map)
             result = encode_map(d, c, &c->params[i], a, a->maps[i].bytes);
     return result;
 }
@@ -83,6 +102,11 @@ static int start(const pg_driver *d, const ptx_case *c, pg_cu_function function,
 static int download(const pg_driver *d, ptx_case *c, const arguments *a)
 {
     int result = 0;
+    for (size_t i = 0; i < c->param_count && !result; i++)
+        if (c->params[i].is_surface)
+            result =
+                ptx_case_read_image(&c->params[i], &a->images[i],
+                                    a->buffers[ptx_case_buffer(c, c->params[i].over) - c->params]);
     for (size_t i = 0; i < c->param_count && !result; i++)
         if (!c->params[i].is_map)
             result = d->cuMemcpyDtoH(c->params[i].bytes, a->buffers[i], c->params[i].size);
@@ -131,7 +155,9 @@ bool ptx_case_launch(ptx_case *c, const pg_driver *d, const void *cubin, char *m
     if (!ok)
         snprintf(message, size, "%s", err.message);
     for (size_t i = 0; i < c->param_count; i++)
-        if (a->buffers[i])
+        if (c->params[i].is_image)
+            ptx_case_free_image(&c->params[i], &a->images[i]);
+        else if (a->buffers[i])
             d->cuMemFree(a->buffers[i]);
     if (module)
         d->cuModuleUnload(module);

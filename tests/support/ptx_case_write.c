@@ -43,7 +43,8 @@ static void write_lines(const ptx_case *c, FILE *f)
         fprintf(f, "%.*s\n", (int)n, line);
         const bool out = is_key(line, n, "//: out");
         if (out || is_key(line, n, "//: in") || is_key(line, n, "//: inout") ||
-            is_key(line, n, "//: map"))
+            is_key(line, n, "//: map") || is_key(line, n, "//: texture") ||
+            is_key(line, n, "//: surface"))
             current = next++;
         replacing = out || is_key(line, n, "//: expect");
         if (replacing)

@@ -293,7 +293,7 @@ static void remote(pg_decoder *d, pg_op *op, bool is_reduction)
     o->is_reduction = is_reduction;
     if (is_reduction) {
         o->reduce = reduce_op(d);
-        o->type = element_type(d, type);
+        o->type = element_type(d, type == PG_T_S64 ? PG_T_U64 : type); /* only added */
     }
     op->run = op->size * n <= 16 ? pg_op_remote_async : NULL;
 }

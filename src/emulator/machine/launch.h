@@ -31,9 +31,10 @@ struct pg_grid_run {
     uint32_t dynamic_shared, shared_bytes; /* shared_bytes: end offset in a CTA's shared memory */
     uint32_t local_bytes; /* per lane: frames of all functions and the stack of recursion */
     const uint8_t *params;
-    struct pg_heap *heap;    /* of malloc and free; NULL: the program calls neither */
-    bool cooperative;        /* all clusters run at the same time */
-    uint8_t *grid_workspace; /* of a cooperative launch, for %envreg1 and 2; else NULL */
+    struct pg_texture *const *textures; /* by handle - 1 */
+    struct pg_heap *heap;               /* of malloc and free; NULL: the program calls neither */
+    bool cooperative;                   /* all clusters run at the same time */
+    uint8_t *grid_workspace;            /* of a cooperative launch, for %envreg1 and 2; else NULL */
     uint64_t seed;
     bool isa_order, exact;
     uint32_t host_threads;

@@ -2,6 +2,7 @@
 #ifndef PG_EMULATOR_CONTEXT_H
 #define PG_EMULATOR_CONTEXT_H
 
+#include "emulator/texture/texture.h"
 #include "emulator/decode/decode.h"
 #include "emulator/machine/launch.h"
 #include "emulator/profile/profile.h"
@@ -17,6 +18,7 @@ struct ptxgen_emulator {
     struct pg_heap *heap; /* NULL until an entry that uses it runs */
     pg_buffer *buffers;   /* sorted by address; names are owned */
     uint32_t buffer_count, buffer_capacity;
+    pg_texture *textures[PG_MAX_TEXTURES]; /* by handle - 1; owned */
     ptxgen_emulator_stats stats;
     uint64_t op_counts[PG_PTX_OP_COUNT];
     pg_findings *findings;

@@ -60,6 +60,8 @@ void ptxgen_emulator_destroy(ptxgen_emulator *emu)
         return;
     while (emu->buffer_count)
         pg_buffers_remove(emu, emu->buffers[0].address);
+    for (uint64_t handle = 1; handle <= PG_MAX_TEXTURES; handle++)
+        ptxgen_emulator_remove_texture(emu, handle);
     pg_heap_free(emu->heap);
     pg_free(&emu->alloc, emu->buffers, emu->buffer_capacity * sizeof *emu->buffers);
     pg_findings_free(emu->findings);

@@ -232,6 +232,7 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
 {
     const ptxgen_emulator_config *c = &emu->config;
     launch->alloc = &emu->alloc;
+    launch->textures = emu->textures;
     launch->log = &emu->log;
     launch->print = emu->config.print;
     launch->print_user = emu->config.user;

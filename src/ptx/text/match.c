@@ -53,7 +53,7 @@ static void match_rows(pg_parser *p, pg_spelling_entry *e)
         *tail = c;
         tail = &c->next;
         e->is_call |= o->op == PG_OP_CALL;
-        e->is_video |= o->op >= PG_OP_VADD && o->op <= PG_OP_VSET4 && o->op != PG_OP_VMAD;
+        e->is_parts |= o->op >= PG_OP_VADD2 && o->op <= PG_OP_VSET4;
         e->takes_label |= c->form.n_slots > 0 && c->form.slots[0].alternatives[0].letter == 'l';
     }
 }

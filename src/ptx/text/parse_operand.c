@@ -373,7 +373,7 @@ bool pg_parse_operand(pg_parser *p, const pg_spelling_entry *spelling, pg_ptx_op
         }
         if (pg_parser_at_constant(p))
             return parse_immediate(p, out);
-        return parse_named(p, out) && (spelling->is_video || parse_sum(p, out)) &&
+        return parse_named(p, out) && (spelling->is_parts || parse_sum(p, out)) &&
                (!pg_parser_at(p, '|') || parse_pair(p, out));
     }
     if (p->token.kind == PG_TOKEN_PUNCT) {

@@ -69,8 +69,8 @@ def generate():
     )
     load(
         "tensor_im2col_5d",
-        Im2col("uint8", [32, 3, 3, 3, 2], 16, 33, [-1, -1, -1], [-1, -1, 0], "32B"),
-        [16, -1, 0, 1, 0],
+        Im2col("uint8", [32, 3, 3, 3, 2], 32, 33, [-1, -1, -1], [-1, -1, 0], "32B"),
+        [0, -1, 0, 1, 0],
         [2, 0, 1],
     )
     store_case(
@@ -81,14 +81,14 @@ def generate():
     )
     store_case(
         "tensor_im2col_store_4d",
-        Im2col("float16", [32, 5, 4, 2], 32, 24, [-1, -1], [-1, -1], "64B"),
+        Im2col("float16", [32, 5, 4, 2], 32, 24, [0, 0], [-1, -1], "64B"),
         [0, 1, 0, 0],
         suffix=".im2col_no_offs",
     )
     store_case(
         "tensor_im2col_reduce_4d",
-        Im2col("uint32", [8, 5, 4, 2], 8, 17, [0, -1], [-1, 0]),
-        [0, 2, -1, 0],
+        Im2col("uint32", [8, 5, 4, 2], 8, 17, [0, 0], [-1, 0]),
+        [0, 2, 1, 0],
         "add",
         suffix=".im2col_no_offs",
     )
