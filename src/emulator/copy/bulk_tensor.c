@@ -1,6 +1,7 @@
 /* Issuing tensor copies: cp.async.bulk.tensor in tile, gather4 and scatter4 mode, and
  * cp.reduce.async.bulk.tensor. PTX ISA 9.0, 9.7.9.25.5. */
 #include "emulator/copy/bulk.h"
+#include "emulator/copy/im2col.h"
 
 #include "emulator/machine/memory.h"
 
@@ -55,7 +56,13 @@ static bool check_store(pg_warp *w, const pg_op *op, const pg_async_tensor *t)
 {
     const pg_bulk_operands *o = op->extra;
     const uint32_t coords = pg_tensor_coordinates(o);
-    for (uint32_t i = 0; i < coords && !o->im2col; i++)
+    if (!pg_im2col_inside(&t->map)) {
+        pg_stop(w, op, PTXGEN_EEMULATOR,
+                "the map's pixel box reaches over the tensor's edges: a store or reduction needs "
+                "one that lies inside");
+        return false;
+    }
+    for (uint32_t i = 0; i < coords; i++)
         if (t->coords[i] < 0) {
             pg_stop(w, op, PTXGEN_EEMULATOR,
                     "tensor coordinate %u is %d: a store or reduction must begin inside the tensor",

@@ -35,6 +35,14 @@ ptxgen_status pg_im2col_check(const pg_tensor_map *m, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+bool pg_im2col_inside(const pg_tensor_map *map)
+{
+    for (uint32_t i = 0; i + 2 < map->rank; i++)
+        if (map->lower[i] < 0 || map->upper[i] > 0)
+            return false;
+    return true;
+}
+
 void pg_im2col_advance(pg_tensor_walk *w)
 {
     const pg_tensor_map *m = w->map;
@@ -45,5 +53,5 @@ void pg_im2col_advance(pg_tensor_walk *w)
             return;
         w->origin[i] = m->lower[i - 1];
     }
-    w->origin[m->rank - 1]++;
+    w->origin[m->rank - 1] += m->element_strides[m->rank - 1];
 }

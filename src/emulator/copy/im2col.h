@@ -9,6 +9,9 @@
 /* What the driver checks of the bounding box and the pixels. */
 ptxgen_status pg_im2col_check(const pg_tensor_map *map, ptxgen_error *err);
 
+/* Whether the pixel box lies within the tensor, as that of a store must (an H200 stops with an
+ * illegal instruction). */
+bool pg_im2col_inside(const pg_tensor_map *map);
 /* Moves on to the next pixel; sets w->done behind the last. */
 void pg_im2col_advance(pg_tensor_walk *w);
 

@@ -329,19 +329,30 @@ static uint32_t steps(const pg_tensor_map *map, uint32_t dim)
     return (map->box[dim] + stride - 1) / stride;
 }
 
+/* From row to row in shared memory: a swizzled row takes the whole span, however narrow the box. */
+static uint32_t row_pitch(const pg_tensor_map *map)
+{
+    const uint32_t inner = (uint32_t)shared_bytes(map->type, map->box[0]);
+    const uint32_t span = pg_swizzles[map->swizzle].span;
+    return span > inner ? span : inner;
+}
+
+static uint32_t bytes_of_rows(const pg_tensor_map *map, uint64_t row)
+{
+    uint64_t bytes = row * (map->pixels ? map->pixels : 1);
+    for (uint32_t i = 1; i < map->rank && !map->pixels; i++)
+        bytes *= steps(map, i);
+    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+}
+
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map)
 {
-    uint64_t bytes = shared_bytes(map->type, map->box[0]);
-    for (uint32_t i = 1; i < map->rank; i++)
-        bytes *= map->pixels ? 1 : steps(map, i);
-    if (map->pixels)
-        bytes *= map->pixels;
-    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    return bytes_of_rows(map, row_pitch(map));
 }
 
 uint32_t pg_tensor_data_bytes(const pg_tensor_map *map)
 {
-    const uint32_t bytes = pg_tensor_box_bytes(map);
+    const uint32_t bytes = bytes_of_rows(map, shared_bytes(map->type, map->box[0]));
     return is_padded(map->type) ? (uint32_t)global_bytes(map->type, bytes) : bytes;
 }
 
@@ -368,6 +379,7 @@ void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int
     for (uint32_t i = map->rank; i < PG_TENSOR_MAX_RANK; i++)
         w->count[i] = 1;
     w->row_bytes = (uint32_t)shared_bytes(map->type, map->box[0]);
+    w->row_pitch = row_pitch(map);
     /* Rows that follow each other in both memories move as one. */
     const bool whole = coords[0] >= 0 && (uint64_t)coords[0] + map->box[0] <= map->dims[0];
     w->merge = whole && map->rank > 1 && !pg_swizzles[map->swizzle].chunk &&
@@ -451,7 +463,7 @@ bool pg_tensor_walk_next(pg_tensor_walk *w, pg_tensor_row *row)
             row->bytes = row->valid = rows * w->row_bytes;
         }
     }
-    w->next_shared += rows * w->row_bytes;
+    w->next_shared += rows * w->row_pitch;
     advance(w, rows);
     return true;
 }

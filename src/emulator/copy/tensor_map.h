@@ -106,7 +106,8 @@ typedef enum pg_tensor_field {
 ptxgen_status pg_tensor_map_replace(void *bytes, pg_tensor_field field, uint32_t index,
                                     uint64_t value, ptxgen_error *err);
 
-/* Bytes that the box covers in shared memory, the padding of padded types included. */
+/* Bytes that the box covers in shared memory, with the padding of padded types and of rows that are
+ * narrower than the span of the swizzle. */
 uint32_t pg_tensor_box_bytes(const pg_tensor_map *map);
 /* Bytes of its elements: what a load takes from the barrier's byte count, also where parts are
  * out of bounds. Padding does not count: it is not copied (PTX ISA 9.0, section 5.5.1.1). */
@@ -138,7 +139,7 @@ typedef struct pg_tensor_walk {
     int32_t rows[PG_TENSOR_ROWS];        /* tile::gather4, tile::scatter4: the row coordinates */
     int32_t offsets[PG_TENSOR_MAX_RANK]; /* im2col: origin is the pixel's place without them */
     uint32_t pixels_left;                /* 0: tiled */
-    uint32_t next_shared, row_bytes;
+    uint32_t next_shared, row_bytes, row_pitch;
     bool merge, listed, done; /* listed: rows says where the rows are */
 } pg_tensor_walk;
 

@@ -52,20 +52,11 @@ static uint32_t channel_of(const pg_texture *t, const uint8_t *at)
     }
 }
 
-/* Channels that a texture has not are 0, the fourth 1. */
-static void fill_missing(const pg_texture *t, pg_texel *x)
-{
-    const uint32_t one = pg_texture_is_float(t) ? pg_bits_of_f32(1) : 1;
-    for (uint32_t i = t->channels; i < 4; i++)
-        x->word[i] = i == 3 ? one : 0;
-}
-
 static pg_texel border_of(const pg_texture *t)
 {
-    pg_texel x;
-    for (uint32_t i = 0; i < 4; i++)
+    pg_texel x = {{0}};
+    for (uint32_t i = 0; i < t->channels; i++)
         x.word[i] = pg_texture_is_float(t) ? pg_bits_of_f32(t->border[i]) : (uint32_t)t->border[i];
-    fill_missing(t, &x);
     return x;
 }
 
@@ -109,10 +100,9 @@ static pg_texel texel_at(const pg_texture *t, const pg_texture_place *p, const i
     }
     if (t->layers)
         offset += (uint64_t)(p->layer < t->layers ? p->layer : t->layers - 1) * t->pitch[1];
-    pg_texel x;
+    pg_texel x = {{0}}; /* also of channels that the texture has not, as on an H200 */
     for (uint32_t i = 0; i < t->channels; i++)
         x.word[i] = channel_of(t, t->memory + offset + i * channel_bytes(t->format));
-    fill_missing(t, &x);
     return x;
 }
 

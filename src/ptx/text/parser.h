@@ -34,7 +34,7 @@ typedef struct pg_spelling_entry {
     pg_str text;
     uint32_t hash;
     bool is_call, takes_label;
-    bool is_parts; /* SIMD video, whose sources are registers as they are */
+    bool is_parts;            /* SIMD video, whose sources are registers as they are */
     pg_candidate *candidates; /* NULL: no row fits; reported at each use */
 } pg_spelling_entry;
 

@@ -346,6 +346,19 @@ class Tensor:
             r *= c
         return r
 
+    def pitch(self):
+        """From row to row of the box: the whole span of the swizzle, however narrow the box."""
+        span = 0 if self.swizzle == "none" else int(self.swizzle.removesuffix("B"))
+        return max(self.box[0] * self.size, span)
+
+    def in_box(self, at):
+        """Where a byte of the box without gaps lies in shared memory."""
+        row, x = divmod(at, self.box[0] * self.size)
+        return chunk_swizzle(row * self.pitch() + x, self.swizzle)
+
+    def shared_bytes(self):
+        return self.box_bytes() // (self.box[0] * self.size) * self.pitch()
+
     def elements(self, coords):
         """(offset in the box, offset in the tensor or None), in order."""
         counts, at = self.counts(), [0] * len(self.dims)
@@ -402,7 +415,7 @@ def delivered(tensor, offset):
 
 
 def load_case(name, tensor, coords, suffix="", offsets=None):
-    size = round_up(tensor.box_bytes(), 128)
+    size = round_up(tensor.shared_bytes(), 128)
     case = Case(
         name,
         f"cp.async.bulk.tensor load: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}",
@@ -415,7 +428,7 @@ def load_case(name, tensor, coords, suffix="", offsets=None):
     for at, offset in tensor.elements(coords):
         value = fill if offset is None else delivered(tensor, offset)
         for k, byte in enumerate(value):
-            out[chunk_swizzle(at + k, tensor.swizzle)] = byte
+            out[tensor.in_box(at + k)] = byte
     case.buffer("out", "out0", 4, as_words(bytes(out)))
     dims = len(coords)
     registers, vector = coordinate_registers(coords)
@@ -446,8 +459,8 @@ def load_case(name, tensor, coords, suffix="", offsets=None):
     memory.finish(case, body + WAIT + copy_out(size))
 
 
-def store_case(name, tensor, coords, op=None, suffix=""):
-    size = round_up(tensor.box_bytes(), 128)
+def store_case(name, tensor, coords, op=None, suffix="", fails=None):
+    size = round_up(tensor.shared_bytes(), 128)
     kind = "store" if op is None else "reduction, " + op
     case = Case(
         name,
@@ -476,11 +489,13 @@ def store_case(name, tensor, coords, op=None, suffix=""):
     for i, (at, offset) in enumerate(tensor.elements(coords)):
         value = sources[i] if op else rng.randrange(1 << 8 * tensor.size)
         for k, byte in enumerate(value.to_bytes(tensor.size, "little")):
-            box[chunk_swizzle(at + k, tensor.swizzle)] = byte
+            box[tensor.in_box(at + k)] = byte
         if offset is not None:
             before = int.from_bytes(tensor.data[offset : offset + tensor.size], "little")
             result = reduction(op, t, before, value) if op else value
             after[offset : offset + tensor.size] = result.to_bytes(tensor.size, "little")
+    if fails:
+        case.lines.append(f"//: fails {fails}")
     case.buffer("in", "in0", 4, as_words(bytes(box)))
     case.buffer("inout", "tensor", 4, as_words(bytes(tensor.data)), as_words(bytes(after)))
     tensor.declare(case, "tensor")
@@ -505,6 +520,9 @@ def store_case(name, tensor, coords, op=None, suffix=""):
 
 def tensor_cases():
     load_case("tensor_load_1d", Tensor("float32", [40], [32]), [16])
+    load_case("tensor_load_narrow", Tensor("float16", [72, 9], [16, 8], "64B"), [0, 1])
+    load_case("tensor_load_narrow_128B", Tensor("float32", [72, 9], [4, 8], "128B"), [0, 1])
+    store_case("tensor_store_narrow", Tensor("float32", [72, 9], [8, 8], "64B"), [4, 1])
     load_case("tensor_load_2d", Tensor("float16", [72, 9], [64, 8], "128B"), [0, 1])
     load_case("tensor_load_2d_clipped", Tensor("float16", [72, 9], [32, 8], "64B"), [48, -3])
     load_case("tensor_load_2d_negative", Tensor("uint8", [48, 6], [32, 4], "32B"), [-16, 3])

@@ -24,7 +24,7 @@ class Im2col(Tensor):
                     break
                 at[k] = low
             else:
-                at[-1] += 1
+                at[-1] += self.element_strides[-1]
 
     def elements(self, coords):
         for i, place in enumerate(self.places(coords)):
@@ -72,6 +72,25 @@ def generate():
         Im2col("uint8", [32, 3, 3, 3, 2], 32, 33, [-1, -1, -1], [-1, -1, 0], "32B"),
         [0, -1, 0, 1, 0],
         [2, 0, 1],
+    )
+    load(
+        "tensor_im2col_4d_every_second_image",
+        Im2col("float32", [8, 4, 3, 6], 8, 30, [0, 0], [0, 0], element_strides=[1, 2, 1, 2]),
+        [0, 0, 0, 0],
+        [0, 0],
+    )
+    load(
+        "tensor_im2col_4d_narrow",
+        Im2col("float16", [40, 5, 4, 2], 16, 8, [-1, -1], [-1, -1], "64B"),
+        [8, 1, -1, 0],
+        [2, 1],
+    )
+    store_case(
+        "tensor_im2col_store_over_the_edge",
+        Im2col("float16", [32, 5, 4, 2], 32, 3, [-1, -1], [0, 0], "64B"),
+        [0, 1, 1, 0],
+        suffix=".im2col_no_offs",
+        fails="pixel box reaches over",
     )
     store_case(
         "tensor_im2col_store_3d",
