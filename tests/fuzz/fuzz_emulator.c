@@ -56,10 +56,21 @@ typedef struct arguments {
     size_t count;
 } arguments;
 
-/* Pointers to the buffers in turn, small numbers, tensor maps over the first buffer. */
-static void make_arguments(const ptxgen_emulator_entry *entry, uint8_t *const *buffers,
-                           arguments *a)
+/* Pointers to the buffers in turn, small numbers, tensor maps over the first buffer (for im2col where
+ * the text has "pixels="), and the only texture where a parameter is named t. */
+static void make_arguments(const ptxgen_emulator_entry *entry, const char *text,
+                           uint8_t *const *buffers, arguments *a)
 {
+    const ptxgen_emulator_tensor_map pixels = {.size = sizeof pixels,
+                                               .data_type = 7,
+                                               .rank = 4,
+                                               .address = buffers[0],
+                                               .dims = {8, 5, 4, 2},
+                                               .strides = {32, 160, 640},
+                                               .box = {8},
+                                               .im2col_pixels = 12,
+                                               .im2col_lower = {-1, -1},
+                                               .im2col_upper = {-1, -1}};
     const ptxgen_emulator_tensor_map map = {.size = sizeof map,
                                             .data_type = 7,
                                             .rank = 2,
@@ -71,15 +82,17 @@ static void make_arguments(const ptxgen_emulator_entry *entry, uint8_t *const *b
     memset(a, 0, sizeof *a);
     for (; a->count < MAX_PARAMS && ptxgen_emulator_entry_param(entry, a->count, &p); a->count++) {
         uint8_t *value = a->value[a->count];
-        const uint64_t scalar =
-            p.bytes == 8 ? (uintptr_t)buffers[a->count % BUFFERS] : 16 + a->count;
+        const uint64_t scalar = p.bytes < 8            ? 16 + a->count
+                                : !strcmp(p.name, "t") ? 1
+                                                       : (uintptr_t)buffers[a->count % BUFFERS];
         a->pointers[a->count] = value;
         if (p.bytes > sizeof a->value[0]) {
             a->count = 0; /* the launch will be refused */
             return;
         }
         if (p.is_array && p.bytes == 128)
-            ptxgen_emulator_encode_tensor_map(&map, value, NULL);
+            ptxgen_emulator_encode_tensor_map(strstr(text, "pixels=") ? &pixels : &map, value,
+                                              NULL);
         else
             memcpy(value, &scalar, p.bytes < 8 ? p.bytes : 8);
     }
@@ -89,7 +102,7 @@ static void run_entry(ptxgen_emulator *emu, ptxgen_emulator_entry *entry, const 
                       uint8_t *const *buffers)
 {
     arguments a;
-    make_arguments(entry, buffers, &a);
+    make_arguments(entry, text, buffers, &a);
     ptxgen_emulator_launch launch = {
         .size = sizeof launch, .dynamic_shared = 2048, .args = a.pointers, .arg_count = a.count};
     read_size(text, "grid=", 4, launch.grid);
@@ -118,6 +131,16 @@ static void run_module(ptxgen_emulator *emu, ptxgen_emulator_module *module, con
         memset(buffers[i], i, BUFFER_BYTES);
         ptxgen_emulator_add_buffer(emu, "buffer", buffers[i], BUFFER_BYTES, flags[i], NULL);
     }
+    const ptxgen_emulator_texture texture = {.size = sizeof texture,
+                                             .format = 32,
+                                             .channels = 2,
+                                             .width = 16,
+                                             .height = 8,
+                                             .memory = buffers[2],
+                                             .address_mode = {3, 1},
+                                             .linear = 1};
+    uint64_t handle;
+    ptxgen_emulator_add_texture(emu, &texture, &handle, NULL);
     for (size_t i = 0; i < MAX_ENTRIES; i++) {
         const char *name = ptxgen_emulator_entry_name(module, i);
         ptxgen_emulator_entry *entry;

@@ -227,6 +227,49 @@ static unsigned dimensions(const pg_ptx_opcode *o)
     return o->mod[PG_F_DIM] ? o->mod[PG_F_DIM] - PG_M_DIM_D1 + 1u : 0;
 }
 
+static bool is_texture(pg_ptx_op op)
+{
+    return op >= PG_OP_TEX && op <= PG_OP_SURED_FORMATTED;
+}
+
+/* Coordinates of a texture's geometry, and components of its gradients; 0: it has no geometry. */
+static unsigned coordinates(const pg_ptx_opcode *o, bool gradient)
+{
+    switch (o->mod[PG_F_GEOMETRY]) {
+    case PG_M_NONE:
+        return 0;
+    case PG_M_GEOMETRY_G1D:
+        return 1;
+    case PG_M_GEOMETRY_GA1D:
+        return gradient ? 1 : 2;
+    case PG_M_GEOMETRY_G2D:
+        return 2;
+    case PG_M_GEOMETRY_GA2D:
+        return gradient ? 2 : 4;
+    default:
+        return 4;
+    }
+}
+
+static void put_registers(unsigned count, pg_buf *out)
+{
+    pg_buf_putc(out, '{');
+    for (unsigned i = 0; i < count; i++)
+        pg_buf_printf(out, "%s%%b32_%u", i ? ", " : "", i);
+    pg_buf_putc(out, '}');
+}
+
+/* A handle, and coordinates where there are any. */
+static void put_texture(const pg_ptx_opcode *o, uint64_t *random, pg_buf *out)
+{
+    const unsigned count = coordinates(o, false);
+    pg_buf_printf(out, "[%%b64_%u", pick(random, REGISTERS));
+    pg_buf_puts(out, count ? ", " : "");
+    if (count)
+        put_registers(count, out);
+    pg_buf_putc(out, ']');
+}
+
 /* The n-th address of an instruction. */
 static void put_address(const pg_ptx_opcode *o, unsigned n, uint64_t *random, pg_buf *out)
 {
@@ -305,10 +348,16 @@ static void put_operand(example *e, const pg_slot_alternative *a)
     case 'V':
     case 'v':
     case 'w':
-        put_vector(a, random, out);
+        if (o->op == PG_OP_TEX_GRAD && a->letter == 'v')
+            put_registers(coordinates(o, true), out);
+        else
+            put_vector(a, random, out);
         break;
     case 'a':
-        put_address(o, e->addresses++, random, out);
+        if (is_texture(o->op))
+            put_texture(o, random, out);
+        else
+            put_address(o, e->addresses++, random, out);
         break;
     case 'l':
         pg_buf_puts(out, "label");
@@ -325,6 +374,17 @@ static void put_operand(example *e, const pg_slot_alternative *a)
     }
 }
 
+/* Geometries and types that ptxas does not take together. */
+static bool is_odd_texture(const pg_ptx_opcode *o)
+{
+    const unsigned geometry = o->mod[PG_F_GEOMETRY];
+    const bool surface = o->op >= PG_OP_SULD,
+               bits = o->mod[PG_F_OP] == PG_M_OP_AND || o->mod[PG_F_OP] == PG_M_OP_OR;
+    if (o->op == PG_OP_SURED)
+        return bits ? o->types[0] != PG_T_B32 : o->types[0] == PG_T_B32;
+    return !surface && geometry >= PG_M_GEOMETRY_GCUBE && o->n_types > 1 && o->types[1] == PG_T_S32;
+}
+
 bool ptx_example(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out)
 {
     pg_ptx_opcode o;
@@ -332,7 +392,8 @@ bool ptx_example(pg_ptx_op op, uint64_t *random, bool least, pg_buf *out)
     unsigned row = op;
     size_t start = out->len;
     put_spelling(op, random, least, out);
-    if (!pg_form_match((pg_str){out->data + start, out->len - start}, &row, &o) || o.op != op) {
+    if (!pg_form_match((pg_str){out->data + start, out->len - start}, &row, &o) || o.op != op ||
+        (is_texture(op) && is_odd_texture(&o))) {
         pg_buf_truncate(out, start);
         return false;
     }

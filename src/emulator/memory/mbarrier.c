@@ -205,7 +205,7 @@ pg_step pg_op_mbarrier_arrive(pg_warp *w, const pg_op *op, uint32_t lanes)
         const uint32_t count = !expects && operand ? operand[l] : 1;
         if (expects && !add_bytes(w, op, b, operand[l]))
             return PG_STOP;
-        if (expects)
+        if (expects && operand[l])
             PG_OBSERVE(w->launch, mbarrier_expect, w, op, l, b);
         if (!take_arrivals(w, op, b, count))
             return PG_STOP;
@@ -230,7 +230,7 @@ static pg_step change_bytes(pg_warp *w, const pg_op *op, uint32_t lanes, int sig
         pg_mbarrier *b = operand_barrier(w, op, address[l], &cta);
         if (!b || !add_bytes(w, op, b, sign * (int64_t)bytes[l]))
             return PG_STOP;
-        if (sign > 0)
+        if (sign > 0 && bytes[l])
             PG_OBSERVE(w->launch, mbarrier_expect, w, op, l, b);
         try_complete(cta, b);
     }

@@ -287,11 +287,14 @@ static bool check_small_floats(pg_verifier *v)
 static bool check_matrix(pg_verifier *v)
 {
     const pg_ptx_op op = v->insn->opcode->op;
+    const bool small =
+        op == PG_OP_MMA_F8F6F4 || op == PG_OP_MMA_F8F6F4_F16 || op == PG_OP_MMA_ORDERED_F8F6F4;
+    if (small && !check_small_floats(v))
+        return false;
     if (op >= PG_OP_WGMMA_SPARSE_F16 && op <= PG_OP_WGMMA_SPARSE_INT)
         return check_selector(v, 4);
-    if (op >= PG_OP_MMA_SPARSE_F16 && op <= PG_OP_MMA_ORDERED_F8F6F4)
-        return check_selector(v, 5) && check_same_types(v, 0, 3);
-    return (op != PG_OP_MMA_F8F6F4 && op != PG_OP_MMA_F8F6F4_F16) || check_small_floats(v);
+    return op < PG_OP_MMA_SPARSE_F16 || op > PG_OP_MMA_ORDERED_F8F6F4 ||
+           (check_selector(v, 5) && check_same_types(v, 0, 3));
 }
 
 /* ---- instructions ---- */

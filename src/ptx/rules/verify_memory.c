@@ -73,11 +73,40 @@ static bool is_texture(pg_ptx_op op)
     return op >= PG_OP_TEX && op <= PG_OP_SURED_FORMATTED;
 }
 
+/* Coordinates that a texture's geometry needs at least; 0: a question, which needs none. */
+static unsigned least_coordinates(unsigned geometry)
+{
+    switch (geometry) {
+    case PG_M_NONE:
+        return 0;
+    case PG_M_GEOMETRY_G1D:
+        return 1;
+    case PG_M_GEOMETRY_G2D:
+    case PG_M_GEOMETRY_GA1D:
+        return 2;
+    default:
+        return 4;
+    }
+}
+
+/* [handle or name, perhaps a sampler, coordinates] */
+static bool check_texture(pg_verifier *v, const pg_ptx_operand *o)
+{
+    const unsigned least = least_coordinates(v->insn->opcode->mod[PG_F_GEOMETRY]);
+    const pg_ptx_operand *last = o->n_elems ? &o->elems[o->n_elems - 1] : NULL;
+    const unsigned have = !last ? 0 : last->kind == PG_OPERAND_VECTOR ? last->n_elems : 1;
+    if (o->value)
+        return pg_verify_fail(v, o, "'%s' takes a handle or a name without an offset",
+                              pg_verify_name(v));
+    return have >= least || pg_verify_fail(v, o, "'%s' needs %u coordinates here, not %u",
+                                           pg_verify_name(v), least, have);
+}
+
 static bool check_coordinates(pg_verifier *v, const pg_ptx_operand *o)
 {
     const pg_ptx_opcode *op = v->insn->opcode;
-    if (o->n_elems && is_texture(op->op))
-        return true;
+    if (is_texture(op->op))
+        return check_texture(v, o);
     if (o->n_elems && (!op->mod[PG_F_DIM] || o->elems[0].kind != PG_OPERAND_VECTOR))
         return pg_verify_fail(v, o, "'%s' takes no coordinates here", pg_verify_name(v));
     const pg_slot slot = {.n_alternatives = 1,
@@ -134,7 +163,8 @@ static bool check_addresses(pg_verifier *v)
     return true;
 }
 
-/* 128 bits at most; ld and st of global memory 256, as v8 of 32 or v4 of 64 bits. */
+/* 128 bits at most; ld and st of global memory 256, as v8 of 32 or v4 of 64 bits. (v8 of small
+ * integers is in no ISA, but ptxas takes it.) */
 static bool check_vector_width(pg_verifier *v)
 {
     const pg_ptx_opcode *op = v->insn->opcode;
@@ -145,7 +175,8 @@ static bool check_vector_width(pg_verifier *v)
     unsigned n = widths[op->mod[PG_F_VEC] - PG_M_VEC_V2];
     unsigned element = pg_type_table[op->types[0]].bits, bits = element * n;
     bool wide = plain && bits == 256 && element <= 64;
-    if ((bits > 128 && !wide) || (plain && n == 8 && !wide))
+    const bool is_float = pg_type_table[op->types[0]].class == PG_CLASS_FLOAT;
+    if ((bits > 128 && !wide) || (plain && n == 8 && !wide && is_float))
         return pg_verify_fail(v, NULL,
                               "'%s' moves %u bits: vectors have 128 at most; of ld.global and "
                               "st.global 256, as .v8 of 32 or .v4 of 64 bits",
