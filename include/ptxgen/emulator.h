@@ -63,6 +63,40 @@ typedef enum ptxgen_emulator_arithmetic {
     PTXGEN_EMULATOR_FAST /* tensor cores in float arithmetic: several times faster, last bits differ */
 } ptxgen_emulator_arithmetic;
 
+/* What config.trace hears. */
+typedef enum ptxgen_emulator_event_kind {
+    PTXGEN_EMULATOR_WARP_STARTS,
+    PTXGEN_EMULATOR_WARP_ENDS,
+    PTXGEN_EMULATOR_ISSUES, /* an asynchronous operation: `operation`, `unit`, `bytes` */
+    PTXGEN_EMULATOR_SIGNALS, /* `operation` has moved its data and signals the mbarrier at `barrier` of `barrier_cta` */
+    PTXGEN_EMULATOR_COMPLETES, /* `operation` */
+    PTXGEN_EMULATOR_PHASE, /* the mbarrier at `barrier` of `barrier_cta` has completed phase number `phase` */
+    PTXGEN_EMULATOR_WAITS,   /* a test of an mbarrier was vain ... */
+    PTXGEN_EMULATOR_WAITED,  /* ... or succeeded */
+    PTXGEN_EMULATOR_ARRIVES, /* at named barrier `barrier` */
+    PTXGEN_EMULATOR_PASSES,  /* it */
+    PTXGEN_EMULATOR_FENCES,  /* fence.proxy.async */
+    PTXGEN_EMULATOR_WRITES /* the warp's first plain write of shared memory since it began or fenced */
+} ptxgen_emulator_event_kind;
+
+typedef struct ptxgen_emulator_event {
+    ptxgen_emulator_event_kind kind;
+    uint64_t
+        time; /* warp instructions of the launch so far, in the emulator's order: not a GPU's time */
+    uint32_t launch;  /* from 0, by emulator */
+    uint64_t cluster; /* its number in the grid; the CTA's rank in it, and %ctaid */
+    uint32_t cta_rank, cta[3];
+    uint32_t warp;
+    uint32_t line; /* of the PTX; 0: none */
+    uint32_t operation;
+    const char *unit; /* as ptxgen_emulator_engine's names */
+    uint64_t bytes;
+    bool reads_shared; /* ISSUES: the operation reads shared memory through the async proxy */
+    uint32_t barrier,
+        barrier_cta; /* shared offset, or number of a named barrier; rank of its CTA */
+    uint64_t phase;
+} ptxgen_emulator_event;
+
 typedef struct ptxgen_emulator_config {
     size_t size;
     /* Host threads that run clusters; 0: one per processor. order=isa and `check` always use one. */
@@ -90,6 +124,8 @@ typedef struct ptxgen_emulator_config {
     /* Count by line and by asynchronous unit: ptxgen_emulator_line_at, _engine_at. Slower, on one host thread; not
      * together with `check`. */
     bool profile;
+    /* With `profile`: what happens, in order, on the thread that runs. `user` is that of the log. */
+    void (*trace)(void *user, const struct ptxgen_emulator_event *event);
 } ptxgen_emulator_config;
 
 /* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM.
@@ -222,7 +258,8 @@ typedef struct ptxgen_emulator_launch {
     /* One pointer per parameter to a value of the parameter's size, as for cuLaunchKernel. */
     void *const *args;
     size_t arg_count;
-    bool cooperative; /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
+    bool
+        cooperative; /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
 } ptxgen_emulator_launch;
 
 /* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry. EEMULATOR: the
@@ -261,7 +298,7 @@ typedef struct ptxgen_emulator_line {
     uint64_t global_requests, global_sectors;
     uint64_t shared_requests, shared_wavefronts, shared_ideal;
     uint64_t async_operations; /* issued here */
-    uint64_t async_bytes;      /* that they moved from or to global memory, else within shared memory */
+    uint64_t async_bytes; /* that they moved from or to global memory, else within shared memory */
 } ptxgen_emulator_line;
 /* Lines with executions, in order, i = 0, 1, ...; false past the end. Since the module was loaded. */
 PTXGEN_API bool ptxgen_emulator_line_at(const ptxgen_emulator_module *module, size_t i,

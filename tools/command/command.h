@@ -49,7 +49,7 @@ typedef struct cli_settings {
     bool check_races, stats, cooperative, print_launch;
     const char *ignore[CLI_MAX_ARGS]; /* kinds of reports */
     size_t ignore_count;
-    const char *suppress, *sarif, *report; /* files; NULL: not given */
+    const char *suppress, *sarif, *report, *trace; /* files; NULL: not given */
     /* emulate */
     int64_t threads, sms, memory; /* 0: not given */
     bool fast;

@@ -95,6 +95,7 @@ static void wake_issuer(pg_warp *w)
 static bool finish(pg_cluster *c, pg_async *a)
 {
     const bool ok = a->kind->complete(a);
+    PG_OBSERVE(c->launch, async_done, a);
     unlink_async(c, a);
     c->progress++;
     wake_issuer(a->warp);

@@ -63,6 +63,7 @@ typedef struct pg_worker {
     pg_cluster *spare;   /* a finished cluster whose memory the next one reuses */
     uint64_t *op_counts; /* warp instructions per op */
     uint64_t *op_lanes;  /* lanes that executed them; NULL: no profile */
+    uint64_t ticks;      /* with a profile: its clock, warp instructions so far */
     uint64_t space_read[PG_MEM_COUNT], space_written[PG_MEM_COUNT]; /* bytes */
     uint64_t instructions;
     uint64_t now; /* scheduling rounds: the clock of nanosleep and %clock */

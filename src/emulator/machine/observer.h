@@ -68,6 +68,7 @@ typedef struct pg_observer {
      * groups. */
     void (*async_issue)(pg_async *a);
     void (*async_arriving)(pg_async *a);
+    void (*async_done)(pg_async *a); /* whether or not it signals; it is freed next */
     void (*bulk_wait)(pg_warp *w, const pg_op *op, uint32_t lanes);
     void (*copy_wait)(pg_warp *w, const pg_op *op, uint32_t lanes);
     /* Shared addresses first .. end - 1 are read by an issued wgmma. */

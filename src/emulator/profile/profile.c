@@ -110,6 +110,8 @@ static void profile_access(pg_warp *w, const pg_op *op, const pg_checked_access 
     const pg_space space = space_of(op, a->address[__builtin_ctz(a->lanes ? a->lanes : 1)], &at);
     p->global_requests += space == PG_MEM_GLOBAL;
     p->shared_requests += space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
+    if (a->kind != PG_ACCESS_READ && (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER))
+        pg_trace_write(w, op);
     const uint32_t together = a->bytes > 4 && a->bytes <= 32 ? ROW_BYTES / a->bytes : PG_LANES;
     for (uint32_t from = 0; from < PG_LANES; from += together) {
         const uint32_t part = together == PG_LANES ? PG_ALL_LANES : ((1u << together) - 1) << from;
@@ -155,7 +157,7 @@ static pg_engine use_tensor(const pg_async *a, pg_engine_use *use)
     return PG_ENGINE_TENSOR;
 }
 
-static pg_engine use_of(const pg_async *a, pg_engine_use *use)
+pg_engine pg_engine_use_of(const pg_async *a, pg_engine_use *use)
 {
     const pg_async_kind *k = a->kind;
     if (k == &pg_kind_bulk_load || k == &pg_kind_bulk_store || k == &pg_kind_bulk_reduce ||
@@ -191,7 +193,8 @@ static void profile_issue(pg_async *a)
     if (is_part(a))
         return;
     pg_engine_use use = {.operations = 1};
-    pg_engine_use *sum = &a->warp->launch->profile->engines[use_of(a, &use)];
+    const pg_engine engine = pg_engine_use_of(a, &use);
+    pg_engine_use *sum = &a->warp->launch->profile->engines[engine];
     sum->operations++;
     sum->global_read += use.global_read;
     sum->global_written += use.global_written;
@@ -201,6 +204,7 @@ static void profile_issue(pg_async *a)
     p->async_operations++;
     p->async_bytes += use.global_read + use.global_written +
                       (use.global_read + use.global_written ? 0 : use.shared_written);
+    pg_trace_issue(a, engine, &use);
 }
 
 /* An operand of wgmma in shared memory. */
@@ -226,4 +230,14 @@ const pg_observer pg_profile_observer = {
     .async_issue = profile_issue,
     .mma_read = profile_mma_read,
     .tensor_read = profile_tensor_read,
+    .exit = pg_trace_exit,
+    .proxy_fence = pg_trace_proxy_fence,
+    .barrier = pg_trace_barrier,
+    .barrier_passed = pg_trace_barrier_passed,
+    .mbarrier_phase = pg_trace_mbarrier_phase,
+    .mbarrier_wait = pg_trace_mbarrier_wait,
+    .async_arriving = pg_trace_arriving,
+    .async_done = pg_trace_done,
+    .cluster_start = pg_trace_cluster_start,
+    .cluster_free = pg_trace_cluster_free,
 };

@@ -5,6 +5,7 @@
 #define PG_EMULATOR_PROFILE_H
 
 #include "emulator/machine/observer.h"
+#include "ptxgen/emulator.h"
 
 /* The units that work on their own. */
 typedef enum pg_engine {
@@ -37,9 +38,35 @@ typedef struct pg_op_profile {
 struct pg_profile {
     pg_op_profile *ops; /* by op of the program */
     pg_engine_use engines[PG_ENGINE_COUNT];
+    /* config.trace and what it is told; NULL: nobody listens. */
+    void (*trace)(void *user, const ptxgen_emulator_event *event);
+    void *user;
+    uint32_t launch, operations;
+    struct {
+        const pg_warp *warp;
+        uint64_t ticks;
+        bool done;
+    } last_wait; /* lanes of a warp test a barrier together */
 };
 
 extern const pg_observer pg_profile_observer;
+
+pg_engine pg_engine_use_of(const pg_async *a, pg_engine_use *use);
+
+/* Events (trace.c); each does nothing when nobody listens. */
+void pg_trace_issue(pg_async *a, pg_engine engine, const pg_engine_use *use);
+void pg_trace_write(pg_warp *w, const pg_op *op);
+void pg_trace_arriving(pg_async *a);
+void pg_trace_done(pg_async *a);
+void pg_trace_exit(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_trace_proxy_fence(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_trace_barrier(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id);
+void pg_trace_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id);
+void pg_trace_mbarrier_phase(pg_cta *cta, pg_mbarrier *b);
+void pg_trace_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
+                            pg_observed_wait wait);
+bool pg_trace_cluster_start(pg_cluster *c);
+void pg_trace_cluster_free(pg_cluster *c);
 
 /* NULL: out of memory. */
 pg_profile *pg_profile_new(const pg_grid_run *launch);

@@ -22,6 +22,8 @@ static ptxgen_status check_config(const ptxgen_emulator_config *c, ptxgen_error 
     if (c->check && c->profile)
         return pg_fail(err, PTXGEN_EINVAL,
                        "config.check and config.profile are both set: one of them at a time");
+    if (c->trace && !c->profile)
+        return pg_fail(err, PTXGEN_EINVAL, "config.trace is part of a profile: set config.profile");
     return PTXGEN_OK;
 }
 

@@ -355,6 +355,11 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
     if (emu->config.profile) {
         launch->observer = &pg_profile_observer;
         launch->profile = pg_profile_new(launch);
+        if (launch->profile) {
+            launch->profile->trace = emu->config.trace;
+            launch->profile->user = emu->config.user;
+            launch->profile->launch = (uint32_t)emu->stats.launches;
+        }
     }
     if ((emu->config.check && !launch->checker) || (emu->config.profile && !launch->profile))
         pg_fail_memory(&launch->error, 0);

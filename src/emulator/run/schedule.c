@@ -93,8 +93,10 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
             lanes &= pg_pred_lanes(w, op->guard, op->guard_not);
             excluded = w->active & ~lanes;
         }
-        if (active_lanes)
+        if (active_lanes) {
             active_lanes[pc] += (uint32_t)__builtin_popcount(lanes);
+            w->cta->cluster->worker->ticks++;
+        }
         const pg_step step = lanes ? op->run(w, op, lanes) : PG_NEXT;
         if (step == PG_NEXT) {
             if (++pc < meet)

@@ -6,6 +6,7 @@
 #include "command/output.h"
 #include "command/run/emulate.h"
 #include "command/run/profile.h"
+#include "command/run/trace.h"
 #include "command/run/scaled.h"
 
 #include <stdlib.h>
@@ -118,6 +119,11 @@ static ptxgen_status launch(run_job *j, ptxgen_error *err)
     return ptxgen_call_kernel(j->kernel, tensors, j->count, NULL, err);
 }
 
+static void trace_event(void *user, const ptxgen_emulator_event *e)
+{
+    run_trace_event(user, e);
+}
+
 typedef struct counting {
     const run_job *job;
     const ptxgen_emulator *emu;
@@ -147,7 +153,9 @@ static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
         .seed = seed,
         .check = set->check_races,
-        .profile = !set->check_races && (set->stats || set->report)};
+        .profile = !set->check_races && (set->stats || set->report || set->trace),
+        .trace = j->trace && seed == j->seeds.to ? trace_event : NULL,
+        .user = j->trace};
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
     ptxgen_emulator *emu;
     run_bad_index bad;
@@ -265,7 +273,14 @@ static ptxgen_status run_all(run_job *j, ptxgen_error *err)
     if (status == PTXGEN_OK && !j->emulates)
         status = refuse_unread(j, err);
     if (status == PTXGEN_OK)
+        status = run_trace_open(set->trace, &j->trace, err);
+    if (status == PTXGEN_OK)
         status = j->emulates ? emulate(j, err) : run_on_device(j, err);
+    ptxgen_error untraced = {0};
+    if (run_trace_close(j->trace, true, &untraced) != PTXGEN_OK && status == PTXGEN_OK) {
+        status = untraced.status;
+        *err = untraced;
+    }
     if (status == PTXGEN_OK && set->repeat > 0 && j->kernel)
         status = measure(j, err);
     if (status == PTXGEN_OK)
@@ -280,7 +295,8 @@ int cli_run_family(const cli_args *args, size_t family)
     run_job j = {.args = args,
                  .family = ptxgen_family_name(family),
                  .place = family,
-                 .emulates = set->check_races || set->stats || set->seeds || set->report};
+                 .emulates =
+                     set->check_races || set->stats || set->seeds || set->report || set->trace};
     j.found = (run_findings){.file = j.family, .entry = j.family};
     j.json = set->json && j.emulates ? cJSON_CreateObject() : NULL;
     find_operands(&j);

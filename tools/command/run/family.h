@@ -29,6 +29,7 @@ typedef struct run_operand {
 
 typedef struct run_job {
     const cli_args *args;
+    struct run_trace *trace; /* NULL: none */
     const char *family;
     size_t place; /* of the family */
     run_operand operands[RUN_MAX_OPERANDS];

@@ -8,6 +8,7 @@
 #include "command/run/ptx_args.h"
 #include "command/run/run.h"
 #include "command/run/profile.h"
+#include "command/run/trace.h"
 #include "command/run/watch.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct job {
     FILE *to;         /* where reports go */
     char *text;       /* owned */
     run_seeds seeds;  /* order=isa */
+    run_trace *trace; /* NULL: none */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
     run_findings findings;
@@ -73,6 +75,11 @@ static void log_line(void *user, ptxgen_log_level level, const char *line)
     }
 }
 
+static void trace_event(void *user, const ptxgen_emulator_event *e)
+{
+    run_trace_event(((job *)user)->trace, e);
+}
+
 /* "scale, mirror"; cut when it is longer than text. */
 static void list_entries(const ptxgen_emulator_module *module, char *text, size_t size)
 {
@@ -116,7 +123,8 @@ static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_err
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
         .seed = seed,
         .check = set->check_races,
-        .profile = !set->check_races && (set->stats || set->report),
+        .profile = !set->check_races && (set->stats || set->report || set->trace),
+        .trace = j->trace && seed == j->seeds.to ? trace_event : NULL,
         .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
         .log = log_line,
         .user = j,
@@ -340,7 +348,14 @@ int cli_run_ptx(const cli_args *args)
     if (set->json)
         j.json = cJSON_CreateObject();
     if (status == PTXGEN_OK)
+        status = run_trace_open(set->trace, &j.trace, &err);
+    if (status == PTXGEN_OK)
         status = run_all_seeds(&j, &err);
+    ptxgen_error untraced = {0};
+    if (run_trace_close(j.trace, true, &untraced) != PTXGEN_OK && status == PTXGEN_OK) {
+        status = untraced.status;
+        err = untraced;
+    }
     if (status == PTXGEN_OK)
         status = write_result(&j, &err);
     ptxgen_error unwritten = {0};

@@ -9,17 +9,17 @@
 static const char device_options[] =
     "output json check repeat arch device assembler toolkit cache-dir log";
 static const char emulator_options[] =
-    "output json check arch device check-races seeds stats report cache-dir log";
+    "output json check arch device check-races seeds stats report trace cache-dir log";
 static const char print_options[] = "json arch device print-launch cache-dir log";
 
 #define PTX_OPTIONS                                                                                \
     "output json entry grid block cluster cooperative shared arg result expect check-races "       \
     "ignore "                                                                                      \
-    "suppress sarif order seeds stats report budget"
+    "suppress sarif order seeds stats report trace budget"
 
 #define FAMILY_OPTIONS                                                                             \
     "output json check repeat arch device assembler toolkit cache-dir log check-races seeds "      \
-    "stats report "                                                                                \
+    "stats report trace "                                                                          \
     "print-launch help"
 
 static const cli_way ways[] = {
@@ -44,7 +44,7 @@ static size_t way_of(const cli_args *args)
 static int run_family(const cli_args *args, size_t family)
 {
     const cli_settings *set = &args->set;
-    const bool emulates = set->check_races || set->stats || set->seeds || set->report;
+    const bool emulates = set->check_races || set->stats || set->seeds || set->report || set->trace;
     const char *options = set->print_launch ? print_options
                           : emulates        ? emulator_options
                                             : device_options;
@@ -58,7 +58,7 @@ static int run_family(const cli_args *args, size_t family)
         return cli_usage_error(
             set,
             "--%s does not apply on the emulator that --check-races, --seeds and "
-            "--stats ask for; leave it out",
+            "--stats, --report and --trace ask for; leave it out",
             foreign);
     return cli_usage_error(set, "--%s does not apply to %s, only to a PTX file; leave it out",
                            foreign, args->words[0]);
@@ -76,9 +76,10 @@ static int run_ptx(const cli_args *args)
 
 static int run(const cli_args *args)
 {
-    if (args->set.report && args->set.check_races)
+    if ((args->set.report || args->set.trace) && args->set.check_races)
         return cli_usage_error(&args->set,
-                               "--report counts and --check-races checks: one of them at a time");
+                               "--%s counts and --check-races checks: one of them at a time",
+                               args->set.report ? "report" : "trace");
     if (args->count == 0)
         return cli_usage_error(&args->set,
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
@@ -119,8 +120,7 @@ const cli_command cli_run = {
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
-        "report "
-        "budget print-launch log help",
+        "report trace budget print-launch log help",
     .takes_family = true,
     .arch_is_word = true,
     .ways = ways,
