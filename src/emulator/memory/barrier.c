@@ -14,6 +14,8 @@ uint32_t pg_barrier_expects(const pg_cta *cta, const pg_named_barrier *b)
 {
     if (!b->whole)
         return b->expected;
+    if (cta->live_warps == cta->warp_count)
+        return cta->warp_count * PG_LANES;
     uint32_t warps = b->arrived_warps;
     for (uint32_t i = 0; i < cta->warp_count; i++)
         warps |= (uint32_t)(cta->warps[i].live != 0) << i;
@@ -75,9 +77,7 @@ static void arrive(pg_warp *w, pg_named_barrier *b, uint32_t lanes)
 static pg_step check_mixed(pg_warp *w, const pg_op *op, uint32_t id)
 {
     const pg_named_barrier *b = &w->cta->barriers[id];
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < w->cta->warp_count; i++)
-        live += w->cta->warps[i].live ? PG_LANES : 0;
+    const uint32_t live = w->cta->live_warps * PG_LANES;
     if (!b->whole || !b->counted || live == b->expected)
         return PG_NEXT;
     return pg_stop(
