@@ -239,3 +239,37 @@ expect_err '1 of 2 elements differ from values.npy, the first at 0'
 refuse 2 'another type or shape' run values.ptx --arg zeros:8 --arg 0.5 --arg bytes:struct.bin --expect values.npy
 printf abc >short.bin
 refuse 2 "the file has 3 bytes, the parameter 16" run values.ptx --arg zeros:8 --arg 1.5 --arg bytes:short.bin
+
+# A surface and a texture over earlier buffers: words go through the one, means of neighbours come from the other.
+cat >texture.ptx <<'END'
+.version 8.4
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 words, .param .u64 surface, .param .u64 image, .param .u64 texture, .param .u64 out)
+{
+    .reg .b32 %t, %x;
+    .reg .b64 %s, %i, %p;
+    .reg .f32 %f<5>;
+    mov.u32 %t, %tid.x;
+    ld.param.u64 %s, [surface];
+    ld.param.u64 %i, [texture];
+    ld.param.u64 %p, [out];
+    shl.b32 %x, %t, 2;
+    sust.b.1d.b32.trap [%s, {%x}], %t;
+    cvt.rn.f32.u32 %f0, %t;
+    tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%i, {%f0}];
+    mad.wide.u32 %p, %t, 4, %p;
+    st.global.f32 [%p], %f1;
+    ret;
+}
+END
+ok run values.ptx --arg zeros:2:f32 --arg 4 --arg bytes:struct.bin -o image.npy # 4, 1
+set -- --block 3 --arg zeros:12 --arg texture:0:u32:1x3 --arg buf:image.npy
+ok run texture.ptx "$@" --arg texture:2:f32:1x2:linear --arg zeros:3:f32 --result 5 -o out.npy
+[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 40800000402000003f800000 ] || die "not 4, 2.5 and 1"
+ok run texture.ptx "$@" --arg texture:2:f32:1x2:linear --arg zeros:3:f32 --result 1 -o out.npy
+[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 000000000000000100000002 ] || die "not 0, 1 and 2"
+refuse 2 'reach past' run texture.ptx "$@" --arg texture:2:f32:1x3 --arg zeros:12
+refuse 2 'TYPE is' run texture.ptx "$@" --arg texture:2:f64:1x1 --arg zeros:12
+refuse 2 'earlier buffer' run texture.ptx "$@" --arg texture:4:f32:1x2 --arg zeros:12
+refuse 2 'behind the sizes' run texture.ptx "$@" --arg texture:2:f32:1x2:lineal --arg zeros:12

@@ -2,6 +2,7 @@
 
 #include "command/fail.h"
 #include "command/file.h"
+#include "command/run/ptx_texture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@ static ptxgen_status bad_argument(const ptx_arg *a, const char *why, ptxgen_erro
 {
     return cli_fail(err, PTXGEN_EINVAL,
                     "--arg %s: %s. Write a number (7, -1, 0x10, 0.5), buf:FILE.npy, zeros:BYTES, "
-                    "zeros:4x32:f32, bytes:FILE or "
-                    "map:ARGUMENT:TYPE:COLUMNSxROWS:BOXCOLUMNSxBOXROWS[:SWIZZLE]",
+                    "zeros:4x32:f32, bytes:FILE, "
+                    "map:ARGUMENT:TYPE:COLUMNSxROWS:BOXCOLUMNSxBOXROWS[:SWIZZLE] or "
+                    "texture:ARGUMENT:TYPE:CHANNELSxWIDTHxHEIGHT[:linear][:normalized]...",
                     a->text, why);
 }
 
@@ -147,20 +149,46 @@ static bool take_type(const char **p, int *type, size_t *bytes)
     return false;
 }
 
+/* The buffer of an earlier argument, whose number begins the text; *rest: behind the ':'. */
+static const npy_array *earlier_buffer(const ptx_args *args, const ptx_arg *a, const char *text,
+                                       const char **rest)
+{
+    char *end;
+    const unsigned long which = strtoul(text, &end, 10);
+    *rest = end + 1;
+    if (end == text || *end != ':' || which >= (size_t)(a - args->all) ||
+        !args->all[which].buffer.data)
+        return NULL;
+    return &args->all[which].buffer;
+}
+
+/* texture:ARGUMENT:... (ptx_texture.h) */
+static ptxgen_status texture_value(const ptx_args *args, ptx_arg *a, size_t bytes,
+                                   ptxgen_error *err)
+{
+    const char *rest;
+    const npy_array *buffer = earlier_buffer(args, a, a->text + 8, &rest);
+    if (bytes != sizeof(uint64_t))
+        return bad_argument(a, "a texture's handle is a parameter of 64 bits", err);
+    if (!buffer)
+        return bad_argument(a, "ARGUMENT is the number (from 0) of an earlier buffer", err);
+    const char *wrong =
+        ptx_texture_parse(rest, buffer->data, buffer->header.data_bytes, &a->texture);
+    return wrong ? bad_argument(a, wrong, err) : PTXGEN_OK;
+}
+
 /* map:ARGUMENT:TYPE:SIZES:BOX[:SWIZZLE], dense, innermost first, over the buffer of an earlier
  * argument. */
 static ptxgen_status map_value(const ptx_args *args, ptx_arg *a, size_t bytes, ptxgen_error *err)
 {
-    char *end;
+    const char *p;
     uint64_t box[5];
     size_t element;
     ptxgen_emulator_tensor_map map = {.size = sizeof map};
     if (bytes != PTX_TENSOR_MAP_BYTES)
         return bad_argument(a, "the parameter is no tensor map (128 bytes)", err);
-    const unsigned long which = strtoul(a->text + 4, &end, 10);
-    const char *p = end + 1;
-    if (end == a->text + 4 || *end != ':' || which >= (size_t)(a - args->all) ||
-        !args->all[which].buffer.data)
+    const npy_array *buffer = earlier_buffer(args, a, a->text + 4, &p);
+    if (!buffer)
         return bad_argument(a, "ARGUMENT is the number (from 0) of an earlier buffer", err);
     if (!take_type(&p, &map.data_type, &element))
         return bad_argument(a, "TYPE is u8, u16, u32, s32, u64, s64, f16, f32, f64 or bf16", err);
@@ -182,9 +210,9 @@ static ptxgen_status map_value(const ptx_args *args, ptx_arg *a, size_t bytes, p
         if (d + 1 < map.rank)
             map.strides[d] = total;
     }
-    if (total > args->all[which].buffer.header.data_bytes)
+    if (total > buffer->header.data_bytes)
         return bad_argument(a, "the sizes reach past the buffer's end", err);
-    map.address = args->all[which].buffer.data;
+    map.address = buffer->data;
     return ptxgen_emulator_encode_tensor_map(&map, a->value, err);
 }
 
@@ -196,6 +224,8 @@ static ptxgen_status one_value(const ptx_args *args, ptx_arg *a, const ptxgen_em
         return buffer_value(a, bytes, err);
     if (strncmp(a->text, "bytes:", 6) == 0)
         return file_value(a, bytes, err);
+    if (strncmp(a->text, "texture:", 8) == 0)
+        return texture_value(args, a, bytes, err);
     return strncmp(a->text, "map:", 4) == 0 ? map_value(args, a, bytes, err)
                                             : number_value(a, p, err);
 }
@@ -234,9 +264,15 @@ ptxgen_status ptx_args_attach(ptx_args *args, ptxgen_emulator *emu, ptxgen_error
 {
     ptxgen_status status = PTXGEN_OK;
     for (size_t i = 0; i < args->count && status == PTXGEN_OK; i++) {
-        const ptx_arg *a = &args->all[i];
+        ptx_arg *a = &args->all[i];
         const size_t bytes = a->buffer.header.data_bytes;
         char name[32];
+        if (a->texture.size) {
+            uint64_t handle;
+            status = ptxgen_emulator_add_texture(emu, &a->texture, &handle, err);
+            memcpy(a->value, &handle, sizeof handle);
+            continue;
+        }
         if (!a->buffer.data || bytes == 0)
             continue;
         memcpy(a->buffer.data, a->before.data, bytes);

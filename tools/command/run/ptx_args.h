@@ -1,5 +1,5 @@
-/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps over a
- * buffer, and a file's bytes by value. */
+/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps and textures
+ * over a buffer, and a file's bytes by value. */
 #ifndef PTXGEN_PTX_ARGS_H
 #define PTXGEN_PTX_ARGS_H
 
@@ -11,10 +11,11 @@ enum { PTX_ARGS_MAX = 64, PTX_TENSOR_MAP_BYTES = 128 };
 
 /* One --arg. */
 typedef struct ptx_arg {
-    const char *text; /* as given, borrowed */
-    npy_array buffer; /* data NULL: no buffer */
-    npy_array before; /* its content before a run */
-    char *large;      /* owned; what the kernel gets of bytes:FILE; NULL: value */
+    const char *text;                /* as given, borrowed */
+    npy_array buffer;                /* data NULL: no buffer */
+    npy_array before;                /* its content before a run */
+    ptxgen_emulator_texture texture; /* size 0: none */
+    char *large;                     /* owned; what the kernel gets of bytes:FILE; NULL: value */
     _Alignas(64) unsigned char value[PTX_TENSOR_MAP_BYTES]; /* what the kernel gets */
 } ptx_arg;
 

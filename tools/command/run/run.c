@@ -114,7 +114,9 @@ const cli_command cli_run = {
             "their formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
             "FILE.ptx (or -): a kernel on the emulator. A VALUE is a number (7, 0.5),\n"
             "buf:FILE.npy, zeros:BYTES, zeros:4x32:f32, bytes:FILE (a struct), or a tensor\n"
-            "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE].\n",
+            "map over an earlier one: map:ARG:TYPE:SIZES:BOX[:SWIZZLE], or a texture or\n"
+            "surface: texture:ARG:TYPE:CHANNELSxWIDTH[xHEIGHT[xDEPTH]][:layers][:linear]\n"
+            "[:normalized][:wrap|mirror|border].\n",
     .examples = "  ptxgen run scatter_add out=o.npy index=i.npy src=s.npy -o result.npy\n"
                 "  ptxgen run k.ptx --grid 8 --block 128 --arg buf:x.npy --arg 1024 -o y.npy\n",
     .options =
