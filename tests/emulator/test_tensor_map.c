@@ -419,6 +419,40 @@ static void reductions_do_what_they_say(void **state)
     assert_false(pg_reduce_bytes(PG_REDUCE_INC, PG_TENSOR_S32, x, x, 8));
 }
 
+static void maps_for_im2col_have_rules(void **state)
+{
+    (void)state;
+    const pg_tensor_map good = {.type = PG_TENSOR_F32,
+                                .rank = 4,
+                                .address = 0x10000,
+                                .dims = {8, 5, 4, 2},
+                                .strides = {32, 160, 640},
+                                .box = {8, 1, 1, 1},
+                                .element_strides = {1, 1, 1, 1},
+                                .pixels = 16,
+                                .lower = {-1, -1},
+                                .upper = {-1, 1}};
+    pg_tensor_map m = good, back;
+    uint8_t bytes[PG_TENSOR_MAP_BYTES];
+    assert_int_equal(pg_tensor_map_encode(&m, bytes, NULL), PTXGEN_OK);
+    assert_int_equal(pg_tensor_map_decode(bytes, &back, NULL), PTXGEN_OK);
+    assert_int_equal(back.pixels, 16);
+    assert_int_equal(back.lower[1], -1);
+    assert_int_equal(back.upper[1], 1);
+    assert_int_equal(pg_tensor_box_bytes(&back), 16 * 32);
+    m.rank = 2;
+    assert_int_equal(encode(&m), PTXGEN_EINVAL);
+    m = good;
+    m.pixels = 1025;
+    assert_int_equal(encode(&m), PTXGEN_EINVAL);
+    m = good;
+    m.lower[0] = -129; /* 8 bits with four dimensions */
+    assert_int_equal(encode(&m), PTXGEN_EINVAL);
+    m = good;
+    m.upper[0] = -6; /* 5 columns from -1 on: nothing is left */
+    assert_int_equal(encode(&m), PTXGEN_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +461,7 @@ int main(void)
         cmocka_unit_test(maps_survive_encoding_and_damage_is_noticed),
         cmocka_unit_test(boxes_load_as_element_by_element),
         cmocka_unit_test(boxes_store_as_element_by_element),
+        cmocka_unit_test(maps_for_im2col_have_rules),
         cmocka_unit_test(padded_types_unpack),
         cmocka_unit_test(tf32_rounds_to_nearest),
         cmocka_unit_test(reductions_do_what_they_say),
