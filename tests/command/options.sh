@@ -261,6 +261,8 @@ effect doctor --cache-dir '[^ ]*elsewhere is not there' doctor -- --cache-dir el
 effect doctor --json '"findings":' doctor -- --json
 effect doctor --log 'debug: ' doctor -- --log debug
 
+effect draw --output 'file x.svg' draw swizzle -- -o x.svg
+
 effect array --output 'file x.npy' array random:2x2 -- -o x.npy
 effect array --seed 'exit 2' array zeros:2x2 -o x.npy -- --seed 7
 

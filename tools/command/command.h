@@ -89,8 +89,8 @@ typedef struct cli_command {
     int (*run)(const cli_args *); /* returns a cli_exit */
 } cli_command;
 
-extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_emit,
-    cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
+extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_draw,
+    cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
 
 /* ---- reports ----------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_emit,    &cli_compile, &cli_run,    &cli_list,  &cli_inspect, &cli_cache,
-    &cli_prewarm, &cli_bench,   &cli_doctor, &cli_array, &cli_inline,  &cli_emulate,
+    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect, &cli_cache, &cli_prewarm,
+    &cli_bench, &cli_doctor,  &cli_array, &cli_inline, &cli_emulate, &cli_draw,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

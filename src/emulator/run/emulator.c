@@ -4,6 +4,7 @@
 #include "emulator/run/context.h"
 #include "emulator/check/findings.h"
 #include "emulator/copy/tensor_map.h"
+#include "emulator/memory/swizzle.h"
 
 #include <string.h>
 
@@ -196,6 +197,13 @@ ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map
         return pg_fail(err, PTXGEN_EINVAL, "a tensor map and 128 bytes for its form are needed");
     PG_TRY(pg_sized_take(&whole, sizeof whole, map, "map", "ptxgen_emulator_tensor_map", err));
     return encode_map(&whole, out, err);
+}
+
+uint32_t ptxgen_emulator_swizzle(int swizzle, uint32_t address)
+{
+    return swizzle >= 0 && swizzle < PG_SWIZZLE_COUNT
+               ? pg_swizzle_address(address, (pg_swizzle)swizzle)
+               : address;
 }
 
 /* ---- what happened ---- */

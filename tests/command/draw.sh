@@ -1,0 +1,100 @@
+# draw: the swizzle is where a tensor copy of the emulator puts each element, the wavefronts are those that --stats counts;
+# pictures are the same at every run, well formed and small.
+. tests/support/cli.sh
+cat >tile.ptx <<'END'
+.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 src, .param .u64 out, .param .align 64 .b8 map[128])
+{
+    .reg .u64 %rd<9>;
+    .reg .u32 %r<9>;
+    .reg .pred %one, %done;
+    .shared .align 1024 .b8 tile[1024];
+    .shared .align 8 .b64 bar;
+    ld.param.u64 %rd1, [src];
+    ld.param.u64 %rd2, [out];
+    mov.u64 %rd3, map;
+    cvta.param.u64 %rd3, %rd3;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    mov.u32 %r3, bar;
+    mul.wide.u32 %rd4, %r1, 4;
+    add.u64 %rd5, %rd1, %rd4;
+    add.u64 %rd6, %rd2, %rd4;
+    st.global.u32 [%rd5], %r1; // word i of the source is i
+    fence.proxy.async;
+    setp.eq.u32 %one, %r1, 0;
+    @%one mbarrier.init.shared.b64 [%r3], 1;
+    @%one fence.mbarrier_init.release.cluster;
+    bar.sync 0;
+    @%one mbarrier.arrive.expect_tx.shared.b64 _, [%r3], 1024;
+    @%one cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd3, {%r4, %r4}], [%r3];
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %done, [%r3], 0;
+    @!%done bra WAIT;
+    shl.b32 %r5, %r1, 2;
+    add.u32 %r5, %r2, %r5;
+    ld.shared.u32 %r6, [%r5];
+    st.global.u32 [%rd6], %r6;
+    ret;
+}
+END
+for span in 128 64 32; do
+    words=$((span / 4)) rows=$((1024 / span))
+    ok run tile.ptx --block 256 --arg zeros:1024 --arg zeros:1024 --result 2 -o out.npy \
+        --arg "map:0:u32:${words}x$rows:${words}x$rows:${span}"
+    # The word in each 4 bytes of shared memory, as row:column of the tile.
+    tail -c 1024 out.npy | od -An -v -w4 -tu4 | awk -v w=$words '{ print int($1 / w) ":" $1 % w }' >copied
+    ok draw swizzle span=$span bits=32 rows=$rows
+    # Rows of the drawing: an address, then eight cells row:first-last (with * where the swizzle moved it).
+    awk '/^ *[0-9]+ +[0-9]+:/ { for (i = 2; i <= NF; i++) { gsub(/\*/, "", $i); split($i, part, /[:-]/)
+        for (c = part[2]; c <= part[3]; c++) print part[1] ":" c } }' .out >drawn
+    [ "$(wc -l <drawn)" = 256 ] || die "the drawing has $(wc -l <drawn) words"
+    cmp copied drawn || die "span=$span: the drawing is not what the copy did"
+done
+ok draw swizzle
+expect_out '^128 +1:8-15\* +1:0-7\*'
+ok draw swizzle span=0
+! grep -q '[0-9]\*' .out || die "something moved without a swizzle"
+
+counts() { expect_out "the emulator counts $1 wavefronts; the bytes need $2"; }
+ok draw banks
+counts 1 1
+ok draw banks stride=8
+counts 2 1
+ok draw banks stride=0
+counts 1 1
+expect_out '^lanes 0-31 +0\+ *$'
+ok draw banks stride=128
+counts 32 1
+ok draw banks stride=132
+counts 1 1
+ok draw banks stride=128 bytes=16
+counts 32 4
+ok draw banks stride=128 bytes=16 swizzle=128
+counts 4 4
+ok draw banks stride=1 bytes=1
+counts 1 1
+# As many rows as wavefronts.
+ok draw banks stride=24 bytes=8
+rows=$(grep -c '^ *lanes ' .out)
+counts "$rows" 2
+
+for kind in "swizzle span=64" "banks stride=128 bytes=16"; do
+    # shellcheck disable=SC2086
+    ok draw $kind -o a.svg
+    # shellcheck disable=SC2086
+    ok draw $kind -o b.svg
+    cmp a.svg b.svg || die "two pictures of one layout differ"
+    grep -q '^<svg xmlns' a.svg && grep -q '^</svg>' a.svg || die "no picture"
+    [ "$(wc -c <a.svg)" -lt 2000000 ] || die "the picture is too large"
+    ! grep -oE '(fill|stroke)="#[0-9a-f]+"' a.svg | grep -qvE '#000|#fff' || die "the picture needs colour"
+    ! command -v python3 >/dev/null || python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' a.svg ||
+        die "the picture is not well formed"
+done
+refuse 2 "cannot draw 'swizle'; did you mean 'swizzle'" draw swizle
+refuse 2 'span=48; there are 0, 32, 64 and 128' draw swizzle span=48
+refuse 2 "'stride=4' is not known here; swizzle takes" draw swizzle stride=4
+refuse 2 'each address is a multiple' draw banks stride=6 bytes=4
+refuse 2 'stride=x takes a number' draw banks stride=x

@@ -1,0 +1,31 @@
+/* ptxgen draw: layouts as text or, when -o names a .svg file, as a picture. A drawing is a grid of labelled cells
+ * with a head and notes, so both forms show the same; pictures need no colour and are the same at every run. */
+#ifndef PTXGEN_DRAW_H
+#define PTXGEN_DRAW_H
+
+#include "command/command.h"
+
+typedef struct drawing {
+    char *title;
+    size_t rows, columns;
+    char (*row_names)[24];    /* rows of them */
+    char (*column_names)[16]; /* columns of them */
+    char (*cells)[40];        /* rows x columns; "" leaves a cell empty */
+    bool *marked;             /* rows x columns: drawn with a heavy frame, in text with a * */
+    char notes[512];          /* lines */
+} drawing;
+
+/* An empty grid; free it with drawing_free. */
+void drawing_make(drawing *d, size_t rows, size_t columns);
+void drawing_free(drawing *d);
+
+/* name=value of the words after the first; `value` keeps its default when it is not named. EINVAL: no number of the
+ * range. */
+ptxgen_status draw_number(const cli_args *args, const char *name, int64_t min, int64_t max,
+                          int64_t *value, ptxgen_error *err);
+
+/* Each fills a drawing from the words. */
+ptxgen_status draw_swizzle(const cli_args *args, drawing *d, ptxgen_error *err);
+ptxgen_status draw_banks(const cli_args *args, drawing *d, ptxgen_error *err);
+
+#endif
