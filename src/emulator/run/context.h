@@ -40,7 +40,9 @@ struct ptxgen_emulator_module {
     pg_module_memory memory;
     pthread_mutex_t lock; /* guards entries */
     ptxgen_emulator_entry *entries;
-    pg_op_profile *lines; /* by line of the text; guarded by emu->lock */
+    ptxgen_emulator_entry **decoded; /* by function; NULL: not decoded */
+    uint32_t *kernels, kernel_count; /* functions that are entries with a body */
+    pg_op_profile *lines;            /* by line of the text; guarded by emu->lock */
     uint32_t line_count;
 };
 

@@ -62,7 +62,7 @@ void ptxgen_emulator_destroy(ptxgen_emulator *emu)
     if (!emu)
         return;
     while (emu->buffer_count)
-        pg_buffers_remove(emu, emu->buffers[0].address);
+        pg_buffers_remove(emu, emu->buffers[emu->buffer_count - 1].address);
     for (uint64_t handle = 1; handle <= PG_MAX_TEXTURES; handle++)
         ptxgen_emulator_remove_texture(emu, handle);
     pg_heap_free(emu->heap);
@@ -89,11 +89,23 @@ static bool reserve_buffer(ptxgen_emulator *emu)
     return true;
 }
 
+/* The first buffer that does not begin below the address. */
+static uint32_t place_of(const ptxgen_emulator *emu, uint64_t address)
+{
+    uint32_t first = 0, end = emu->buffer_count;
+    while (first < end) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (emu->buffers[middle].address < address)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, ptxgen_error *err)
 {
-    uint32_t at = 0;
-    while (at < emu->buffer_count && emu->buffers[at].address < buffer->address)
-        at++;
+    const uint32_t at = place_of(emu, buffer->address);
     const pg_buffer *below = at ? &emu->buffers[at - 1] : NULL;
     const pg_buffer *above = at < emu->buffer_count ? &emu->buffers[at] : NULL;
     const pg_buffer *hit = below && buffer->address - below->address < below->bytes    ? below
@@ -117,17 +129,15 @@ ptxgen_status pg_buffers_insert(ptxgen_emulator *emu, const pg_buffer *buffer, p
 
 bool pg_buffers_remove(ptxgen_emulator *emu, uint64_t address)
 {
-    for (uint32_t i = 0; i < emu->buffer_count; i++) {
-        if (emu->buffers[i].address != address)
-            continue;
-        char *name = (char *)emu->buffers[i].name;
-        pg_free(&emu->alloc, name, strlen(name) + 1);
-        emu->buffer_count--;
-        memmove(&emu->buffers[i], &emu->buffers[i + 1],
-                (emu->buffer_count - i) * sizeof *emu->buffers);
-        return true;
-    }
-    return false;
+    const uint32_t at = place_of(emu, address);
+    if (at == emu->buffer_count || emu->buffers[at].address != address)
+        return false;
+    char *name = (char *)emu->buffers[at].name;
+    pg_free(&emu->alloc, name, strlen(name) + 1);
+    emu->buffer_count--;
+    memmove(&emu->buffers[at], &emu->buffers[at + 1],
+            (emu->buffer_count - at) * sizeof *emu->buffers);
+    return true;
 }
 
 ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const char *name, void *address,

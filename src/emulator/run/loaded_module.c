@@ -84,6 +84,19 @@ ptxgen_status pg_module_variables(ptxgen_emulator_module *m, ptxgen_error *err)
     return status;
 }
 
+static ptxgen_status list_kernels(ptxgen_emulator_module *m, ptxgen_error *err)
+{
+    const uint32_t n = m->ptx->n_functions;
+    m->kernels = PG_NEW_ARRAY(&m->arena, uint32_t, n + 1);
+    m->decoded = PG_NEW_ARRAY(&m->arena, ptxgen_emulator_entry *, n + 1);
+    if (!m->kernels || !m->decoded)
+        return pg_fail_memory(err, 0);
+    for (uint32_t k = 0; k < n; k++)
+        if (m->ptx->functions[k].is_entry && m->ptx->functions[k].has_body)
+            m->kernels[m->kernel_count++] = k;
+    return PTXGEN_OK;
+}
+
 static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t length,
                            const char *file_name, ptxgen_error *err)
 {
@@ -93,7 +106,8 @@ static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t l
     const pg_ptx_options options = {.file_name = m->file};
     if (length && text[length - 1] == 0)
         length--;
-    return pg_ptx_load(&m->arena, text, length, &options, &m->ptx, err);
+    PG_TRY(pg_ptx_load(&m->arena, text, length, &options, &m->ptx, err));
+    return list_kernels(m, err);
 }
 
 ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
@@ -132,7 +146,8 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
         pg_free(&emu->alloc, e, sizeof *e);
     }
     pthread_mutex_lock(&emu->lock);
-    for (uint32_t i = 0; m->ptx && m->memory.block && i < m->ptx->n_vars; i++)
+    /* From the last, so that few have to move up. */
+    for (uint32_t i = m->ptx && m->memory.block ? m->ptx->n_vars : 0; i-- > 0;)
         if (m->memory.address[i])
             pg_buffers_remove(emu, m->memory.address[i]);
     pthread_mutex_unlock(&emu->lock);
@@ -146,29 +161,21 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
 
 const char *ptxgen_emulator_entry_name(const ptxgen_emulator_module *m, size_t i)
 {
-    for (uint32_t k = 0; m && k < m->ptx->n_functions; k++)
-        if (m->ptx->functions[k].is_entry && m->ptx->functions[k].has_body && i-- == 0)
-            return m->ptx->functions[k].name;
-    return NULL;
+    return m && i < m->kernel_count ? m->ptx->functions[m->kernels[i]].name : NULL;
 }
 
-/* The function index of an entry; UINT32_MAX with a message. */
+/* The function index of a kernel; UINT32_MAX with a message. */
 static uint32_t entry_index(const ptxgen_emulator_module *m, const char *name, ptxgen_error *err)
 {
-    uint32_t found = UINT32_MAX, count = 0;
-    for (uint32_t k = 0; k < m->ptx->n_functions; k++) {
-        const pg_ptx_function *f = &m->ptx->functions[k];
-        if (!f->is_entry || !f->has_body || (name && strcmp(name, f->name)))
-            continue;
-        found = k;
-        count++;
-    }
-    if (count == 1)
-        return found;
+    if (!name && m->kernel_count == 1)
+        return m->kernels[0];
+    for (uint32_t i = 0; name && i < m->kernel_count; i++)
+        if (strcmp(name, m->ptx->functions[m->kernels[i]].name) == 0)
+            return m->kernels[i];
     if (name)
         pg_fail(err, PTXGEN_EINVAL, "the module has no kernel named %s", name);
     else
-        pg_fail(err, PTXGEN_EINVAL, "the module has %u kernels: name one", count);
+        pg_fail(err, PTXGEN_EINVAL, "the module has %u kernels: name one", m->kernel_count);
     return UINT32_MAX;
 }
 
@@ -191,6 +198,7 @@ static ptxgen_status decode_entry(ptxgen_emulator_module *m, uint32_t index,
     e->program = program;
     e->next = m->entries;
     m->entries = e;
+    m->decoded[index] = e;
     *out = e;
     return PTXGEN_OK;
 }
@@ -204,10 +212,7 @@ ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *m, const char *name,
     if (index == UINT32_MAX)
         return PTXGEN_EINVAL;
     pthread_mutex_lock(&m->lock);
-    *out = NULL;
-    for (ptxgen_emulator_entry *e = m->entries; e && !*out; e = e->next)
-        if (!strcmp(e->program->entries[0].name, m->ptx->functions[index].name))
-            *out = e;
+    *out = m->decoded[index];
     const ptxgen_status status = *out ? PTXGEN_OK : decode_entry(m, index, out, err);
     pthread_mutex_unlock(&m->lock);
     return status;
