@@ -272,7 +272,7 @@ effect inline --line-map 'f.ptx:' inline calls.ptx f.ptx -- --line-map
 effect inline --limit 'call ' inline calls.ptx f.ptx -- --limit 0
 
 emulates=no
-if command -v nvcc >/dev/null &&
+if ! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" && command -v nvcc >/dev/null &&
     nvcc -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
     emulates=yes
 fi
