@@ -89,6 +89,8 @@ static inline bool pg_epilogue_two_values(const pg_epilogue *e)
     return e->function && e->aux && !e->gate;
 }
 int pg_epilogue_inputs(const pg_epilogue *e);
+/* Are there inputs that are matrices? */
+bool pg_epilogue_has_matrices(const pg_epilogue *e);
 /* Are there inputs or an aux whose elements lie in rows? */
 bool pg_epilogue_has_rows(const pg_epilogue *e);
 
@@ -281,6 +283,13 @@ void pg_epilogue_extern(pg_emit *E, const pg_epilogue *e);
 void pg_epilogue_begin(pg_emit *E, const pg_epilogue *e, int slots);
 /* The place in D that runs are counted from: registers (.b32). Pointers are made anew. */
 void pg_epilogue_point(pg_emit *E, const pg_epilogue *e, const char *row, const char *column);
+/* Fetches a part of a row of every matrix to L2: `columns` columns from `column` on, as far as the
+ * column is below `end` (registers), if %exists. */
+typedef struct pg_row_part {
+    const char *row, *column, *end;
+    int columns;
+} pg_row_part;
+void pg_epilogue_prefetch(pg_emit *E, const pg_epilogue *e, const pg_row_part *part);
 /* Moves the place on by `columns`, slot 0 with it. */
 void pg_epilogue_advance(pg_emit *E, const pg_epilogue *e, int columns);
 /* Slot `slot` is the row `offset` rows on; it exists if the predicate says so. */
@@ -294,7 +303,11 @@ typedef struct pg_run {
     int first, count;
     int slot, row, column; /* row: the slot's offset */
     bool vectors;
+    bool columns; /* pg_epilogue_columns was there for these columns */
 } pg_run;
+/* In a scope of the caller's: what inputs that are rows have for `r`'s columns, for all runs of it
+ * in other rows; %exists and %exists<i> say which columns exist. */
+void pg_epilogue_columns(pg_emit *E, const pg_epilogue *e, const pg_run *r);
 /* All steps but rounding; with a gate count / 2 values are left in the first registers. */
 void pg_epilogue_run(pg_emit *E, const pg_epilogue *e, const pg_run *r);
 /* Rounds values to `dtype` and stores them at [address + bytes]. */

@@ -77,6 +77,14 @@ bool pg_epilogue_has_rows(const pg_epilogue *e)
     return any;
 }
 
+bool pg_epilogue_has_matrices(const pg_epilogue *e)
+{
+    bool any = false;
+    for (int i = 0; i < PG_SIDES; i++)
+        any |= e->side[i].spread == PG_SPREAD_MATRIX;
+    return any;
+}
+
 int pg_epilogue_inputs(const pg_epilogue *e)
 {
     int n = 0;

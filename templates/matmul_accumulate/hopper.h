@@ -182,6 +182,8 @@ static inline bool pg_hopper_has_steps(const pg_hopper_plan *p)
 {
     return pg_epilogue_has_steps(&p->epilogue) || p->d_type->bytes == 1;
 }
+/* Matrices that the steps of a tile read are fetched to L2 while it is multiplied. */
+void pg_hopper_prefetch_sides(pg_emit *E, const pg_hopper_plan *p);
 /* Of the accumulators of a tile. */
 void pg_hopper_step_tile(pg_emit *E, const pg_hopper_plan *p);
 /* Of a split's group of four sums %sum`first`.., whose place is at %g_row, %g_column, %low (as
