@@ -11,6 +11,7 @@ install(TARGETS ptxgen_static ptxgen_shared EXPORT ptxgenTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
 if(TARGET ptxgen_command)
     install(TARGETS ptxgen_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+    install(TARGETS ptxgen_nvrtc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/ptxgen COMPONENT command)
 endif()
 install(EXPORT ptxgenTargets NAMESPACE ptxgen:: DESTINATION ${package_dir} COMPONENT dev)
 

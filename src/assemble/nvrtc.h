@@ -6,9 +6,10 @@
  * one of these headers are refused before NVRTC sees the text: an absolute path would be opened.
  * Options are those that change the code, not the search.
  *
- * Runs like the assemblers that are in process: under a C locale and held off from fork(). A
- * compilation that takes longer than the deadline is cancelled where NVRTC can be (12.8 and
- * newer: nvrtcSetFlowCallback, which it calls between its steps); an older one is waited for. */
+ * Runs in a process of its own (nvrtc_child.h), which is killed at the deadline. Where its program
+ * is not installed, NVRTC runs in this process like the assemblers that do, under a C locale and
+ * held off from fork(); then a compilation that takes longer is cancelled where NVRTC can be (12.8
+ * and newer: nvrtcSetFlowCallback, which it calls between its steps), and waited for else. */
 #ifndef PG_NVRTC_H
 #define PG_NVRTC_H
 

@@ -1,8 +1,10 @@
 /* A stand-in for libnvrtc: "compiles" any text to one function, so that tests see what is asked of
  * it and how often. The text says what it does: REFUSE: a log with an error in line 3; FOREVER:
- * steps until the flow callback says stop. The file at STUB_NVRTC_LOG (environment) gets a line of
- * all options for each compilation.
+ * steps until the flow callback says stop; CRASH: a signal. A file beside it, of its name and
+ * ".log", gets a line of all options for each compilation.
  */
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +61,12 @@ int nvrtcDestroyProgram(program **p)
 
 static void note(int n, const char *const *options)
 {
-    const char *path = getenv("STUB_NVRTC_LOG");
-    FILE *f = path ? fopen(path, "a") : NULL;
+    char path[1024];
+    Dl_info self;
+    if (!dladdr(stub_version, &self))
+        return;
+    snprintf(path, sizeof path, "%s.log", self.dli_fname);
+    FILE *f = fopen(path, "a");
     for (int i = 0; f && i < n; i++)
         fprintf(f, "%s ", options[i]);
     if (f) {
@@ -77,6 +83,8 @@ int nvrtcCompileProgram(program *p, int n, const char *const *options)
         if (p->flow && p->flow(p->user, NULL))
             return 13;
     }
+    if (strstr(p->text, "CRASH"))
+        raise(SIGSEGV);
     if (!strstr(p->text, "REFUSE"))
         return 0;
     snprintf(p->log, sizeof p->log,
