@@ -159,9 +159,11 @@ static ptxgen_status launch(ptxgen_emulator *emu, const ptxgen_inlined *merged, 
 
 static ptxgen_status run(const ptxgen_inlined *merged, const pg_mapping *m, ptxgen_error *err)
 {
+    enum { START = 100000000, ELEMENT = 200000 }; /* a loop that does not end is stopped */
     ptxgen_emulator *emu;
+    const uint64_t budget = START + ELEMENT * (uint64_t)(m->rows * m->n);
     const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .instruction_budget = UINT64_C(100000000000)};
+                                           .instruction_budget = budget};
     PG_TRY(ptxgen_emulator_create(&config, &emu, err));
     const ptxgen_status status = launch(emu, merged, m, err);
     ptxgen_emulator_destroy(emu);
@@ -183,7 +185,7 @@ static ptxgen_status merge(pg_engine *e, const use_of_map *u, const pg_mapping *
                                      .function_length = f->ptx.len,
                                      .function_file =
                                          pg_functions_find(e, u->function)->source.file};
-    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, f->name, u->use.signature};
+    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, f->name, u->use.signature, false};
     const ptxgen_status status =
         text.failed ? pg_fail_memory(err, LINE) : pg_inline(&e->alloc, &args, &place, merged, err);
     pg_buf_fini(&text);

@@ -26,6 +26,7 @@ typedef struct pg_function_text {
     char own_name[128];
     ptxgen_origin origin;
     double compile_us;
+    _Atomic(const void *) merged_into; /* the family whose kernel took it last, and was checked */
 } pg_function_text;
 
 typedef struct pg_function {

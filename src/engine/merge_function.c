@@ -96,10 +96,13 @@ ptxgen_status pg_merge_function(pg_engine *e, const pg_kernel_id *id, pg_emit *e
                                      .function = pg_buf_text(&text->ptx),
                                      .function_length = text->ptx.len,
                                      .function_file = file};
-    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, text->name, use.signature};
+    pg_function_text *known = (pg_function_text *)(uintptr_t)text;
+    const pg_inline_seam place = {PG_FUNCTION_SYMBOL, text->name, use.signature,
+                                  atomic_load(&known->merged_into) == id->family};
     const ptxgen_status status = pg_inline(&e->alloc, &args, &place, &merged, err);
     if (status != PTXGEN_OK)
         return explain(f, status, err);
+    atomic_store(&known->merged_into, id->family);
     say_calls(e, f, merged);
     const ptxgen_status replaced = replace(f, merged, emitted, err);
     ptxgen_inlined_free(merged);
