@@ -1,9 +1,8 @@
 /* --check: the library's verdict, also of a kernel with a user function, which runs on the emulator here and not in
- * the kernel: over src before the plain C answer, or over the answer itself. */
+ * the kernel: over src before the plain C answer, or where that answer has it (matrix multiplications). */
 #include "command/run/family.h"
 #include "ptxgen/function.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ static ptxgen_status judge(run_job *j, const char *words, const ptxgen_tensor *b
     memcpy(after, before, j->count * sizeof *after);
     after[j->result].data = j->output.data;
     j->verdict.size = sizeof j->verdict;
+    j->verdict.functions = j->ctx;
     return ptxgen_call_check(j->family, words, before, after, j->count, &j->verdict, err);
 }
 
@@ -47,68 +47,23 @@ static ptxgen_status judge_mapped(run_job *j, const char *words, int64_t functio
     return status;
 }
 
-static void compare(ptxgen_call_verdict *v, const float *got, const float *want, int64_t columns)
-{
-    double worst = -1;
-    v->wrong = 0;
-    for (int64_t i = 0; i < v->elements; i++) {
-        const double w = (double)want[i], g = (double)got[i], bound = v->atol + v->rtol * fabs(w);
-        const bool same = g == w || (isnan(g) && isnan(w));
-        const double error = same ? 0 : fabs(g - w);
-        const bool right = same || (isfinite(error) && error <= bound);
-        const double share = right ? (same ? 0 : error / bound) : INFINITY;
-        v->wrong += !right;
-        if (share <= worst)
-            continue;
-        worst = share;
-        v->worst_error = error;
-        v->worst_bound = bound;
-        v->worst_row = i / columns;
-        v->worst_column = i % columns;
-    }
-}
-
-/* Where it is of the result: the library's tolerances, around the answer behind the function. */
-static ptxgen_status judge_result(run_job *j, const char *words, int64_t function,
-                                  ptxgen_error *err)
-{
-    ptxgen_tensor before[RUN_MAX_OPERANDS], answer[RUN_MAX_OPERANDS];
-    if (j->operands[j->result].dtype != PTXGEN_F32)
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "--check does not know what function= makes of sums that are rounded to "
-                        "fewer bits than f32: leave it out");
-    float *want = cli_calloc(1, j->output.header.data_bytes + 1);
-    run_host_tensors(j, NULL, before);
-    run_host_tensors(j, want, answer);
-    ptxgen_status status = judge(j, words, before, err);
-    if (status == PTXGEN_OK)
-        status = ptxgen_call_oracle(j->family, words, answer, j->count, err);
-    if (status == PTXGEN_OK)
-        status = map(j, function, &answer[j->result], want, err);
-    if (status == PTXGEN_OK)
-        compare(&j->verdict, j->output.data, want, answer[j->result].shape[1]);
-    free(want);
-    return status;
-}
-
 ptxgen_status run_check(run_job *j, ptxgen_error *err)
 {
     ptxgen_tensor before[RUN_MAX_OPERANDS];
     const char *word = run_word(j, "function");
     const int64_t function = word ? strtoll(word, NULL, 10) : 0;
+    const run_operand *src = run_operand_named(j, "src");
     if (!j->args->set.check)
         return PTXGEN_OK;
     run_host_tensors(j, NULL, before);
-    if (!function || j->output.header.count == 0)
+    if (!function || !src || j->output.header.count == 0)
         return judge(j, j->words, before, err);
     char *all = cli_format("%s", j->words);
     run_drop_word(j, "function");
     char *words = j->words;
     j->words = all;
-    const run_operand *src = run_operand_named(j, "src");
     const ptxgen_status status =
-        src ? judge_mapped(j, words, function, (size_t)(src - j->operands), err)
-            : judge_result(j, words, function, err);
+        judge_mapped(j, words, function, (size_t)(src - j->operands), err);
     free(words);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "npy/npy.h"
 #include "ptxgen/call.h"
 
-enum { RUN_MAX_OPERANDS = 12, RUN_PARAMS_BYTES = 1024 };
+enum { RUN_MAX_OPERANDS = 24, RUN_PARAMS_BYTES = 2048 };
 
 /* An operand and where its values are. */
 typedef struct run_operand {

@@ -121,13 +121,31 @@ static ptxgen_status need_files(const run_job *j, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* "d=bf16" is the element type of a result; NULL: the word is a parameter as it is. */
+static char *result_type(const run_job *j, const char *word)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        const ptxgen_operand_info *o = &j->operands[i].info;
+        const size_t n = strlen(o->name);
+        if (o->role == PTXGEN_ROLE_OUT && o->dtype_param[0] && strncmp(word, o->name, n) == 0 &&
+            word[n] == '=' && strcmp(o->dtype_param, o->name) != 0)
+            return cli_format("%s%s", o->dtype_param, word + n);
+    }
+    return NULL;
+}
+
 /* Files leave the words; what is left are the kernel's parameters. */
 static ptxgen_status split_words(run_job *j, ptxgen_error *err)
 {
     cli_args rest = {.words = cli_calloc(j->args->count + 1, sizeof(char *))};
     ptxgen_status status = PTXGEN_OK;
+    char *types[RUN_MAX_OPERANDS];
+    size_t type_count = 0;
     for (size_t w = 1; w < j->args->count && status == PTXGEN_OK; w++) {
         char *word = j->args->words[w];
+        char *type = type_count < RUN_MAX_OPERANDS ? result_type(j, word) : NULL;
+        if (type)
+            word = types[type_count++] = type;
         const char *value;
         bool transposed;
         run_operand *o = file_of(j, word, &value, &transposed);
@@ -140,6 +158,8 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
         status = cli_params(&rest, 0, &j->words, err);
     if (status == PTXGEN_OK)
         status = need_files(j, err);
+    for (size_t i = 0; i < type_count; i++)
+        free(types[i]);
     free(rest.words);
     return status;
 }
@@ -312,6 +332,9 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
         else if (d >= o->info.leading)
             shape[rank++] = 0;
     }
+    const char *halved = o->info.halved_by[0] ? run_word(j, o->info.halved_by) : NULL;
+    if (halved && strcmp(halved, "no") != 0)
+        shape[rank - 1] /= 2;
     o->dtype = type_of(j, i);
     const ptxgen_status status = npy_create(npy_of(o->dtype), rank, shape, &o->array, err);
     if (status == PTXGEN_OK)
