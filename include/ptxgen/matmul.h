@@ -60,7 +60,9 @@ typedef struct ptxgen_matmul_tiling {
 
 /* What is done to each element of the sum before it is stored, in float and without subroutine calls:
  * relu(x) = max(x, 0), its square, x Phi(x) by tanh and by erf, x sigmoid(x), 1 / (1 + e^-x), tanh(x). Errors against
- * the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 + 1e-6 |result|. Kernels for Blackwell only. */
+ * the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 + 1e-6 |result|. Hopper and Blackwell. The other steps
+ * (docs/epilogues.md: scales, residual, bias, auxiliary result, gate, inputs of a function, amax, clamp) are operands
+ * and parameters of ptxgen_call. */
 typedef enum ptxgen_epilogue {
     PTXGEN_EPILOGUE_NONE,
     PTXGEN_EPILOGUE_RELU,

@@ -162,8 +162,7 @@ static ptxgen_status run(const ptxgen_inlined *merged, const pg_mapping *m, ptxg
     enum { START = 100000000, ELEMENT = 200000 }; /* a loop that does not end is stopped */
     ptxgen_emulator *emu;
     const uint64_t budget = START + ELEMENT * (uint64_t)(m->rows * m->n);
-    const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .instruction_budget = budget};
+    const ptxgen_emulator_config config = {.size = sizeof config, .instruction_budget = budget};
     PG_TRY(ptxgen_emulator_create(&config, &emu, err));
     const ptxgen_status status = launch(emu, merged, m, err);
     ptxgen_emulator_destroy(emu);

@@ -125,8 +125,7 @@ static ptxgen_status refused(const compilation *c, ptxgen_error *err)
         line = atoi(open + 1);
     }
     if (c->result.code != PG_NVRTC_COMPILATION || !at)
-        return pg_fail(err, PTXGEN_EASSEMBLE, "NVRTC failed with result %d: %.500s",
-                       c->result.code,
+        return pg_fail(err, PTXGEN_EASSEMBLE, "NVRTC failed with result %d: %.500s", c->result.code,
                        *log ? log : "it gave no reason");
     return pg_fail_at(err, PTXGEN_EASSEMBLE, file, line, "NVRTC: %.640s", begin);
 }

@@ -31,8 +31,7 @@ bool pg_nvrtc_child_find(char *out, size_t size)
         return false;
     const int folder = (int)(strrchr(self, '/') - self);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const int n =
-            snprintf(out, size, "%.*s/%s/ptxgen-nvrtc", folder, self, places[i]);
+        const int n = snprintf(out, size, "%.*s/%s/ptxgen-nvrtc", folder, self, places[i]);
         if (n > 0 && (size_t)n < size && access(out, X_OK) == 0)
             return true;
     }
@@ -70,9 +69,9 @@ static ptxgen_status run(const pg_nvrtc_process *p, const pg_nvrtc_job *job, pg_
     pg_buf_init(&said, ptx->alloc);
     child->argv = argv;
     pg_wire_put_job(&request, p->library, job);
-    ptxgen_status status =
-        request.failed ? pg_fail_memory(err, 0)
-                       : pg_write_file(child->fd3, request.data, request.len, err);
+    ptxgen_status status = request.failed
+                               ? pg_fail_memory(err, 0)
+                               : pg_write_file(child->fd3, request.data, request.len, err);
     if (status == PTXGEN_OK && pg_child_run(child, &said, &result, NULL) == PTXGEN_OK)
         status = pg_read_file(child->fd4, &answer, err) == PTXGEN_OK
                      ? judge(&result, &answer, out, ptx, log, ran, err)

@@ -32,7 +32,7 @@ typedef struct pg_nvrtc_job {
 } pg_nvrtc_job;
 
 typedef struct pg_nvrtc_result {
-    int code; /* nvrtcResult; of what it gave no program for too */
+    int code;  /* nvrtcResult; of what it gave no program for too */
     bool late; /* stopped at the deadline, which NVRTC 12.8 and newer ask for between two steps */
     bool no_program, no_ptx;
 } pg_nvrtc_result;

@@ -73,6 +73,8 @@ typedef struct pg_hopper_plan {
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
                                 ptxgen_error *err);
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);
+/* Accumulators of a thread beside many steps, by which ptxas does not spill; 0: there are few. */
+int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups);
 /* The kernels of a module with several, in this order, as far as there are. */
 enum { PG_PART_MULTIPLY, PG_PART_SUM, PG_PART_ALIGN };
 pg_sequence pg_hopper_sequence(const pg_problem *problem);

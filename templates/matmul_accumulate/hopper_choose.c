@@ -31,6 +31,10 @@ static bool fits(int64_t given, int64_t value)
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
     const pg_matmul_accumulate_key *g = s->given;
+    const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
+    const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
+    if (most && rows / PG_WGMMA_ROWS * c->block_n / 2 > most)
+        return false;
     return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
            fits(g->warpgroups, c->warpgroups) && fits(g->block_m, c->block_m) &&
            fits(g->block_n, c->block_n) && fits(g->block_k, c->block_k) &&

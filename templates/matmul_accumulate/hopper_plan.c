@@ -119,10 +119,13 @@ static ptxgen_status check_rows(hopper_key *k, ptxgen_error *err)
                    is_pingpong(k) ? 2 * PG_WGMMA_ROWS : 2 * PG_WGMMA_ROWS * (int)k->warpgroups);
 }
 
-/* What ptxas places without spills (13.0): loads of C need registers beside the sums. */
+/* What ptxas places without spills (13.0; a few bytes of some activations aside): loads of C need
+ * registers beside the sums. */
 static int64_t most_accumulators(hopper_key *k)
 {
     const bool loads_c = k->c == 0 && !has_ring(k) && k->splits == 1 && k->slices == 1;
+    if (pg_hopper_step_limit(k, k->warpgroups) && k->slices == 1)
+        return pg_hopper_step_limit(k, k->warpgroups);
     if (k->warpgroups == 3)
         return loads_c ? 112 : 128;
     return loads_c && k->warpgroups == 2 ? 160 : 192;
@@ -316,6 +319,17 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     settle(&k->stages, fit);
     PG_TRY(check_splits(k, err));
     return check_steps(k, err);
+}
+
+/* Inputs, results and pairs that are at work beside the sums. */
+int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups)
+{
+    enum { FEW = 2 };
+    const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    int count = e.gate + e.amax + e.function + (e.aux != PTXGEN_DTYPE_NONE);
+    for (int i = 0; i < PG_SIDES; i++)
+        count += e.side[i].spread != PG_SPREAD_NONE;
+    return count <= FEW ? 0 : warpgroups == 3 ? 96 : 160;
 }
 
 /* ---- plan ---- */

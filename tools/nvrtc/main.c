@@ -17,7 +17,8 @@ static int fail(const ptxgen_error *err)
 int main(void)
 {
     static pg_nvrtc_job job;
-    ptxgen_error err = {.message = "descriptor 3 holds no request: the library starts this program"};
+    ptxgen_error err = {.message =
+                            "descriptor 3 holds no request: the library starts this program"};
     pg_buf request, ptx, log, answer;
     pg_nvrtc_result result;
     pg_nvrtc *lib;

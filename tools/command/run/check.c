@@ -62,8 +62,7 @@ ptxgen_status run_check(run_job *j, ptxgen_error *err)
     run_drop_word(j, "function");
     char *words = j->words;
     j->words = all;
-    const ptxgen_status status =
-        judge_mapped(j, words, function, (size_t)(src - j->operands), err);
+    const ptxgen_status status = judge_mapped(j, words, function, (size_t)(src - j->operands), err);
     free(words);
     return status;
 }
