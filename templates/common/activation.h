@@ -10,8 +10,8 @@
  *     silu                 x sigmoid(x)                                    1e-6 absolute, relative
  *     tanh                 2 sigmoid(2x) - 1                               6e-7 absolute
  *     gelu_tanh            x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))      as silu
- *     gelu_erf             x (1 + erf(x / sqrt(2))) / 2, erf by            2e-6, 1e-6 relative
- *                          Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26 */
+ *     gelu_erf             x (1 + erf(x / sqrt(2))) / 2, as x sigmoid(x     as silu
+ *                          P(x^2)) with a P fitted here */
 #ifndef PG_TEMPLATES_ACTIVATION_H
 #define PG_TEMPLATES_ACTIVATION_H
 

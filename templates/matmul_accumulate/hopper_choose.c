@@ -28,11 +28,21 @@ static bool fits(int64_t given, int64_t value)
 }
 
 /* What the caller fixed. */
+/* Of a short K the end of a tile is long beside its multiplications: more warpgroups hide it. */
+static bool reads_matrices(const search *s)
+{
+    enum { SHORT = 2048 };
+    const pg_epilogue e = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
+    return s->problem->k < SHORT && pg_epilogue_has_matrices(&e);
+}
+
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
     const pg_matmul_accumulate_key *g = s->given;
     const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
+    if (reads_matrices(s) && c->pingpong && c->warpgroups < 3)
+        return false;
     if (most && rows / PG_WGMMA_ROWS * c->block_n / 2 > most)
         return false;
     return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
