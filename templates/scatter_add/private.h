@@ -26,6 +26,7 @@ typedef struct pg_private_row {
     int sums;                /* words of a row in a table: 1, 2 or a multiple of 4 */
     int batch;               /* rows that a thread loads at a time */
     int turns;               /* of them, those that it adds at a time */
+    bool heat;               /* the row that most lanes want is summed in registers (copies=warp) */
 } pg_private_row;
 pg_private_row pg_private_row_of(const pg_scatter_add_plan *p);
 
@@ -42,6 +43,9 @@ void pg_private_add_by_turns(pg_emit *E, const pg_scatter_add_plan *p, const pg_
 void pg_private_add_queued(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 /* %ok<k> and %group<k> of row i; leaves for BAD<i> and comes back where there is no row or a bad index. */
 void pg_private_judge(pg_emit *E, const pg_scatter_add_plan *p, int i, int k);
+/* Sets up and, at the end, adds to the table what lanes have summed in registers. */
+void pg_private_begin_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
+void pg_private_end_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 /* Registers %value<n> of row i. */
 void pg_private_unpack(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r, int i);
 /* Sums the CTA's tables and adds them to out. */

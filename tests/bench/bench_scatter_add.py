@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
 """scatter_add on a GPU, against PyTorch, in one run.
 
-    python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--set anchors,skew,...] [--csv FILE] [--rows 3,7]
-                                             [--torch none|fast|all] [--sweep]
+    python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--set anchors,skew,...] [--rows 3,7] [--torch none|fast|all]
+                                             [--markdown FILE] [--sweep]
 
-Prints one line per problem: milliseconds of PyTorch's index_add_, scatter_add_ and embedding_dense_backward, of
-schedule=seed and vector, of a call as it comes (auto), with a prepared index (plan) and with deterministic=yes
-(exact, and exact with a plan), and the memory floor: src and the index read once, touched rows of out read and
-written once, at the copy bandwidth measured in this run. Times are medians of CUDA event pairs that wait behind a
-sleeping kernel, so that the host's speed does not count. Every result is compared with PyTorch in double.
+Prints one line per problem: milliseconds of PyTorch's fastest (of index_add_, scatter_add_ and
+embedding_dense_backward), of schedule=seed and vector, of a call as it comes (auto), with a prepared index (plan),
+and with deterministic=yes (exact, and exact with a plan); the memory floor: src and the index read once, touched
+rows of out read and written once, at the copy bandwidth measured in this run; and ratios. "slow" marks a call that
+took over 2% longer than the fastest of PyTorch, seed and vector. Times are medians of CUDA event pairs that wait
+behind a sleeping kernel, so that the host's speed does not count. Every result is compared with PyTorch in double.
 --torch fast leaves out what takes over 50 ms or differs from the others by a constant; none leaves PyTorch out.
 --sweep tries settings of schedule=owner. Needs PyTorch; the library itself does not."""
 import argparse
-import csv
-import ctypes
 import itertools
 import math
-import sys
 
 import torch
 
-DTYPES = {"f32": (1, torch.float32, 4), "f16": (2, torch.float16, 2), "bf16": (3, torch.bfloat16, 2)}
+from scatter_bench import SEED, VECTOR, Args, Library, Problem, copy_bandwidth, machine, milliseconds
+
 BOTH = ("f32", "bf16")
+M, K = 1 << 20, 1 << 18
 
 
 def over(dtypes, *rows):
@@ -30,195 +30,20 @@ def over(dtypes, *rows):
 
 # (index, rows of src, rows of out, n, dtype)
 SETS = {
-    "anchors": over(BOTH, ("uniform", 1 << 20, 1 << 18, 128), ("uniform", 1 << 20, 1 << 18, 512),
-                    ("permutation", 1 << 20, 1 << 20, 256), ("half on row 0", 1 << 20, 1 << 18, 128),
-                    ("uniform", 1 << 20, 100, 256), ("uniform", 1 << 22, 1 << 20, 32),
-                    ("uniform", 1 << 22, 1 << 20, 8), ("uniform", 1 << 16, 1 << 14, 4096),
+    "anchors": over(BOTH, ("uniform", M, K, 128), ("uniform", M, K, 512), ("permutation", M, M, 256),
+                    ("half on row 0", M, K, 128), ("uniform", M, 100, 256), ("uniform", 1 << 22, M, 32),
+                    ("uniform", 1 << 22, M, 8), ("uniform", 1 << 16, 1 << 14, 4096),
                     ("uniform", 100, 200, 640000), ("uniform", 4096, 4096, 1024)),
-    "skew": over(BOTH, ("zipf 0.6", 1 << 20, 1 << 18, 128), ("zipf 1.0", 1 << 20, 1 << 18, 128),
-                 ("zipf 1.2", 1 << 20, 1 << 18, 128), ("zipf 1.4", 1 << 20, 1 << 18, 128),
-                 ("zipf 1.0", 32768, 128256, 4096), ("moe 8", 32768, 4096, 7168),
-                 ("sorted", 1 << 20, 1 << 18, 128), ("runs", 1 << 20, 1 << 18, 128),
-                 ("graph", 1200000, 170000, 128)),
-    "groups": over(BOTH, *[("uniform", 30600000, k, 4) for k in (64, 256, 1024, 4096)]),
-    "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 64, 512, 2048, 8192, 32768)]),
+    "skew": over(BOTH, ("zipf 0.6", M, K, 128), ("zipf 0.8", M, K, 128), ("zipf 1.0", M, K, 128),
+                 ("zipf 1.2", M, K, 128), ("zipf 1.4", M, K, 128), ("zipf 1.0", 32768, 128256, 4096),
+                 ("moe 8", 32768, 4096, 7168), ("permutation", M, M, 128), ("sorted", M, K, 128), ("runs", M, K, 128),
+                 ("graph", 1200000, 170000, 128), ("zipf 1.0", 1 << 22, M, 256), ("uniform", 3000000, 3000000, 128)),
+    "groups": over(BOTH, *[("uniform", 30600000, k, 4) for k in (1, 16, 64, 150, 152, 256, 1024, 4096, 6000, 8000)])
+              + over(("f32",), ("zipf 1.0", 30600000, 64, 4), ("zipf 1.0", 30600000, 1024, 4),
+                     ("sorted", 30600000, 1024, 4), ("half on row 0", 30600000, 256, 4), ("uniform", 30600000, 1024, 1),
+                     ("uniform", 8000000, 1000, 16)),
+    "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 8, 64, 512, 2048, 8192, 32768)]),
 }
-
-
-class Error(ctypes.Structure):
-    _fields_ = [("status", ctypes.c_int), ("line", ctypes.c_int), ("driver_error", ctypes.c_int),
-                ("file", ctypes.c_char * 128), ("message", ctypes.c_char * 768)]
-
-
-class Args(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("dtype", ctypes.c_int), ("index_type", ctypes.c_int),
-                ("rows", ctypes.c_int64), ("out_rows", ctypes.c_int64), ("n", ctypes.c_int64),
-                ("out", ctypes.c_void_p), ("src", ctypes.c_void_p), ("index", ctypes.c_void_p),
-                ("out_stride", ctypes.c_int64), ("src_stride", ctypes.c_int64),
-                ("out_inner", ctypes.c_int64), ("src_inner", ctypes.c_int64), ("index_stride", ctypes.c_int64),
-                ("schedule", ctypes.c_int), ("oob", ctypes.c_int), ("dynamic_n", ctypes.c_bool),
-                ("function", ctypes.c_int64),
-                ("plan", ctypes.c_void_p), ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
-                ("reduce", ctypes.c_int), ("deterministic", ctypes.c_bool), ("accumulate_f32", ctypes.c_bool),
-                ("alpha", ctypes.c_double), ("weight", ctypes.c_void_p), ("weight_dtype", ctypes.c_int),
-                ("src_index", ctypes.c_void_p), ("src_rows", ctypes.c_int64), ("device_rows", ctypes.c_void_p),
-                ("has_padding_index", ctypes.c_bool), ("padding_index", ctypes.c_int64),
-                ("record", ctypes.c_void_p)]
-
-
-SEED, VECTOR, AUTO = 1, 3, 0
-
-
-class Library:
-    """The few calls of libptxgen that a benchmark needs."""
-
-    def __init__(self, path):
-        self.lib = ctypes.CDLL(path)
-        self.lib.ptxgen_kernel_unref.argtypes = [ctypes.c_void_p]
-        self.lib.ptxgen_scatter_plan_destroy.argtypes = [ctypes.c_void_p]
-        self.ctx = ctypes.c_void_p()
-        self.error = Error()
-        self.check(self.lib.ptxgen_create(None, ctypes.byref(self.ctx), ctypes.byref(self.error)))
-
-    def check(self, status, error=None):
-        if status:
-            sys.exit("ptxgen: " + (error or self.error).message.decode())
-
-    def get(self, params):
-        """A kernel, loaded; None when the combination is refused."""
-        k = ctypes.c_void_p()
-        status = self.lib.ptxgen_get(self.ctx, b"scatter_add", params.encode(), None, ctypes.byref(k),
-                                     ctypes.byref(self.error))
-        return k if status == 0 else None
-
-    def launch(self, kernel, args, stream):
-        self.check(self.lib.ptxgen_scatter_add_launch(kernel, ctypes.byref(args), ctypes.c_void_p(stream),
-                                                      ctypes.byref(self.error)))
-
-    def scatter_add(self, args, stream):
-        self.check(self.lib.ptxgen_scatter_add(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
-                                               ctypes.byref(self.error)))
-
-    def plan(self, args, stream):
-        plan = ctypes.c_void_p()
-        self.check(self.lib.ptxgen_scatter_plan_create(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
-                                                       ctypes.byref(plan), ctypes.byref(self.error)))
-        return plan
-
-
-def milliseconds(call, budget_ms=30.0, most=30):
-    """Median GPU time of one call; infinite for one over 50 ms, which is made once."""
-    def pairs(count):
-        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
-                  for _ in range(count)]
-        torch.cuda._sleep(1_000_000)
-        for start, stop in events:
-            start.record()
-            call()
-            stop.record()
-        torch.cuda.synchronize()
-        return sorted(start.elapsed_time(stop) for start, stop in events)
-
-    once = pairs(1)[0]
-    if once > 50:
-        return once
-    once = pairs(1)[0]
-    times = pairs(max(3, min(most, int(budget_ms / max(once, 1e-3)))))
-    return times[len(times) // 2]
-
-
-def zipf(m, k, s, g):
-    """Row r (in an order drawn at random) with probability in proportion to (r + 1) ** -s."""
-    weight = torch.arange(1, k + 1, device="cuda", dtype=torch.float64) ** -s
-    bounds = weight.cumsum(0) / weight.sum()
-    rank = torch.searchsorted(bounds, torch.rand(m, device="cuda", dtype=torch.float64, generator=g))
-    return torch.randperm(k, device="cuda", generator=g)[rank.clamp_(max=k - 1)]
-
-
-def make_index(kind, m, k):
-    g = torch.Generator(device="cuda").manual_seed(1)
-    if kind == "permutation":
-        return torch.randperm(k, device="cuda", generator=g)[:m].contiguous()
-    if kind.startswith("zipf"):
-        return zipf(m, k, float(kind.split()[1]), g).contiguous()
-    if kind.startswith("moe"):  # each row of out is hit exactly top-k times, in the order of experts
-        top = int(kind.split()[1])
-        return torch.randperm(k * top, device="cuda", generator=g)[:m] % k
-    index = torch.randint(0, k, (m,), device="cuda", generator=g)
-    if kind == "half on row 0":
-        index[torch.rand(m, device="cuda", generator=g) < 0.5] = 0
-    if kind == "sorted":
-        index = index.sort().values
-    if kind == "runs":  # 64 adjacent entries go to one row
-        index = index[torch.arange(m, device="cuda") // 64].contiguous()
-    if kind == "graph":  # edges by source, degrees of a power law
-        index = zipf(m, k, 0.7, g).contiguous()
-    return index
-
-
-class Problem:
-    def __init__(self, lib, kind, m, k, n, dtype):
-        self.lib, self.kind, self.m, self.k, self.n, self.dtype = lib, kind, m, k, n, dtype
-        number, self.torch_dtype, self.bytes = DTYPES[dtype]
-        self.index = make_index(kind, m, k)
-        self.src = torch.randn(m, n, device="cuda").to(self.torch_dtype)
-        self.out = torch.zeros(k, n, device="cuda", dtype=self.torch_dtype)
-        self.stream = torch.cuda.current_stream().cuda_stream
-        self.args = Args(size=ctypes.sizeof(Args), dtype=number, rows=m, out_rows=k, n=n,
-                         out=self.out.data_ptr(), src=self.src.data_ptr(), index=self.index.data_ptr())
-
-    def floor_ms(self, bandwidth):
-        touched = self.index.unique().numel()
-        return ((self.m + 2 * touched) * self.n * self.bytes + self.m * 8) / bandwidth * 1e3
-
-    def text(self):
-        return f"{self.kind:13} {self.m:8} {self.k:8} {self.n:7} {self.dtype:4}"
-
-    def call(self, **settings):
-        args = Args.from_buffer_copy(self.args)
-        for name, value in settings.items():
-            setattr(args, name, value)
-        return lambda: self.lib.scatter_add(args, self.stream)
-
-    def reference(self):
-        """The first columns in double, and how far an element may be off for each unit of roundoff."""
-        columns = min(self.n, 64)
-        want = torch.zeros(self.k, columns, device="cuda", dtype=torch.float64)
-        size = torch.zeros_like(want)
-        part = self.src[:, :columns].double()
-        want.index_add_(0, self.index, part)
-        size.index_add_(0, self.index, part.abs())
-        return want, size, self.index.bincount().max().item()
-
-    def agrees(self, call, reference):
-        want, size, most = reference
-        self.out.zero_()
-        call()
-        torch.cuda.synchronize()
-        epsilon = {"f32": 2.0**-22, "f16": 2.0**-10, "bf16": 2.0**-7}[self.dtype]
-        bound = size * epsilon * max(2.0, most**0.5) + 1e-30
-        return bool(((self.out[:, :want.shape[1]].double() - want).abs() <= bound).all())
-
-    def torch_calls(self, which):
-        expanded = self.index.unsqueeze(-1).expand(-1, self.n)
-        calls = {"index_add": lambda: self.out.index_add_(0, self.index, self.src),
-                 "scatter_add": lambda: self.out.scatter_add_(0, expanded, self.src),
-                 "embedding": lambda: torch.ops.aten.embedding_dense_backward(
-                     self.src, self.index, self.k, -1, False)}
-        slow = self.dtype != "f32" and self.kind in ("half on row 0", "zipf 1.2", "zipf 1.4") or self.k < 5000
-        if which == "none" or self.m * self.n < 1000:
-            return {}
-        if which == "fast" and slow and self.dtype != "f32":
-            del calls["scatter_add"]
-        if which == "fast" and self.n < 16:
-            del calls["embedding"]
-        return calls
-
-
-def copy_bandwidth():
-    a = torch.randn(1 << 28, device="cuda")
-    b = torch.empty_like(a)
-    return 2 * a.numel() * 4 / milliseconds(lambda: b.copy_(a)) * 1e3
 
 
 def sweep(lib, p, plan):
@@ -237,17 +62,35 @@ def sweep(lib, p, plan):
     print("    " + "  ".join(f"{ms:.4f} pieces={a} share={b}" for ms, a, b in results[:8]), flush=True)
 
 
+def torch_calls(p, which):
+    calls = p.torch_calls()
+    hot = p.kind in ("half on row 0", "zipf 1.0", "zipf 1.2", "zipf 1.4", "sorted", "runs") or p.k < 5000
+    if which == "none" or p.m * p.n < 1000:
+        return {}
+    if which == "fast" and hot and p.dtype != "f32":  # a loop of compare and swap on one row: seconds
+        del calls["scatter_add"]
+    if which == "fast" and (p.n < 16 or p.m * p.n > 1 << 29):
+        del calls["embedding"]
+    if which == "fast" and p.k < 64 and p.n < 16:
+        return {}
+    return calls
+
+
 def measure(lib, p, bandwidth, options):
     """Name -> milliseconds, in the order of the columns; and whether all results were right."""
     plan = lib.plan(p.args, p.stream)
     reference = p.reference()
     whole = p.n * p.bytes % 16 == 0  # what the two schedules before take
     others = {"seed": p.call(schedule=SEED), "vector": p.call(schedule=VECTOR)} if whole else {}
-    ours = {**others, "auto": p.call(),
-            "plan": p.call(plan=plan), "exact": p.call(deterministic=True),
+    ours = {**others, "auto": p.call(), "plan": p.call(plan=plan), "exact": p.call(deterministic=True),
             "exact plan": p.call(deterministic=True, plan=plan)}
+    if p.n < 16 and p.k < 10000:  # a prepared index has nothing to give there, and is slow
+        del ours["exact"], ours["exact plan"], ours["plan"]
     good = all(p.agrees(call, reference) for call in ours.values())
-    times = {name: milliseconds(call) for name, call in {**p.torch_calls(options.torch), **ours}.items()}
+    times = {name: milliseconds(call, budget_ms=15.0) for name, call in ours.items()}
+    theirs = {name: milliseconds(call, budget_ms=8.0) for name, call in torch_calls(p, options.torch).items()}
+    if theirs:
+        times["PyTorch"] = min(theirs.values())
     times["floor"] = p.floor_ms(bandwidth)
     if options.sweep:
         sweep(lib, p, plan)
@@ -256,7 +99,26 @@ def measure(lib, p, bandwidth, options):
     return times, good
 
 
-COLUMNS = ["index_add", "scatter_add", "embedding", "seed", "vector", "auto", "plan", "exact", "exact plan", "floor"]
+COLUMNS = ["PyTorch", "seed", "vector", "auto", "plan", "exact", "exact plan", "floor"]
+RATIOS = ["auto/floor", "plan/floor", "seed/auto", "PyTorch/auto"]
+
+
+def ratios_of(times):
+    def ratio(a, b):
+        return times[a] / times[b] if a in times and b in times else math.nan
+    return [ratio(*name.split("/")) for name in RATIOS]
+
+
+def mark(times, good):
+    before = [times[n] for n in ("PyTorch", "seed", "vector") if n in times]
+    slow = before and times["auto"] > 1.02 * min(before)
+    return ("" if good else "  WRONG") + ("  slow" if slow else "")
+
+
+def markdown(p, times, good):
+    cells = [p.kind, p.m, p.k, p.n, p.dtype] + [f"{times[n]:.4f}" if n in times else "" for n in COLUMNS]
+    cells += ["" if math.isnan(r) else f"{r:.2f}" for r in ratios_of(times)]
+    return "| " + " | ".join(map(str, cells)) + " |" + mark(times, good)
 
 
 def main():
@@ -265,36 +127,31 @@ def main():
     parser.add_argument("--set", default="anchors,skew,groups,small")
     parser.add_argument("--rows", help="comma-separated numbers of problems in the sets")
     parser.add_argument("--torch", default="all", choices=["none", "fast", "all"])
+    parser.add_argument("--markdown", help="the table, for docs/benchmarks.md")
     parser.add_argument("--sweep", action="store_true")
-    parser.add_argument("--csv")
     options = parser.parse_args()
     lib = Library(options.library)
-    writer = csv.writer(open(options.csv, "w", newline="")) if options.csv else None
+    table = open(options.markdown, "w") if options.markdown else None
     bandwidth = copy_bandwidth()
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, copy {bandwidth / 1e12:.2f} TB/s, "
-          f"{torch.cuda.clock_rate()} MHz; ms")
-    print(f"{'index':13} {'rows':>8} {'out':>8} {'n':>7} type " + " ".join(f"{n:>11}" for n in COLUMNS) +
-          "  auto/floor plan/floor seed/auto vector/auto torch/auto")
-    problems = [row for name in options.set.split(",") for row in SETS[name]]
-    chosen = range(len(problems)) if not options.rows else [int(r) for r in options.rows.split(",")]
-    gains = []
-    for i in chosen:
-        p = Problem(lib, *problems[i])
-        times, good = measure(lib, p, bandwidth, options)
-        best = min([times[n] for n in COLUMNS[:3] if n in times] or [math.nan])
-        seed, vector = times.get("seed", math.nan), times.get("vector", math.nan)
-        gains += [seed / times["auto"]] if "seed" in times else []
-        ratios = [times["auto"] / times["floor"], times["plan"] / times["floor"], seed / times["auto"],
-                  vector / times["auto"], best / times["auto"]]
-        print(f"{p.text()} " + " ".join(f"{times[n]:11.4f}" if n in times else " " * 11 for n in COLUMNS) +
-              "  " + " ".join(f"{r:9.3f}" for r in ratios) + ("" if good else "  WRONG"), flush=True)
-        if writer:
-            writer.writerow([p.kind, p.m, p.k, p.n, p.dtype] +
-                            [f"{times[n]:.5f}" if n in times else "" for n in COLUMNS])
-        del p
-        torch.cuda.empty_cache()
-    if gains:
-        print(f"geometric mean of seed/auto: {math.exp(sum(map(math.log, gains)) / len(gains)):.3f}")
+    print(machine(bandwidth) + "; ms")
+    print(f"{'index':13} {'rows':>8} {'out':>8} {'n':>7} type " + " ".join(f"{n:>10}" for n in COLUMNS) +
+          "  " + " ".join(RATIOS))
+    for name in options.set.split(","):
+        gains = []
+        chosen = range(len(SETS[name])) if not options.rows else [int(r) for r in options.rows.split(",")]
+        for i in chosen:
+            p = Problem(lib, *SETS[name][i])
+            times, good = measure(lib, p, bandwidth, options)
+            gains += [times["seed"] / times["auto"]] if "seed" in times else []
+            print(f"{p.text()} " + " ".join(f"{times[n]:10.4f}" if n in times else " " * 10 for n in COLUMNS) +
+                  "  " + " ".join(f"{r:9.3f}" for r in ratios_of(times)) + mark(times, good), flush=True)
+            if table:
+                print(markdown(p, times, good), file=table, flush=True)
+            del p
+            torch.cuda.empty_cache()
+        if gains:
+            mean = math.exp(sum(map(math.log, gains)) / len(gains))
+            print(f"{name}: geometric mean of seed/auto {mean:.3f}; SM clock {torch.cuda.clock_rate()} MHz", flush=True)
 
 
 if __name__ == "__main__":
