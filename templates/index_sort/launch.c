@@ -1,7 +1,7 @@
 /* From one call's arguments to the launches of a sort: three a pass, and one that groups. */
 #include "index_sort/sort_kernels.h"
 
-enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 13, ALIGNMENT = 256 };
+enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 12, MOST_BINS = 10, ALIGNMENT = 256 };
 
 /* How a sort is cut. */
 typedef struct shape {
@@ -25,11 +25,13 @@ static uint32_t bits_of(uint64_t n)
     return bits;
 }
 
-/* Grouping only: bins of about 4096 entries by the high digit, which tiles of 4096 then sort by the low one. */
+/* Grouping only: bins of 2048 entries and more by the high digit, which tiles of 4096 then sort by the low one. */
 static void cut_in_two(shape *s, uint32_t bits, int max_digit, int64_t rows)
 {
     const uint32_t most = (uint32_t)max_digit, wanted = bits_of((uint64_t)rows >> BIN_ENTRIES);
-    s->digit = wanted < bits - most ? bits - most : wanted;
+    s->digit = wanted < MOST_BINS ? wanted : MOST_BINS;
+    if (s->digit < bits - most)
+        s->digit = bits - most;
     if (s->digit > most)
         s->digit = most;
     if (s->digit < MIN_DIGIT)
