@@ -1,7 +1,14 @@
 /* From one call's arguments to the launches of a sort: three a pass, and one that groups. */
 #include "index_sort/sort_kernels.h"
 
-enum { SCAN_DIGITS = 32, SCAN_THREADS = 1024, MIN_DIGIT = 2, BIN_ENTRIES = 12, MOST_BINS = 10, ALIGNMENT = 256 };
+enum {
+    SCAN_DIGITS = 32,
+    SCAN_THREADS = 1024,
+    MIN_DIGIT = 2,
+    BIN_ENTRIES = 12,
+    MOST_BINS = 10,
+    ALIGNMENT = 256
+};
 
 /* How a sort is cut. */
 typedef struct shape {

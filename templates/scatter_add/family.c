@@ -196,6 +196,8 @@ static ptxgen_status seed_limits(const pg_problem *p, ptxgen_error *err)
 
 static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
 {
+    enum { SHIFTED_ROW_BYTES = 32 }; /* so that no block has both ends of a row */
+    const int64_t row_bytes = p->symbol[PG_SCATTER_N] * pg_dtype_bits(p->operand[0].dtype) / 8;
     const pg_scatter_add_key *k = p->key;
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     if (pg_scatter_add_access_of(p) < k->access)
@@ -203,6 +205,10 @@ static ptxgen_status owner_limits(const pg_problem *p, ptxgen_error *err)
                        "access=%lld, but rows of out and src are aligned to %lld bytes: leave "
                        "access out",
                        (long long)k->access, (long long)pg_scatter_add_access_of(p));
+    if (k->shift && row_bytes < SHIFTED_ROW_BYTES)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "shift=yes needs rows of %d bytes or more, not %lld: leave it out",
+                       SHIFTED_ROW_BYTES, (long long)row_bytes);
     if (rows <= INT32_MAX && out_rows <= PG_SORT_MAX &&
         p->operand[PG_SCATTER_SRC].shape[0] <= PG_SORT_MAX)
         return PTXGEN_OK;

@@ -20,7 +20,7 @@ enum {
  * most) or total_ (exactly, in device memory) say which of them go where. partials_ and partial_entries_: where
  * the kernel leaves its own partial sums. Strides are bytes. row_bytes_, low_ and span_ are for shift=yes: 32
  * bytes of src may be loaded at low_ up to low_ + span_. row_counts_: how many entries each row of out has, for
- * reduce=mean. */
+ * reduce=mean. out_end_: where the last row of out ends. */
 #define PG_OWNER_PARAMS(X)                                                                         \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -45,7 +45,8 @@ enum {
     X(row_bytes_, U64)                                                                             \
     X(low_, U64)                                                                                   \
     X(span_, U64)                                                                                  \
-    X(row_counts_, POINTER)
+    X(row_counts_, POINTER)                                                                        \
+    X(out_end_, U64)
 pg_param_list pg_scatter_add_owner_params(void);
 
 /* What one of the two kernels reads: rows of src, or partial sums. */

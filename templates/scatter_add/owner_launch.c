@@ -189,7 +189,11 @@ static void set_bounds(const call *c, pg_launch *l)
     const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
     const int64_t bytes = c->plan->element->bytes, row_bytes = c->n * bytes;
     const int64_t all = (src->shape[0] - 1) * src->stride[0] * bytes + row_bytes;
+    const pg_view *out = &c->problem->operand[PG_SCATTER_OUT];
     pg_set_u64(l, at_row_bytes_, (uint64_t)row_bytes);
+    pg_set_u64(l, at_out_end_,
+               (uintptr_t)out->data +
+                   (uint64_t)((out->shape[0] - 1) * out->stride[0] * bytes + row_bytes));
     pg_set_u64(l, at_low_, all < 32 ? UINT64_MAX : (uintptr_t)src->data);
     pg_set_u64(l, at_span_, all < 32 ? 0 : (uint64_t)(all - 32));
 }

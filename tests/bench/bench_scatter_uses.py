@@ -122,8 +122,10 @@ def equal_runs(p, call, start, runs, beside):
 
 
 def deterministic(lib):
-    print("deterministic: results of 100 runs alone, 100 beside another kernel, 100 prepared; ms: exact, fast, PyTorch's")
-    for kind, m, k, n, dtype in (("zipf 1.0", 1 << 20, 1 << 18, 128, "f32"), ("zipf 1.0", 1 << 20, 1 << 18, 128, "bf16"),
+    print("deterministic: results of 100 runs alone, 100 beside another kernel, 100 prepared; ms: exact, fast, "
+          "PyTorch's")
+    for kind, m, k, n, dtype in (("zipf 1.0", 1 << 20, 1 << 18, 128, "f32"),
+                                 ("zipf 1.0", 1 << 20, 1 << 18, 128, "bf16"),
                                  ("half on row 0", 1 << 20, 1 << 18, 128, "f32"), ("moe 8", 32768, 4096, 7168, "bf16")):
         p = Problem(lib, kind, m, k, n, dtype)
         plan = lib.plan(p.args, p.stream)
