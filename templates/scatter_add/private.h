@@ -15,7 +15,6 @@ enum { PG_PRIVATE_THREADS = 256, PG_PRIVATE_TAGS = 1024 };
     X(out_stride_, U64)                                                                            \
     X(src_stride_, U32)                                                                            \
     X(rows_, U32)                                                                                  \
-    X(share_, U32)                                                                                 \
     X(copies_, U32)                                                                                \
     X(tag_mask_, U32)
 pg_param_list pg_scatter_add_private_params(void);

@@ -126,8 +126,8 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     const int64_t bytes = p->element->bytes, tags = p->by_thread ? 0 : tags_of(out_rows);
     const int64_t copies = copies_of(p->by_thread, p->arch->max_shared_bytes, p->n, out_rows);
     const int64_t threads = p->by_thread ? copies : 32 * copies;
-    const int64_t batch = threads * pg_private_row_of(p).batch, batches = (rows - 1) / batch + 1;
-    pg_launch_line(l, batches < problem->device->sm_count ? batches : problem->device->sm_count,
+    const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
+    pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
                    (int)((threads + 31) / 32 * 32), COUNT, 0);
     l->shared_bytes = (uint32_t)(copies * copy_bytes(p->by_thread, p->n, out_rows) + ALIGNMENT);
     pg_set_pointer(l, at_out_, out->data);
@@ -138,7 +138,6 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * bytes));
     pg_set_u32(l, at_src_stride_, src->stride[0] * bytes);
     pg_set_u32(l, at_rows_, rows);
-    pg_set_u32(l, at_share_, (batches - 1) / l->grid[0] * batch + batch);
     pg_set_u32(l, at_copies_, copies);
     pg_set_u32(l, at_tag_mask_, tags - 1);
 }
