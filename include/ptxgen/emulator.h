@@ -247,6 +247,7 @@ typedef struct ptxgen_emulator_texture {
 PTXGEN_API ptxgen_status ptxgen_emulator_add_texture(ptxgen_emulator *emu, const ptxgen_emulator_texture *texture,
                                                      uint64_t *handle, ptxgen_error *err);
 PTXGEN_API bool ptxgen_emulator_remove_texture(ptxgen_emulator *emu, uint64_t handle);
+
 /* Where the byte with linear shared address `address` lies under a swizzle (the number is that of
  * ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An unknown swizzle is none. */
 PTXGEN_API uint32_t ptxgen_emulator_swizzle(int swizzle, uint32_t address);
