@@ -20,21 +20,25 @@ static const char source[] = "__device__ int total;\n"
                              "    if (i < n) { x[i] += (int)by; atomicAdd(&total, 1); }\n"
                              "}\n";
 
-static char *compile(void)
+/* As PTX, or as a cubin by one of the ways to name an architecture. */
+static char *compile(const char *as)
 {
     nvrtcProgram program;
     size_t bytes;
-    const char *options[] = {"--gpu-architecture=compute_90"};
+    const char *options[] = {"--gpu-architecture=compute_90", "-lineinfo"};
+    const char *whole[] = {"-lineinfo", "-arch=sm_90"}, *apart[] = {"--gpu-architecture", "sm_90"};
+    const int cubin = strcmp(as, "ptx") != 0;
+    const char **chosen = strcmp(as, "cubin") == 0 ? whole : cubin ? apart : options;
     TRY(nvrtcCreateProgram(&program, source, "add.cu", 0, NULL, NULL));
-    TRY(nvrtcCompileProgram(program, 1, options));
-    TRY(nvrtcGetPTXSize(program, &bytes));
-    char *ptx = malloc(bytes);
-    TRY(nvrtcGetPTX(program, ptx));
+    TRY(nvrtcCompileProgram(program, 2, chosen));
+    TRY(cubin ? nvrtcGetCUBINSize(program, &bytes) : nvrtcGetPTXSize(program, &bytes));
+    char *image = malloc(bytes);
+    TRY(cubin ? nvrtcGetCUBIN(program, image) : nvrtcGetPTX(program, image));
     TRY(nvrtcDestroyProgram(&program));
-    return ptx;
+    return image;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CUdevice device;
     CUcontext context;
@@ -49,7 +53,7 @@ int main(void)
     TRY(cuDeviceGet(&device, 0));
     TRY(cuDevicePrimaryCtxRetain(&context, device));
     TRY(cuCtxSetCurrent(context));
-    char *ptx = compile();
+    char *ptx = compile(argc > 1 ? argv[1] : "ptx");
     TRY(cuModuleLoadData(&module, ptx));
     TRY(cuModuleGetFunction(&add, module, "add"));
     TRY(cuMemAlloc(&x, sizeof host));

@@ -98,9 +98,11 @@ expect_err 'link it with nvcc -cudart shared'
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
     -Wl,-rpath,"$cuda/lib64" -o driver || die "cc failed"
-t emulate -- ./driver
-expect_code 0
-[ "$(cat .out)" = "25 25 300
+for image in ptx cubin apart; do
+    t emulate -- ./driver $image
+    expect_code 0
+    [ "$(cat .out)" = "25 25 300
 1
 CUDA_ERROR_NOT_FOUND
 1" ] || die "the driver program printed something else"
+done

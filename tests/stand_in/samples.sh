@@ -1,0 +1,28 @@
+# NVIDIA's CUDA samples, unmodified, built here by nvcc from the checkout that PTXGEN_CUDA_SAMPLES names: those below end well
+# on the emulator. None of their text is kept in this project.
+command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
+[ -d "${PTXGEN_CUDA_SAMPLES:-}/Common" ] || { echo "PTXGEN_CUDA_SAMPLES names no checkout: skipped"; exit 77; }
+. "$PTXGEN_SOURCE/tests/support/cli.sh"
+names=${PTXGEN_SAMPLES:-$(cat "$PTXGEN_SOURCE/tests/stand_in/samples.txt")}
+right=0
+for name in $names; do
+    folder=$(find "$PTXGEN_CUDA_SAMPLES/Samples" -mindepth 2 -maxdepth 2 -type d -name "$name" | head -1)
+    [ -n "$folder" ] || die "no sample $name"
+    case $name in
+    *_nvrtc) sources=$(ls "$folder"/*.cpp) ;; # its kernel is compiled when it runs
+    *) sources=$(ls "$folder"/*.cu "$folder"/*.cpp 2>/dev/null || true) ;;
+    esac
+    # shellcheck disable=SC2086
+    nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" -I"$folder" \
+        -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1 || die "$name: nvcc: $(tail -3 build.log)"
+    cd "$folder"
+    code=0
+    "$PTXGEN" emulate -- "$work/program" >"$work/.out" 2>"$work/.err" </dev/null || code=$?
+    cd "$work"
+    last="ptxgen emulate -- $name"
+    expect_code 0
+    ! grep -qE 'FAILED|Test failed|Result = FAIL' .out || die "$name says that it failed"
+    right=$((right + 1))
+    echo "right: $name"
+done
+echo "$right samples"
