@@ -197,7 +197,7 @@ pg_cuda_error pg_graph_run(cudaGraph_t graph)
             if (!is_ready(node))
                 continue;
             const pg_cuda_error error = node->disabled ? PG_CUDA_Success : pg_work_run(&node->work);
-            if (error)
+            if (error || pg_lost())
                 return error;
             node->done = true;
             left--;

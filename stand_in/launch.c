@@ -121,9 +121,11 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
         return PG_CUDA_Success;
     pg_complain("%s: %s", l->function->name, err.message);
     error = meaning_of(status, &err);
-    if (status == PTXGEN_EEMULATOR || status == PTXGEN_EBUDGET)
-        pg_set_lost(error);
-    return error;
+    if (status != PTXGEN_EEMULATOR && status != PTXGEN_EBUDGET)
+        return error;
+    /* On a GPU the launch has long been accepted when its kernel fails: the next call says so. */
+    pg_set_lost(error);
+    return PG_CUDA_Success;
 }
 
 static pg_cuda_error run_locked(const pg_work *work)

@@ -18,7 +18,8 @@ static const char source[] = "__device__ int total;\n"
                              "{\n"
                              "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                              "    if (i < n) { x[i] += (int)by; atomicAdd(&total, 1); }\n"
-                             "}\n";
+                             "}\n"
+                             "extern \"C\" __global__ void fail(void) { __trap(); }\n";
 
 /* As PTX, or as a cubin by one of the ways to name an architecture. */
 static char *compile(const char *as)
@@ -93,5 +94,10 @@ int main(int argc, char **argv)
     TRY(cuGetProcAddress("cuMemAlloc", &entry, 13000, 0, &found));
     printf("%d\n", entry == (void *)cuMemAlloc);
     free(ptx);
+    /* A kernel that fails was accepted; who waits for it is told, and everybody after. */
+    TRY(cuModuleGetFunction(&add, module, "fail"));
+    printf("%d", (int)cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+    printf(" %d", (int)cuStreamSynchronize(stream));
+    printf(" %d\n", (int)cuCtxSynchronize());
     return 0;
 }
