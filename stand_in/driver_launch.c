@@ -274,6 +274,35 @@ cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, cudaFunction_t
     return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }
 
+/* The block that keeps most threads on a multiprocessor, of those the larger. */
+PG_API(CUresult)
+cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, cudaFunction_t f,
+                                          size_t (*shared_of)(int threads), size_t shared,
+                                          int limit, unsigned flags)
+{
+    int most = 0;
+    if (!grid || !block || !f || pg_function_ready(f))
+        return PG_CUDA_InvalidValue;
+    const int kernels = f->info.max_threads ? (int)f->info.max_threads : 1024,
+              longest = limit > 0 && limit < kernels ? limit : kernels;
+    for (int threads = longest / 32 * 32; threads > 0; threads -= 32) {
+        const int blocks = pg_occupancy(f, threads, shared_of ? shared_of(threads) : shared);
+        if (blocks * threads <= most)
+            continue;
+        most = blocks * threads;
+        *block = threads;
+        *grid = blocks * (int)pg_device_get()->settings.sm_count;
+    }
+    return most ? PG_CUDA_Success : PG_CUDA_InvalidValue;
+}
+
+PG_API(CUresult)
+cuOccupancyMaxPotentialBlockSize(int *grid, int *block, cudaFunction_t f,
+                                 size_t (*shared_of)(int threads), size_t shared, int limit)
+{
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, f, shared_of, shared, limit, 0);
+}
+
 /* ---- launches ---- */
 
 static CUresult launch(pg_launch l, void **extra, cudaStream_t stream)

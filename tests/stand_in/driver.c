@@ -94,6 +94,12 @@ int main(int argc, char **argv)
     TRY(cuGetProcAddress("cuMemAlloc", &entry, 13000, 0, &found));
     printf("%d\n", entry == (void *)cuMemAlloc);
     free(ptx);
+    int grid = 0, block = 0, blocks = 0;
+    TRY(cuModuleGetFunction(&add, module, "add"));
+    TRY(cuOccupancyMaxPotentialBlockSize(&grid, &block, add, NULL, 0, 300));
+    TRY(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, block, 0));
+    printf("%d %d\n", block <= 300 && block % 32 == 0 && blocks * block >= 1024,
+           grid == 132 * blocks);
     /* A kernel that fails was accepted; who waits for it is told, and everybody after. */
     TRY(cuModuleGetFunction(&add, module, "fail"));
     printf("%d", (int)cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));

@@ -105,5 +105,6 @@ for image in ptx cubin apart; do
 1
 CUDA_ERROR_NOT_FOUND
 1
+1 1
 0 719 719" ] || die "the driver program printed something else"
 done

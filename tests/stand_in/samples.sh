@@ -8,14 +8,22 @@ right=0
 for name in $names; do
     folder=$(find "$PTXGEN_CUDA_SAMPLES/Samples" -mindepth 2 -maxdepth 2 -type d -name "$name" | head -1)
     [ -n "$folder" ] || die "no sample $name"
+    where=$folder
     case $name in
     *_nvrtc) sources=$(ls "$folder"/*.cpp) ;; # its kernel is compiled when it runs
+    *Drv | *DrvRuntime) # its kernel is a fat binary in the working directory
+        where=$work sources=$(ls "$folder"/*.cpp "$folder"/*.cu 2>/dev/null | grep -v _kernel.cu || true)
+        for kernel in "$folder"/*_kernel.cu; do
+            [ ! -e "$kernel" ] || nvcc -fatbin -gencode arch=compute_90,code=compute_90 -I"$folder" "$kernel" \
+                -o "$work/$(basename "$kernel" .cu)64.fatbin" >build.log 2>&1 || die "$name: nvcc: $(tail -3 build.log)"
+        done
+        ;;
     *) sources=$(ls "$folder"/*.cu "$folder"/*.cpp 2>/dev/null || true) ;;
     esac
     # shellcheck disable=SC2086
     nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" -I"$folder" \
         -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1 || die "$name: nvcc: $(tail -3 build.log)"
-    cd "$folder"
+    cd "$where"
     code=0
     "$PTXGEN" emulate -- "$work/program" >"$work/.out" 2>"$work/.err" </dev/null || code=$?
     cd "$work"
