@@ -117,7 +117,8 @@ static ptxgen_status check_again(const pg_call *c, ptxgen_error *err)
     return check_place(c, err);
 }
 
-/* Once there is a device, p->device is that of the current context, so that a call can be known again. */
+/* Once there is a device, p->device is that of the current context, so that a call can be known
+ * again. */
 static void look_at_device(pg_call *c, const pg_engine *engine)
 {
     pg_device *const device = atomic_load_explicit(&engine->device, memory_order_acquire);

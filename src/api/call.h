@@ -11,7 +11,8 @@ typedef struct pg_call {
     pg_problem problem; /* views filled by the caller */
     pg_kernel_id id;    /* parameters that the caller gave, 0 elsewhere */
     pg_given given; /* which parameters the operands must agree with, and the arch if it is given */
-    /* Operands that say where they are (DLPack's): the name of the first and its device; NULL: none does. */
+    /* Operands that say where they are (DLPack's): the name of the first and its device; NULL:
+     * none does. */
     const char *placed;
     int32_t ordinal;
     bool ready_only; /* EPENDING instead of compiling or loading */

@@ -25,8 +25,9 @@ static bool same_bits(const pg_view *a, int64_t i, const pg_view *b, int64_t j)
                   (const char *)b->data + (size_t)j * bytes, bytes) == 0;
 }
 
-/* How far out an element is: 0 exact, up to 1 allowed, more wrong. A NaN is right where the answer is one, an
- * infinity where it is the same one; a bound of its own that is infinite allows anything else. */
+/* How far out an element is: 0 exact, up to 1 allowed, more wrong. A NaN is right where the
+ * answer is one, an infinity where it is the same one; a bound of its own that is infinite
+ * allows anything else. */
 static double judge(double got, double want, double bound, bool own_bound)
 {
     if (got == want || (isnan(got) && isnan(want)))

@@ -1,5 +1,6 @@
-/* Calls on DLPack's tensors: each argument becomes a view of the operand table's row, which then is checked like any
- * other; what only DLPack says (codes, flags, where the data lies) is judged here. */
+/* Calls on DLPack's tensors: each argument becomes a view of the operand table's row, which then
+ * is checked like any other; what only DLPack says (codes, flags, where the data lies) is judged
+ * here. */
 #include "ptxgen/dlpack.h"
 
 #include "api/typed.h"
@@ -141,7 +142,7 @@ ptxgen_status ptxgen_dlpack_from_versioned(const ptxgen_dl_versioned *managed, p
     return PTXGEN_OK;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static ptxgen_status refuse_place(const pg_operand *row, const ptxgen_dl_tensor *t, bool emulated,
                                   ptxgen_error *err)
@@ -177,7 +178,8 @@ static ptxgen_status check_place(pg_call *c, const pg_operand *row, const ptxgen
     return PTXGEN_OK;
 }
 
-/* Operand i of the call; one that is left out stays as it is. `device` NULL: neither place nor flags are judged. */
+/* Operand i of the call; one that is left out stays as it is. `device` NULL: neither place nor
+ * flags are judged. */
 static ptxgen_status take(pg_call *c, size_t i, const ptxgen_dlpack *from, const pg_device *device,
                           ptxgen_error *err)
 {
@@ -212,7 +214,7 @@ static ptxgen_status take_all(pg_call *c, ptxgen *ctx, const argument *args, siz
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- any family -------------------------------------------------------------------------------- */
+/* ---- any family ------------------------------------------------------------------------------ */
 
 static ptxgen_status start(pg_call *c, const char *family, const char *params, size_t count,
                            ptxgen_error *err)
@@ -254,7 +256,7 @@ ptxgen_status ptxgen_dlpack_params(ptxgen *ctx, const char *family, const ptxgen
     return pg_call_params(&c, ctx, out, size, err);
 }
 
-/* ---- typed calls ------------------------------------------------------------------------------- */
+/* ---- typed calls ----------------------------------------------------------------------------- */
 
 ptxgen_status ptxgen_dlpack_scatter_add(ptxgen *ctx, const ptxgen_dlpack_scatter_add_args *args,
                                         ptxgen_error *err)
@@ -331,7 +333,8 @@ static ptxgen_status take_scales(const ptxgen_dlpack *from, const char *name, in
     return PTXGEN_OK;
 }
 
-/* A copy of the argument in which scales of any shape are one row, of the type that their format has. */
+/* A copy of the argument in which scales of any shape are one row, of the type that their format
+ * has. */
 static ptxgen_status flatten_scales(argument *a, const char *name, ptxgen_scaled_format format,
                                     ptxgen_dl_tensor *flat, int64_t *bytes, ptxgen_error *err)
 {

@@ -14,7 +14,8 @@
 
 enum { THREADS = 256, BLOCKS = 64, DEFAULT_ARCH = 900, LINE = 512 };
 
-/* The kernel for a mapping: element i of [rows, n] for i = thread, thread + THREADS * BLOCKS, ... */
+/* The kernel for a mapping: element i of [rows, n] for i = thread, thread + THREADS * BLOCKS,
+ * ... */
 static const char head[] = "    .reg .b64 %i, %count, %n, %first, %row, %rest, %bytes, %address;\n"
                            "    .reg .b32 %thread, %block, %column, %row32;\n"
                            "    .reg .f32 %value, %second, %in<4>;\n"

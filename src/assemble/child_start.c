@@ -24,8 +24,8 @@
 /* A sanitizer's bookkeeping knows nothing of a second thread of control on a foreign stack. */
 #define PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* ThreadSanitizer takes every clone() for a fork: in the child it forgets all threads but one, which
- * in a shared address space is the parent's memory. Under it the child gets a copy. */
+/* ThreadSanitizer takes every clone() for a fork: in the child it forgets all threads but one,
+ * which in a shared address space is the parent's memory. Under it the child gets a copy. */
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1
 #elif defined(__has_feature)

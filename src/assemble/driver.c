@@ -1,5 +1,6 @@
-/* The CUDA driver's linker, for machines that have only the driver. Like nvJitLink it compiles relocatable
- * code and drops setmaxnreg. It needs a context: the caller's, or the primary one of device 0. */
+/* The CUDA driver's linker, for machines that have only the driver. Like nvJitLink it compiles
+ * relocatable code and drops setmaxnreg. It needs a context: the caller's, or the primary one of
+ * device 0. */
 #include "base/error.h"
 #include "base/arch.h"
 #include "device/cuda/context.h"

@@ -1,7 +1,7 @@
-/* nvJitLink, in process and without a driver. It compiles PTX as relocatable code and so drops setmaxnreg.
- * Every return code counts: Complete has answered success after AddData had failed. The prototypes are ours
- * (nvJitLink API reference, 13.0); the options are -no-cache, since its own cache hides the log of a second
- * compilation, and -verbose for the log. */
+/* nvJitLink, in process and without a driver. It compiles PTX as relocatable code and so drops
+ * setmaxnreg. Every return code counts: Complete has answered success after AddData had failed.
+ * The prototypes are ours (nvJitLink API reference, 13.0); the options are -no-cache, since its
+ * own cache hides the log of a second compilation, and -verbose for the log. */
 #include "base/error.h"
 #include "base/arch.h"
 #include "assemble/toolkit.h"
@@ -55,7 +55,8 @@ static void find(pg_toolkit *t, pg_tool *tool)
                  t->dir ? t->dir : "CUDA_HOME, /usr/local/cuda* or the dynamic linker's path");
 }
 
-/* nvJitLinkCreate, or where only the versioned names are exported, __nvJitLinkCreate_13_0 and so on. */
+/* nvJitLinkCreate, or where only the versioned names are exported, __nvJitLinkCreate_13_0 and so
+ * on. */
 static void *find_function(void *library, const char *name)
 {
     char symbol[64];

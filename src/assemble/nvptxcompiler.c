@@ -1,5 +1,5 @@
-/* NVIDIA's static PTX compiler, linked in when CMake finds it (PG_HAVE_NVPTXCOMPILER): in process, whole
- * programs, no driver. The prototypes are ours (PTX Compiler APIs, 13.0). */
+/* NVIDIA's static PTX compiler, linked in when CMake finds it (PG_HAVE_NVPTXCOMPILER): in
+ * process, whole programs, no driver. The prototypes are ours (PTX Compiler APIs, 13.0). */
 #include "base/error.h"
 #include "base/arch.h"
 #include "assemble/toolkit.h"

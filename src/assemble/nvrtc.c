@@ -130,7 +130,8 @@ static ptxgen_status refused(const compilation *c, ptxgen_error *err)
     return pg_fail_at(err, PTXGEN_EASSEMBLE, file, line, "NVRTC: %.640s", begin);
 }
 
-/* .file names begin with the working directory; what decides the code is the name that was given. */
+/* .file names begin with the working directory; what decides the code is the name that was
+ * given. */
 static void strip_folders(pg_buf *ptx, const char *file)
 {
     const size_t n = strlen(file);

@@ -1,6 +1,6 @@
-/* ptxas as a child process: whatever it does, the host program lives. PTX goes in and the cubin comes out
- * through anonymous files with the same names in every run (/proc/self/fd/3 and 4), since ptxas writes its
- * command line into the cubin. */
+/* ptxas as a child process: whatever it does, the host program lives. PTX goes in and the cubin
+ * comes out through anonymous files with the same names in every run (/proc/self/fd/3 and 4),
+ * since ptxas writes its command line into the cubin. */
 #include "base/error.h"
 #include "ptxgen/inspect.h"
 #include "base/arch.h"
@@ -60,7 +60,8 @@ static ptxgen_status judge(const pg_toolkit *t, const pg_child_result *r, pg_ass
                        t->timeout_ms / 1000, t->timeout_ms % 1000);
     case PG_CHILD_KILLED:
         return fail_killed(path, r->code, err);
-    case PG_CHILD_UNKNOWN: /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
+    /* the cubin has to tell: an assembler that was cut off leaves none that is whole */
+    case PG_CHILD_UNKNOWN:
         job->refused =
             ptxgen_cubin_inspect(job->cubin->data, job->cubin->len, &info, NULL) != PTXGEN_OK;
         return PTXGEN_OK;

@@ -1,4 +1,5 @@
-/* CUDA releases as numbers, 12.9 as 1209, and which one first took which PTX (PTX ISA, release notes). */
+/* CUDA releases as numbers, 12.9 as 1209, and which one first took which PTX (PTX ISA, release
+ * notes). */
 #ifndef PG_RELEASE_H
 #define PG_RELEASE_H
 

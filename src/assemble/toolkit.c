@@ -1,4 +1,5 @@
-/* The assemblers behind assembler.h: the table, the choice, and what every assembly has in common. */
+/* The assemblers behind assembler.h: the table, the choice, and what every assembly has in
+ * common. */
 #include "assemble/in_process.h"
 #include "assemble/toolkit.h"
 
@@ -190,7 +191,8 @@ static ptxgen_status fail_to_look(const pg_assembler_backend *b, const pg_tool *
                    tool->note);
 }
 
-/* Refused before it is started: an old assembler would speak of a line or an option that nobody wrote. */
+/* Refused before it is started: an old assembler would speak of a line or an option that nobody
+ * wrote. */
 static ptxgen_status check_release(const pg_toolkit *t, const pg_assembler_backend *b,
                                    const pg_tool *tool, int needed, ptxgen_error *err)
 {
@@ -221,8 +223,9 @@ static ptxgen_status choose_wanted(pg_toolkit *t, pg_assembly_need need, ptxgen_
     return check_release(t, b, tool, need.release, err);
 }
 
-/* The first in the order of the enum that is there and does what the kernel needs; 0: none, and *err is set when one
- * was too old. While the process is short of something none is passed over: a worse one would take its place. */
+/* The first in the order of the enum that is there and does what the kernel needs; 0: none, and
+ * *err is set when one was too old. While the process is short of something none is passed over:
+ * a worse one would take its place. */
 static ptxgen_status choose_first(pg_toolkit *t, pg_assembly_need need, int *found,
                                   ptxgen_error *old)
 {

@@ -1,7 +1,8 @@
-/* Where the parts of a CUDA toolkit are looked for. A folder that the caller named is the only place;
- * otherwise CUDA_HOME, the user's, /usr/local/cuda, the newest /usr/local/cuda-*, then PATH for programs and the
- * dynamic linker for libraries. Of programs the newest is taken, but CUDA_HOME's if it takes every kernel.
- * Each place may be a toolkit or a folder of NVIDIA's pip wheels. */
+/* Where the parts of a CUDA toolkit are looked for. A folder that the caller named is the only
+ * place; otherwise CUDA_HOME, the user's, /usr/local/cuda, the newest /usr/local/cuda-*, then
+ * PATH for programs and the dynamic linker for libraries. Of programs the newest is taken, but
+ * CUDA_HOME's if it takes every kernel. Each place may be a toolkit or a folder of NVIDIA's pip
+ * wheels. */
 #include "assemble/toolkit.h"
 
 #include "assemble/child_process.h"
@@ -114,7 +115,8 @@ static bool search_path_variable(const pg_toolkit *t, pg_tool *tool, const char 
     return false;
 }
 
-/* A wrapper script may run any program, today this one and tomorrow that: its answer to --version counts. */
+/* A wrapper script may run any program, today this one and tomorrow that: its answer to
+ * --version counts. */
 static void add_answer(pg_toolkit *t, pg_tool *tool, pg_tool_identity *id)
 {
     const char *const argv[] = {tool->path, "--version", NULL};
@@ -155,7 +157,8 @@ static void keep_newer(pg_tool *tool, const pg_tool *best)
     }
 }
 
-/* Whether no other place is asked: the folder is the only one, or CUDA_HOME's takes every kernel (or does not say). */
+/* Whether no other place is asked: the folder is the only one, or CUDA_HOME's takes every kernel
+ * (or does not say). */
 static bool is_settled(const pg_toolkit *t, const pg_tool *tool)
 {
     pg_tool_identity id;

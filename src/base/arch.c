@@ -1,5 +1,5 @@
-/* PTX ISA 9.0, release notes (targets by version); CUDA programming guide, compute capabilities (shared
- * memory per block). */
+/* PTX ISA 9.0, release notes (targets by version); CUDA programming guide, compute capabilities
+ * (shared memory per block). */
 #include "base/arch.h"
 
 #include "base/str.h"

@@ -84,7 +84,8 @@ static int64_t file_read_at(void *user, int fd, void *to, size_t n, uint64_t off
     return got < 0 ? -errno : got;
 }
 
-/* Beyond the process's limit on file sizes (ulimit -f) the kernel would raise SIGXFSZ, which ends the host. */
+/* Beyond the process's limit on file sizes (ulimit -f) the kernel would raise SIGXFSZ, which
+ * ends the host. */
 static int64_t file_write_at(void *user, int fd, const void *from, size_t n, uint64_t offset)
 {
     (void)user;

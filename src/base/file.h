@@ -46,8 +46,8 @@ typedef struct pg_files {
                     unsigned mode); /* follows no link: -EOPNOTSUPP or -ELOOP */
     int (*rename)(void *user, int from_folder, const char *from, int to_folder, const char *to);
     int (*unlink)(void *user, int folder, const char *name);
-    /* The target of a symbolic link (not NUL-terminated) and the link's owner: its length, or -EINVAL when it is no
-     * link. */
+    /* The target of a symbolic link (not NUL-terminated) and the link's owner: its length, or
+     * -EINVAL when it is no link. */
     int (*read_link)(void *user, int folder, const char *name, char *out, size_t size,
                      uint32_t *owner);
     int (*make_folder)(void *user, int folder, const char *name, unsigned mode);
@@ -74,17 +74,17 @@ typedef struct pg_file_temporary {
 /* The real ones. */
 extern const pg_files pg_files_libc;
 
-/* Whether an error (an errno) tells what is there: it does not exist, may not be used, is of another
- * kind. The others (no descriptor, no memory, a failing disk) pass, and nothing may be concluded
- * from them. */
+/* Whether an error (an errno) tells what is there: it does not exist, may not be used, is of
+ * another kind. The others (no descriptor, no memory, a failing disk) pass, and nothing may be
+ * concluded from them. */
 bool pg_errno_is_lasting(int error);
 /* Of those that pass: the process or machine has no more of something. */
 bool pg_errno_is_shortage(int error);
 /* All n bytes, or a negative errno; -ENODATA when the file ends early. */
 int pg_file_read_exact(const pg_files *files, int fd, void *to, size_t n, uint64_t offset);
 int pg_file_write_all(const pg_files *files, int fd, const void *from, size_t n, uint64_t offset);
-/* Opens a file for reading and writing; creates it with mode 0600 whatever the umask. -ELOOP: a link is in its place,
- * -EISDIR: a folder, or another thing that is no file. */
+/* Opens a file for reading and writing; creates it with mode 0600 whatever the umask. -ELOOP: a
+ * link is in its place, -EISDIR: a folder, or another thing that is no file. */
 int pg_file_open_or_create(const pg_files *files, int folder, const char *name);
 /* Writes a new file ".tmp-<16 hex>" in the folder, synced if wanted; its name goes into name[size].
  * Nothing is left behind on failure. */

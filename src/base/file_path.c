@@ -30,8 +30,9 @@ static int take_name(state *s, bool *more)
     return 0;
 }
 
-/* The next step as other calls take it. A step from "/" is a whole path: "/" itself may be another folder for a program
- * that is emulated (qemu-user looks for what is opened below a prefix first). */
+/* The next step as other calls take it. A step from "/" is a whole path: "/" itself may be
+ * another folder for a program that is emulated (qemu-user looks for what is opened below a
+ * prefix first). */
 static int folder_of(const state *s)
 {
     return s->fd < 0 ? AT_FDCWD : s->fd;

@@ -26,7 +26,8 @@ typedef const char *(*pg_name_at)(const void *table, size_t i);
 /* The place of `wanted`; SIZE_MAX when it is not there, and then *nearest is the least different
  * name, "" when all differ by too much to be meant. */
 size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const char **nearest);
-/* "did you mean NEAREST?", or "there are: ..." with as many names as fit: the end of a message, in out. */
+/* "did you mean NEAREST?", or "there are: ..." with as many names as fit: the end of a message,
+ * in out. */
 const char *pg_str_suggest(const char *nearest, pg_name_at name_at, const void *table, char *out,
                            size_t size);
 

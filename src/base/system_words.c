@@ -1,5 +1,5 @@
-/* glibc 2.32 has functions for this; before it, and elsewhere, strerror_l in the C locale says the same of errors, and
- * the signals that end an assembler are named here. */
+/* glibc 2.32 has functions for this; before it, and elsewhere, strerror_l in the C locale says
+ * the same of errors, and the signals that end an assembler are named here. */
 #include "base/system_words.h"
 
 #include <string.h>

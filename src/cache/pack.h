@@ -42,8 +42,8 @@ typedef struct pg_pack {
     char version[24]; /* of the ptxgen that wrote it */
 } pg_pack;
 
-/* EIO when it cannot be opened or read or is not trusted, EPARSE when it is not a pack. `pack` may be used
- * by any number of threads afterwards. */
+/* EIO when it cannot be opened or read or is not trusted, EPARSE when it is not a pack. `pack`
+ * may be used by any number of threads afterwards. */
 ptxgen_status pg_pack_open(pg_pack *pack, const pg_alloc *alloc, const pg_files *files,
                            const char *path, pg_cache_trust trust, ptxgen_error *err);
 void pg_pack_close(pg_pack *pack);
@@ -51,8 +51,9 @@ void pg_pack_close(pg_pack *pack);
 const char *pg_pack_fault_text(const pg_pack *pack);
 /* NULL when it has none. */
 const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash);
-/* Reads and checks one entry; its key hashes to item->hash. 0: it is sound, the block holds its bytes and is the
- * caller's. Above: it is damaged, a pg_entry_fault. Below: a negative errno, and nothing is known of it. */
+/* Reads and checks one entry; its key hashes to item->hash. 0: it is sound, the block holds its
+ * bytes and is the caller's. Above: it is damaged, a pg_entry_fault. Below: a negative errno,
+ * and nothing is known of it. */
 int pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
                  pg_cache_entry *entry, pg_str *key);
 

@@ -51,7 +51,8 @@ ptxgen_status pg_pack_begin(pg_pack_writer *w, const pg_alloc *alloc, const pg_f
     w->temporary = pg_alloc_zero(alloc, w->temporary_size);
     if (!w->temporary)
         return pg_fail_memory(err, w->temporary_size);
-    /* Beside the pack, with a name that does not grow with the pack's, which may be as long as names can be. */
+    /* Beside the pack, with a name that does not grow with the pack's, which may be as long as
+     * names can be. */
     const char *slash = strrchr(path, '/');
     const int folder = slash ? (int)(slash + 1 - path) : 0;
     char unique[32];

@@ -66,9 +66,11 @@ pg_opening pg_cache_stay_off(pg_cache *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Opens cache->dir; the caller keeps what became of it. */
 pg_opening pg_cache_open_folder(pg_cache *cache);
-/* Whether the folder is in use; opens it when an earlier attempt failed for a reason that may have passed. */
+/* Whether the folder is in use; opens it when an earlier attempt failed for a reason that may
+ * have passed. */
 bool pg_cache_is_on(pg_cache *cache);
-/* Between these two no other thread opens anything; false: another does, or it is too early to try again. */
+/* Between these two no other thread opens anything; false: another does, or it is too early to
+ * try again. */
 bool pg_cache_begin_opening(pg_cache *cache);
 void pg_cache_end_opening(pg_cache *cache);
 

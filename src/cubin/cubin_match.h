@@ -8,8 +8,8 @@
 typedef struct pg_cubin_wanted {
     ptxgen_arch arch;
     const char *entry; /* the .entry's name */
-    const char *const
-        *parts; /* NULL: one entry; else entries named entry_part, NULL after the last */
+    /* NULL: one entry; else entries named entry_part, NULL after the last */
+    const char *const *parts;
 } pg_cubin_wanted;
 
 /* false: why[size] says what it is instead, as a clause: "is no cubin", "is for sm_100". */

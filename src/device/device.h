@@ -19,8 +19,8 @@ typedef struct pg_loaded pg_loaded;
 /* What can be loaded. All borrowed during the call, except what the device copies. */
 typedef struct pg_image {
     const char *entry; /* .entry name */
-    const char *const
-        *parts; /* NULL: one entry; else the entries are entry_part (generate/family.h) */
+    /* NULL: one entry; else the entries are entry_part (generate/family.h) */
+    const char *const *parts;
     const void *cubin;
     size_t cubin_size;
     const char *ptx; /* NUL-terminated; what the emulator runs */

@@ -1,5 +1,5 @@
-/* The launch record: what a kernel family asks of a device. Plain data, filled on the caller's stack by a
- * family's `launch` and carried out by a device (runtime: the CUDA driver; emulator). */
+/* The launch record: what a kernel family asks of a device. Plain data, filled on the caller's
+ * stack by a family's `launch` and carried out by a device (runtime: the CUDA driver; emulator). */
 #ifndef PG_LAUNCH_H
 #define PG_LAUNCH_H
 
@@ -9,7 +9,8 @@
 
 enum { PG_LAUNCH_MAX_ARGS = 48, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
 
-/* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion, ...FloatOOBfill. */
+/* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion,
+ * ...FloatOOBfill. */
 typedef enum pg_tensor_type {
     PG_TENSOR_U8 = 0,
     PG_TENSOR_U16 = 1,
@@ -36,7 +37,8 @@ typedef enum pg_swizzle {
     PG_SWIZZLE_128B = 3
 } pg_swizzle;
 
-/* A tiled tensor map. dims and box are in elements, innermost first; strides are bytes of dims 1..rank-1. */
+/* A tiled tensor map. dims and box are in elements, innermost first; strides are bytes of dims
+ * 1..rank-1. */
 typedef struct pg_tensor_spec {
     pg_tensor_type type;
     uint32_t rank;
@@ -57,16 +59,19 @@ typedef enum pg_arg_kind {
     PG_ARG_POINTER
 } pg_arg_kind;
 
-/* A parameter of a kernel's entry. A kernel says its parameters once, in order, as a list of X(name, kind):
+/* A parameter of a kernel's entry. A kernel says its parameters once, in order, as a list of
+ * X(name, kind):
  *
  *     #define PG_SCALE_PARAMS(X) X(out_, POINTER) X(n_, U64)
  *
- * The PTX is written from the table (pg_entry_params), the launch sets arguments by their places:
+ * The PTX is written from the table (pg_entry_params), the launch sets arguments by their
+ * places:
  *
  *     static const pg_kernel_param rows[] = {PG_SCALE_PARAMS(PG_PARAM_ROW){0}};
  *     enum { PG_SCALE_PARAMS(PG_PARAM_PLACE) COUNT }; ... pg_set_u64(l, at_n_, n);
  *
- * Kernels that differ in some parameters share a list, and each says which of it it lacks: a bit for a place. */
+ * Kernels that differ in some parameters share a list, and each says which of it it lacks: a bit
+ * for a place. */
 typedef struct pg_kernel_param {
     const char *name; /* in the PTX; NULL ends a table */
     pg_arg_kind kind;
@@ -167,8 +172,8 @@ static inline void pg_set_record(pg_launch *l, int place, const void *record)
     a->u64 = (uintptr_t)record;
 }
 
-/* A grid of one dimension, no cluster; and the parameters that will be set: `count` places of a list less
- * those in `absent`. */
+/* A grid of one dimension, no cluster; and the parameters that will be set: `count` places of a
+ * list less those in `absent`. */
 static inline void pg_launch_line(pg_launch *l, int64_t ctas, int threads, uint32_t count,
                                   uint64_t absent)
 {

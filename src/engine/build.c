@@ -112,7 +112,8 @@ static void store_failure(const ptxgen_kernel *k, const ptxgen_error *err)
     pg_refusals_remember(k->engine->refusals, pg_buf_text(&k->key_text), k->key_text.len, err);
 }
 
-/* For who debugs: whatever came of it. A refused kernel's text is written with the words about it. */
+/* For who debugs: whatever came of it. A refused kernel's text is written with the words about
+ * it. */
 static void dump(const ptxgen_kernel *k, bool assembled)
 {
     const struct {

@@ -1,5 +1,6 @@
-/* By default what lies in the own folder is compared with the assembler that is there, so that a new
- * one is put to use; what others shipped is taken from any, and everything is when none is there. */
+/* By default what lies in the own folder is compared with the assembler that is there, so that a
+ * new one is put to use; what others shipped is taken from any, and everything is when none is
+ * there. */
 #include "engine/entry_judge.h"
 
 #include "cubin/cubin_match.h"

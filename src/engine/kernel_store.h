@@ -1,6 +1,6 @@
-/* The kernels that a context has in memory: by identity, by recently used text, by recent calls, and the record
- * of what was asked for. A kernel is got here, and built and loaded when it is not there or not
- * ready. */
+/* The kernels that a context has in memory: by identity, by recently used text, by recent calls,
+ * and the record of what was asked for. A kernel is got here, and built and loaded when it is
+ * not there or not ready. */
 #ifndef PG_KERNEL_STORE_H
 #define PG_KERNEL_STORE_H
 
@@ -36,7 +36,8 @@ ptxgen_status pg_kernel_store_load(pg_kernel_store *, ptxgen_kernel **k, pg_devi
  * during capture before anything is built. */
 ptxgen_status pg_kernel_store_ready(pg_kernel_store *, pg_device *, pg_kernel_id *id,
                                     ptxgen_stream stream, ptxgen_kernel **out, ptxgen_error *err);
-/* The kernel with a reference when all that is left to do is to launch it on the device, else NULL. */
+/* The kernel with a reference when all that is left to do is to launch it on the device, else
+ * NULL. */
 ptxgen_kernel *pg_kernel_store_find_ready(pg_kernel_store *, pg_device *, pg_kernel_id *id);
 
 /* Around fork(): the locks guard data that may be half-changed while they are held, so fork()

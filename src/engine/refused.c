@@ -1,4 +1,5 @@
-/* The sentence has a limit; what the assembler said comes first and is cut before what can be done about it. */
+/* The sentence has a limit; what the assembler said comes first and is cut before what can be
+ * done about it. */
 #include "engine/refused.h"
 
 #include "base/arena.h"
@@ -39,8 +40,8 @@ static void ask_verifier(const ptxgen_kernel *k, char *out, size_t size)
     pg_arena_fini(&arena);
 }
 
-/* The text goes to the dump folder, which has it already, or to the cache's; where there is neither, it can be written
- * again. */
+/* The text goes to the dump folder, which has it already, or to the cache's; where there is
+ * neither, it can be written again. */
 static void say_how_to_repeat(const ptxgen_kernel *k, ptxgen_assembler kind, char *out, size_t size)
 {
     char name[96], path[2048] = "";

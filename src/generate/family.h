@@ -1,10 +1,10 @@
-/* The family contract: what a folder under templates/ gives to the rest. One const struct per family;
- * templates/families.def lists them.
+/* The family contract: what a folder under templates/ gives to the rest. One const struct per
+ * family; templates/families.def lists them.
  *
- * From a key (the parameters), `resolve` refuses with a reason or turns every automatic choice into a
- * number, `plan` works out the kernel's numbers, `emit` writes the PTX from the plan alone, and `launch`
- * fills a launch record from one call's problem (operands, plan, device). Parameters and operands are
- * tables; whatever meets a family reads them. */
+ * From a key (the parameters), `resolve` refuses with a reason or turns every automatic choice
+ * into a number, `plan` works out the kernel's numbers, `emit` writes the PTX from the plan
+ * alone, and `launch` fills a launch record from one call's problem (operands, plan, device).
+ * Parameters and operands are tables; whatever meets a family reads them. */
 #ifndef PG_FAMILY_H
 #define PG_FAMILY_H
 
@@ -20,12 +20,13 @@ enum { PG_PLAN_MAX_BYTES = 1536 };
 typedef struct pg_plan_head {
     char entry[64];        /* the .entry name: what profilers show */
     uint32_t shared_bytes; /* dynamic shared memory; of the entry that needs most */
-    /* NULL: the module has this one entry. Else its entries are named entry_part, one for each of these at
-     * most PG_MAX_PARTS words, NULL after the last. */
+    /* NULL: the module has this one entry. Else its entries are named entry_part, one for each
+     * of these at most PG_MAX_PARTS words, NULL after the last. */
     const char *const *parts;
 } pg_plan_head;
 
-/* What a kernel with a user function calls: PTX's name of it, which the template declares (.extern .func). */
+/* What a kernel with a user function calls: PTX's name of it, which the template declares
+ * (.extern .func). */
 #define PG_FUNCTION_SYMBOL "ptxgen_function"
 
 /* Where a family takes a user function (ptxgen/function.h). */
@@ -48,7 +49,8 @@ static inline void pg_seam_signature(const pg_function_seam *seam, const void *k
         seam->shape(key, signature, types);
 }
 
-/* A call as a sequence of launches, each after the one before, with device memory that lives as long. */
+/* A call as a sequence of launches, each after the one before, with device memory that lives as
+ * long. */
 typedef struct pg_sequence {
     uint32_t launches;
     size_t workspace_bytes;
@@ -63,8 +65,9 @@ typedef struct pg_step {
 /* An element may be off by atol + rtol |answer|, or by what `bounds` says of it. */
 typedef struct pg_tolerance {
     double atol, rtol;
-    /* Fills one allowed error for each element of the first result, in its order; the problem holds what the
-     * operands were before the call. INFINITY: anything is right. NULL: atol and rtol hold. ENOMEM. */
+    /* Fills one allowed error for each element of the first result, in its order; the problem
+     * holds what the operands were before the call. INFINITY: anything is right. NULL: atol and
+     * rtol hold. ENOMEM. */
     ptxgen_status (*bounds)(const pg_problem *before, double *bound, ptxgen_error *);
 } pg_tolerance;
 
@@ -91,19 +94,21 @@ typedef struct pg_family {
     /* Instead of `launch`, where a call takes several launches: how many, and each of them. */
     pg_sequence (*sequence)(const pg_problem *);
     void (*launch_step)(const pg_problem *, const pg_step *, pg_launch *);
-    /* The family whose kernels do a part of the sequence (pg_launch.helper), and its key; NULL: none. */
+    /* The family whose kernels do a part of the sequence (pg_launch.helper), and its key; NULL:
+     * none. */
     const struct pg_family *(*helper)(const void *key, void *helper_key);
-    /* The plain C answer. The problem is checked, of host memory, its key bound but not resolved. ENOMEM;
-     * EINDEX, and then nothing is written. */
+    /* The plain C answer. The problem is checked, of host memory, its key bound but not
+     * resolved. ENOMEM; EINDEX, and then nothing is written. */
     ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
     /* How far a result may be from it; NULL: equal bits. */
     void (*tolerance)(const pg_problem *, pg_tolerance *);
 
-    /* Work of a call, for rates; fills *flop, and *bytes where it is not all operands once. May be NULL. */
+    /* Work of a call, for rates; fills *flop, and *bytes where it is not all operands once. May
+     * be NULL. */
     void (*work)(const pg_problem *, double *flop, double *bytes);
 
-    /* Where the tables do not say it; each may be NULL. They read no memory but that of scalars, and of
-     * addresses the low 8 bits (engine/call_memo.h). */
+    /* Where the tables do not say it; each may be NULL. They read no memory but that of scalars,
+     * and of addresses the low 8 bits (engine/call_memo.h). */
     void (*bind)(const pg_problem *, void *key); /* fills the parameters marked PG_FROM_HOOK */
     void (*choose)(const pg_problem *,
                    void *key); /* automatic values that depend on extents and device */
@@ -117,8 +122,8 @@ typedef struct pg_family {
 const pg_family *pg_family_at(size_t i);
 /* EINVAL names the nearest family. */
 ptxgen_status pg_family_find(const char *name, const pg_family **out, ptxgen_error *err);
-/* The one architecture that a family's kernel is built for when `device_arch` is asked for: without a suffix unless the
- * family needs one, and then with 'a' where none is given. */
+/* The one architecture that a family's kernel is built for when `device_arch` is asked for:
+ * without a suffix unless the family needs one, and then with 'a' where none is given. */
 ptxgen_arch pg_family_arch_on(const pg_family *, ptxgen_arch device_arch);
 
 #endif

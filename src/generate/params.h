@@ -1,9 +1,10 @@
 /* A family's parameter table and the texts made of it.
  *
- * A key is a plain struct whose fields are all int64_t, so it has no padding and can be hashed and compared
- * as bytes. A row of the table says which field it is, which words or numbers it takes, and what it means;
- * the same rows drive command lines, the canonical text that cache keys are made of, help and test names.
- * Every family's first parameter is its architecture (PG_PARAM_ARCH). */
+ * A key is a plain struct whose fields are all int64_t, so it has no padding and can be hashed
+ * and compared as bytes. A row of the table says which field it is, which words or numbers it
+ * takes, and what it means; the same rows drive command lines, the canonical text that cache
+ * keys are made of, help and test names. Every family's first parameter is its architecture
+ * (PG_PARAM_ARCH). */
 #ifndef PG_PARAMS_H
 #define PG_PARAMS_H
 
@@ -31,8 +32,8 @@ typedef struct pg_param {
     const char *name;
     pg_param_kind kind;
     size_t offset; /* of the int64_t field in the key */
-    const char *const
-        *choices; /* CHOICE: NULL-terminated; the value is the word's place in the list */
+    /* CHOICE: NULL-terminated; the value is the word's place in the list */
+    const char *const *choices;
     const char *zero_words
         [2]; /* INTEGER: the word that stands for 0 ("auto", "dynamic"), its default; NULL */
     int64_t min, max; /* INTEGER: bounds of the numbers that may be written */
@@ -55,8 +56,8 @@ enum { PG_KEY_MAX_BYTES = 512 };
 
 /* Sets every field to its default and the architecture to `arch`. */
 void pg_params_default(const pg_param_table *, void *key, int64_t arch);
-/* Sets the fields that `text` ("n=512 dtype=bf16") names. EINVAL: unknown name or word (with the nearest
- * known one), a number out of bounds, a name given twice. */
+/* Sets the fields that `text` ("n=512 dtype=bf16") names. EINVAL: unknown name or word (with the
+ * nearest known one), a number out of bounds, a name given twice. */
 ptxgen_status pg_params_parse(const pg_param_table *, const char *text, void *key,
                               ptxgen_error *err);
 /* The same, and which rows were given: bit i of *given is row i. */

@@ -24,7 +24,8 @@ typedef struct pg_admin_entry {
     pg_buf path;
     pg_entry_name name;
     uint64_t inode;
-    int error; /* an errno: it could not be read, and nothing is known about its bytes; 0: it could */
+    /* an errno: it could not be read, and nothing is known about its bytes; 0: it could */
+    int error;
     char error_text[96]; /* what record.fault then is */
 } pg_admin_entry;
 

@@ -1,5 +1,5 @@
-/* Does a folder really work? Tried in a folder of its own inside it, on the same file system, which is removed again:
- * nothing else is touched. */
+/* Does a folder really work? Tried in a folder of its own inside it, on the same file system,
+ * which is removed again: nothing else is touched. */
 #include "cache/admin/admin.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Finds the context of a call. The list of known contexts only grows: a reader walks it without a lock, and an
- * entry stays right for ever because an id is never used twice. */
+/* Finds the context of a call. The list of known contexts only grows: a reader walks it without
+ * a lock, and an entry stays right for ever because an id is never used twice. */
 #include "device/cuda/context.h"
 
 #include "base/error.h"
@@ -29,8 +29,8 @@ static int context_id(const pg_driver *d, pg_cu_context handle, unsigned long lo
     return d->cuCtxGetId ? d->cuCtxGetId(handle, id) : 0;
 }
 
-/* Only of a context that is certainly alive: a destroyed one took its memory along, and the address may be
- * someone else's by now. */
+/* Only of a context that is certainly alive: a destroyed one took its memory along, and the
+ * address may be someone else's by now. */
 static void free_memory(pg_cuda_contexts *c, pg_cu_context handle)
 {
     const pg_driver *d = c->driver;

@@ -1,9 +1,11 @@
-/* The CUDA driver as a table of functions, found at run time: libcuda.so.1 by dlopen, each function by
- * cuGetProcAddress (by dlsym where a driver lacks that). The names and prototypes are ours (driver.def); no
- * CUDA header is used anywhere. driver.c is the only file that knows how the driver is found.
+/* The CUDA driver as a table of functions, found at run time: libcuda.so.1 by dlopen, each
+ * function by cuGetProcAddress (by dlsym where a driver lacks that). The names and prototypes
+ * are ours (driver.def); no CUDA header is used anywhere. driver.c is the only file that knows
+ * how the driver is found.
  *
- * A pg_driver is immutable once opened and may be used from any thread. The library stays loaded for the
- * life of the process: the driver keeps threads and exit handlers that do not survive a dlclose. */
+ * A pg_driver is immutable once opened and may be used from any thread. The library stays loaded
+ * for the life of the process: the driver keeps threads and exit handlers that do not survive a
+ * dlclose. */
 #ifndef PG_DRIVER_H
 #define PG_DRIVER_H
 
@@ -96,16 +98,18 @@ typedef struct pg_driver {
 #undef PG_DRIVER_FUNCTION
 } pg_driver;
 
-/* Opens and initializes the driver. `library` NULL means libcuda.so.1; tests pass a stub's path. EMISSING
- * when there is no driver or it is too old, EDRIVER when it cannot start. Free with pg_driver_close. */
+/* Opens and initializes the driver. `library` NULL means libcuda.so.1; tests pass a stub's path.
+ * EMISSING when there is no driver or it is too old, EDRIVER when it cannot start. Free with
+ * pg_driver_close. */
 ptxgen_status pg_driver_open(const pg_alloc *alloc, const char *library, pg_driver **out,
                              ptxgen_error *err);
 void pg_driver_close(const pg_alloc *alloc, pg_driver *driver);
 /* The file the driver was loaded from; "" if unknown. Borrowed from the dynamic linker. */
 const char *pg_driver_path(const pg_driver *driver);
 
-/* Turns a driver's result into a status and a message: what failed, the number and name, what to do. 0 is
- * PTXGEN_OK. `doing` completes "CUDA could not ...". err->driver_error keeps the number. */
+/* Turns a driver's result into a status and a message: what failed, the number and name, what to
+ * do. 0 is PTXGEN_OK. `doing` completes "CUDA could not ...". err->driver_error keeps the
+ * number. */
 ptxgen_status pg_driver_check(const pg_driver *driver, int result, const char *doing,
                               ptxgen_error *err);
 /* EMISSING: the driver lacks a function of CUDA version `since`, which `what` needs. */

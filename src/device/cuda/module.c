@@ -1,8 +1,9 @@
 /* From a cubin to a function that can be launched in the current context.
  *
- * The library (cuLibraryLoadData) serves every context; its function is resolved once in each, at load time
- * or at the first launch there, and fully loaded at once (cuFuncLoad): a lazy first launch would take the
- * driver's context lock and wait for running kernels. Drivers before CUDA 12.0 get a module in each context. */
+ * The library (cuLibraryLoadData) serves every context; its function is resolved once in each,
+ * at load time or at the first launch there, and fully loaded at once (cuFuncLoad): a lazy first
+ * launch would take the driver's context lock and wait for running kernels. Drivers before CUDA
+ * 12.0 get a module in each context. */
 #include "device/cuda/device.h"
 
 #include "base/error.h"
@@ -185,8 +186,9 @@ static ptxgen_status load_image(pg_cuda *cuda, pg_loaded *loaded, const pg_image
     return status;
 }
 
-/* Before the driver sees the bytes: it answers a wrong architecture with error 209 at best, and bytes that are
- * no whole cubin may take it down (or, under MPS, everyone's server). The cubin's own word counts as well. */
+/* Before the driver sees the bytes: it answers a wrong architecture with error 209 at best, and
+ * bytes that are no whole cubin may take it down (or, under MPS, everyone's server). The cubin's
+ * own word counts as well. */
 static ptxgen_status check_image(const pg_loaded *loaded, const pg_image *image,
                                  const pg_cuda_context *context, ptxgen_error *err)
 {
@@ -246,8 +248,8 @@ bool pg_cuda_ready(pg_device *device, const pg_loaded *loaded)
            known(loaded, context) != NULL;
 }
 
-/* A module lives in its own context, which may be gone: only the current one's is unloaded here, the others
- * go with their contexts. */
+/* A module lives in its own context, which may be gone: only the current one's is unloaded here,
+ * the others go with their contexts. */
 static void unload_module(pg_cuda *cuda, const pg_loaded *loaded)
 {
     pg_cuda_context *context;

@@ -1,6 +1,6 @@
-/* Workspaces in stream order. They come from a pool of our own, one per context, which keeps what it was given:
- * the driver's default pool returns its memory at every synchronization, and what it keeps is the program's to
- * say. */
+/* Workspaces in stream order. They come from a pool of our own, one per context, which keeps
+ * what it was given: the driver's default pool returns its memory at every synchronization, and
+ * what it keeps is the program's to say. */
 #include "device/cuda/device.h"
 
 #include "base/error.h"

@@ -1,8 +1,9 @@
-/* Checking mode: registers of wgmma and of tcgen05.ld. From its issue until a wait_group that covers it, a wgmma owns
- * its accumulators and its A registers; before it, wgmma.fence must follow every other access to them, except that
- * instructions of the same shape may share accumulators. PTX ISA 9.0, sections 9.7.15.7.1 and 9.7.15.7.3.
- * A tcgen05.ld owns what it fills until its warp's tcgen05.wait::ld (section 9.7.16.8); both are of whole warps, and so
- * is what is kept here. */
+/* Checking mode: registers of wgmma and of tcgen05.ld. From its issue until a wait_group that
+ * covers it, a wgmma owns its accumulators and its A registers; before it, wgmma.fence must
+ * follow every other access to them, except that instructions of the same shape may share
+ * accumulators. PTX ISA 9.0, sections 9.7.15.7.1 and 9.7.15.7.3. A tcgen05.ld owns what it fills
+ * until its warp's tcgen05.wait::ld (section 9.7.16.8); both are of whole warps, and so is what
+ * is kept here. */
 #include "emulator/check/state.h"
 
 #include "emulator/decode/matrix_use.h"
@@ -124,7 +125,8 @@ void pg_check_matrix_issue(pg_async *a)
                  "another shape): wgmma.wait_group must come first");
 }
 
-/* The strides that an instruction was last found to be right with, so that most are looked at once. */
+/* The strides that an instruction was last found to be right with, so that most are looked at
+ * once. */
 static uint64_t strides_of(const pg_matrix_layout *l, const pg_matrix_shape *s)
 {
     return ((uint64_t)l->row_outer << 32 | l->depth_outer) * UINT64_C(0x9e3779b97f4a7c15) ^

@@ -232,9 +232,10 @@ static bool stored_value(const pg_touch *t, uint32_t lane, uint8_t *value)
     return true;
 }
 
-/* The plain store changes nothing that the recorded store has written: whichever of the two is last, the outcome is
- * the same. Reductions of compilers end like this. `t` may be a part of the access. Lanes of one instruction are
- * compared with each other, since none of them has stored yet. */
+/* The plain store changes nothing that the recorded store has written: whichever of the two is
+ * last, the outcome is the same. Reductions of compilers end like this. `t` may be a part of the
+ * access. Lanes of one instruction are compared with each other, since none of them has stored
+ * yet. */
 static bool stores_same_value(const pg_touch *t, const pg_record *r)
 {
     const pg_checked_access *a = t->access;
@@ -272,7 +273,8 @@ static void report_race(const pg_touch *t, const pg_record *r, bool record_is_wr
                             : "nothing orders this write after a read of the same memory");
 }
 
-/* Both are stores, or the record is one that another lane of the warp has made too, of the same value. */
+/* Both are stores, or the record is one that another lane of the warp has made too, of the same
+ * value. */
 static bool is_same_value(const pg_touch *t, const pg_record *r, bool record_is_write)
 {
     if (!record_is_write || r->flags & (PG_RECORD_ASYNC | PG_RECORD_DETACHED))
@@ -450,7 +452,8 @@ static inline void touch_granule(const pg_touch *t, pg_granule *g, uint8_t bytes
     remember_write(t, g, bytes);
 }
 
-/* The striped record as one of all lanes that it stands for: to an access of the whole block the same. */
+/* The striped record as one of all lanes that it stands for: to an access of the whole block the
+ * same. */
 static void spread(pg_record *r, uint32_t lanes)
 {
     if (!r->lanes || !(r->flags & PG_RECORD_STRIPED))
@@ -513,8 +516,8 @@ static void settle_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
         settle_record(t, &g->reads[i]);
 }
 
-/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole block counts once
- * when it is not split; a write to all of it makes it whole again. */
+/* Calls `f` for every entry that the access covers, with the bytes of each granule. A whole
+ * block counts once when it is not split; a write to all of it makes it whole again. */
 static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
 {
     const uint64_t end = t->address + t->bytes;

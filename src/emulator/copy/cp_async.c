@@ -5,7 +5,8 @@
 #include "emulator/machine/memory.h"
 #include "emulator/machine/stop.h"
 
-/* Where lanes read from: aligned to `size` bytes, of which only the first bytes[lane] must exist. */
+/* Where lanes read from: aligned to `size` bytes, of which only the first bytes[lane] must
+ * exist. */
 static bool resolve_sources(pg_warp *w, const pg_op *source, uint32_t lanes, const uint8_t *bytes,
                             uint8_t **from)
 {

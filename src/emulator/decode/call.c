@@ -1,5 +1,6 @@
-/* Decoding of calls and of stack memory. A call is known as far as the text says it: a direct one has one target, one
- * through a register those of its list, or every reached function that fits its prototype. */
+/* Decoding of calls and of stack memory. A call is known as far as the text says it: a direct
+ * one has one target, one through a register those of its list, or every reached function that
+ * fits its prototype. */
 #include "emulator/flow/control.h"
 #include "emulator/decode/families.h"
 #include "emulator/decode/layout.h"

@@ -1,5 +1,6 @@
-/* Builds a pg_program: which functions the entry reaches, where their registers and variables lie, and one op
- * per instruction (plus one that returns at the end of each function). See decode.h. */
+/* Builds a pg_program: which functions the entry reaches, where their registers and variables
+ * lie, and one op per instruction (plus one that returns at the end of each function). See
+ * decode.h. */
 #include "emulator/flow/control.h"
 #include "emulator/decode/layout.h"
 #include "emulator/decode/matrix_use.h"
@@ -248,7 +249,8 @@ static uint32_t stack_bytes(pg_decoder *d)
     if (!c.state || !c.depth)
         return 0;
     walk_calls(&c, d->layout->entry);
-    /* With recursion anywhere, every function saves its caller's registers: simple, and never wrong. */
+    /* With recursion anywhere, every function saves its caller's registers: simple, and never
+     * wrong. */
     for (uint32_t i = 0; c.recursion && i < d->module->n_functions; i++)
         if (d->layout->functions[i].layout)
             d->layout->functions[i].layout->recursive = true;

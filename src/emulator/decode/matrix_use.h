@@ -1,12 +1,14 @@
-/* Which instructions touch registers that wgmma uses or tcgen05.ld fills. Both access registers after they were issued,
- * so in checking mode every other access to them is watched: the decoder gives such instructions, and tcgen05.ld
- * itself, the handler pg_op_matrix_use, which tells the checker and then runs their own. Fast mode has none. */
+/* Which instructions touch registers that wgmma uses or tcgen05.ld fills. Both access registers
+ * after they were issued, so in checking mode every other access to them is watched: the decoder
+ * gives such instructions, and tcgen05.ld itself, the handler pg_op_matrix_use, which tells the
+ * checker and then runs their own. Fast mode has none. */
 #ifndef PG_EMULATOR_MATRIX_USE_H
 #define PG_EMULATOR_MATRIX_USE_H
 
 #include "emulator/decode/layout.h"
 
-/* Registers are numbered from 0 over all that some wgmma of the program uses or some tcgen05.ld fills. */
+/* Registers are numbered from 0 over all that some wgmma of the program uses or some tcgen05.ld
+ * fills. */
 #define PG_NOT_A_MATRIX_REGISTER UINT32_MAX
 
 typedef struct pg_matrix_use {

@@ -22,8 +22,8 @@ typedef struct pg_watch {
     pg_handler run; /* of the instruction itself */
     pg_watch_kind kind;
     const uint32_t *sources; /* watched registers whose values flow into the result, by number */
-    const uint32_t
-        *used; /* whose values have an effect now: addresses, branches, stores to global memory */
+    /* whose values have an effect now: addresses, branches, stores to global memory */
+    const uint32_t *used;
     const uint32_t *results; /* operand order; PG_NOT_WATCHED where an element is none */
     uint32_t source_count, used_count, result_count;
 } pg_watch;

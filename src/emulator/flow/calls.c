@@ -1,6 +1,7 @@
-/* Calls, returns and stack memory. A function's registers have fixed rows, so a call costs nothing but a return
- * address per lane; only calls inside a recursive cycle save the caller's rows. Frames (local variables and
- * parameters in memory) lie on a stack per lane; alloca makes the running function's frame longer. */
+/* Calls, returns and stack memory. A function's registers have fixed rows, so a call costs
+ * nothing but a return address per lane; only calls inside a recursive cycle save the caller's
+ * rows. Frames (local variables and parameters in memory) lie on a stack per lane; alloca makes
+ * the running function's frame longer. */
 #include "emulator/flow/control.h"
 #include "emulator/machine/observer.h"
 #include "emulator/machine/lanes.h"

@@ -51,7 +51,8 @@ uint64_t pg_call_argument(const pg_warp *w, const pg_call_copy *c, int lane);
 void pg_call_return(pg_warp *w, const pg_call_target *t, int lane, uint64_t value);
 pg_step pg_op_assertfail(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-/* Stack memory, PTX ISA 9.0, section 9.7.17; size: bytes of an address, extra: pg_function_layout, imm: alignment. */
+/* Stack memory, PTX ISA 9.0, section 9.7.17; size: bytes of an address, extra:
+ * pg_function_layout, imm: alignment. */
 pg_step pg_op_alloca(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_stacksave(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_stackrestore(pg_warp *w, const pg_op *op, uint32_t lanes);

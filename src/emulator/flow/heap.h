@@ -1,5 +1,6 @@
-/* malloc and free of device code: a heap in host memory, of one emulator, that lives as long as it does, so that one
- * kernel can free what another one has allocated. CUDA C++ Programming Guide, "Dynamic Global Memory Allocation". */
+/* malloc and free of device code: a heap in host memory, of one emulator, that lives as long as
+ * it does, so that one kernel can free what another one has allocated. CUDA C++ Programming
+ * Guide, "Dynamic Global Memory Allocation". */
 #ifndef PG_EMULATOR_HEAP_H
 #define PG_EMULATOR_HEAP_H
 
@@ -27,7 +28,8 @@ typedef struct pg_heap {
 /* NULL: out of memory. */
 pg_heap *pg_heap_new(const pg_alloc *alloc);
 void pg_heap_free(pg_heap *heap);
-/* The lowest gap that is large enough, 16-byte aligned; 0: there is none, or no bytes were asked for. */
+/* The lowest gap that is large enough, 16-byte aligned; 0: there is none, or no bytes were asked
+ * for. */
 uint64_t pg_heap_take(pg_heap *heap, uint64_t bytes);
 /* False: nothing begins there. */
 bool pg_heap_give_back(pg_heap *heap, uint64_t address);

@@ -1,7 +1,7 @@
-/* vprintf and __assertfail, the two functions that the device side of CUDA always has. The text goes
- * to the print hook as it is, or to the log hook, one line a thread and call. Conversions: d i u o x
- * X c s p f F e E g G a A %, flags, width and precision (no *), h l ll z. A format or string must lie
- * in memory that the program may read. */
+/* vprintf and __assertfail, the two functions that the device side of CUDA always has. The text
+ * goes to the print hook as it is, or to the log hook, one line a thread and call. Conversions:
+ * d i u o x X c s p f F e E g G a A %, flags, width and precision (no *), h l ll z. A format or
+ * string must lie in memory that the program may read. */
 #include "emulator/flow/control.h"
 #include "emulator/machine/stop.h"
 #include "emulator/machine/memory.h"

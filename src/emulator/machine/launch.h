@@ -1,5 +1,5 @@
-/* One launch while it runs: what its host threads share, what each of them owns, and the calls between the
- * scheduler and the handlers. */
+/* One launch while it runs: what its host threads share, what each of them owns, and the calls
+ * between the scheduler and the handlers. */
 #ifndef PG_EMULATOR_LAUNCH_H
 #define PG_EMULATOR_LAUNCH_H
 
@@ -46,8 +46,8 @@ struct pg_grid_run {
     pg_findings *findings;
 
     atomic_uint_fast64_t next_cluster;
-    atomic_uint_fast64_t
-        instructions; /* warp instructions executed by workers that have finished a round */
+    /* warp instructions executed by workers that have finished a round */
+    atomic_uint_fast64_t instructions;
     atomic_uint_fast64_t memory_used;
     atomic_bool stopped;
     pthread_mutex_t lock; /* guards error and the reports */

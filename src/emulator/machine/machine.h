@@ -1,16 +1,18 @@
-/* The emulated machine: what a launch, a cluster, a CTA, a warp, a group of lanes, an mbarrier and an
- * asynchronous operation are while a kernel runs. Only the files of src/emulator/ include this.
+/* The emulated machine: what a launch, a cluster, a CTA, a warp, a group of lanes, an mbarrier
+ * and an asynchronous operation are while a kernel runs. Only the files of src/emulator/ include
+ * this.
  *
- * Shape: a module is decoded once into a flat array of pg_op (program.h). A warp owns a register file of
- * rows, one row per virtual register, 32 lanes wide, so that a handler is a plain loop over lanes. Lanes
- * of a warp that stand at the same instruction form a pg_group; a warp without divergence has one group.
- * A cluster is the unit of execution: one host thread runs all of its warps, round robin (schedule.c).
- * Asynchronous operations (bulk and tensor copies, cp.async, wgmma) are queued as pg_async and completed
- * by the scheduler, in order or, with order=isa, in any order that the ISA leaves open (async.c).
+ * Shape: a module is decoded once into a flat array of pg_op (program.h). A warp owns a register
+ * file of rows, one row per virtual register, 32 lanes wide, so that a handler is a plain loop
+ * over lanes. Lanes of a warp that stand at the same instruction form a pg_group; a warp without
+ * divergence has one group. A cluster is the unit of execution: one host thread runs all of its
+ * warps, round robin (schedule.c). Asynchronous operations (bulk and tensor copies, cp.async,
+ * wgmma) are queued as pg_async and completed by the scheduler, in order or, with order=isa, in
+ * any order that the ISA leaves open (async.c).
  *
- * Addresses: global, const and param addresses are host addresses. A shared address is 32 bits, CTA rank
- * in its cluster << 24 | offset, as on the hardware; generic shared and local addresses lie in the two
- * windows below, which no host pointer can reach. */
+ * Addresses: global, const and param addresses are host addresses. A shared address is 32 bits,
+ * CTA rank in its cluster << 24 | offset, as on the hardware; generic shared and local addresses
+ * lie in the two windows below, which no host pointer can reach. */
 #ifndef PG_MACHINE_H
 #define PG_MACHINE_H
 
@@ -77,7 +79,8 @@ typedef enum pg_space {
 typedef enum pg_step {
     PG_NEXT, /* go on with the next instruction */
     PG_JUMP, /* go on at warp->jump */
-    PG_AGAIN, /* the group waits (group->wait says for what); run this instruction again when woken */
+    /* the group waits (group->wait says for what); run this instruction again when woken */
+    PG_AGAIN,
     PG_WAIT,  /* the group waits; go on after this instruction when woken */
     PG_YIELD, /* go on with the next instruction, after others had a turn */
     PG_SPLIT, /* the groups of the warp changed: choose anew */
@@ -91,7 +94,8 @@ typedef enum pg_wait_kind {
     PG_WAIT_BARRIER,  /* bar: named barrier `wait.key` of the CTA */
     PG_WAIT_CLUSTER,  /* barrier.cluster.wait */
     PG_WAIT_MBARRIER, /* mbarrier at shared offset `wait.key`, phase `wait.phase` */
-    PG_WAIT_TENSOR, /* tcgen05.alloc family: `wait.phase` columns of tensor memory; 0: the other CTA of the pair */
+    /* tcgen05.alloc family: `wait.phase` columns of tensor memory; 0: the other CTA of the pair */
+    PG_WAIT_TENSOR,
     PG_WAIT_ASYNC, /* wait_group and the like: some asynchronous operation of this warp */
     PG_WAIT_TURN   /* nanosleep and polling: the next round */
 } pg_wait_kind;
@@ -164,8 +168,8 @@ typedef struct pg_named_barrier {
     uint32_t arrived_warps;                      /* those that have been counted, one bit each */
     uint32_t count;                              /* bar.red popc */
     bool all, any;
-    bool
-        whole; /* no count was given: expects every warp of the CTA that has not exited without arriving */
+    /* no count was given: expects every warp of the CTA that has not exited without arriving */
+    bool whole;
     bool counted; /* a count was given, by some other threads perhaps */
 } pg_named_barrier;
 
@@ -184,8 +188,8 @@ struct pg_cta {
     uint32_t mbarrier_count, mbarrier_capacity;
     pg_named_barrier barriers[PG_NAMED_BARRIERS];
     bool cancel_failed; /* a thread has seen clusterlaunchcontrol.try_cancel fail */
-    uint32_t
-        cluster_arrived[PG_MAX_WARPS_IN_CTA]; /* lanes that arrived at the running cluster phase */
+    /* lanes that arrived at the running cluster phase */
+    uint32_t cluster_arrived[PG_MAX_WARPS_IN_CTA];
     struct pg_tensor_memory *tensor; /* NULL until the first tcgen05 instruction that needs it */
 };
 
@@ -205,7 +209,8 @@ struct pg_cluster {
     void *check;
 };
 
-/* A memory range that generic and global accesses may touch. Sorted by address, never overlapping. */
+/* A memory range that generic and global accesses may touch. Sorted by address, never
+ * overlapping. */
 typedef struct pg_buffer {
     uint64_t address;
     uint64_t bytes;

@@ -1,7 +1,8 @@
 /* What a checker or a profile hears: a table of calls that the rooms make while a program runs.
  * launch->observer is NULL in fast mode, which tests that pointer once per memory or
  * synchronising instruction and pays nothing else. An observer never stops a launch and never
- * changes a value. check/ and profile/ are those that exist; no other room knows them. NULL: it does not listen. */
+ * changes a value. check/ and profile/ are those that exist; no other room knows them. NULL: it
+ * does not listen. */
 #ifndef PG_EMULATOR_OBSERVER_H
 #define PG_EMULATOR_OBSERVER_H
 

@@ -1,6 +1,7 @@
-/* A decoded program: what a module becomes before it runs. Every instruction is one pg_op with a handler
- * chosen for its opcode, types and modifiers, and operands resolved to row offsets; decoded once, shared
- * by all launches and threads, never written afterwards. decode.c builds it. */
+/* A decoded program: what a module becomes before it runs. Every instruction is one pg_op with a
+ * handler chosen for its opcode, types and modifiers, and operands resolved to row offsets;
+ * decoded once, shared by all launches and threads, never written afterwards. decode.c builds
+ * it. */
 #ifndef PG_EMULATOR_PROGRAM_H
 #define PG_EMULATOR_PROGRAM_H
 
@@ -8,7 +9,8 @@
 
 #include <string.h>
 
-/* A row of 32 lanes: offset into pg_warp.regs when >= 0, else ~offset into the program's constants. */
+/* A row of 32 lanes: offset into pg_warp.regs when >= 0, else ~offset into the program's
+ * constants. */
 typedef int32_t pg_row;
 
 /* Runs one instruction for the given lanes (never 0). */
@@ -124,8 +126,8 @@ struct pg_program {
     const pg_function_layout *functions;
     uint32_t function_count;
     bool uses_heap; /* calls malloc or free */
-    const struct pg_matrix_use
-        *matrix_uses; /* by op; NULL: no checking mode, or no wgmma and no tcgen05.ld */
+    /* by op; NULL: no checking mode, or no wgmma and no tcgen05.ld */
+    const struct pg_matrix_use *matrix_uses;
     uint32_t matrix_registers;
     const struct pg_watch *watches; /* by op; NULL: no checking mode */
     const char *const *watched_names;

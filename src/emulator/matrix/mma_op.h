@@ -16,14 +16,15 @@ typedef struct pg_mma_plan {
     uint32_t selector;
 } pg_mma_plan;
 
-/* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being decoded; false: not
- * executed. decode/matrix.c */
+/* Types and shape that wgmma, mma.sync and wmma have in common, of the instruction being
+ * decoded; false: not executed. decode/matrix.c */
 struct pg_decoder;
 bool pg_mma_tile_of(const struct pg_decoder *d, pg_mma_tile *t);
 
 pg_step pg_op_mma(pg_warp *w, const pg_op *op, uint32_t lanes);
 
-/* m8n8k4 of halves; op->extra. op->rows: registers of d, two of a, two of b, those of c. mma_quad.c */
+/* m8n8k4 of halves; op->extra. op->rows: registers of d, two of a, two of b, those of c.
+ * mma_quad.c */
 enum { PG_QUAD_ROWS = 8 + 2 + 2 + 8 };
 typedef struct pg_mma_quad_plan {
     bool a_row, b_row;       /* layouts: row, else column */

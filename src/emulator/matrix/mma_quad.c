@@ -1,6 +1,7 @@
-/* mma.sync.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 matrices, each by the four lanes of a quad and the four
- * lanes 16 further on. PTX ISA 9.0, section 9.7.14.5.1. The sum of four products and the addend is worked out in
- * doubles and rounded once: how the hardware, which has had no such unit since sm_70, adds them is not published. */
+/* mma.sync.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 matrices, each by the four lanes
+ * of a quad and the four lanes 16 further on. PTX ISA 9.0, section 9.7.14.5.1. The sum of four
+ * products and the addend is worked out in doubles and rounded once: how the hardware, which has
+ * had no such unit since sm_70, adds them is not published. */
 #include "emulator/matrix/mma_op.h"
 
 #include "base/half.h"
@@ -33,7 +34,8 @@ typedef struct product {
     double a[SIZE][DEPTH], b[DEPTH][SIZE], sum[SIZE][SIZE];
 } product;
 
-/* Operands of one of the four products. Elements of a lane lie in a row of A (column of B), or across. */
+/* Operands of one of the four products. Elements of a lane lie in a row of A (column of B), or
+ * across. */
 static void read_operands(const pg_mma_quad_plan *p, const uint32_t *const *rows, uint32_t number,
                           product *x)
 {

@@ -19,8 +19,8 @@ typedef struct pg_async_mma {
 } pg_async_mma;
 extern const pg_async_kind pg_kind_mma; /* wgmma.mma_async; wgmma group */
 
-/* op->extra. op->rows: d_regs rows of D, then 4 of A if it is in registers, then the indices of a sparse A. op->p:
- * scale-d. */
+/* op->extra. op->rows: d_regs rows of D, then 4 of A if it is in registers, then the indices of
+ * a sparse A. op->p: scale-d. */
 typedef struct pg_wgmma_plan {
     pg_mma_tile tile; /* types, n, k, flags; m and the pointers are set when it runs */
     pg_matrix_shape a_shape, b_shape;

@@ -1,7 +1,8 @@
-/* mbarrier objects; PTX ISA 9.0, section 9.7.13.15. The state lives beside shared memory (pg_mbarrier); the
- * 64-bit word in shared memory is a mirror of it, so that copying or dumping shows something sensible.
- * A phase completes when no arrival and no byte is outstanding; the count of completed phases is kept whole,
- * which is how a wait for an older phase can be told from one for the right phase. */
+/* mbarrier objects; PTX ISA 9.0, section 9.7.13.15. The state lives beside shared memory
+ * (pg_mbarrier); the 64-bit word in shared memory is a mirror of it, so that copying or dumping
+ * shows something sensible. A phase completes when no arrival and no byte is outstanding; the
+ * count of completed phases is kept whole, which is how a wait for an older phase can be told
+ * from one for the right phase. */
 #include "emulator/memory/barrier.h"
 
 #include "emulator/machine/lanes.h"
@@ -255,7 +256,8 @@ static bool phase_done(const pg_mbarrier *b, const pg_op *op, uint64_t wanted)
     return b->phase > wanted >> 20;
 }
 
-/* How long try_wait waits before it answers "not yet" is the machine's choice: with order=isa at times not at all. */
+/* How long try_wait waits before it answers "not yet" is the machine's choice: with order=isa at
+ * times not at all. */
 static bool is_impatient(const pg_warp *w)
 {
     enum { ONE_IN = 8 };

@@ -291,7 +291,8 @@ uint32_t pg_f32_sqrt(uint32_t a, pg_float_mode m)
 
 static const pg_format *const f64 = &pg_formats[PG_FMT_F64];
 
-/* The processor's NaN of an invalid operation has a sign of its own: negative on x86, positive on Arm. */
+/* The processor's NaN of an invalid operation has a sign of its own: negative on x86, positive
+ * on Arm. */
 static uint64_t f64_result(double d)
 {
     return isnan(d) ? invalid(f64) : pg_bits_of_f64(d);

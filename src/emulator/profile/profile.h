@@ -1,6 +1,6 @@
-/* What a launch did, by instruction: active lanes, how its accesses fall on sectors and banks, bytes that
- * asynchronous operations moved. It is an observer (observer.h); a launch with one has one host thread, so nothing
- * here is shared. */
+/* What a launch did, by instruction: active lanes, how its accesses fall on sectors and banks,
+ * bytes that asynchronous operations moved. It is an observer (observer.h); a launch with one
+ * has one host thread, so nothing here is shared. */
 #ifndef PG_EMULATOR_PROFILE_H
 #define PG_EMULATOR_PROFILE_H
 
@@ -25,9 +25,10 @@ typedef struct pg_engine_use {
     uint64_t global_read, global_written, shared_read, shared_written; /* bytes */
 } pg_engine_use;
 
-/* Of one instruction, or of all of a line. Requests: warp instructions that access the space. Sectors: the 32-byte
- * pieces of memory that a request touches. Wavefronts: passes over the 32 banks of shared memory; `ideal`: as many as
- * the bytes need. Lanes of 8 bytes go in two halves, of 16 bytes in four quarters, each on its own. */
+/* Of one instruction, or of all of a line. Requests: warp instructions that access the space.
+ * Sectors: the 32-byte pieces of memory that a request touches. Wavefronts: passes over the 32
+ * banks of shared memory; `ideal`: as many as the bytes need. Lanes of 8 bytes go in two halves,
+ * of 16 bytes in four quarters, each on its own. */
 typedef struct pg_op_profile {
     uint64_t executions, lanes;
     uint64_t global_requests, global_sectors;

@@ -4,7 +4,8 @@
 #include "emulator/memory/barrier.h"
 #include "ptxgen/emulator.h"
 
-/* Of a cluster: warps that have written shared memory since they last fenced, a bit each, by CTA. */
+/* Of a cluster: warps that have written shared memory since they last fenced, a bit each, by
+ * CTA. */
 typedef struct unfenced {
     uint32_t warps[PG_MAX_CTAS_IN_CLUSTER];
 } unfenced;

@@ -159,7 +159,8 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* Runs the workers: the caller's thread is the first. A thread that cannot start is done without. */
+/* Runs the workers: the caller's thread is the first. A thread that cannot start is done
+ * without. */
 static void run_workers(pg_worker *workers, uint32_t count)
 {
     pthread_t threads[MAX_HOST_THREADS];
@@ -270,7 +271,8 @@ static ptxgen_status snapshot_buffers(ptxgen_emulator *emu, pg_arena *arena, pg_
     return arena->failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }
 
-/* The heap of malloc, from the first launch that needs it on. The lock of the emulator is not held. */
+/* The heap of malloc, from the first launch that needs it on. The lock of the emulator is not
+ * held. */
 static ptxgen_status provide_heap(ptxgen_emulator *emu, pg_grid_run *launch, ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
@@ -297,7 +299,8 @@ static ptxgen_status provide_heap(ptxgen_emulator *emu, pg_grid_run *launch, ptx
 
 enum { WORKSPACE_BYTES = 256 };
 
-/* What the driver gives a cooperative launch: a zeroed block that %envreg1 and 2 point to, and that all may write. */
+/* What the driver gives a cooperative launch: a zeroed block that %envreg1 and 2 point to, and
+ * that all may write. */
 static ptxgen_status provide_workspace(pg_arena *arena, pg_grid_run *launch, ptxgen_error *err)
 {
     if (!launch->cooperative)

@@ -1,8 +1,9 @@
-/* The scheduler. A host thread interleaves the warps of its clusters round robin, each for a slice of
- * instructions, then lets asynchronous operations complete. Within a warp the group with the smallest
- * program counter runs first, so that lanes meet again at the end of a branch or loop; a group that used
- * up its slice is overtaken by the others, so that a lane which spins never starves the lane it waits for.
- * With order=isa the warp, the group, the slice and the completions are drawn from the seed. */
+/* The scheduler. A host thread interleaves the warps of its clusters round robin, each for a
+ * slice of instructions, then lets asynchronous operations complete. Within a warp the group
+ * with the smallest program counter runs first, so that lanes meet again at the end of a branch
+ * or loop; a group that used up its slice is overtaken by the others, so that a lane which spins
+ * never starves the lane it waits for. With order=isa the warp, the group, the slice and the
+ * completions are drawn from the seed. */
 #include "emulator/machine/stop.h"
 #include "emulator/run/cluster.h"
 #include "emulator/run/deadlock.h"
@@ -63,8 +64,8 @@ static uint32_t meeting_point(const pg_warp *w)
     return meet;
 }
 
-/* The running group waits at `pc`: lanes that the guard `excluded` go on. (Lanes of other groups may have joined it
- * meanwhile: a collective takes them in.) */
+/* The running group waits at `pc`: lanes that the guard `excluded` go on. (Lanes of other groups
+ * may have joined it meanwhile: a collective takes them in.) */
 static void stop_waiting_lanes(pg_warp *w, uint32_t excluded, uint32_t pc, pg_step step)
 {
     w->groups[w->chosen].pc = step == PG_WAIT ? pc + 1 : pc;
@@ -234,8 +235,8 @@ static void time_out_waits(pg_cluster *c)
         }
 }
 
-/* Nothing is pending. Waits that the ISA bounds in time may end with "not yet"; when every warp has heard
- * that often enough since something last changed, nothing ever will. */
+/* Nothing is pending. Waits that the ISA bounds in time may end with "not yet"; when every warp
+ * has heard that often enough since something last changed, nothing ever will. */
 static void check_idle(pg_cluster *c)
 {
     bool any_can_run = false, any_hope = false;
@@ -276,8 +277,8 @@ static void charge_instructions(pg_worker *worker)
         pg_stop_budget(launch, total);
 }
 
-/* Takes further clusters while none is resident, or all that are resident run long (they may wait for
- * clusters that have not started); all of a cooperative launch. */
+/* Takes further clusters while none is resident, or all that are resident run long (they may
+ * wait for clusters that have not started); all of a cooperative launch. */
 static void admit_clusters(pg_worker *worker)
 {
     pg_grid_run *launch = worker->launch;

@@ -39,8 +39,8 @@ typedef struct pg_tcgen05_tile {
     pg_scale_type scale_type;
     const uint8_t *sfa, *sfb;
     const void *a, *b;
-    uint32_t *const
-        *d; /* m rows of n words (f16 in the low half, zero above); NULL: the row is not written */
+    /* m rows of n words (f16 in the low half, zero above); NULL: the row is not written */
+    uint32_t *const *d;
 } pg_tcgen05_tile;
 
 enum { PG_TCGEN05_MAX_M = 128, PG_TCGEN05_MAX_N = 256, PG_TCGEN05_MAX_K = 64 };

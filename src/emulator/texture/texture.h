@@ -1,7 +1,8 @@
-/* Textures and surfaces: what a handle stands for, and reads of it. Images lie in rows in host memory; a texture
- * has one level. Filtering follows the CUDA programming guide (appendix on texture fetching): weights are
- * rounded to 8 fraction bits; in which order hardware adds and how it rounds sums is not published, here it is
- * float, x first. Pure but for the image itself; any thread. */
+/* Textures and surfaces: what a handle stands for, and reads of it. Images lie in rows in host
+ * memory; a texture has one level. Filtering follows the CUDA programming guide (appendix on
+ * texture fetching): weights are rounded to 8 fraction bits; in which order hardware adds and
+ * how it rounds sums is not published, here it is float, x first. Pure but for the image itself;
+ * any thread. */
 #ifndef PG_EMULATOR_TEXTURE_H
 #define PG_EMULATOR_TEXTURE_H
 
@@ -62,8 +63,8 @@ bool pg_texture_is_float(const pg_texture *t);
 pg_texel pg_texture_read(const pg_texture *t, const pg_texture_place *p);
 /* One channel of the four texels that linear filtering would mix: (0,1), (1,1), (1,0), (0,0). */
 pg_texel pg_texture_gather(const pg_texture *t, const pg_texture_place *p, uint32_t channel);
-/* The place on one of six faces that a direction meets: p->at[0..2] become its two coordinates, the layer its face of
- * cube `cube`. */
+/* The place on one of six faces that a direction meets: p->at[0..2] become its two coordinates,
+ * the layer its face of cube `cube`. */
 void pg_texture_face(pg_texture_place *p, uint32_t cube);
 
 #endif

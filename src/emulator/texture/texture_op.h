@@ -5,7 +5,8 @@
 #include "emulator/machine/launch.h"
 #include "emulator/texture/texture.h"
 
-/* op->extra; op->a: 64-bit rows of handles; op->rows: what is read or written, op->row_count of them. */
+/* op->extra; op->a: 64-bit rows of handles; op->rows: what is read or written, op->row_count of
+ * them. */
 typedef struct pg_texture_plan {
     pg_row coordinates[4];
     uint32_t dimensions;       /* of the image, 1 to 3; a cube's direction has 3 coordinates */

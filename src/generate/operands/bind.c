@@ -1,4 +1,5 @@
-/* From operands to the key's parameters that follow from them, and whether a kernel serves operands. */
+/* From operands to the key's parameters that follow from them, and whether a kernel serves
+ * operands. */
 #include "generate/family.h"
 #include "generate/operands/problem.h"
 

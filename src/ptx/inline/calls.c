@@ -24,8 +24,8 @@ typedef struct param_use {
 
 typedef struct uses {
     const pg_caller *c;
-    param_use *
-        vars; /* by variable of the module, from `first` on: those of the caller follow each other */
+    /* by variable of the module, from `first` on: those of the caller follow each other */
+    param_use *vars;
     uint32_t first, count;
     bool changed;
 } uses;

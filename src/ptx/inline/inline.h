@@ -72,9 +72,9 @@ typedef struct pg_inliner {
     int64_t budget;
     const pg_inline_seam *seam;    /* NULL: names are names */
     pg_inline_function *functions; /* by function of user.module */
-    uint32_t
-        *callee_of_kernel;    /* by function of kernel.module: of user.module, or PG_INLINE_NONE */
-    uint32_t *callee_of_user; /* the same with aliases followed */
+    /* by function of kernel.module: of user.module, or PG_INLINE_NONE */
+    uint32_t *callee_of_kernel;
+    uint32_t *callee_of_user;   /* the same with aliases followed */
     pg_bridge **kernel_bridges; /* by variable: NULL where it stays memory */
     pg_bridge **user_bridges;
     bool *copied;       /* by variable of user.module: goes to the merged module */

@@ -1,5 +1,6 @@
-/* Checks of a finished module that parsing does not make: one pass over the instructions, each against its row of
- * the opcode table; what no assembler would let through must not reach the emulator. */
+/* Checks of a finished module that parsing does not make: one pass over the instructions, each
+ * against its row of the opcode table; what no assembler would let through must not reach the
+ * emulator. */
 #include "ptx/rules/verify.h"
 
 #include "ptx/table/vocabulary.h"

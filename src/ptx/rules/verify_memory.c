@@ -1,5 +1,5 @@
-/* Addresses: the space that an instruction names against that of a variable, the width of address registers, and
- * how much a vector load or store may move. */
+/* Addresses: the space that an instruction names against that of a variable, the width of
+ * address registers, and how much a vector load or store may move. */
 #include "ptx/rules/verify.h"
 
 #include "ptx/table/vocabulary.h"
@@ -127,8 +127,8 @@ static bool address_space(const pg_ptx_opcode *op, unsigned n, pg_ptx_space *spa
         *space = space_of(op->mod[PG_F_SPACE]);
         return true;
     }
-    /* A tensor map may be anywhere. The other end of a copy has the space of the source; what follows is an
-     * mbarrier of either kind of shared memory. */
+    /* A tensor map may be anywhere. The other end of a copy has the space of the source; what
+     * follows is an mbarrier of either kind of shared memory. */
     if (n == 1 && op->mod[PG_F_SOURCE] && (!tensor || op->mod[PG_F_SPACE] == PG_M_SPACE_GLOBAL)) {
         *space = space_of(op->mod[PG_F_SOURCE]);
         return true;
@@ -151,8 +151,8 @@ static bool check_addresses(pg_verifier *v)
             return pg_verify_fail(v, o, "the address of a tensor map takes no offset");
         if (o->base == PG_OPERAND_VAR && known && !check_variable(v, o, space))
             return false;
-        /* ptxas takes a 32-bit (shared) address without a space in this one instruction, and cuda::ptx writes
-         * it so. */
+        /* ptxas takes a 32-bit (shared) address without a space in this one instruction, and
+         * cuda::ptx writes it so. */
         bool wide = known && (space == PG_SPACE_GLOBAL || space == PG_SPACE_NONE) &&
                     v->insn->opcode->op != PG_OP_CP_ASYNC_MBARRIER_ARRIVE;
         if (o->base == PG_OPERAND_REG && !check_base_register(v, o, wide))

@@ -1,11 +1,12 @@
-/* Operands against the types that the row of the opcode table wants (PTX ISA 9.4.1, tables 25 to 27). */
+/* Operands against the types that the row of the opcode table wants (PTX ISA 9.4.1, tables 25 to
+ * 27). */
 #include "ptx/rules/verify.h"
 
 #include "ptx/table/vocabulary.h"
 
-/* What a register of type `reg` may stand for. Bit-size types mix with everything of their size; integers with
- * integers; a float only with itself; alternate and packed formats live in bit-size registers, f16x2 in its own
- * as well. */
+/* What a register of type `reg` may stand for. Bit-size types mix with everything of their size;
+ * integers with integers; a float only with itself; alternate and packed formats live in
+ * bit-size registers, f16x2 in its own as well. */
 static bool class_fits(pg_ptx_type reg, pg_ptx_type type)
 {
     pg_ptx_type_class r = pg_type_table[reg].class, t = pg_type_table[type].class;
@@ -90,7 +91,8 @@ static bool check_special(pg_verifier *v, const pg_slot_alternative *a, const pg
                                   pg_type_table[type].spelling);
 }
 
-/* The address of a variable or function as a value: 64 bits; of shared, local and parameter memory also 32. */
+/* The address of a variable or function as a value: 64 bits; of shared, local and parameter
+ * memory also 32. */
 static bool check_symbol(pg_verifier *v, const pg_slot_alternative *a, const pg_ptx_operand *o)
 {
     unsigned want = pg_type_table[a->type].bits;
@@ -152,7 +154,8 @@ static bool check_pair(pg_verifier *v, const pg_slot_alternative *a, const pg_pt
     return true;
 }
 
-/* The alternative that the operand is meant for: the first that takes its kind and, for registers, its type. */
+/* The alternative that the operand is meant for: the first that takes its kind and, for
+ * registers, its type. */
 static const pg_slot_alternative *choose(const pg_verifier *v, const pg_slot *slot,
                                          const pg_ptx_operand *o)
 {
