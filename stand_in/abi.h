@@ -1,6 +1,7 @@
-/* What programs built by nvcc hand over and expect back: types, numbers and struct layouts of CUDA 13's runtime and
- * driver on x86-64 and aarch64, declared here since the build needs no CUDA headers. Names are NVIDIA's, so that their
- * manuals explain them (CUDA Runtime API and CUDA Driver API, release 13.0). Objects behind handles are ours. */
+/* What programs built by nvcc hand over and expect back: types, numbers and struct layouts of
+ * CUDA 13's runtime and driver on x86-64 and aarch64, declared here since the build needs no
+ * CUDA headers. Names are NVIDIA's, so that their manuals explain them (CUDA Runtime API and
+ * CUDA Driver API, release 13.0). Objects behind handles are ours. */
 #ifndef PG_STAND_IN_ABI_H
 #define PG_STAND_IN_ABI_H
 

@@ -1,4 +1,5 @@
-/* The device: settings from the environment, properties of the GPU that is stood in for, errors, words. */
+/* The device: settings from the environment, properties of the GPU that is stood in for, errors,
+ * words. */
 #include "stand_in/device.h"
 
 #include <stdarg.h>
@@ -190,8 +191,8 @@ pg_device *pg_device_get(void)
 
 /* ---- properties ---- */
 
-/* (attribute number, value) of what is the same on the GPUs that we stand in for: sm_80 and later, as their
- * programming guide's table of technical specifications says. */
+/* (attribute number, value) of what is the same on the GPUs that we stand in for: sm_80 and
+ * later, as their programming guide's table of technical specifications says. */
 typedef struct attribute_row {
     int attribute, value;
 } attribute_row;

@@ -29,15 +29,16 @@ typedef struct pg_device {
 /* Made at the first call. NULL: the emulator could not be made (pg_complain has said why). */
 pg_device *pg_device_get(void);
 
-/* An attribute by its number (cudaDeviceAttr, CUdevice_attribute); 0 for those that a GPU without the feature
- * reports as 0. */
+/* An attribute by its number (cudaDeviceAttr, CUdevice_attribute); 0 for those that a GPU
+ * without the feature reports as 0. */
 int pg_device_attribute(int attribute);
 void pg_device_properties(cudaDeviceProp *out);
 
 /* One line on standard error: "ptxgen emulate: ...". */
 void pg_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The error of the calling thread, as cudaGetLastError knows it; returns `error`. A failed kernel sticks. */
+/* The error of the calling thread, as cudaGetLastError knows it; returns `error`. A failed
+ * kernel sticks. */
 pg_cuda_error pg_set_error(pg_cuda_error error);
 pg_cuda_error pg_last_error(bool clear);
 /* A kernel failed: every later call answers with this, as on a GPU whose context is lost. */

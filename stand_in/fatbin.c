@@ -1,7 +1,8 @@
-/* Fat binaries as CUDA 11 to 13 write them. A wrapper (24 bytes: magic, version, data, more) points at a blob: a header
- * of 16 bytes (magic, version, header size, size of the rest), then entries. An entry's header says kind (1 PTX, 2
- * cubin), its own size, the padded size of the payload, its compressed size, PTX version, architecture, flags and the
- * size of the text. Flags 0x2000: LZ4 block; 0x8000: a Zstandard frame. Read off files that fatbinary wrote. */
+/* Fat binaries as CUDA 11 to 13 write them. A wrapper (24 bytes: magic, version, data, more)
+ * points at a blob: a header of 16 bytes (magic, version, header size, size of the rest), then
+ * entries. An entry's header says kind (1 PTX, 2 cubin), its own size, the padded size of the
+ * payload, its compressed size, PTX version, architecture, flags and the size of the text. Flags
+ * 0x2000: LZ4 block; 0x8000: a Zstandard frame. Read off files that fatbinary wrote. */
 #include "stand_in/fatbin.h"
 
 #include <stdint.h>

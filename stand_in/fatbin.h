@@ -13,8 +13,9 @@ typedef struct pg_ptx_image {
     char why[200];
 } pg_ptx_image;
 
-/* `image` is PTX text, a fat binary or a wrapper of one. The entry of the highest architecture that runs on `sm`
- * (compute capability times ten) is taken. False with `why`: a cubin, none that fits, damaged, out of memory. */
+/* `image` is PTX text, a fat binary or a wrapper of one. The entry of the highest architecture
+ * that runs on `sm` (compute capability times ten) is taken. False with `why`: a cubin, none
+ * that fits, damaged, out of memory. */
 bool pg_ptx_from_image(const void *image, unsigned sm, pg_ptx_image *out);
 
 #endif

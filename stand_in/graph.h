@@ -1,5 +1,5 @@
-/* Graphs: nodes of work with what they depend on; captured from streams or built by hand, replayed in an order that
- * keeps the dependencies. */
+/* Graphs: nodes of work with what they depend on; captured from streams or built by hand,
+ * replayed in an order that keeps the dependencies. */
 #ifndef PG_STAND_IN_GRAPH_H
 #define PG_STAND_IN_GRAPH_H
 

@@ -1,4 +1,5 @@
-/* Memory: see memory.h. The table is sorted by address; the emulator has one of its own for what kernels may touch. */
+/* Memory: see memory.h. The table is sorted by address; the emulator has one of its own for what
+ * kernels may touch. */
 #include "stand_in/memory.h"
 
 #include <stdlib.h>

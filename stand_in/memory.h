@@ -19,9 +19,11 @@ typedef struct pg_allocation {
     unsigned flags;  /* of cudaHostAlloc or cudaHostRegister */
 } pg_allocation;
 
-/* 256-byte aligned, filled with a pattern, so that what nobody wrote looks like it. 0 bytes: NULL. */
+/* 256-byte aligned, filled with a pattern, so that what nobody wrote looks like it. 0 bytes:
+ * NULL. */
 pg_cuda_error pg_memory_allocate(size_t bytes, pg_memory_kind kind, unsigned flags, void **out);
-/* NULL is allowed. InvalidValue: nothing of this kind begins there (kind NONE: any but registered memory). */
+/* NULL is allowed. InvalidValue: nothing of this kind begins there (kind NONE: any but
+ * registered memory). */
 pg_cuda_error pg_memory_free(void *address, pg_memory_kind kind);
 pg_cuda_error pg_memory_register(void *address, size_t bytes, unsigned flags);
 pg_cuda_error pg_memory_unregister(void *address);

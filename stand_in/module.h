@@ -1,4 +1,5 @@
-/* Modules (a program that was loaded), their functions and variables, and the runtime's registered symbols. */
+/* Modules (a program that was loaded), their functions and variables, and the runtime's
+ * registered symbols. */
 #ifndef PG_STAND_IN_MODULE_H
 #define PG_STAND_IN_MODULE_H
 
@@ -27,8 +28,8 @@ struct pg_module {
     bool failed;   /* was loaded in vain, and pg_complain has said why */
 };
 
-/* `image` as pg_ptx_from_image takes it. A module of a fat binary is read at its first use, so that kernels that are
- * never asked for cost nothing. */
+/* `image` as pg_ptx_from_image takes it. A module of a fat binary is read at its first use, so
+ * that kernels that are never asked for cost nothing. */
 pg_module *pg_module_new(const void *image, const char *name);
 void pg_module_free(pg_module *module);
 /* Parses it now. Errors: InvalidPtx, NoKernelImageForDevice, MemoryAllocation. */

@@ -1,5 +1,5 @@
-/* Reports of checking mode: said on standard error as they come, and written as JSON, one object a line, to the file
- * that `ptxgen emulate` reads when the program has ended. */
+/* Reports of checking mode: said on standard error as they come, and written as JSON, one object
+ * a line, to the file that `ptxgen emulate` reads when the program has ended. */
 #include "stand_in/launch.h"
 
 #include <cjson/cJSON.h>

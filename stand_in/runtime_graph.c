@@ -204,7 +204,8 @@ PG_API(cudaError_t) cudaGraphDestroyNode(cudaGraphNode_t node)
 
 PG_API(cudaError_t) cudaGraphNodeGetType(cudaGraphNode_t node, int *type)
 {
-    /* cudaGraphNodeType: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait 6, record 7 */
+    /* cudaGraphNodeType: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5, wait 6, record
+     * 7 */
     static const int types[] = {
         [PG_WORK_EMPTY] = 5, [PG_WORK_LAUNCH] = 0, [PG_WORK_COPY] = 1,   [PG_WORK_FILL] = 2,
         [PG_WORK_HOST] = 3,  [PG_WORK_GRAPH] = 4,  [PG_WORK_RECORD] = 7, [PG_WORK_WAIT] = 6};

@@ -82,7 +82,8 @@ static pg_function *ready(const void *host)
     return error ? NULL : f;
 }
 
-/* Registers are ptxas's choice, which nothing here knows: what a thread may have at the block size is told. */
+/* Registers are ptxas's choice, which nothing here knows: what a thread may have at the block
+ * size is told. */
 int pg_registers_of(const pg_function *f)
 {
     const int threads = f->info.max_threads ? (int)f->info.max_threads : 1024;

@@ -399,7 +399,7 @@ PG_API(cudaError_t) cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent
     return cudaMemset3DAsync(to, value, extent, NULL);
 }
 
-/* ---- pools: every allocation is made and freed at once, so a pool only remembers its settings ---- */
+/* ---- pools: every allocation is made and freed at once, so a pool only remembers its settings  */
 
 enum { POOL_ATTRIBUTES = 16 };
 typedef struct pg_pool {

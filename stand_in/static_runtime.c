@@ -136,7 +136,8 @@ static int patch_object(struct dl_phdr_info *info, size_t bytes, void *user)
     return 0;
 }
 
-/* Before the constructors of the program, which register its kernels: a preloaded library comes first. */
+/* Before the constructors of the program, which register its kernels: a preloaded library comes
+ * first. */
 __attribute__((constructor)) static void replace_static_runtimes(void)
 {
     Dl_info self;

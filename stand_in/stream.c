@@ -45,8 +45,8 @@ static void leave_capture(pg_stream *s)
     s->begun = s->broken = false;
 }
 
-/* Frees every stream that had joined; false: one of them has work that the origin has not waited for, or asked for
- * something that a capture forbids. */
+/* Frees every stream that had joined; false: one of them has work that the origin has not waited
+ * for, or asked for something that a capture forbids. */
 static bool end_capture(pg_stream *origin)
 {
     pg_device *d = pg_device_get();

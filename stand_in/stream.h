@@ -1,5 +1,6 @@
-/* Streams, events and the work that goes through them. A stream carries its work out at once, in the calling thread,
- * or keeps it in a graph while it is being captured: every order that results is one that CUDA allows. */
+/* Streams, events and the work that goes through them. A stream carries its work out at once, in
+ * the calling thread, or keeps it in a graph while it is being captured: every order that
+ * results is one that CUDA allows. */
 #ifndef PG_STAND_IN_STREAM_H
 #define PG_STAND_IN_STREAM_H
 
@@ -41,8 +42,8 @@ typedef struct pg_work {
     };
 } pg_work;
 
-/* Carries work out now, or adds it to the graph that the stream is capturing. NULL and the two special handles are the
- * default stream. The launch's arguments are read before it returns. */
+/* Carries work out now, or adds it to the graph that the stream is capturing. NULL and the two
+ * special handles are the default stream. The launch's arguments are read before it returns. */
 pg_cuda_error pg_submit(cudaStream_t stream, const pg_work *work);
 /* Carries one piece of work out: kernels run here. The device's `running` lock is held inside. */
 pg_cuda_error pg_work_run(const pg_work *work);

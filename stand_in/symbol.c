@@ -1,4 +1,5 @@
-/* The runtime's symbols: what __cudaRegisterFunction and __cudaRegisterVar tie to addresses of the program. */
+/* The runtime's symbols: what __cudaRegisterFunction and __cudaRegisterVar tie to addresses of
+ * the program. */
 #include "stand_in/module.h"
 
 #include <stdlib.h>

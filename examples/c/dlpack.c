@@ -1,5 +1,5 @@
-/* A host that has DLPack tensors: any operation on them by one call, with the name of the argument in every
- * refusal.
+/* A host that has DLPack tensors: any operation on them by one call, with the name of the
+ * argument in every refusal.
  *
  *     cc -std=c11 dlpack.c $(pkg-config --cflags --libs ptxgen) && ./a.out
  *

@@ -1,9 +1,10 @@
-/* A runtime with a launcher of its own: ptxgen writes the kernel and says what to launch; the CUDA driver API
- * does the rest. After ptxgen_call_describe nothing of ptxgen runs.
+/* A runtime with a launcher of its own: ptxgen writes the kernel and says what to launch; the
+ * CUDA driver API does the rest. After ptxgen_call_describe nothing of ptxgen runs.
  *
  *     cc -std=c11 launch_record.c $(pkg-config --cflags --libs ptxgen) -ldl && ./a.out
  *
- * Without a GPU: `ptxgen emulate -- ./a.out`. The driver is opened by name, so CUDA's headers are not needed. */
+ * Without a GPU: `ptxgen emulate -- ./a.out`. The driver is opened by name, so CUDA's headers
+ * are not needed. */
 #include <ptxgen/ptxgen.h>
 
 #include <dlfcn.h>
@@ -68,8 +69,8 @@ static void encode(const ptxgen_launch_map *m, void *out)
        steps, 0, m->swizzle, m->l2_promotion, m->oob_fill);
 }
 
-/* Each parameter's value at its address; a record is 16 bytes of 0xff, in which the kernel leaves the first
- * bad index. */
+/* Each parameter's value at its address; a record is 16 bytes of 0xff, in which the kernel
+ * leaves the first bad index. */
 static bool launch(void *user, const ptxgen_launch *l)
 {
     launcher *const run = user;

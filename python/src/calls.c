@@ -1,5 +1,5 @@
-/* The operations: arguments by name, one call of ptxgen/dlpack.h each. See core.h; what users read is in
- * ptxgen/_core.pyi and in the doc strings below. */
+/* The operations: arguments by name, one call of ptxgen/dlpack.h each. See core.h; what users
+ * read is in ptxgen/_core.pyi and in the doc strings below. */
 #include "core.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

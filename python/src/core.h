@@ -1,8 +1,10 @@
-/* The Python module ptxgen._core, in C on the limited API: one binary for CPython 3.10 and later. It turns
- * arguments into DLPack's tensors and statuses into exceptions; all else is ptxgen/dlpack.h's.
+/* The Python module ptxgen._core, in C on the limited API: one binary for CPython 3.10 and
+ * later. It turns arguments into DLPack's tensors and statuses into exceptions; all else is
+ * ptxgen/dlpack.h's.
  *
- * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations; plan.c: prepared
- * indices; kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator; xla.c: handlers for JAX. */
+ * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations;
+ * plan.c: prepared indices; kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator;
+ * xla.c: handlers for JAX. */
 #ifndef PTXGEN_PYTHON_CORE_H
 #define PTXGEN_PYTHON_CORE_H
 
@@ -36,11 +38,11 @@ typedef struct known_type {
 /* Of a module; everything is read and written under the GIL. */
 typedef struct core_state {
     PyObject *error; /* ptxgen.Error */
-    PyObject
-        *errors[STATUSES]; /* by status; borrowed from error where there is no class of its own */
+    /* by status; borrowed from error where there is no class of its own */
+    PyObject *errors[STATUSES];
     PyTypeObject *plan_type;
-    PyObject
-        *interop; /* ptxgen._interop: what is better said in Python; imported when first needed */
+    /* ptxgen._interop: what is better said in Python; imported when first needed */
+    PyObject *interop;
     /* Types of arguments and what they offer, remembered for good. */
     known_type types[KNOWN_TYPES];
     size_t type_count;
@@ -50,8 +52,8 @@ typedef struct core_state {
 core_state *core_of(PyObject *module);
 /* Sets the exception of *err; NULL. */
 PyObject *core_raise(core_state *, const ptxgen_error *err);
-/* The process's context on CUDA or on the emulator, made when first needed; NULL with *err. Any thread, no
- * GIL. */
+/* The process's context on CUDA or on the emulator, made when first needed; NULL with *err. Any
+ * thread, no GIL. */
 ptxgen *core_global_context(bool cuda, ptxgen_error *err);
 /* The context for arguments on the CPU or on CUDA; NULL with an exception. */
 ptxgen *core_context(core_state *, bool cuda);
@@ -76,17 +78,18 @@ typedef struct operands {
     ptxgen_stream stream;
 } operands;
 
-/* Takes `count` objects (NULL or None: left out). The stream is that of `stream` (NULL or None: the current
- * one of the first producer that knows one, else the legacy default stream). `names` are for refusals. false
- * with an exception; operands_release in either case. */
+/* Takes `count` objects (NULL or None: left out). The stream is that of `stream` (NULL or None:
+ * the current one of the first producer that knows one, else the legacy default stream). `names`
+ * are for refusals. false with an exception; operands_release in either case. */
 bool operands_take(core_state *, operands *, PyObject *const *objects, const char *const *names,
                    size_t count, PyObject *stream);
 void operands_release(operands *);
 
 /* ---- keyword arguments ---- */
 
-/* Arguments of a function: the first `positional` by place or name, the others by name only; the first
- * `required` must be there. Values are borrowed into out[count], NULL where they are left out. */
+/* Arguments of a function: the first `positional` by place or name, the others by name only; the
+ * first `required` must be there. Values are borrowed into out[count], NULL where they are left
+ * out. */
 typedef struct signature {
     const char *function;
     const char *const *names;
@@ -103,8 +106,8 @@ bool argument_integer(PyObject *value, int64_t *out);
 /* ---- a call, without the GIL where it takes long ---- */
 
 typedef ptxgen_status (*call_function)(ptxgen *, void *args, ptxgen_error *);
-/* Runs it on the operands' context. On CUDA with the GIL first and *ready_only set; when the kernel is not
- * ready, and on the emulator, without the GIL. false with an exception. */
+/* Runs it on the operands' context. On CUDA with the GIL first and *ready_only set; when the
+ * kernel is not ready, and on the emulator, without the GIL. false with an exception. */
 bool core_call(core_state *, const operands *, call_function, void *args, bool *ready_only);
 
 /* ---- tables of methods ---- */

@@ -1,4 +1,5 @@
-/* Any PTX on the emulator, from Python: one call loads, runs and reports. See core.h; ptxgen.emulator wraps it. */
+/* Any PTX on the emulator, from Python: one call loads, runs and reports. See core.h;
+ * ptxgen.emulator wraps it. */
 #include "core.h"
 
 #include "ptxgen/emulator.h"
@@ -181,7 +182,8 @@ static bool load(core_state *s, emulation *e, const ptxgen_emulator_config *conf
                &err);
 }
 
-/* emulate_run(ptx, entry, args, grid, block, cluster, dynamic_shared, check, isa_order, seed, threads, budget) */
+/* emulate_run(ptx, entry, args, grid, block, cluster, dynamic_shared, check, isa_order, seed,
+ * threads, budget) */
 static PyObject *emulate_run(PyObject *module, PyObject *args)
 {
     core_state *s = core_of(module);
@@ -232,7 +234,8 @@ static PyObject *params_of(const ptxgen_emulator_entry *entry)
     return list;
 }
 
-/* emulate_check(ptx): {entry: [(parameter, bytes), ...]} of a text that parses and that the emulator executes. */
+/* emulate_check(ptx): {entry: [(parameter, bytes), ...]} of a text that parses and that the
+ * emulator executes. */
 static PyObject *emulate_check(PyObject *module, PyObject *args)
 {
     core_state *s = core_of(module);

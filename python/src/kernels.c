@@ -18,7 +18,8 @@ typedef struct kernel_request {
     char text[1024]; /* parameters that follow from the tensors */
 } kernel_request;
 
-/* (family, *operands, params=None, cuda=None): with operands the kernel of that call, else the one that params say. */
+/* (family, *operands, params=None, cuda=None): with operands the kernel of that call, else the
+ * one that params say. */
 static bool take_request(core_state *s, PyObject *const *args, Py_ssize_t n, PyObject *names,
                          kernel_request *r)
 {

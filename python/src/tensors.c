@@ -1,8 +1,9 @@
-/* From Python's objects to DLPack's tensors, and to the stream that the call runs in. See core.h.
+/* From Python's objects to DLPack's tensors, and to the stream that the call runs in. See
+ * core.h.
  *
- * First the C exchange API of the object's type, which costs some 50 ns and synchronizes nothing: the call
- * runs in the producer's current stream. Then the methods __dlpack_device__ and __dlpack__, which are told
- * our stream and make the data safe there. */
+ * First the C exchange API of the object's type, which costs some 50 ns and synchronizes
+ * nothing: the call runs in the producer's current stream. Then the methods __dlpack_device__
+ * and __dlpack__, which are told our stream and make the data safe there. */
 #include "core.h"
 
 #include <string.h>
@@ -118,7 +119,8 @@ done:
     return capsule;
 }
 
-/* The capsule stays unconsumed: its own destructor gives the tensor back when we drop it after the call. */
+/* The capsule stays unconsumed: its own destructor gives the tensor back when we drop it after
+ * the call. */
 static bool open_capsule(core_state *s, PyObject *capsule, const char *name, tensor_arg *t)
 {
     ptxgen_error err;
@@ -158,7 +160,8 @@ static bool is_cuda(int32_t device_type)
 
 /* ---- all of a call ---- */
 
-/* Where the arguments without an exchange API are, and whose stream it is when nobody else has one. */
+/* Where the arguments without an exchange API are, and whose stream it is when nobody else has
+ * one. */
 static bool look_at_others(core_state *s, operands *o, PyObject *const *objects,
                            const char *const *names, PyObject **producer)
 {

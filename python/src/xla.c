@@ -1,8 +1,10 @@
-/* Handlers of XLA's FFI, which ptxgen.jax registers: operations inside of jit. See core.h, xla.h.
+/* Handlers of XLA's FFI, which ptxgen.jax registers: operations inside of jit. See core.h,
+ * xla.h.
  *
- * One handler an operation, for two stages: `initialize`, before each run on a device, has the kernel
- * compiled and loaded, so that `execute` only launches: a module that is loaded while other work runs can
- * deadlock with collectives. No lock of Python is held here, and none is needed. */
+ * One handler an operation, for two stages: `initialize`, before each run on a device, has the
+ * kernel compiled and loaded, so that `execute` only launches: a module that is loaded while
+ * other work runs can deadlock with collectives. No lock of Python is held here, and none is
+ * needed. */
 #include "core.h"
 
 #include "xla.h"
@@ -152,7 +154,9 @@ static xla_error *run(xla_frame *f, const operation *op, bool cuda)
             m->version.major = XLA_MAJOR;
             m->version.minor = XLA_MINOR;
             m->traits =
-                0; /* what a call launches depends on its operands; workspaces do not go into command buffers */
+                /* what a call launches depends on its operands; workspaces do not go into command
+                 * buffers */
+                0;
             return NULL;
         }
     handed h;

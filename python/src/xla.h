@@ -1,5 +1,6 @@
-/* What of XLA's FFI (a C ABI, version 0.3) the handlers in xla.c read, restated under names of ours: no
- * header of XLA is needed to build, and nothing of it is linked. Sizes of structs are part of the ABI. */
+/* What of XLA's FFI (a C ABI, version 0.3) the handlers in xla.c read, restated under names of
+ * ours: no header of XLA is needed to build, and nothing of it is linked. Sizes of structs are
+ * part of the ABI. */
 #ifndef PTXGEN_PYTHON_XLA_H
 #define PTXGEN_PYTHON_XLA_H
 

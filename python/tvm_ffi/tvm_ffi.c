@@ -1,10 +1,11 @@
-/* The operations as a module of TVM's FFI: tvm_ffi.load_module(path).scatter_add(out, index, src). For hosts
- * that speak its C ABI (TVM, FlashInfer, CuTe DSL programs). Structs of that ABI are restated; its library is
- * found in the process when an error or a stream is needed, so nothing of it is needed to build or to link.
+/* The operations as a module of TVM's FFI: tvm_ffi.load_module(path).scatter_add(out, index,
+ * src). For hosts that speak its C ABI (TVM, FlashInfer, CuTe DSL programs). Structs of that ABI
+ * are restated; its library is found in the process when an error or a stream is needed, so
+ * nothing of it is needed to build or to link.
  *
- * Functions take tensors in both forms (a pointer, an object) and texts in all three, return nothing, and
- * write to their results in place. Tensors on CUDA are worked on in the environment's current stream. Any
- * thread. */
+ * Functions take tensors in both forms (a pointer, an object) and texts in all three, return
+ * nothing, and write to their results in place. Tensors on CUDA are worked on in the
+ * environment's current stream. Any thread. */
 #include "ptxgen/dlpack.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* Each assembler that is installed, against what assembler.h promises: a cubin, numbers, an error with the
- * PTX line, no kernel changed in silence, no text that crashes the process. */
+/* Each assembler that is installed, against what assembler.h promises: a cubin, numbers, an
+ * error with the PTX line, no kernel changed in silence, no text that crashes the process. */
 #include "runtime_kernels.h"
 
 static const ptxgen_assembler kinds[] = {PTXGEN_ASSEMBLER_PTXAS, PTXGEN_ASSEMBLER_NVPTXCOMPILER,

@@ -1,6 +1,7 @@
-/* The assembler's process and the host's life: signals to the host's process group are the host's, a host that dies
- * leaves nothing running, what the assembler says is kept in bounded memory, and a moment without descriptors is not
- * remembered. Shell scripts stand in for ptxas, so no assembler is needed. */
+/* The assembler's process and the host's life: signals to the host's process group are the
+ * host's, a host that dies leaves nothing running, what the assembler says is kept in bounded
+ * memory, and a moment without descriptors is not remembered. Shell scripts stand in for ptxas,
+ * so no assembler is needed. */
 #include "runtime_kernels.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Words for error and signal numbers: those of this build, and the fallback for older C libraries, which is compiled
- * here under other names. They must agree. */
+/* Words for error and signal numbers: those of this build, and the fallback for older C
+ * libraries, which is compiled here under other names. They must agree. */
 #include "test.h"
 
 #include "base/system_words.h"

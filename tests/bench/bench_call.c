@@ -262,8 +262,8 @@ static void bench_launches(ptxgen *ctx, const ptxgen_device_info *info)
            seed - base);
 }
 
-/* A current context, as any CUDA program has. To measure our share alone, link the tests' stub_libcuda.so as
- * libcuda.so.1 in a folder that LD_LIBRARY_PATH names. */
+/* A current context, as any CUDA program has. To measure our share alone, link the tests'
+ * stub_libcuda.so as libcuda.so.1 in a folder that LD_LIBRARY_PATH names. */
 static void make_context_current(void)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;

@@ -1,6 +1,6 @@
-/* Host cost of a warm launch through the CUDA device against a bare cuLaunchKernel of the same empty kernel,
- * and of the questions asked before it. Medians over batches that are short enough not to fill the launch
- * queue. Usage: bench_launch [CSV] */
+/* Host cost of a warm launch through the CUDA device against a bare cuLaunchKernel of the same
+ * empty kernel, and of the questions asked before it. Medians over batches that are short enough
+ * not to fill the launch queue. Usage: bench_launch [CSV] */
 #include "gpu_kernels.h"
 #include "runtime_kernels.h"
 

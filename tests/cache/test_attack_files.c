@@ -1,7 +1,8 @@
-/* Hostile entries and packs, hundreds of them, with wrong and with repaired checksums (a checksum tells damage, not
- * malice). Whatever the bytes are: no call crashes, a lookup under a key gives an entry of that key or none, other
- * entries stay readable, a damaged one is made again, and verify, export and import end with a count that adds up.
- * PTXGEN_HOSTILE: how many of each. */
+/* Hostile entries and packs, hundreds of them, with wrong and with repaired checksums (a
+ * checksum tells damage, not malice). Whatever the bytes are: no call crashes, a lookup under a
+ * key gives an entry of that key or none, other entries stay readable, a damaged one is made
+ * again, and verify, export and import end with a count that adds up. PTXGEN_HOSTILE: how many
+ * of each. */
 #include "cache_helpers.h"
 #include "mutate.h"
 
@@ -141,7 +142,8 @@ static void hostile_entries(void **state)
     free(sound);
 }
 
-/* Every kernel that a layer gives has the key that was asked for; import copies what verify calls sound. */
+/* Every kernel that a layer gives has the key that was asked for; import copies what verify
+ * calls sound. */
 static void use_pack(bool resealed)
 {
     const char *layers[] = {pack};

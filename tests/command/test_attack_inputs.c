@@ -1,6 +1,6 @@
-/* Hostile .npy files and cubins, given to the command as a user would: it ends by itself within its time and memory,
- * with a documented exit code and a sentence; what it says in JSON can be parsed; what it writes is whole.
- * PTXGEN_HOSTILE: how many of each. */
+/* Hostile .npy files and cubins, given to the command as a user would: it ends by itself within
+ * its time and memory, with a documented exit code and a sentence; what it says in JSON can be
+ * parsed; what it writes is whole. PTXGEN_HOSTILE: how many of each. */
 #include "cache_helpers.h"
 #include "draw.h"
 #include "mutate.h"
@@ -34,7 +34,8 @@ static void redirect(const char *name, int to)
         _exit(99);
 }
 
-/* The exit code of the command with these words (ended by a NULL); its output goes to "out" and "err". */
+/* The exit code of the command with these words (ended by a NULL); its output goes to "out" and
+ * "err". */
 static int run_command(const char *const *words)
 {
     const char *argv[16] = {PTXGEN_BINARY_DIR "/tools/ptxgen"};

@@ -212,7 +212,8 @@ static void other_architecture_is_refused(void **state)
     lie.cubin_size--;
     assert_int_equal(device->ops->load(device, &lie, &loaded, &err), PTXGEN_EPARSE);
     assert_true(pg_is_bad_image(&err));
-    /* The driver alone notices late: it loads any library and refuses the kernel in it. The context lives. */
+    /* The driver alone notices late: it loads any library and refuses the kernel in it. The
+     * context lives. */
     pg_cuda_scope scope;
     pg_cu_library library = NULL;
     pg_cu_kernel kernel = NULL;

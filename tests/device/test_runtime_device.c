@@ -1,5 +1,5 @@
-/* The CUDA device against a stand-in driver: whose context is used, what is loaded when, what a launch
- * passes, and what every refusal says. */
+/* The CUDA device against a stand-in driver: whose context is used, what is loaded when, what a
+ * launch passes, and what every refusal says. */
 #include "stub_libcuda.h"
 
 #include "base/error.h"

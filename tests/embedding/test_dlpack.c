@@ -1,5 +1,5 @@
-/* Calls on DLPack's tensors, on the emulator: the layouts that producers give are taken as they are, and each
- * refusal names its argument and leaves the result alone. */
+/* Calls on DLPack's tensors, on the emulator: the layouts that producers give are taken as they
+ * are, and each refusal names its argument and leaves the result alone. */
 #include "test.h"
 
 #include "ptxgen/dlpack.h"

@@ -1,6 +1,6 @@
-/* Kernels that nvcc compiles from tests/emulator/cuda, optimized and with -G, run on the emulator: plainly, and in
- * checking mode under order=isa, where nothing may be reported. What they must give is computed here, in C.
- * Skipped where nvcc is not installed. */
+/* Kernels that nvcc compiles from tests/emulator/cuda, optimized and with -G, run on the
+ * emulator: plainly, and in checking mode under order=isa, where nothing may be reported. What
+ * they must give is computed here, in C. Skipped where nvcc is not installed. */
 #include "test.h"
 
 #include "base/half.h"

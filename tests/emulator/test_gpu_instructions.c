@@ -1,12 +1,13 @@
-/* Runs the instruction tests (tests/emulator/cases, ptx_case.h) on a real GPU and compares bit for bit with what
- * their files expect: the emulator is held to the same files, so it is right where the GPU agrees. Skipped without a
- * device of compute capability 9.0.
+/* Runs the instruction tests (tests/emulator/cases, ptx_case.h) on a real GPU and compares bit
+ * for bit with what their files expect: the emulator is held to the same files, so it is right
+ * where the GPU agrees. Skipped without a device of compute capability 9.0.
  *
  *     test_gpu_instructions [--record DIR] [FILE.ptx ...]
  *
- * --record writes each file whose outputs differ into DIR, with the GPU's outputs as the expected ones (review the
- * difference, then correct the model in tests/emulator/generate). A kernel that faults or never ends takes its CUDA
- * context with it, so the cases run in a child process; the next one goes on behind the case that killed it. */
+ * --record writes each file whose outputs differ into DIR, with the GPU's outputs as the
+ * expected ones (review the difference, then correct the model in tests/emulator/generate). A
+ * kernel that faults or never ends takes its CUDA context with it, so the cases run in a child
+ * process; the next one goes on behind the case that killed it. */
 #include "ptx_case.h"
 #include "runtime_kernels.h"
 
@@ -136,7 +137,8 @@ static outcome run_case(const struct pg_driver *driver, job *j)
     return DIFFERENT;
 }
 
-/* Runs the cases from `first` on; leaves at the first failure, which may have cost it the context. */
+/* Runs the cases from `first` on; leaves at the first failure, which may have cost it the
+ * context. */
 static int run_from(size_t first)
 {
     char message[600];
@@ -159,7 +161,8 @@ static int run_from(size_t first)
     return 0;
 }
 
-/* Waits for the child, and kills it when a case does not end. Its exit status; -1: it had to be killed or died. */
+/* Waits for the child, and kills it when a case does not end. Its exit status; -1: it had to be
+ * killed or died. */
 static int wait_for(pid_t child)
 {
     const struct timespec pause = {.tv_nsec = 5000000};

@@ -1,10 +1,12 @@
-/* Tensor-core arithmetic: mma.sync and wgmma of every float type on random and adversarial operands, the emulator's
- * exact model against a real GPU, bit for bit. Skipped without a device of compute capability 9.0.
+/* Tensor-core arithmetic: mma.sync and wgmma of every float type on random and adversarial
+ * operands, the emulator's exact model against a real GPU, bit for bit. Skipped without a device
+ * of compute capability 9.0.
  *
  *     test_gpu_matrix [SETS (64)] [SEED (1)]
  *
- * A set is one CTA's operands: 4096 outputs of wgmma, 128 of mma.sync (of which 16 times as many sets are run). Each
- * set has a flavour (below). A difference is printed with its row of A, column of B, and C, as codes. */
+ * A set is one CTA's operands: 4096 outputs of wgmma, 128 of mma.sync (of which 16 times as many
+ * sets are run). Each set has a flavour (below). A difference is printed with its row of A,
+ * column of B, and C, as codes. */
 #include "ptx_case.h"
 #include "runtime_kernels.h"
 
@@ -107,8 +109,9 @@ static unsigned d_registers(const variant *v)
     return rows_of(v) * columns_of(v) / threads_of(v) / (v->f16_result ? 2 : 1);
 }
 
-/* Where byte `byte` of K of a row of A (or column of B) lies in a set's operand: wgmma without swizzle has 16-byte
- * pieces of K one behind the other, each with all its rows; mma.sync has [register][lane]. */
+/* Where byte `byte` of K of a row of A (or column of B) lies in a set's operand: wgmma without
+ * swizzle has 16-byte pieces of K one behind the other, each with all its rows; mma.sync has
+ * [register][lane]. */
 static unsigned operand_at(const variant *v, bool is_a, unsigned row, unsigned byte)
 {
     if (v->wgmma)
@@ -196,8 +199,8 @@ static void put(uint8_t *bytes, unsigned size, uint32_t value)
     memcpy(bytes, &value, size);
 }
 
-/* Fills one operand of one set. In cancelling and spread sets, every fourth k repeats the one before, negated in B,
- * so that products vanish in pairs and leave what is small. */
+/* Fills one operand of one set. In cancelling and spread sets, every fourth k repeats the one
+ * before, negated in B, so that products vanish in pairs and leave what is small. */
 static void fill_operand(const variant *v, bool is_a, flavour kind, uint64_t *rng, uint8_t *to)
 {
     const pg_mma_type type = is_a ? v->a : v->b;

@@ -1,5 +1,5 @@
-/* Kernels without a toolkit: what one machine assembled serves another that has a driver alone. Which entries are taken
- * is the policy's business, and why one is not is told. */
+/* Kernels without a toolkit: what one machine assembled serves another that has a driver alone.
+ * Which entries are taken is the policy's business, and why one is not is told. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "ptxgen/cache.h"

@@ -56,8 +56,8 @@ typedef struct arguments {
     size_t count;
 } arguments;
 
-/* Pointers to the buffers in turn, small numbers, tensor maps over the first buffer (for im2col where
- * the text has "pixels="), and the only texture where a parameter is named t. */
+/* Pointers to the buffers in turn, small numbers, tensor maps over the first buffer (for im2col
+ * where the text has "pixels="), and the only texture where a parameter is named t. */
 static void make_arguments(const ptxgen_emulator_entry *entry, const char *text,
                            uint8_t *const *buffers, arguments *a)
 {

@@ -1,5 +1,6 @@
-/* ptxgen_call_check: what is within a family's tolerances passes, and nothing else. matmul_accumulate with K = 0 has
- * the answer C and allows 5e-3 + 1e-2 |answer|; tcgen05_copy wants equal bits. */
+/* ptxgen_call_check: what is within a family's tolerances passes, and nothing else.
+ * matmul_accumulate with K = 0 has the answer C and allows 5e-3 + 1e-2 |answer|; tcgen05_copy
+ * wants equal bits. */
 #include "test.h"
 
 #include "ptxgen/call.h"

@@ -1,5 +1,5 @@
-/* The epilogue set of matmul_accumulate, pairwise, on the emulator against plain C in double: kernels for
- * Hopper and for Blackwell. */
+/* The epilogue set of matmul_accumulate, pairwise, on the emulator against plain C in double:
+ * kernels for Hopper and for Blackwell. */
 #include "epilogue_case.h"
 
 static ptxgen *ctx;

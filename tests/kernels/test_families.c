@@ -1,6 +1,7 @@
-/* Every family of templates/families.def, from its tables alone: problems drawn from the operand table run on
- * the emulator and are compared with the plain C answer, plain and in checking mode over seeds. A family
- * needs no line here. PTXGEN_FAMILY=NAME runs one of them, PTXGEN_DRAWS=N draws N problems. */
+/* Every family of templates/families.def, from its tables alone: problems drawn from the operand
+ * table run on the emulator and are compared with the plain C answer, plain and in checking mode
+ * over seeds. A family needs no line here. PTXGEN_FAMILY=NAME runs one of them, PTXGEN_DRAWS=N
+ * draws N problems. */
 #include "test.h"
 
 #include "command/run/emulate.h"
@@ -53,7 +54,8 @@ static void expect_right(const drawn *before, const drawn *after)
         fail_msg("%s: %s was written where it has no element", draw_text(before), operand);
 }
 
-/* What the table allows may still have no kernel (a schedule's limits, shared memory): never EINVAL. */
+/* What the table allows may still have no kernel (a schedule's limits, shared memory): never
+ * EINVAL. */
 static bool is_served(const drawn *d, ptxgen_status status, const ptxgen_error *err)
 {
     if (status != PTXGEN_OK && status != PTXGEN_EUNSUPPORTED && status != PTXGEN_EINDEX)
@@ -94,7 +96,7 @@ static void drawn_problems_are_answered(void **state)
     each_family(run_drawn);
 }
 
-/* ---- checking mode ----------------------------------------------------------------------------- */
+/* ---- checking mode --------------------------------------------------------------------------- */
 
 static void expect_no_report(const ptxgen_emulator *emu, const drawn *d, uint64_t seed)
 {
@@ -176,7 +178,7 @@ static void drawn_problems_have_no_race(void **state)
     each_family(check_drawn);
 }
 
-/* ---- a wrong result is seen -------------------------------------------------------------------- */
+/* ---- a wrong result is seen ------------------------------------------------------------------ */
 
 static void spoil(const drawn *d)
 {
@@ -218,7 +220,7 @@ static void a_wrong_element_is_seen(void **state)
     each_family(judge_spoilt);
 }
 
-/* ---- a bad index ------------------------------------------------------------------------------- */
+/* ---- a bad index ----------------------------------------------------------------------------- */
 
 static size_t index_operand(const pg_family *f)
 {
@@ -281,7 +283,7 @@ static void a_bad_index_is_recorded(void **state)
     each_family(record_bad);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void check_dtype_words(size_t place, const pg_family *f)
 {

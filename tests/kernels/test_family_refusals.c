@@ -1,5 +1,6 @@
-/* Every rule of every family's operand table, broken once: each is refused with the status of its kind and a
- * sentence that names the operand, and nothing is written. A family needs no line here. */
+/* Every rule of every family's operand table, broken once: each is refused with the status of
+ * its kind and a sentence that names the operand, and nothing is written. A family needs no line
+ * here. */
 #include "test.h"
 
 #include "draw.h"

@@ -1,5 +1,5 @@
-/* The plain C answers refuse what the calls refuse, and touch nothing then: no pointer that is NULL or too small for
- * its shape is read. */
+/* The plain C answers refuse what the calls refuse, and touch nothing then: no pointer that is
+ * NULL or too small for its shape is read. */
 #include "test.h"
 
 #include "ptxgen/matmul.h"

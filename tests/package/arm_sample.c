@@ -1,5 +1,5 @@
-/* Writes every family's default kernel and runs a scatter-add on the emulator; prints hashes. Built for two kinds of
- * hosts, it prints the same. */
+/* Writes every family's default kernel and runs a scatter-add on the emulator; prints hashes.
+ * Built for two kinds of hosts, it prints the same. */
 #include <ptxgen/ptxgen.h>
 
 #include <inttypes.h>

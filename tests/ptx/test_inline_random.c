@@ -1,8 +1,9 @@
-/* The inliner on functions that NVRTC compiles from random C++: scalars of all sizes, structs and vectors as parameters
- * and results, loops, switches, arrays indexed at run time, helpers that are not inlined, tables, exact division. One
- * source has functions and kernel together and is compiled whole; from the other two the kernel gets its functions by
- * ptxgen_inline. Both run on the emulator and must give the same bits; ptxas, where it is installed, must take
- * the result. Skipped without NVRTC. An argument is the number of seeds. */
+/* The inliner on functions that NVRTC compiles from random C++: scalars of all sizes, structs
+ * and vectors as parameters and results, loops, switches, arrays indexed at run time, helpers
+ * that are not inlined, tables, exact division. One source has functions and kernel together and
+ * is compiled whole; from the other two the kernel gets its functions by ptxgen_inline. Both run
+ * on the emulator and must give the same bits; ptxas, where it is installed, must take the
+ * result. Skipped without NVRTC. An argument is the number of seeds. */
 #include "test.h"
 
 #include "assemble/nvrtc.h"
@@ -34,7 +35,7 @@ static void put(writer *w, const char *format, ...)
     w->at += n;
 }
 
-/* ---- types: how one is declared, made from two floats and an int, and made one float again ---- */
+/* ---- types: how one is declared, made from two floats and an int, and made one float again --- */
 
 typedef struct kind {
     const char *name, *make, *take;

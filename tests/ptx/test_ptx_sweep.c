@@ -1,6 +1,7 @@
-/* Generated instructions, and what becomes of them when an operand or a suffix is changed, against ptxas: what ptxas
- * takes, ptxgen must take; what ptxas refuses, ptxgen should refuse. Skipped where ptxas is not installed.
- * PTX_SWEEP=SEED draws other instructions; PTX_SWEEP_SHOW=1 prints every difference. */
+/* Generated instructions, and what becomes of them when an operand or a suffix is changed,
+ * against ptxas: what ptxas takes, ptxgen must take; what ptxas refuses, ptxgen should refuse.
+ * Skipped where ptxas is not installed. PTX_SWEEP=SEED draws other instructions;
+ * PTX_SWEEP_SHOW=1 prints every difference. */
 #include "test.h"
 
 #include "emulator/decode/decode.h"

@@ -60,11 +60,11 @@ typedef struct faulty_files {
     uint64_t fail_from,
         fail_count; /* the calls number fail_from .. + fail_count - 1 (from 1) fail ... */
     int error;      /* ... with this errno */
-    const char
-        *only; /* only calls of this name count and fail; NULL: all. "create": an open to write */
-    bool kill; /* instead of failing, the process dies of SIGKILL in that call */
-    uint32_t owner;                  /* files and folders look like this user's, when not 0 */
-    uint64_t filesystem;             /* statfs magic, when not 0 */
+    /* only calls of this name count and fail; NULL: all. "create": an open to write */
+    const char *only;
+    bool kill;           /* instead of failing, the process dies of SIGKILL in that call */
+    uint32_t owner;      /* files and folders look like this user's, when not 0 */
+    uint64_t filesystem; /* statfs magic, when not 0 */
     uint64_t free_bytes, free_files; /* when not 0 */
     int64_t clock_offset;            /* added to now */
 } faulty_files;

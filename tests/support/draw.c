@@ -30,7 +30,7 @@ static bool one_in(draw *w, int n)
     return !w->options->plain && below(w, n) == 0;
 }
 
-/* ---- what, and how large ----------------------------------------------------------------------- */
+/* ---- what, and how large --------------------------------------------------------------------- */
 
 static void draw_dtypes(draw *w)
 {
@@ -134,7 +134,7 @@ static void complete_extents(draw *w)
     }
 }
 
-/* ---- where ------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static int64_t round_up(int64_t v, int64_t unit)
 {
@@ -201,7 +201,7 @@ static void place_operand(draw *w, size_t i)
     t->data = d->memory[i] + offset;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void put_float(ptxgen_dtype dtype, char *at, double v)
 {
@@ -267,7 +267,7 @@ static void fill_element(void *user, size_t i, int64_t element)
         put_value(w, i, element);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void draw_params(draw *w)
 {

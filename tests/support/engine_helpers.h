@@ -19,7 +19,8 @@ typedef struct fake_toolkit {
 /* Waits for fake_toolkit_go. */
 #define FAKE_WAITS "while [ ! -e \"$d/go\" ]; do sleep 0.01; done; " FAKE_ASSEMBLES
 
-/* A folder with ptxas, which writes cubins without code (stub_assemble/), and a cubin for sm_90 without kernels. */
+/* A folder with ptxas, which writes cubins without code (stub_assemble/), and a cubin for sm_90
+ * without kernels. */
 void fake_toolkit_make(fake_toolkit *t);
 void fake_toolkit_remove(const fake_toolkit *t);
 /* From now on the script does this; its identity stays the same. */

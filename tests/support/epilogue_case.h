@@ -1,5 +1,5 @@
-/* Cases of the epilogue set: a pairwise covering array of kernels, types and steps of matmul_accumulate,
- * each case run on a device and compared with the plain C answer. */
+/* Cases of the epilogue set: a pairwise covering array of kernels, types and steps of
+ * matmul_accumulate, each case run on a device and compared with the plain C answer. */
 #ifndef EPILOGUE_CASE_H
 #define EPILOGUE_CASE_H
 
@@ -7,8 +7,9 @@
 
 #include "ptxgen/ptxgen.h"
 
-/* Runs all cases on the context's device for one architecture, "sm_90a" or "sm_100a"; a wrong one fails the
- * test. Stops before the next case when `seconds` have passed. Prints how many there were. */
+/* Runs all cases on the context's device for one architecture, "sm_90a" or "sm_100a"; a wrong
+ * one fails the test. Stops before the next case when `seconds` have passed. Prints how many
+ * there were. */
 void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds);
 
 #endif

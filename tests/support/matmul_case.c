@@ -207,8 +207,8 @@ static double wanted(const matmul_data *x, int64_t i)
     return beta(p) * c + alpha(p) * product(x, row, column);
 }
 
-/* Sums of K + 1 terms below 1 in magnitude (the first one below beta / alpha), rounded (toward zero)
- * once for each 16 of K, then twice by the factors, then to D's type. */
+/* Sums of K + 1 terms below 1 in magnitude (the first one below beta / alpha), rounded (toward
+ * zero) once for each 16 of K, then twice by the factors, then to D's type. */
 static double bound_of(const matmul_case *p, double want)
 {
     const double a = fabs(alpha(p)), b = fabs(beta(p));

@@ -4,23 +4,24 @@
  *     //: launch grid=1,1,1 block=64,1,1     also cluster=2,1,1 and shared=BYTES (dynamic)
  *     //: in a 4                             a buffer of 4-byte words that the kernel reads
  *     //= 00000000 80000000                  its words, hexadecimal
- *     //: out d 4                            a buffer that the kernel writes (0xcd bytes before the launch)
+ *     //: out d 4                            a buffer that it writes (before the launch: 0xcd)
  *     //= 00000001                           what it must hold afterwards
- *     //: inout x 4                          first what goes in, then after a line "//: expect" what comes out
- *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
+ *     //: inout x 4                          what goes in, then after "//: expect" what comes out
+ *     //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1
+ *                                            swizzle=128B fill=zero
  *     //: map ... box=CHANNELS pixels=8 lower=-1 upper=-1   the same for im2col
- *     //: texture t over=a format=32 channels=4 extent=8,4,1 layers=0 cube=0 address=1,1,1 linear=0 integers=0
- *                       normalized=0 border=0,0,0,0     in the driver's numbers; also surface: what it holds
- *                                        afterwards is in the buffer
+ *     //: texture t over=a format=32 channels=4 extent=8,4,1 layers=0 cube=0 address=1,1,1
+ *                       linear=0 integers=0 normalized=0 border=0,0,0,0   the driver's numbers;
+ *                                        also surface: what it holds afterwards is in the buffer
  *     //: exact                              matrix arithmetic is compared bit for bit
- *     //: fails TEXT                         the emulator must stop with a message that holds TEXT; no GPU run
- *     //: report TEXT|TEXT                   checking mode must report one of these (or stop with "error: TEXT")
- *     //: at line=7 other=5 thread=0,0,0/1/4 where=TEXT   what that report must say; the thread with order=hw only
- *     //: seeds 12                           how many of the 21 runs find it at least; without it all do
+ *     //: fails TEXT                         the emulator must stop and say TEXT; no GPU run
+ *     //: report TEXT|TEXT                   checking mode reports one (or stops, "error: TEXT")
+ *     //: at line=7 other=5 thread=0,0,0/1/4 where=TEXT   what it must say; thread: order=hw
+ *     //: seeds 12                           how many of the 21 runs find it; without it all do
  *     //: advice TEXT                        checking mode must give this advice, with order=hw
- *     //: dependent NAME                     the buffer is written by the grid before (griddepcontrol)
- *     //: undefined NAME                     the buffer's content counts as undefined before the launch
- *     //: emulator                           not to be run on a GPU (needs what only the emulator defines)
+ *     //: dependent NAME                     written by the grid before (griddepcontrol)
+ *     //: undefined NAME                     what it holds is undefined before the launch
+ *     //: emulator                           not for a GPU (needs what only the emulator defines)
  *
  * Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a
  * tensor map each. */

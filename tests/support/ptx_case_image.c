@@ -1,4 +1,5 @@
-/* See ptx_case_image.h. The library needs none of these functions of the driver, so they are looked up here. */
+/* See ptx_case_image.h. The library needs none of these functions of the driver, so they are
+ * looked up here. */
 #include "ptx_case_image.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* Textures and surfaces of an instruction test on a GPU: an array of the driver with the content of a buffer, and the
- * object over it. The results are the driver's. */
+/* Textures and surfaces of an instruction test on a GPU: an array of the driver with the content
+ * of a buffer, and the object over it. The results are the driver's. */
 #ifndef PTX_CASE_IMAGE_H
 #define PTX_CASE_IMAGE_H
 

@@ -1,5 +1,6 @@
-/* What the assembler, cubin and device tests have in common: small PTX texts and a toolkit to assemble them
- * with. The tests that need an assembler skip, with a message, where it is not installed. */
+/* What the assembler, cubin and device tests have in common: small PTX texts and a toolkit to
+ * assemble them with. The tests that need an assembler skip, with a message, where it is not
+ * installed. */
 #ifndef PG_TEST_RUNTIME_KERNELS_H
 #define PG_TEST_RUNTIME_KERNELS_H
 
@@ -56,7 +57,8 @@ const char *__lsan_default_suppressions(void)
     "    tcgen05.cp.cta_group::1.128x256b [ 64 ], %rd1;\n"                                         \
     "    ret;\n}\n"
 
-/* A toolkit found as the library finds it, with only `wanted`; NULL and a message when it is not there. */
+/* A toolkit found as the library finds it, with only `wanted`; NULL and a message when it is not
+ * there. */
 static inline pg_toolkit *open_toolkit(ptxgen_assembler wanted)
 {
     static const pg_log silent;

@@ -1,7 +1,8 @@
 /* D = A @ B + C on a GPU (A, B f16 or bf16, C, D f32) against cuBLASLt through its own API, in one
  * run.
  *
- *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT] [--multiple M] [--rounds R]
+ *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT]
+ *                           [--multiple M] [--rounds R]
  *                           [--budget MS] [--bf16] [--csv FILE] [SHAPE...]
  *
  * A SHAPE is MxNxK, or MxNxKt with B stored transposed. --random adds COUNT shapes, M, N and K

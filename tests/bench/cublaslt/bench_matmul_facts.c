@@ -1,5 +1,6 @@
-/* For fitting hopper_correction.c: reads the CSV of bench_matmul_cublaslt (--csv) on standard input and
- * writes, for each kernel of ours that was timed with parameters, "PROBLEM,MICROSECONDS,MODEL,FACT,..." */
+/* For fitting hopper_correction.c: reads the CSV of bench_matmul_cublaslt (--csv) on standard
+ * input and writes, for each kernel of ours that was timed with parameters,
+ * "PROBLEM,MICROSECONDS,MODEL,FACT,..." */
 #include "matmul_accumulate/hopper_model.h"
 
 #include <stdio.h>

@@ -89,10 +89,10 @@ def write(model, problems, kernels):
         nodes += flat(tree.nodes)
     print(HEAD % (problems, kernels), end="")
     print("/* clang-format off */\nstatic const node nodes[] = {")
-    cells = [f"{{{text(limit)}, {next_}, {fact}}}," for limit, next_, fact in nodes]
+    cells = [f"{{{text(limit)},{next_},{fact}}}," for limit, next_, fact in nodes]
     line = "   "
     for cell in cells:
-        if len(line) + len(cell) > 117:
+        if len(line) + len(cell) > 97:
             print(line)
             line = "   "
         line += " " + cell

@@ -1,5 +1,6 @@
-/* index_sort through the engine, on the emulator (or, when asked, a GPU), against a stable sort in C: every digit
- * width, one to three passes, tiles that are not full, bad and padded entries, a row count on the device.
+/* index_sort through the engine, on the emulator (or, when asked, a GPU), against a stable sort
+ * in C: every digit width, one to three passes, tiles that are not full, bad and padded entries,
+ * a row count on the device.
  *
  *     test_index_sort [cuda] */
 #include "common/index_sort.h"

@@ -1,6 +1,6 @@
-/* The kernels of index_sort and of schedule=owner and private in checking mode: right sums and not one report,
- * whatever order=isa does with them. Several tiles and panels, runs that are cut between groups and
- * CTAs, partial sums of several levels.
+/* The kernels of index_sort and of schedule=owner and private in checking mode: right sums and
+ * not one report, whatever order=isa does with them. Several tiles and panels, runs that are cut
+ * between groups and CTAs, partial sums of several levels.
  *
  *     test_emulator_owner [SEEDS (2)] */
 #include "test.h"

@@ -1,7 +1,7 @@
-/* schedule=owner, and private where it can, on problems drawn at random: every element type, reduction, access
- * width, weight, src_index, padding,
- * row count on the device, prepared or not, exact or not; against the oracle, byte for byte, guard zones and padding
- * included. Values are such that every order of the adds gives the same bits.
+/* schedule=owner, and private where it can, on problems drawn at random: every element type,
+ * reduction, access width, weight, src_index, padding, row count on the device, prepared or not,
+ * exact or not; against the oracle, byte for byte, guard zones and padding included. Values are
+ * such that every order of the adds gives the same bits.
  *
  *     test_owner [CASES (250)] [FIRST SEED (1)] [cuda] */
 #include "base/half.h"
@@ -133,7 +133,8 @@ static void draw_features(draw *d)
     }
 }
 
-/* What schedule=private takes: short rows of 4 bytes or less an element, into tables that shared memory holds. */
+/* What schedule=private takes: short rows of 4 bytes or less an element, into tables that shared
+ * memory holds. */
 static bool draw_private(draw *d)
 {
     ptxgen_scatter_add_args *a = &d->a;

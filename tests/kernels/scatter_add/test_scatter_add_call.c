@@ -1,5 +1,6 @@
-/* ptxgen_scatter_add's arguments: what is refused, with which status and which words, and that a refusal or an
- * empty problem leaves out alone. Runs on the emulator, which is a device like any other here. */
+/* ptxgen_scatter_add's arguments: what is refused, with which status and which words, and that a
+ * refusal or an empty problem leaves out alone. Runs on the emulator, which is a device like any
+ * other here. */
 #include "test.h"
 
 #include "ptxgen/ptxgen.h"
@@ -149,7 +150,8 @@ static void nothing_to_add_is_a_success(void **state)
     }
 }
 
-/* Columns 0..7 are out and columns 8..15 are src of one buffer: they interleave without touching. */
+/* Columns 0..7 are out and columns 8..15 are src of one buffer: they interleave without
+ * touching. */
 static void two_slices_of_one_buffer_are_fine(void **state)
 {
     (void)state;
@@ -249,7 +251,8 @@ static void the_first_bad_index_is_reported_once(void **state)
                 out[4 * N] == 7);
 }
 
-/* Two calls with records of their own: neither reads the other's report, the device's stays empty. */
+/* Two calls with records of their own: neither reads the other's report, the device's stays
+ * empty. */
 static void a_call_has_its_own_record(void **state)
 {
     (void)state;

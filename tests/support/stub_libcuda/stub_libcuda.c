@@ -21,8 +21,8 @@ EXPORT void stub_set_current(stub_context *);
 EXPORT stub_context *stub_get_current(void);
 
 static stub s;
-static void
-    *memory[1024]; /* what is allocated; a context that dies takes its memory along unseen */
+/* what is allocated; a context that dies takes its memory along unseen */
+static void *memory[1024];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local stub_context *current[16];
 static _Thread_local int depth;
