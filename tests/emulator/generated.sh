@@ -5,7 +5,7 @@ command -v python3 >/dev/null || exit 77
 into=$(mktemp -d)
 trap 'rm -rf "$into"' EXIT
 cases=$PTXGEN_SOURCE/tests/emulator/cases
-modules=${GENERATORS:-blackwell_copy bulk integer memory misc sync tensor_memory video warp}
+modules=${GENERATORS:-blackwell_copy bulk im2col integer memory misc sync tensor_memory texture video warp}
 [ "$modules" != all ] || modules=
 # shellcheck disable=SC2086
 PYTHONDONTWRITEBYTECODE=1 python3 "$PTXGEN_SOURCE/tests/emulator/generate/generate.py" --into "$into" $modules
