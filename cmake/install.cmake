@@ -3,6 +3,7 @@
 # Nothing installed names the build tree, and the installed tree may be moved.
 include(CMakePackageConfigHelpers)
 
+set(PTXGEN_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh looks for completions")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ptxgen)
 install(DIRECTORY include/ptxgen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
@@ -12,6 +13,15 @@ install(TARGETS ptxgen_static ptxgen_shared EXPORT ptxgenTargets
 if(TARGET ptxgen_command)
     install(TARGETS ptxgen_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
     install(TARGETS ptxgen_nvrtc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/ptxgen COMPONENT command)
+endif()
+if(TARGET ptxgen_documents)
+    install(DIRECTORY ${PTXGEN_DOCUMENTS}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command
+        FILES_MATCHING PATTERN "*.1" PATTERN "*.1.gz")
+    install(FILES ${PTXGEN_DOCUMENTS}/ptxgen.bash RENAME ptxgen COMPONENT command
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${PTXGEN_DOCUMENTS}/_ptxgen COMPONENT command DESTINATION ${PTXGEN_ZSH_DIR})
+    install(FILES ${PTXGEN_DOCUMENTS}/ptxgen.fish COMPONENT command
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 install(EXPORT ptxgenTargets NAMESPACE ptxgen:: DESTINATION ${package_dir} COMPONENT dev)
 

@@ -328,6 +328,35 @@ def test_capture_replays_what_eager_does():
 
 
 @gpu_only
+def test_products_with_an_f32_result():
+    a, b, c = numbers(256, 128, dtype=torch.bfloat16), numbers(128, 512, dtype=torch.bfloat16), numbers(256, 512)
+    want = torch.addmm(c, a, b, out_dtype=torch.float32), torch.mm(a, b, out_dtype=torch.float32)
+    pt.reset_stats()
+    with pt.enabled(DEVICE, measure=False, least_bytes=0):
+        got = torch.addmm(c, a, b, out_dtype=torch.float32), torch.mm(a, b, out_dtype=torch.float32)
+        torch.addmm(c, a, b, beta=2, out_dtype=torch.float32)
+    assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
+    assert pt.stats()["addmm.dtype"] == {"served": 1, "declined": {"alpha or beta": 1}}
+    assert pt.stats()["mm.dtype"]["served"] == 1
+
+
+@gpu_only
+def test_measured_before_served():
+    """The first call of a kind is measured; a captured one that was not goes to aten."""
+    out, index, src = torch.zeros(4000, 128, device=DEVICE), indices(50000, 4000), numbers(50000, 128)
+    pt.reset_stats()
+    with pt.enabled(DEVICE):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out.index_add_(0, index, src)
+        assert pt.stats()["index_add_"]["declined"] == {"not measured before the capture": 1}
+        out.zero_()
+        out.index_add_(0, index, src)
+    assert torch.equal(out, torch.zeros_like(out).index_add(0, index, src))
+    assert any(kind[0] == "index_add_" for kind in pt.measurements())
+
+
+@gpu_only
 def test_first_call_in_a_capture_says_what_to_do():
     out, index, src = torch.zeros(30, 44, device=DEVICE), indices(50, 30), numbers(50, 44)
     graph = torch.cuda.CUDAGraph()

@@ -258,19 +258,33 @@ ptxgen_status ptxgen_dlpack_params(ptxgen *ctx, const char *family, const ptxgen
 
 /* ---- typed calls ----------------------------------------------------------------------------- */
 
+/* The options with the element type that the tensors have: what sums are kept in depends on it. */
+static ptxgen_status scatter_options(const ptxgen_dlpack_scatter_add_args *a,
+                                     ptxgen_scatter_add_args *out, ptxgen_error *err)
+{
+    const ptxgen_dl_tensor *t = a->out.tensor;
+    *out = (ptxgen_scatter_add_args){0};
+    if (a->options)
+        PG_TRY(pg_take_args(a->options, out, sizeof *out, "ptxgen_scatter_add_args", err));
+    out->size = sizeof *out;
+    out->dtype = t ? find_type(t->dtype.code, t->dtype.bits) : PTXGEN_DTYPE_NONE;
+    return PTXGEN_OK;
+}
+
 ptxgen_status ptxgen_dlpack_scatter_add(ptxgen *ctx, const ptxgen_dlpack_scatter_add_args *args,
                                         ptxgen_error *err)
 {
-    static const ptxgen_scatter_add_args defaults = {.size = sizeof defaults};
     ptxgen_dlpack_scatter_add_args a;
+    ptxgen_scatter_add_args options; /* outlives the call: alpha is read from it */
     pg_call c;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_dlpack_scatter_add_args", err));
+    PG_TRY(scatter_options(&a, &options, err));
     const argument tensors[] = {{PG_SCATTER_OUT, a.out},
                                 {PG_SCATTER_SRC, a.src},
                                 {PG_SCATTER_INDEX, a.index},
                                 {PG_SCATTER_WEIGHT, a.weight},
                                 {PG_SCATTER_SRC_INDEX, a.src_index}};
-    PG_TRY(pg_fill_scatter_add(a.options ? a.options : &defaults, &c, err));
+    PG_TRY(pg_fill_scatter_add(&options, &c, err));
     pg_view *v = c.problem.operand;
     v[PG_SCATTER_OUT].present = v[PG_SCATTER_SRC].present = false;
     v[PG_SCATTER_INDEX].present = c.problem.prepared;

@@ -1,9 +1,10 @@
 """What ptxgen.torch costs and gains on a GPU: the host's time for a call, a GNN training step, embedding's backward.
 
-    PYTHONPATH=build/release/python python3 tests/bench/bench_torch.py [--quick]
+    PYTHONPATH=build/release/python python3 tests/bench/bench_torch.py [--quick] [calls] [gnn] [embedding] [products]
 
 Every comparison runs in turns in this process; times are medians. Prints Markdown tables, nothing else."""
 
+import contextlib
 import copy
 import statistics
 import sys
@@ -33,20 +34,23 @@ def host_microseconds(calls, repeats=7, count=400):
     return {name: statistics.median(t) for name, t in times.items()}
 
 
-def device_milliseconds(calls, repeats=9):
-    """Median device time of each call, in turns, from events behind a kernel that keeps the device busy meanwhile."""
-    times = {name: [] for name in calls}
-    for name, call in calls.items():
-        call()
-    for _ in range(repeats):
-        for name, call in calls.items():
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            torch.cuda._sleep(1_000_000)
-            begin.record()
-            call()
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end))
+def device_milliseconds(step, repeats=15):
+    """Median device time of a step, stock and with enable(), in turns, from events behind a kernel that keeps the device busy
+    until the host has caught up."""
+    times = {"stock": [], "ours": []}
+    contexts = {"stock": contextlib.nullcontext, "ours": pt.enabled}
+    for turn in range(3 if QUICK else 2 + repeats):
+        for name, context in contexts.items():
+            with context():
+                torch.cuda.synchronize()
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                torch.cuda._sleep(8_000_000)
+                begin.record()
+                step()
+                end.record()
+                end.synchronize()
+            if turn >= 2 or QUICK:
+                times[name].append(begin.elapsed_time(end))
     return {name: statistics.median(t) for name, t in times.items()}
 
 
@@ -135,7 +139,7 @@ def gnn():
             pt.reset_stats()
             errors = gradient_errors(layers, x, source, target, step, ours)
             served = sum(row["served"] for row in pt.stats().values())
-            times = device_milliseconds({"stock": step, "ours": ours}, 5 if QUICK else 15)
+            times = device_milliseconds(step)
             host = host_microseconds({"ours": step}, 1, 3)["ours"] / 1000
             print(f"| {'power law' if skewed else 'uniform'}, {str(dtype)[6:]} | {errors[0]:.1e} | {errors[1]:.1e} | {times['stock']:.3f} | {times['ours']:.3f} | "
                   f"{times['stock'] / times['ours']:.2f} | {host:.2f} | {served} |", flush=True)
@@ -172,15 +176,38 @@ def embedding():
                 errors.append(((table.weight.grad.double() - exact).norm() / exact.norm()).item())
             assert errors[1] <= 1.1 * errors[0] + 1e-6, f"errors: stock {errors[0]}, ours {errors[1]}"
             del exact
-            times = device_milliseconds({"stock": step, "ours": ours}, 5 if QUICK else 15)
+            times = device_milliseconds(step)
             print(f"| {vocabulary} words, {tokens} tokens (Zipf) x {width} {str(dtype)[6:]} | {times['stock']:.3f} | {times['ours']:.3f} | "
                   f"{times['stock'] / times['ours']:.2f} |", flush=True)
             del table, words, grad
 
 
+def products():
+    print("\n| addmm, f32 result of bf16 | stock, ms | enable(), ms | times | served |\n|---|---|---|---|---|")
+    for m, n, k in ((1024, 1024, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (1000, 1000, 1000), (4095, 4097, 4099)):
+        a, b = torch.randn(m, k, device=DEVICE, dtype=torch.bfloat16), torch.randn(k, n, device=DEVICE, dtype=torch.bfloat16)
+        c = torch.randn(m, n, device=DEVICE)
+
+        def step():
+            return torch.addmm(c, a, b, out_dtype=torch.float32)
+
+        def ours():
+            with pt.enabled():
+                return step()
+
+        want = step()
+        pt.reset_stats()
+        error = (ours() - want).abs().max() / want.abs().max()
+        assert error < 1e-3, f"results differ by {error}"
+        served = pt.stats()["addmm.dtype"]["served"]
+        times = device_milliseconds(step)
+        print(f"| {m} x {n} x {k} | {times['stock']:.4f} | {times['ours']:.4f} | {times['stock'] / times['ours']:.2f} | "
+              f"{'yes' if served else 'no'} |", flush=True)
+
+
 if __name__ == "__main__":
+    parts = {"calls": call_costs, "gnn": gnn, "embedding": embedding, "products": products}
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, ptxgen {ptxgen.__version__}")
-    call_costs()
-    gnn()
-    embedding()
+    for part in [p for p in sys.argv[1:] if p in parts] or parts:
+        parts[part]()
     print(f"\n{pt.stats()}")

@@ -126,6 +126,31 @@ static void options_of_the_typed_call(void **state)
     assert_scattered(&s, false);
 }
 
+/* 300 ones in bf16: added one by one they stay at 256. */
+static void sums_of_halves_in_f32(void **state)
+{
+    (void)state;
+    enum { ONES = 300, BF = 4, ONE = 0x3f80, SUM = 0x4396 };
+    static uint16_t src[ONES * 8], out[8];
+    static int64_t index[ONES];
+    int64_t out_shape[] = {1, 8}, src_shape[] = {ONES, 8}, index_shape[] = {ONES};
+    for (int i = 0; i < ONES * 8; i++)
+        src[i] = ONE;
+    ptxgen_dl_tensor t[] = {tensor(out, BF, 16, 2, out_shape), tensor(src, BF, 16, 2, src_shape),
+                            tensor(index, INT, 64, 1, index_shape)};
+    const ptxgen_scatter_add_args options = {.size = sizeof options, .accumulate_f32 = true};
+    const ptxgen_dlpack_scatter_add_args args = {.size = sizeof args,
+                                                 .out = {&t[0], 0},
+                                                 .src = {&t[1], 0},
+                                                 .index = {&t[2], 0},
+                                                 .options = &options};
+    ptxgen_error err = {0};
+    if (ptxgen_dlpack_scatter_add(ctx, &args, &err))
+        fail_msg("%s", err.message);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(out[i], SUM);
+}
+
 static void a_plan_stands_for_the_index(void **state)
 {
     (void)state;
@@ -495,6 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strides_and_offsets),
         cmocka_unit_test(options_of_the_typed_call),
+        cmocka_unit_test(sums_of_halves_in_f32),
         cmocka_unit_test(a_plan_stands_for_the_index),
         cmocka_unit_test(refusals_name_the_argument),
         cmocka_unit_test(managed_tensors),

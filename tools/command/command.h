@@ -89,6 +89,12 @@ typedef struct cli_command {
     int (*run)(const cli_args *); /* returns a cli_exit */
 } cli_command;
 
+/* Subcommand i, in the order of help; NULL past the last. */
+const cli_command *cli_command_at(size_t i);
+/* What exit code i means, and what else `ptxgen --help` says at its end; NULL past the last. */
+const char *cli_exit_text(size_t i);
+extern const char cli_purpose[], cli_environment[];
+
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_draw,
     cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
 

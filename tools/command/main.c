@@ -7,51 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {
-    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect, &cli_cache, &cli_prewarm,
-    &cli_bench, &cli_doctor,  &cli_array, &cli_inline, &cli_emulate, &cli_draw,
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+enum { MOST_COMMANDS = 32 };
 
 static void print_help(FILE *to)
 {
-    fputs(
-        "usage: ptxgen SUBCOMMAND [FAMILY] [name=value ...] [options]\n\n"
-        "Writes, assembles, caches, runs and emulates GPU kernels specialized for one problem.\n\n"
-        "subcommands (`ptxgen SUBCOMMAND --help` says more):\n",
-        to);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to,
+            "usage: ptxgen SUBCOMMAND [FAMILY] [name=value ...] [options]\n\n%s\n\n"
+            "subcommands (`ptxgen SUBCOMMAND --help` says more):\n",
+            cli_purpose);
+    for (size_t i = 0; cli_command_at(i); i++)
+        fprintf(to, "  %-10s %s\n", cli_command_at(i)->name, cli_command_at(i)->summary);
     fputs("\noptions:\n"
           "  --version  print the version\n"
           "  -h, --help show this\n"
-          "\nexit codes:\n"
-          "  0  done\n"
-          "  1  the answer is no: a check failed, an index was out of range, a race was found\n"
-          "  2  the command line or an input file is wrong\n"
-          "  3  no kernel exists for this problem\n"
-          "  4  the PTX was rejected by the assembler or the parser\n"
-          "  5  the system: a file, memory, the driver, a part that is not installed\n"
-          "  6  --check-races: defined by no ISA, but today's ptxas and hardware do it\n"
-          "\nenvironment: PTXGEN_CACHE_DIR, PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE,\n"
-          "  PTXGEN_TOOLKIT, PTXGEN_LOG; an option of the command goes before them\n",
+          "\nexit codes:\n",
           to);
+    for (size_t i = 0; cli_exit_text(i); i++)
+        fprintf(to, "  %zu  %s\n", i, cli_exit_text(i));
+    fprintf(to, "\nenvironment: %s", cli_environment);
 }
 
 static const cli_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; cli_command_at(i); i++)
+        if (strcmp(cli_command_at(i)->name, name) == 0)
+            return cli_command_at(i);
     return NULL;
 }
 
 static int unknown_command(const char *name)
 {
-    const char *known[COMMAND_COUNT];
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        known[i] = commands[i]->name;
-    const char *near = cli_nearest(name, known, COMMAND_COUNT);
+    const char *known[MOST_COMMANDS];
+    size_t count = 0;
+    for (; count < MOST_COMMANDS && cli_command_at(count); count++)
+        known[count] = cli_command_at(count)->name;
+    const char *near = cli_nearest(name, known, count);
     if (near)
         cli_say("unknown subcommand '%s'; did you mean '%s'?", name, near);
     else

@@ -140,6 +140,18 @@ static bool takes(const cli_command *command, const option *o)
     return strcmp(o->name, "help") == 0 || in_list(command->options, o->name);
 }
 
+bool cli_option_at(const cli_command *command, size_t i, cli_option_info *out)
+{
+    for (size_t k = 0; k < OPTION_COUNT; k++) {
+        const option *o = &options[k];
+        if (!takes(command, o) || i-- > 0)
+            continue;
+        *out = (cli_option_info){o->name, o->value, o->doc, o->letter, o->choices};
+        return true;
+    }
+    return false;
+}
+
 static ptxgen_status unknown_option(const cli_command *command, const char *word, ptxgen_error *err)
 {
     const char *known[OPTION_COUNT];

@@ -14,6 +14,13 @@ const char *cli_option_outside(const cli_args *args, const char *list);
 bool cli_option_given(const cli_args *args, const char *name);
 /* Is the option one of the list? */
 bool cli_option_in(const char *name, const char *list);
+/* Option i of those that a subcommand takes, for documents; false past the last. */
+typedef struct cli_option_info {
+    const char *name, *value, *doc; /* value: what help calls it; NULL: a flag, or one of `words` */
+    char letter;                    /* 0: none */
+    const char *const *words;       /* NULL-terminated; NULL: any value */
+} cli_option_info;
+bool cli_option_at(const cli_command *command, size_t i, cli_option_info *out);
 /* The one-screen help of a subcommand on standard output. */
 void cli_help(const cli_command *command, const cli_args *args);
 /* Does the library have the family? If not, cli_unknown_family reports it, with the nearest name. */
