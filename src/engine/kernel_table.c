@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "engine/kernel.h"
 
+#include <sys/syscall.h>
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,7 +274,8 @@ ptxgen_status pg_kernel_table_get(pg_kernel_table *t, const pg_kernel_id *id,
         pthread_mutex_unlock(&s->lock);
         return PTXGEN_OK;
     }
-    flight mine = {.id = id, .hash = hash, .builder = gettid()}, *f = find_flight(s, id, hash);
+    flight mine = {.id = id, .hash = hash, .builder = (pid_t)syscall(SYS_gettid)},
+           *f = find_flight(s, id, hash);
     if (f) {
         status = join(s, f, source.log, out, err);
     } else {
