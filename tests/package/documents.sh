@@ -45,7 +45,7 @@ is "emit emulate" ptxgen em
 is "--require" ptxgen doctor --r
 is "cuda" ptxgen run --device c
 is "scatter_add" ptxgen compile sca
-is "schedule= stages= share=" ptxgen emit scatter_add s
+case $(complete_words ptxgen emit scatter_add s) in "schedule= stages="*"share="*) ;; *) die "names of parameters" ;; esac
 is "seed" ptxgen emit scatter_add schedule = se
 case $(complete_words ptxgen emit scatter_add schedule =) in "auto seed bulk vector owner"*) ;; *) die "the words of schedule" ;; esac
 is "" ptxgen doctor --no-such
