@@ -46,8 +46,7 @@ missing_package() {
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
     libdlpack-dev) have_header dlpack/dlpack.h || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
-    dpkg-dev) have dpkg-shlibdeps || echo "$1" ;;
-    file | lintian | groff) have "$1" || echo "$1" ;;
+    groff) have groff || echo "$1" ;;
     python3-dev)
         { have python3 && python3 -c 'import os, sysconfig, sys
 sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; } || echo "$1"
