@@ -4,10 +4,9 @@
 
 #include "common/index_sort.h"
 
-/* What the kernels take; each lacks some (launch.c). index_ to record_: of the first pass, from_ and
- * count_: the entries of later ones; to_ and total_: where entries are placed, and how many;
- * bin_shift_, mark_: of group;
- * row_counts_: of clear_rows and count_rows. */
+/* What the kernels take; each lacks some (launch.c). index_ to record_: of the first pass, from_
+ * and count_: the entries of later ones; to_ and total_: where entries are placed, and how many;
+ * bin_shift_, mark_: of group; row_counts_: of clear_rows and count_rows. */
 #define PG_SORT_PARAMS(X)                                                                          \
     X(index_, POINTER)                                                                             \
     X(rows_, U64)                                                                                  \
@@ -37,7 +36,7 @@ void pg_sort_group(pg_emit *E, const pg_index_sort_plan *p);
 void pg_sort_clear_rows(pg_emit *E, const pg_index_sort_plan *p);
 void pg_sort_count_rows(pg_emit *E, const pg_index_sort_plan *p);
 
-/* Shared by count and place (main.ptxc). */
+/* Shared by count and place (read.ptxc). */
 void pg_sort_declare(pg_emit *E, bool first);
 void pg_sort_set_up(pg_emit *E, bool first);
 void pg_sort_load(pg_emit *E, const pg_index_sort_plan *p, bool first, bool whole, int i);

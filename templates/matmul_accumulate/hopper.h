@@ -4,8 +4,8 @@
  * A and B and one loads C. The consumers' accumulators are registers (wgmma). Two schedules:
  *
  *     cooperative   the warpgroups share a tile by rows, and meet in its beginning and end
- *     pingpong      each warpgroup has a tile of its own; they take turns at the tensor core, so that C comes in
- *                   and D goes out while another multiplies
+ *     pingpong      each warpgroup has a tile of its own; they take turns at the tensor core, so
+ *                   that C comes in and D goes out while another multiplies
  *
  * The kernel sees a left operand (the rows of a tile) and a right one (its columns). They are A
  * and B, or, with `swapped`, B^T and A^T: the transposed problem, for results of few rows. A
@@ -80,9 +80,9 @@ enum { PG_PART_MULTIPLY, PG_PART_SUM, PG_PART_ALIGN };
 pg_sequence pg_hopper_sequence(const pg_problem *problem);
 void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l);
 
-/* What each of them takes. m_ and n_ are rows of the left and columns of the right operand; c_vectors_ and
- * d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides are bytes. Kernels without
- * a ring lack c_map_, those without slices slice_bytes_, those that
+/* What each of them takes. m_ and n_ are rows of the left and columns of the right operand;
+ * c_vectors_ and d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides
+ * are bytes. Kernels without a ring lack c_map_, those without slices slice_bytes_, those that
  * do not scale the factors (f32). */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
@@ -152,9 +152,11 @@ static inline int pg_hopper_cluster(const pg_hopper_plan *p)
 
 /* The entry and its roles (hopper.ptxc). */
 void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
-/* %row and %column: the first ones of this CTA's tile (hopper.ptxc); %slice, %k_first and
+/* %row and %column: the first ones of this CTA's tile (hopper_place.ptxc); %slice, %k_first and
  * %k_blocks, if there are slices. Reads %unit, %cta_m, %cta_n. */
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
+/* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
+void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
 
 /* The load warps (hopper_load.ptxc): one thread each. */
 void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
@@ -197,13 +199,14 @@ void pg_hopper_step_slices(pg_emit *E, const pg_hopper_plan *p);
 
 /* ---- elements of C and D (hopper_element.ptxc) ---- */
 
-/* One element, if `exists` (a predicate): `value` (.f32) is 0 otherwise. `address` is an address expression. Each
- * opens a scope of its own. */
+/* One element, if `exists` (a predicate): `value` (.f32) is 0 otherwise. `address` is an address
+ * expression. Each opens a scope of its own. */
 void pg_hopper_load_element(pg_emit *E, const pg_dtype *type, const char *value,
                             const char *address, const char *exists);
 void pg_hopper_store_element(pg_emit *E, const pg_dtype *type, const char *value,
                              const char *address, const char *exists);
-/* Four adjacent ones, registers `prefix`first .. first + 3, in one access; what does not exist is left as it is. */
+/* Four adjacent ones, registers `prefix`first .. first + 3, in one access; what does not exist
+ * is left as it is. */
 typedef struct pg_quad {
     const char *prefix;
     int first;

@@ -2,18 +2,32 @@
 set -eu
 cd "$PTXGEN_SOURCE"
 command -v nm >/dev/null || exit 77
-objects=$(find "$PTXGEN_BUILD/CMakeFiles" -path '*ptxgen_objects.dir/*' -name '*.c.o' | sort)
+objects=$(find "$PTXGEN_BUILD/CMakeFiles/ptxgen_objects.dir" -name '*.c.o' | sort)
 [ "$(echo "$objects" | wc -l)" -gt 200 ] || {
     echo "found only these objects: $objects" >&2
     exit 1
 }
 
-# Lines "FILE KIND SYMBOL" of the objects whose source is still there.
+# Lines "FILE KIND SYMBOL" of the objects whose source is still there; of a compiled template that is
+# the template.
 current=$(for object in $objects; do
     file=${object##*ptxgen_objects.dir/}
-    [ ! -f "${file%.o}" ] || echo "$object"
+    file=${file%.o}
+    case $file in
+    generated/templates/*.ptxc.c)
+        file=${file#generated/}
+        file=${file%.c}
+        ;;
+    esac
+    [ ! -f "$file" ] || echo "$object"
 done)
-symbols=$(nm -A -P $current | sed 's|^.*ptxgen_objects\.dir/||; s|\.o: *| |' | awk '{ print $1, $3, $2 }')
+echo "$current" | grep -q '\.ptxc\.c\.o$' || {
+    echo "found no compiled template" >&2
+    exit 1
+}
+symbols=$(nm -A -P $current |
+    sed 's|^.*ptxgen_objects\.dir/||; s|^generated/\(.*\.ptxc\)\.c\.o: *|\1 |; s|\.o: *| |' |
+    awk '{ print $1, $3, $2 }')
 
 # "A needs B" for each edge of a circle: B needs A too, perhaps by way of others.
 circles=$(echo "$symbols" | awk '
