@@ -8,9 +8,10 @@
  * One template line becomes one line of C, so a single #line at the top gives compilers, debuggers
  * and coverage the right position:
  *     |   add.s64 %a, %a, $(2 * k);
- *     { pg_at(E, __FILE__, __LINE__); pg_lit(E, "   add.s64 %a, %a, ", 19); pg_put(E, (2 * k)); ... }
- * The emitter must be called E. The braces make a PTX line one statement, but a PTX line directly
- * under an unbraced if, else, for or while is refused: the next line would silently stand outside.
+ *     { pg_at(E, __FILE__, __LINE__); pg_lit(E, "   add.s64 %a, %a, ", 19); pg_put(E, (2 * k)); }
+ * The emitter must be called E. The braces make a PTX line one statement, but a PTX line
+ * directly under an unbraced if, else, for or while is refused: the next line would silently
+ * stand outside.
  *
  * Runs at build time only; prints file:line: message and exits 1 on a bad template, leaving no
  * output. */

@@ -1,7 +1,7 @@
-/* What the subcommands of `ptxgen` share: exit codes, the settings that options fill, the table row of a
- * subcommand, and how it reports. A subcommand is one file with one cli_command; main.c lists
- * them. Product goes to standard output (or -o FILE), talk to standard error. Only public headers of
- * the library are used here. */
+/* What the subcommands of `ptxgen` share: exit codes, the settings that options fill, the table
+ * row of a subcommand, and how it reports. A subcommand is one file with one cli_command; main.c
+ * lists them. Product goes to standard output (or -o FILE), talk to standard error. Only public
+ * headers of the library are used here. */
 #ifndef PTXGEN_COMMAND_H
 #define PTXGEN_COMMAND_H
 
@@ -79,12 +79,13 @@ typedef struct cli_command {
     const char *options;  /* names of the options that it takes, separated by spaces */
     bool takes_family;    /* --help shows families and parameters */
     bool arch_is_word;    /* --arch X is the same as the word arch=X */
-    /* Where help of all options would pass a screen: it names those of each way, and explains those of the way that
-     * the words tell (below way_count). */
+    /* Where help of all options would pass a screen: it names those of each way, and explains
+     * those of the way that the words tell (below way_count). */
     const cli_way *ways;
     size_t way_count;
     size_t (*way_of)(const cli_args *);
-    /* Of `options` those that a run with these arguments reads: any other that is given is refused. NULL: all. */
+    /* Of `options` those that a run with these arguments reads: any other that is given is
+     * refused. NULL: all. */
     const char *(*reads)(const cli_args *);
     int (*run)(const cli_args *); /* returns a cli_exit */
 } cli_command;
@@ -98,12 +99,12 @@ extern const char cli_purpose[], cli_environment[];
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_draw,
     cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
 
-/* ---- reports ----------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* One line on standard error, with "ptxgen: " before it. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Says the error on standard error (and, under --json, as an object on standard output) and returns the
- * exit code that its status maps to. */
+/* Says the error on standard error (and, under --json, as an object on standard output) and
+ * returns the exit code that its status maps to. */
 int cli_report(const cli_settings *, const ptxgen_error *);
 /* The two halves of cli_report: the line on standard error, and the object. */
 void cli_say_error(const ptxgen_error *);
@@ -113,9 +114,10 @@ int cli_usage_error(const cli_settings *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int cli_exit_for(ptxgen_status);
 
-/* A context with the settings' cache folder, toolkit, assembler, device and log level; log lines go to
- * standard error. */
-/* A relative path means here what it means to a shell; the library takes absolute ones only. "" stays. */
+/* A context with the settings' cache folder, toolkit, assembler, device and log level; log lines
+ * go to standard error. */
+/* A relative path means here what it means to a shell; the library takes absolute ones only. ""
+ * stays. */
 ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err);
 ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 /* A log hook that says for whom the library waits. */
@@ -123,7 +125,8 @@ void cli_log_waits(void *user, ptxgen_log_level level, const char *line);
 /* The same, but the cache folder is neither made nor changed. */
 ptxgen_status cli_looking_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 
-/* Joins words[from..] with spaces into a new string ("name=value ..."). EINVAL when a word has no '='. */
+/* Joins words[from..] with spaces into a new string ("name=value ..."). EINVAL when a word has
+ * no '='. */
 ptxgen_status cli_params(const cli_args *, size_t from, char **out, ptxgen_error *err);
 /* The known word nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *known, size_t count);

@@ -21,8 +21,8 @@ static cJSON *parameters_of(const ptxgen_kernel *kernel, size_t entry)
     return list;
 }
 
-/* What a launch of the cubin fills; the values are those of --print-launch. Of a module with several
- * entries, for each of them. */
+/* What a launch of the cubin fills; the values are those of --print-launch. Of a module with
+ * several entries, for each of them. */
 static cJSON *with_parameters(const ptxgen_kernel *kernel, cJSON *root)
 {
     char name[128];

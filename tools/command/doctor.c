@@ -1,12 +1,12 @@
-/* ptxgen doctor: what is here, what works, what does not and why. Looking makes nothing; what is tried in the cache
- * folder is removed again. */
+/* ptxgen doctor: what is here, what works, what does not and why. Looking makes nothing; what is
+ * tried in the cache folder is removed again. */
 #include "command/doctor/findings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parts and device -------------------------------------------------------------------------- */
+/* ---- parts and device ------------------------------------------------------------------------ */
 
 static void look_at_parts(findings *f, ptxgen *ctx)
 {
@@ -47,7 +47,7 @@ static void look_at_device(findings *f, ptxgen *ctx)
     }
 }
 
-/* ---- compiling --------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* Does the whole way from a problem to a cubin work? A kernel of the first family, nothing kept. */
 static void try_compile(findings *f, const cli_settings *set)
@@ -83,7 +83,7 @@ static void try_compile(findings *f, const cli_settings *set)
     ptxgen_destroy(ctx);
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* What --require takes: a finding's topic, or one of the words that stand for several. */
 static const char *const topics[] = {
@@ -111,7 +111,8 @@ static void require(findings *f, const char *topic, const char *why)
     finding_text(a, "required", topic);
 }
 
-/* The words of --require, and what an option or setting names itself: it was asked for, so its absence is no detail. */
+/* The words of --require, and what an option or setting names itself: it was asked for, so its
+ * absence is no detail. */
 static ptxgen_status add_required(findings *f, const cli_settings *set, ptxgen *ctx,
                                   ptxgen_error *err)
 {
@@ -150,7 +151,7 @@ static ptxgen_status add_required(findings *f, const cli_settings *set, ptxgen *
     return PTXGEN_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int run(const cli_args *args)
 {

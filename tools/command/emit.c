@@ -27,7 +27,8 @@ static ptxgen_status write_line_map(const cli_args *args, const ptxgen_kernel *k
     return cli_output_commit(&to, err);
 }
 
-/* The product is the PTX, of which -o names the place; --json reports on standard output what it is, with it. */
+/* The product is the PTX, of which -o names the place; --json reports on standard output what it
+ * is, with it. */
 static ptxgen_status write_kernel(const cli_args *args, const ptxgen_kernel *kernel,
                                   ptxgen_error *err)
 {

@@ -67,7 +67,8 @@ static cJSON *as_json(const job *j)
     return root;
 }
 
-/* The product is the PTX, of which -o names the place; --json reports on standard output what was done, with it. */
+/* The product is the PTX, of which -o names the place; --json reports on standard output what
+ * was done, with it. */
 static ptxgen_status write_product(const job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;

@@ -24,7 +24,8 @@ static cJSON *param_json(const ptxgen_param_info *p)
     return o;
 }
 
-/* The architectures that stand for all: with each, the oldest toolkit that takes the family's default kernel. */
+/* The architectures that stand for all: with each, the oldest toolkit that takes the family's
+ * default kernel. */
 static const char *const targets[] = {"sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120"};
 enum { TARGETS = sizeof targets / sizeof *targets };
 

@@ -319,7 +319,7 @@ const char *cli_option_outside(const cli_args *args, const char *list)
     return NULL;
 }
 
-/* ---- help -------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void print_option(const option *o)
 {

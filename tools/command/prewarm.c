@@ -28,7 +28,7 @@ typedef struct manifest {
     size_t count, kernels; /* kernels: without those that come again */
 } manifest;
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* `params` without the word arch=..., and with ` arch=` + arch (n bytes) when arch is given. */
 static char *with_arch(const char *params, const char *arch, size_t n)
@@ -146,7 +146,7 @@ static void free_manifest(manifest *m)
     free(m->requests);
 }
 
-/* ---- compiling --------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef struct crew {
     const cli_args *args;
@@ -225,7 +225,8 @@ static void work_together(crew *c)
     free(threads);
 }
 
-/* A run that keeps nothing would look like a success: the folder is judged before anything is compiled. */
+/* A run that keeps nothing would look like a success: the folder is judged before anything is
+ * compiled. */
 static ptxgen_status check_cache(ptxgen *ctx, ptxgen_error *err)
 {
     ptxgen_cache *cache = NULL;

@@ -1,4 +1,5 @@
-/* SASS of a cubin: NVIDIA's disassembler, a program of the CUDA toolkit, reads it and writes to the output. */
+/* SASS of a cubin: NVIDIA's disassembler, a program of the CUDA toolkit, reads it and writes to
+ * the output. */
 #include "command/sass.h"
 
 #include "command/output.h"

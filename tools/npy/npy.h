@@ -1,5 +1,5 @@
-/* NumPy's .npy files: versions 1 to 3, one dense little-endian array in C order. Anything else is refused
- * with a sentence that says how to convert it. Format: numpy.lib.format (NEP 1). */
+/* NumPy's .npy files: versions 1 to 3, one dense little-endian array in C order. Anything else
+ * is refused with a sentence that says how to convert it. Format: numpy.lib.format (NEP 1). */
 #ifndef NPY_H
 #define NPY_H
 
@@ -44,8 +44,8 @@ typedef struct npy_array {
     void *data; /* 64-byte aligned, never NULL */
 } npy_array;
 
-/* Bytes from the start of the file to its data. `first` are the first n bytes, n <= NPY_PREAMBLE_BYTES.
- * EINVAL: no .npy file, unknown version, a header of unbelievable length. */
+/* Bytes from the start of the file to its data. `first` are the first n bytes, n <=
+ * NPY_PREAMBLE_BYTES. EINVAL: no .npy file, unknown version, a header of unbelievable length. */
 ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, ptxgen_error *err);
 /* Reads bytes[0..offset): the whole header. EINVAL says what is wrong and what to do. */
 ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
@@ -59,8 +59,9 @@ ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy
 /* "(1000, 512)" into text, always terminated. */
 const char *npy_shape_text(const npy_header *header, char *text, size_t size);
 
-/* Reads a file ("-": standard input). The message begins with the path. EIO when it cannot be read, EINVAL
- * when it is not an array we take: damaged, cut short, too long, another element type or order. */
+/* Reads a file ("-": standard input). The message begins with the path. EIO when it cannot be
+ * read, EINVAL when it is not an array we take: damaged, cut short, too long, another element
+ * type or order. */
 ptxgen_status npy_load(const char *path, npy_array *out, ptxgen_error *err);
 /* A zeroed array; type and shape decide the rest of the header. */
 ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out,

@@ -11,7 +11,7 @@
 /* A key is a few hundred bytes. */
 enum { KEY_MAX = 16384 };
 
-/* ---- verify ------------------------------------------------------------------------------------ */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 typedef struct verifying {
     const cli_settings *set;
@@ -81,7 +81,8 @@ static bool comparable(verifying *v, const ptxgen_cache_record *r)
     return !note_incomparable(v, r, why);
 }
 
-/* An entry is right when a fresh build has the same PTX and, by the same assembler, the same cubin. */
+/* An entry is right when a fresh build has the same PTX and, by the same assembler, the same
+ * cubin. */
 static bool compare_fresh(void *user, const ptxgen_cache_record *r, char *why, size_t why_size)
 {
     verifying *v = user;
@@ -175,7 +176,7 @@ int cache_verify(const cache_action *a)
     return whole && result.damaged + result.different + v.incomparable == 0 ? CLI_OK : CLI_NO;
 }
 
-/* ---- clear, prune ------------------------------------------------------------------------------ */
+/* ---- clear, prune ---------------------------------------------------------------------------- */
 
 static int prune_by(const cache_action *a, ptxgen_cache_prune_rule *rule)
 {
@@ -230,7 +231,7 @@ int cache_prune(const cache_action *a)
     return prune_by(a, &rule);
 }
 
-/* ---- export, import ---------------------------------------------------------------------------- */
+/* ---- export, import -------------------------------------------------------------------------- */
 
 typedef struct filter {
     const char *family, *arch;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- ls ---------------------------------------------------------------------------------------- */
+/* ---- ls -------------------------------------------------------------------------------------- */
 
 typedef struct line {
     char hash[33], arch[16];
@@ -194,7 +194,7 @@ int cache_ls(const cache_action *a)
     return cache_say_state(a->cache, l.seen) && l.damaged == 0 ? CLI_OK : CLI_NO;
 }
 
-/* ---- show -------------------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------------------ */
 
 typedef struct product {
     const cli_settings *set;
@@ -245,7 +245,7 @@ int cache_show(const cache_action *a)
     return status == PTXGEN_OK ? CLI_OK : cli_report(set, &p.err);
 }
 
-/* ---- path ---------------------------------------------------------------------------------------- */
+/* ---- path ------------------------------------------------------------------------------------ */
 
 int cache_path(const cache_action *a)
 {
@@ -260,7 +260,7 @@ int cache_path(const cache_action *a)
     return CLI_OK;
 }
 
-/* ---- why --------------------------------------------------------------------------------------- */
+/* ---- why ------------------------------------------------------------------------------------- */
 
 static void print_found(const cli_settings *set, const ptxgen_cache_why_result *why)
 {

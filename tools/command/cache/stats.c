@@ -1,5 +1,5 @@
-/* ptxgen cache stats: what the folder holds, what all processes counted, for people, as JSON, and as text that
- * Prometheus scrapes (text exposition format 0.0.4). */
+/* ptxgen cache stats: what the folder holds, what all processes counted, for people, as JSON,
+ * and as text that Prometheus scrapes (text exposition format 0.0.4). */
 #include "command/cache/cache.h"
 #include "command/output.h"
 

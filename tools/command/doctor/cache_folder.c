@@ -1,4 +1,5 @@
-/* The cache folder. Whether it is used is the library's decision; here it is described and tried. */
+/* The cache folder. Whether it is used is the library's decision; here it is described and
+ * tried. */
 #include "command/cache/cache.h"
 #include "command/doctor/findings.h"
 
@@ -60,7 +61,8 @@ static void say_why_unused(findings *f, const char *dir)
     ptxgen_cache_close(cache);
 }
 
-/* Makes a folder in `above` and removes it; 0 or an errno. Asking for rights says too much: /proc. */
+/* Makes a folder in `above` and removes it; 0 or an errno. Asking for rights says too much:
+ * /proc. */
 static int try_to_make(const char *above)
 {
     char *trial = cli_format("%s/.ptxgen-trial.XXXXXX", strcmp(above, "/") ? above : "");

@@ -5,7 +5,8 @@
 #include "command/command.h"
 #include "command/json.h"
 
-/* One answer: what was looked at, whether it works, what there is to know or to do, and the same as facts. */
+/* One answer: what was looked at, whether it works, what there is to know or to do, and the same
+ * as facts. */
 typedef struct finding {
     const char *topic;
     enum { WORKS, MISSING, BROKEN } state;

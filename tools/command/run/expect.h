@@ -4,7 +4,8 @@
 
 #include "npy/npy.h"
 
-/* Says on standard error where they differ; *same. EINVAL when the file has another type or shape. */
+/* Says on standard error where they differ; *same. EINVAL when the file has another type or
+ * shape. */
 ptxgen_status run_expect(const char *path, const npy_array *result, bool *same, ptxgen_error *err);
 
 #endif

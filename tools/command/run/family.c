@@ -18,7 +18,7 @@ run_adapter run_adapter_of(const char *family)
     return strcmp(family, "matmul_scaled") == 0 ? run_adapt_scaled : NULL;
 }
 
-/* ---- preparing --------------------------------------------------------------------------------- */
+/* ---- preparing ------------------------------------------------------------------------------- */
 
 static void find_operands(run_job *j)
 {
@@ -29,7 +29,8 @@ static void find_operands(run_job *j)
     }
 }
 
-/* A refusal on a GPU says that there is another way, one of a shape that a matrix may be given transposed. */
+/* A refusal on a GPU says that there is another way, one of a shape that a matrix may be given
+ * transposed. */
 static ptxgen_status explain(const run_job *j, ptxgen_status status, ptxgen_error *err)
 {
     ptxgen_device_info d = {.size = sizeof d};
@@ -110,7 +111,7 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
     return status == PTXGEN_OK ? get_kernel(j, err) : status;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static ptxgen_status launch(run_job *j, ptxgen_error *err)
 {
@@ -203,8 +204,8 @@ static ptxgen_status run_on_device(run_job *j, ptxgen_error *err)
     return status == PTXGEN_OK ? run_check(j, err) : status;
 }
 
-/* --repeat: the launches are queued together and waited for once, so host and device overlap as they do in a
- * program; a first round is not counted. */
+/* --repeat: the launches are queued together and waited for once, so host and device overlap as
+ * they do in a program; a first round is not counted. */
 static ptxgen_status measure(run_job *j, ptxgen_error *err)
 {
     struct timespec start = {0}, end;
@@ -242,8 +243,8 @@ static ptxgen_status write_result(const run_job *j, ptxgen_error *err)
     return cli_output_commit(&to, err);
 }
 
-/* The emulator assembles nothing: what says how to would be read by nobody. A toolkit also serves a function in CUDA
- * C++. */
+/* The emulator assembles nothing: what says how to would be read by nobody. A toolkit also
+ * serves a function in CUDA C++. */
 static ptxgen_status refuse_unread(const run_job *j, ptxgen_error *err)
 {
     ptxgen_device_info d = {.size = sizeof d};

@@ -1,5 +1,6 @@
-/* `ptxgen run FAMILY`: any family's kernel on .npy files, from its tables. Files become operands, what is left
- * of the words parameters; then the call is described, emulated or run, and reported. */
+/* `ptxgen run FAMILY`: any family's kernel on .npy files, from its tables. Files become
+ * operands, what is left of the words parameters; then the call is described, emulated or run,
+ * and reported. */
 #ifndef PTXGEN_RUN_FAMILY_H
 #define PTXGEN_RUN_FAMILY_H
 
@@ -50,25 +51,28 @@ typedef struct run_job {
 
 /* ---- files (files.c) ---- */
 
-/* Sorts the words into files and parameters, loads the files, makes operands of them, and completes what no file
- * gives: zeros, shapes and types of results. */
+/* Sorts the words into files and parameters, loads the files, makes operands of them, and
+ * completes what no file gives: zeros, shapes and types of results. */
 ptxgen_status run_take_files(run_job *, ptxgen_error *);
 run_operand *run_operand_named(run_job *, const char *name);
-/* The value of a parameter that the user gave ("dtype" of dtype=bf16), or NULL; and takes it out. */
+/* The value of a parameter that the user gave ("dtype" of dtype=bf16), or NULL; and takes it
+ * out. */
 const char *run_word(const run_job *, const char *name);
 void run_drop_word(run_job *, const char *name);
 void run_add_word(run_job *, const char *name, const char *value);
-/* What of a family its table does not say: files that are no operands yet (scaled.c). NULL: nothing. */
+/* What of a family its table does not say: files that are no operands yet (scaled.c). NULL:
+ * nothing. */
 typedef ptxgen_status (*run_adapter)(run_job *, ptxgen_error *);
 run_adapter run_adapter_of(const char *family);
 
 /* ---- operands (operands.c) ---- */
 
-/* The tensors of a call: of the files' data, or of `memory`. `result` (may be NULL) takes the place of the result's
- * data. */
+/* The tensors of a call: of the files' data, or of `memory`. `result` (may be NULL) takes the
+ * place of the result's data. */
 void run_host_tensors(const run_job *, void *result, ptxgen_tensor *out);
 void run_device_tensors(const run_job *, ptxgen_tensor *out);
-/* Memory for every operand, with the files' values, rows padded as the kernels want them; freed by run_free. */
+/* Memory for every operand, with the files' values, rows padded as the kernels want them; freed
+ * by run_free. */
 ptxgen_status run_place_operands(run_job *, ptxgen_error *);
 /* The values that the operands had at first, again (host memory only). */
 void run_reset_operands(run_job *);

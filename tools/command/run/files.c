@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 const char *run_word(const run_job *j, const char *name)
 {
@@ -164,7 +164,7 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
     return status;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static const struct {
     npy_type npy;
@@ -281,7 +281,7 @@ static ptxgen_status take_array(run_job *j, run_operand *o, ptxgen_error *err)
     return status;
 }
 
-/* ---- what no file gives ------------------------------------------------------------------------ */
+/* ---- what no file gives ---------------------------------------------------------------------- */
 
 /* The extent that other operands say; 0 when none does. */
 static int64_t extent_of(const run_job *j, const char *name)

@@ -1,4 +1,5 @@
-/* Operands in memory: the files' values, padded the way kernels want rows, on a device or in host memory. */
+/* Operands in memory: the files' values, padded the way kernels want rows, on a device or in
+ * host memory. */
 #include "command/run/family.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static row_layout rows_of(const run_operand *o)
         r.count *= h->shape[d];
     if (h->rank)
         r.bytes *= h->shape[h->rank - 1];
-    /* What tensor maps take, also where kernels take less; some unpack 4-bit elements on the way. */
+    /* What tensor maps take, also where kernels take less; some unpack 4-bit elements on the
+     * way. */
     int64_t unit = is_result(o)             ? o->info.alignment
                    : o->info.alignment > 16 ? o->info.alignment
                                             : 16;
@@ -169,7 +171,7 @@ void run_free_operands(run_job *j)
     }
 }
 
-/* ---- extents and indices ----------------------------------------------------------------------- */
+/* ---- extents and indices --------------------------------------------------------------------- */
 
 bool run_extent_at(const run_job *j, size_t i, const char **name, int64_t *value)
 {

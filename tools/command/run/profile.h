@@ -1,5 +1,5 @@
-/* What a run did, by asynchronous unit, by mnemonic and by PTX line: as text, as JSON, and as a page that shows the PTX
- * with its counts (--stats, --report). */
+/* What a run did, by asynchronous unit, by mnemonic and by PTX line: as text, as JSON, and as a
+ * page that shows the PTX with its counts (--stats, --report). */
 #ifndef PTXGEN_RUN_PROFILE_H
 #define PTXGEN_RUN_PROFILE_H
 
@@ -16,7 +16,8 @@ typedef struct run_profile {
     const ptxgen_kernel *kernel; /* its lines come from templates; NULL: from a file */
 } run_profile;
 
-/* The units that did something, the warp instructions by mnemonic; with `json` into it, else as lines. */
+/* The units that did something, the warp instructions by mnemonic; with `json` into it, else as
+ * lines. */
 void run_print_units(const ptxgen_emulator *emu, cJSON *json, FILE *to);
 /* The lines: all into `json`, or the busiest as a table. */
 void run_print_lines(const run_profile *p, cJSON *json, FILE *to);

@@ -31,14 +31,15 @@ typedef struct job {
     bool unexpected; /* the result is not what --expect names */
 } job;
 
-/* An emulator with the program in it; a seed is fixed when it is created, so each run has its own. */
+/* An emulator with the program in it; a seed is fixed when it is created, so each run has its
+ * own. */
 typedef struct machine {
     ptxgen_emulator *emu;
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entry;
 } machine;
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* "8", "8,4" or "8,4,2"; zero where nothing is said. */
 static ptxgen_status parse_extent(const char *option, const char *text, uint32_t *out,
@@ -63,7 +64,8 @@ static ptxgen_status parse_extent(const char *option, const char *text, uint32_t
                 : PTXGEN_OK;
 }
 
-/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by findings.c. */
+/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by
+ * findings.c. */
 static void log_line(void *user, ptxgen_log_level level, const char *line)
 {
     job *j = user;
@@ -112,7 +114,8 @@ static ptxgen_status find_entry(const job *j, machine *m, ptxgen_error *err)
                     j->name, count, list);
 }
 
-/* Warp instructions of a launch: a minute or more of emulation. A program in an endless loop then ends. */
+/* Warp instructions of a launch: a minute or more of emulation. A program in an endless loop
+ * then ends. */
 #define DEFAULT_BUDGET UINT64_C(10000000000)
 
 static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_error *err)
@@ -147,7 +150,7 @@ static void free_machine(machine *m)
     ptxgen_emulator_destroy(m->emu);
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Replaces `from` in a message by `to`, which is no longer. */
 static void reword(char *message, const char *from, const char *to)

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Options that the ways to run a family read: on a device, on an emulator of its own, or not at all. */
+/* Options that the ways to run a family read: on a device, on an emulator of its own, or not at
+ * all. */
 static const char device_options[] =
     "output json check repeat arch device assembler toolkit cache-dir log";
 static const char emulator_options[] =

@@ -1,4 +1,5 @@
-/* The two things `ptxgen run` can run: a family's kernel on .npy files, and any PTX on the emulator. */
+/* The two things `ptxgen run` can run: a family's kernel on .npy files, and any PTX on the
+ * emulator. */
 #ifndef PTXGEN_RUN_H
 #define PTXGEN_RUN_H
 

@@ -1,6 +1,6 @@
-/* What `ptxgen run matmul_scaled` does before its operands are operands: the files are bytes (an mxfp8 row of K
- * elements has K bytes, a 4-bit row K / 2), the formats follow from the shapes or are said, and plain scales
- * [rows, groups] are packed. */
+/* What `ptxgen run matmul_scaled` does before its operands are operands: the files are bytes (an
+ * mxfp8 row of K elements has K bytes, a 4-bit row K / 2), the formats follow from the shapes or
+ * are said, and plain scales [rows, groups] are packed. */
 #include "command/run/scaled.h"
 
 #include "ptxgen/matmul.h"

@@ -1,5 +1,6 @@
-/* The trace as events come: packets of Perfetto's protobuf (perfetto/trace/trace_packet.proto), of which a trace
- * needs a dozen fields; so they are written here rather than by a protobuf library with its generated code. */
+/* The trace as events come: packets of Perfetto's protobuf (perfetto/trace/trace_packet.proto),
+ * of which a trace needs a dozen fields; so they are written here rather than by a protobuf
+ * library with its generated code. */
 #include "command/run/trace.h"
 
 #include "command/output.h"
@@ -68,7 +69,8 @@ typedef struct track {
     char name[48];
     uint32_t open;
     uint32_t operation; /* of a unit's track: what runs on it; 0: none */
-    /* Of a warp's: 0, or the number of its last write of shared memory, which is odd; one more when it has fenced. */
+    /* Of a warp's: 0, or the number of its last write of shared memory, which is odd; one more
+     * when it has fenced. */
     uint32_t written;
     bool waiting; /* of a warp's: a wait is open */
 } track;
@@ -237,7 +239,8 @@ static track *warp_of(run_trace *t, const ptxgen_emulator_event *e)
     return find_track(t, cta_of(t, e, e->cta_rank), name, false);
 }
 
-/* The first track of the unit on which `operation` (0: nothing) runs; slices of one track cannot overlap. */
+/* The first track of the unit on which `operation` (0: nothing) runs; slices of one track cannot
+ * overlap. */
 static track *unit_track(run_trace *t, const ptxgen_emulator_event *e, uint32_t operation)
 {
     char name[48];
@@ -265,8 +268,8 @@ static int64_t in_flight(const run_trace *t, uint64_t cta)
     return n;
 }
 
-/* The fences of a CTA since the last operation that read its shared memory; none when a warp has written since its
- * own: then nothing orders the two, and no flow arrives. */
+/* The fences of a CTA since the last operation that read its shared memory; none when a warp has
+ * written since its own: then nothing orders the two, and no flow arrives. */
 static size_t fences_of(run_trace *t, uint64_t cta, flow *flows, size_t room)
 {
     size_t n = 0;
