@@ -47,7 +47,8 @@ typedef struct pg_@name@_plan {
 
 extern const pg_family pg_family_@name@;
 
-/* The kernel's parameters, in order: X(name in the PTX, kind). Strides in bytes; factor_ is the bits of an f32. */
+/* The kernel's parameters, in order: X(name in the PTX, kind). Strides in bytes; factor_ is the
+ * bits of an f32. */
 #define PG_@NAME@_PARAMS(X)                                                                        \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -273,6 +274,15 @@ void pg_@name@_emit(pg_emit *E, const void *plan)
 }
 END
 
+# The rule that lays out C (tests/rules/format.sh) breaks lines by the length of the name.
+for tool in clang-format-14 clang-format; do
+    case $("$tool" --version 2>/dev/null) in
+    *"version 14."*)
+        "$tool" -i "templates/$name/"*.[ch]
+        break
+        ;;
+    esac
+done
 echo "t128: threads=128" >"tests/kernels/$name/golden/kernels.txt"
 echo "PG_FAMILY($name)" >>templates/families.def
 cat <<END

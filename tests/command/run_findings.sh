@@ -139,4 +139,15 @@ t run bytes.ptx --arg zeros:256 --check-races --order isa --seeds 4
 expect_code 1
 expect_out '^bytes.ptx:12: byte count .*128 more bytes are expected .*; conflicts with line 13 \(cp.async.bulk\)'
 expect_err 'deadlock.*order=isa, seed 4'
+
+# A family's kernel is watched with the same options: a log of SARIF, --ignore, a file of suppressions.
+ok array random:4x8 -o src.npy
+ok array index:5/4 -o index.npy
+echo 'race-shared' >quiet
+t run gather_rows src=src.npy index=index.npy --check-races --sarif family.sarif --ignore race-global --suppress quiet
+expect_code 0
+expect_out '^gather_rows: 0 defects in 1 run'
+tr -d ' \n\t' <family.sarif | grep -q '"results":\[\]' || die "no log of a family's run"
+refuse 2 'is no kind of report' run gather_rows src=src.npy index=index.npy --check-races --ignore nothing
+refuse 2 'ignore is about the reports of --check-races' run gather_rows src=src.npy index=index.npy --ignore race-global
 echo "run_findings: ok"

@@ -140,6 +140,22 @@ refuse 3 'it takes f32, s32 or u32' run tcgen05_copy in=a.npy
 refuse 2 'm=512 is given, but the operands say m=256' run tcgen05_copy in=in.npy m=512
 refuse 3 'not built for sm_90a: it needs tensor memory .*sm_100a, .*sm_103f$' run tcgen05_copy in=in.npy arch=sm_90a
 
+# Scalars are numbers of the command line (or files of one).
+ok array random:16x32 dtype=f16 -o sa.npy
+ok array random:32x24 dtype=f16 --seed 2 -o sb.npy
+ok array random:16x24 --seed 3 -o sc.npy
+before=none
+for factors in 'alpha=0.5' 'alpha=0.5 beta=2' 'alpha=-1 beta=0' 'beta=1e-3'; do
+    t run matmul_accumulate a=sa.npy b=sb.npy c=sc.npy arch=sm_90a $factors -o sd.npy --check --device emulator
+    [ "$code" = 0 ] || die "$factors: does not run"
+    expect_out '^check +right: 0 of 384'
+    if cmp -s sd.npy "sd.$before.npy"; then die "$factors changed nothing"; fi
+    before=$factors
+    cp sd.npy "sd.$before.npy"
+done
+refuse 2 'alpha=half: write a number, or a .npy file' run matmul_accumulate a=sa.npy b=sb.npy alpha=half
+refuse 2 'alpha= is given twice' run matmul_accumulate a=sa.npy b=sb.npy alpha=1 alpha=2
+
 # ---- matmul_scaled ----
 
 ok array random:40x256 dtype=e4m3 -o a8.npy

@@ -376,10 +376,11 @@ static void print_operands(size_t family)
                            : o.role == PTXGEN_ROLE_INOUT ? " (changed)"
                            : o.optional                  ? " (may be left out)"
                                                          : "";
-        printf("  %s [", o.name);
+        printf("  %s ", o.name);
+        if (o.role == PTXGEN_ROLE_SCALAR) /* `name=0.5` */
+            printf("a number, ");
         for (int d = 0; d < o.rank; d++)
-            printf("%s%s", d ? ", " : "", o.extents[d]);
-        printf("] ");
+            printf("%s%s%s", d ? ", " : "[", o.extents[d], d + 1 == o.rank ? "] " : "");
         for (size_t t = 0; o.dtypes[t]; t++)
             printf("%s%s", t ? "|" : "", ptxgen_dtype_name(o.dtypes[t]));
         printf("%s\n      %s\n", role, o.doc);

@@ -97,7 +97,9 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
                         "cuda out");
     if (j->emulates)
         set.device = PTXGEN_DEVICE_EMULATOR;
-    ptxgen_status status = run_parse_seeds(set.seeds, &j->seeds, err);
+    ptxgen_status status = run_findings_filter(&j->found, &set, err);
+    if (status == PTXGEN_OK)
+        status = run_parse_seeds(set.seeds, &j->seeds, err);
     if (status == PTXGEN_OK)
         status = run_take_files(j, err);
     if (status == PTXGEN_OK)
@@ -284,6 +286,8 @@ static ptxgen_status run_all(run_job *j, ptxgen_error *err)
     }
     if (status == PTXGEN_OK && set->repeat > 0 && j->kernel)
         status = measure(j, err);
+    if (status == PTXGEN_OK)
+        status = run_findings_write_sarif(&j->found, set, err);
     if (status == PTXGEN_OK)
         status = write_result(j, err);
     return status == PTXGEN_OK ? run_report(j, err) : status;

@@ -16,9 +16,10 @@ enum { RUN_MAX_OPERANDS = 24, RUN_PARAMS_BYTES = 2048 };
 /* An operand and where its values are. */
 typedef struct run_operand {
     ptxgen_operand_info info;
-    const char *path; /* NULL: no file */
-    bool transposed;  /* named NAMEt=: the file holds the last two dimensions the other way round */
-    npy_array array;  /* of the file, or zeros; of a result that is only written nothing */
+    const char *path;   /* NULL: no file */
+    const char *number; /* of a scalar: what was written in the place of a file, or NULL */
+    bool transposed; /* named NAMEt=: the file holds the last two dimensions the other way round */
+    npy_array array; /* of the file, or zeros; of a result that is only written nothing */
     bool present;
     ptxgen_dtype dtype;
     int rank;

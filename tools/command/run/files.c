@@ -79,6 +79,13 @@ static bool is_word_of(const run_job *j, const char *name, const char *value)
     return false;
 }
 
+static bool is_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
 static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bool transposed,
                                ptxgen_error *err)
 {
@@ -94,8 +101,15 @@ static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bo
         return cli_fail(err, PTXGEN_EINVAL,
                         "%s= and %st= are two ways to give the same matrix; leave one out", name,
                         name);
-    if (o->path)
+    if (o->path || o->number)
         return cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", name);
+    if (o->info.role == PTXGEN_ROLE_SCALAR && is_number(value)) {
+        o->number = value;
+        return PTXGEN_OK;
+    }
+    if (o->info.role == PTXGEN_ROLE_SCALAR && !strstr(value, ".npy") && strcmp(value, "-") != 0)
+        return cli_fail(err, PTXGEN_EINVAL, "%s=%s: write a number, or a .npy file that holds one",
+                        name, value);
     if (value[0] == '\0')
         return cli_fail(err, PTXGEN_EINVAL, "%s= names no file; write %s=FILE.npy", name, name);
     for (size_t i = 0; i < j->count; i++)
@@ -111,7 +125,7 @@ static ptxgen_status need_files(const run_job *j, ptxgen_error *err)
 {
     for (size_t i = 0; i < j->count; i++) {
         const run_operand *o = &j->operands[i];
-        if (o->path || o->info.optional || o->info.zero_if_absent || is_output(o))
+        if (o->path || o->number || o->info.optional || o->info.zero_if_absent || is_output(o))
             continue;
         return cli_fail(err, PTXGEN_EINVAL, "%s=FILE.npy is missing%s%s%s: %s", o->info.name,
                         o->info.transposable ? " (or " : "",
@@ -343,6 +357,33 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
     return status;
 }
 
+/* "0.5" as an array of no dimension, of the widest type that the operand takes. */
+static ptxgen_status take_number(run_operand *o, ptxgen_error *err)
+{
+    const double value = strtod(o->number, NULL);
+    const float single = (float)value;
+    const int64_t whole = (int64_t)value;
+    const int32_t word = (int32_t)value;
+    o->dtype = o->info.dtypes[0];
+    if (takes(o, PTXGEN_F64))
+        o->dtype = PTXGEN_F64;
+    const bool floats = o->dtype == PTXGEN_F64 || o->dtype == PTXGEN_F32;
+    if (!floats && (double)whole != value)
+        return cli_fail(err, PTXGEN_EINVAL, "%s=%s: it must be a whole number", o->info.name,
+                        o->number);
+    const ptxgen_status status = npy_create(npy_of(o->dtype), 0, NULL, &o->array, err);
+    if (status != PTXGEN_OK)
+        return status;
+    const void *bytes = o->dtype == PTXGEN_F64   ? (const void *)&value
+                        : o->dtype == PTXGEN_F32 ? (const void *)&single
+                        : o->dtype == PTXGEN_S64 ? (const void *)&whole
+                                                 : (const void *)&word;
+    memcpy(o->array.data, bytes, o->array.header.data_bytes);
+    take_shape(o);
+    o->present = true;
+    return PTXGEN_OK;
+}
+
 ptxgen_status run_take_files(run_job *j, ptxgen_error *err)
 {
     const run_adapter adapt = run_adapter_of(j->family);
@@ -350,6 +391,9 @@ ptxgen_status run_take_files(run_job *j, ptxgen_error *err)
     for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)
         if (j->operands[i].path)
             status = npy_load(j->operands[i].path, &j->operands[i].array, err);
+    for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)
+        if (j->operands[i].number)
+            status = take_number(&j->operands[i], err);
     if (status == PTXGEN_OK && adapt)
         status = adapt(j, err);
     for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++)

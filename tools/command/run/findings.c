@@ -318,3 +318,16 @@ void run_findings_json(const run_findings *all, cJSON *into)
     }
     cli_json_integer(into, "suppressed", (int64_t)all->suppressed);
 }
+
+ptxgen_status run_findings_filter(run_findings *f, const cli_settings *set, ptxgen_error *err)
+{
+    const char *alone = set->ignore_count ? "ignore" : set->suppress ? "suppress" : "sarif";
+    ptxgen_status status = PTXGEN_OK;
+    if (!set->check_races && (set->ignore_count || set->suppress || set->sarif))
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "--%s is about the reports of --check-races, which is not given", alone);
+    for (size_t i = 0; i < set->ignore_count && status == PTXGEN_OK; i++)
+        status = run_suppress_kind(&f->filter, set->ignore[i], err);
+    return status == PTXGEN_OK && set->suppress ? run_suppress_file(&f->filter, set->suppress, err)
+                                                : status;
+}

@@ -37,6 +37,11 @@ typedef struct run_findings {
     size_t suppressed; /* reports that the filter has taken */
 } run_findings;
 
+/* --ignore, --suppress and --sarif: the filter. EINVAL without --check-races. */
+ptxgen_status run_findings_filter(run_findings *, const cli_settings *, ptxgen_error *err);
+/* --sarif FILE, if it was given. */
+ptxgen_status run_findings_write_sarif(const run_findings *, const cli_settings *,
+                                       ptxgen_error *err);
 /* Takes over the reports of one run. */
 void run_findings_collect(run_findings *, const ptxgen_emulator *, uint64_t seed);
 /* How many there are of a class. */

@@ -258,33 +258,10 @@ static ptxgen_status write_result(job *j, ptxgen_error *err)
 static ptxgen_status prepare_findings(job *j, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
-    const char *alone = set->ignore_count ? "ignore" : set->suppress ? "suppress" : "sarif";
-    ptxgen_status status = PTXGEN_OK;
     j->findings.file = j->name;
     j->findings.entry = set->entry;
     j->findings.seeded = set->seeds || set->order == PTXGEN_EMULATOR_ORDER_ISA;
-    if (!set->check_races && (set->ignore_count || set->suppress || set->sarif))
-        return cli_fail(err, PTXGEN_EINVAL,
-                        "--%s is about the reports of --check-races, which is "
-                        "not given",
-                        alone);
-    for (size_t i = 0; i < set->ignore_count && status == PTXGEN_OK; i++)
-        status = run_suppress_kind(&j->findings.filter, set->ignore[i], err);
-    if (status == PTXGEN_OK && set->suppress)
-        status = run_suppress_file(&j->findings.filter, set->suppress, err);
-    return status;
-}
-
-static ptxgen_status write_sarif(const job *j, ptxgen_error *err)
-{
-    cli_output to;
-    if (!j->args->set.sarif)
-        return PTXGEN_OK;
-    const ptxgen_status status = cli_output_open(&to, j->args->set.sarif, false, err);
-    if (status != PTXGEN_OK)
-        return status;
-    cli_json_write(run_findings_sarif(&j->findings), to.file);
-    return cli_output_commit(&to, err);
+    return run_findings_filter(&j->findings, set, err);
 }
 
 static ptxgen_status prepare(job *j, ptxgen_error *err)
@@ -362,7 +339,7 @@ int cli_run_ptx(const cli_args *args)
     if (status == PTXGEN_OK)
         status = write_result(&j, &err);
     ptxgen_error unwritten = {0};
-    const ptxgen_status written = write_sarif(&j, &unwritten);
+    const ptxgen_status written = run_findings_write_sarif(&j.findings, set, &unwritten);
     if (status == PTXGEN_OK && written != PTXGEN_OK) {
         status = written;
         err = unwritten;

@@ -10,18 +10,17 @@
 static const char device_options[] =
     "output json check repeat arch device assembler toolkit cache-dir log";
 static const char emulator_options[] =
-    "output json check arch device check-races seeds stats report trace cache-dir log";
+    "output json check arch device check-races ignore suppress sarif seeds stats report trace "
+    "cache-dir log";
 static const char print_options[] = "json arch device print-launch cache-dir log";
 
 #define PTX_OPTIONS                                                                                \
     "output json entry grid block cluster cooperative shared arg result expect check-races "       \
-    "ignore "                                                                                      \
-    "suppress sarif order seeds stats report trace budget"
+    "ignore suppress sarif order seeds stats report trace budget"
 
 #define FAMILY_OPTIONS                                                                             \
-    "output json check repeat arch device assembler toolkit cache-dir log check-races seeds "      \
-    "stats report trace "                                                                          \
-    "print-launch help"
+    "output json check repeat arch device assembler toolkit cache-dir log check-races ignore "     \
+    "suppress sarif seeds stats report trace print-launch help"
 
 static const cli_way ways[] = {
     {"a family", "ptxgen run FAMILY --help", FAMILY_OPTIONS},
@@ -45,7 +44,8 @@ static size_t way_of(const cli_args *args)
 static int run_family(const cli_args *args, size_t family)
 {
     const cli_settings *set = &args->set;
-    const bool emulates = set->check_races || set->stats || set->seeds || set->report || set->trace;
+    const bool emulates = set->check_races || set->stats || set->seeds || set->report ||
+                          set->trace || set->ignore_count || set->suppress || set->sarif;
     const char *options = set->print_launch ? print_options
                           : emulates        ? emulator_options
                                             : device_options;

@@ -1,5 +1,6 @@
 /* Findings as a SARIF 2.1.0 log (OASIS), which CI systems show at the lines. A result's level:
  * error for what the ISA leaves undefined, warning for a reliance, note for advice. */
+#include "command/output.h"
 #include "command/run/findings.h"
 
 #include "ptxgen/ptxgen.h"
@@ -101,4 +102,17 @@ cJSON *run_findings_sarif(const run_findings *all)
         cJSON_AddItemToArray(results, result_of(all, &all->all[i]));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(log, "runs"), run);
     return log;
+}
+
+ptxgen_status run_findings_write_sarif(const run_findings *f, const cli_settings *set,
+                                       ptxgen_error *err)
+{
+    cli_output to;
+    if (!set->sarif)
+        return PTXGEN_OK;
+    const ptxgen_status status = cli_output_open(&to, set->sarif, false, err);
+    if (status != PTXGEN_OK)
+        return status;
+    cli_json_write(run_findings_sarif(f), to.file);
+    return cli_output_commit(&to, err);
 }
