@@ -1,5 +1,6 @@
-/* ptxgen draw: layouts as text or, when -o names a .svg file, as a picture. A drawing is a grid of labelled cells
- * with a head and notes, so both forms show the same; pictures need no colour and are the same at every run. */
+/* ptxgen draw: layouts as text or, when -o names a .svg file, as a picture. A drawing is a grid
+ * of labelled cells with a head and notes, so both forms show the same; pictures need no colour
+ * and are the same at every run. */
 #ifndef PTXGEN_DRAW_H
 #define PTXGEN_DRAW_H
 
@@ -19,8 +20,8 @@ typedef struct drawing {
 void drawing_make(drawing *d, size_t rows, size_t columns);
 void drawing_free(drawing *d);
 
-/* name=value of the words after the first; `value` keeps its default when it is not named. EINVAL: no number of the
- * range. */
+/* name=value of the words after the first; `value` keeps its default when it is not named.
+ * EINVAL: no number of the range. */
 ptxgen_status draw_number(const cli_args *args, const char *name, int64_t min, int64_t max,
                           int64_t *value, ptxgen_error *err);
 

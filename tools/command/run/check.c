@@ -1,5 +1,6 @@
-/* --check: the library's verdict, also of a kernel with a user function, which runs on the emulator here and not in
- * the kernel: over src before the plain C answer, or where that answer has it (matrix multiplications). */
+/* --check: the library's verdict, also of a kernel with a user function, which runs on the
+ * emulator here and not in the kernel: over src before the plain C answer, or where that answer
+ * has it (matrix multiplications). */
 #include "command/run/family.h"
 #include "ptxgen/function.h"
 

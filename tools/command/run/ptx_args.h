@@ -1,5 +1,5 @@
-/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps and textures
- * over a buffer, and a file's bytes by value. */
+/* The arguments of `ptxgen run FILE.ptx`: numbers, .npy buffers, new buffers, tensor maps and
+ * textures over a buffer, and a file's bytes by value. */
 #ifndef PTXGEN_PTX_ARGS_H
 #define PTXGEN_PTX_ARGS_H
 
