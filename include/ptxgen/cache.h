@@ -44,8 +44,9 @@ PTXGEN_API ptxgen_status ptxgen_cache_open(const char *path, const ptxgen_cache_
 PTXGEN_API void ptxgen_cache_close(ptxgen_cache *cache); /* NULL is allowed */
 PTXGEN_API const char *ptxgen_cache_path(const ptxgen_cache *cache);
 PTXGEN_API bool ptxgen_cache_is_pack(const ptxgen_cache *cache);
-/* What is wrong with a pack as a whole, "is cut short ..." or "has a damaged index" (its entries were
- * then found one after the other, as far as they are sound); "" when nothing is. Static storage. */
+/* What is wrong with a pack as a whole, "is cut short ..." or "has a damaged index" (its entries
+ * were then found one after the other, as far as they are sound); "" when nothing is. Static
+ * storage. */
 PTXGEN_API const char *ptxgen_cache_pack_fault(const ptxgen_cache *cache);
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -114,8 +115,9 @@ PTXGEN_API ptxgen_status ptxgen_cache_verify(ptxgen_cache *cache, const char *te
                                              const ptxgen_cache_check *check,
                                              ptxgen_cache_check_result *result, ptxgen_error *err);
 
-/* Really stores, locks and reads back an entry, in a folder of its own inside the cache's, which is removed again. EIO
- * says what does not work. *locks (may be NULL): whether processes keep each other from compiling the same kernel. */
+/* Really stores, locks and reads back an entry, in a folder of its own inside the cache's, which
+ * is removed again. EIO says what does not work. *locks (may be NULL): whether processes keep
+ * each other from compiling the same kernel. */
 PTXGEN_API ptxgen_status ptxgen_cache_try(ptxgen_cache *cache, bool *locks, ptxgen_error *err);
 
 /* ---- size ------------------------------------------------------------------------------------ */
@@ -154,8 +156,8 @@ typedef struct ptxgen_cache_counter {
     const char *name, *text; /* static storage */
     uint64_t value; /* of all processes that have closed this cache; at most a minute behind */
 } ptxgen_cache_counter;
-/* Sets every counter of the folder to zero. Processes that use it add what they count from now on, and what they have
- * not written yet. */
+/* Sets every counter of the folder to zero. Processes that use it add what they count from now
+ * on, and what they have not written yet. */
 PTXGEN_API ptxgen_status ptxgen_cache_zero_counters(ptxgen_cache *cache, ptxgen_error *err);
 /* Counter i of the folder, false past the last. */
 PTXGEN_API bool ptxgen_cache_counter_at(ptxgen_cache *cache, size_t i, ptxgen_cache_counter *out);
@@ -170,8 +172,9 @@ typedef struct ptxgen_cache_transfer {
     uint64_t refused;       /* export: by the filter; import: no room */
     const char *pack_fault; /* import: as ptxgen_cache_pack_fault */
 } ptxgen_cache_transfer;
-/* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed compiles
- * stay out. An entry that cannot be read is EIO (ENOMEM without memory), and a pack that is there already stays. */
+/* Writes the sound kernels for which `filter` returns true (NULL: all) to a pack; failed
+ * compiles stay out. An entry that cannot be read is EIO (ENOMEM without memory), and a pack
+ * that is there already stays. */
 PTXGEN_API ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack,
                                              ptxgen_cache_visit filter, void *user,
                                              ptxgen_cache_transfer *result, ptxgen_error *err);

@@ -1,5 +1,5 @@
-/* The context: how it is configured, what it found, and its kernels in memory and on disk. (What is in a cache
- * folder, without a context, is ptxgen/cache.h.) The conventions of ptxgen.h hold. */
+/* The context: how it is configured, what it found, and its kernels in memory and on disk. (What
+ * is in a cache folder, without a context, is ptxgen/cache.h.) The conventions of ptxgen.h hold. */
 #ifndef PTXGEN_CONTEXT_H
 #define PTXGEN_CONTEXT_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- context ---------------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
 typedef enum ptxgen_cache_use {
     PTXGEN_CACHE_AUTO, /* on, unless PTXGEN_CACHE=off is in the environment */
@@ -20,21 +20,24 @@ typedef enum ptxgen_cache_use {
 /* Whose files in the cache are believed. */
 typedef enum ptxgen_cache_trust {
     PTXGEN_CACHE_TRUST_OWNER, /* this user's or root's, where nobody else may write */
-    PTXGEN_CACHE_TRUST_ANY /* of whoever can write to the folder: they can run code on the GPU as this process */
+    /* of whoever can write to the folder: they can run code on the GPU as this process */
+    PTXGEN_CACHE_TRUST_ANY
 } ptxgen_cache_trust;
 
-/* Whose cubins in the cache are taken. Any: of every assembler that ptxgen knows and that does not change the kernel
- * (those with setmaxnreg: ptxas and nvptxcompiler). None has to be installed for that. */
+/* Whose cubins in the cache are taken. Any: of every assembler that ptxgen knows and that does
+ * not change the kernel (those with setmaxnreg: ptxas and nvptxcompiler). None has to be
+ * installed for that. */
 typedef enum ptxgen_cache_assembler {
-    PTXGEN_CACHE_ASSEMBLER_AUTO, /* in cache_dir of the one that is installed, if one is; in layers and packs any */
+    /* in cache_dir of the one that is installed, if one is; in layers and packs any */
+    PTXGEN_CACHE_ASSEMBLER_AUTO,
     PTXGEN_CACHE_ASSEMBLER_EXACT, /* only of the one that is installed */
     PTXGEN_CACHE_ASSEMBLER_ANY
 } ptxgen_cache_assembler;
 
 typedef struct ptxgen_config {
     size_t size;
-    /* One allocator hook: realloc(user, NULL, 0, n) allocates, realloc(user, p, n, 0) frees and returns
-     * NULL. NULL: libc. Called from any thread. */
+    /* One allocator hook: realloc(user, NULL, 0, n) allocates, realloc(user, p, n, 0) frees and
+     * returns NULL. NULL: libc. Called from any thread. */
     void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
     /* Log lines without a newline. NULL: silent. Called from any thread. */
     void (*log)(void *user, ptxgen_log_level level, const char *line);
@@ -47,12 +50,14 @@ typedef struct ptxgen_config {
     const char *toolkit_dir; /* a CUDA toolkit (bin/ptxas, lib64/libnvJitLink.so); NULL: search */
 
     ptxgen_cache_use cache;
-    /* Texts that enter every key, in this order: versions or content hashes of whatever else decides the
-     * kernels (a downstream project's own sources). Another text, count or order is another key. */
+    /* Texts that enter every key, in this order: versions or content hashes of whatever else
+     * decides the kernels (a downstream project's own sources). Another text, count or order is
+     * another key. */
     const char *const *extra_key;
     size_t extra_key_count;
-    /* Absolute paths of cache folders and packs (ptxgen_cache_export) to look in after cache_dir; never
-     * written to. One that is missing or not to be trusted is logged and left out. */
+    /* Absolute paths of cache folders and packs (ptxgen_cache_export) to look in after
+     * cache_dir; never written to. One that is missing or not to be trusted is logged and left
+     * out. */
     const char *const *cache_layers;
     size_t cache_layer_count;
     uint64_t cache_max_bytes;   /* of the folder's entries, the longest unused go; 0: 2 GiB */
@@ -64,7 +69,8 @@ typedef struct ptxgen_config {
     /* For ptxgen_prefetch; 0: the number of CPUs, at most 4; at most 64. */
     uint32_t prefetch_threads;
     uint32_t prefetch_queue; /* kernels that may wait for them; 0: 1024 */
-    /* ptxgen_destroy writes here what ptxgen_manifest_write does (a failure is a log line); NULL: nothing. */
+    /* ptxgen_destroy writes here what ptxgen_manifest_write does (a failure is a log line);
+     * NULL: nothing. */
     const char *record_manifest;
 
     /* Absolute; the PTX, log and cubin of every assembly are left here. NULL: nowhere. */
@@ -79,13 +85,13 @@ typedef struct ptxgen_config {
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
 PTXGEN_API ptxgen_status ptxgen_create(const ptxgen_config *config, ptxgen **out,
                                        ptxgen_error *err);
-/* Gives up the caller's context. Kernels that are still referenced keep working, and keep what they need of it
- * alive; the rest is unloaded and freed now. NULL is allowed. */
+/* Gives up the caller's context. Kernels that are still referenced keep working, and keep what
+ * they need of it alive; the rest is unloaded and freed now. NULL is allowed. */
 PTXGEN_API void ptxgen_destroy(ptxgen *ctx);
 /* "0.1.0" */
 PTXGEN_API const char *ptxgen_version(void);
 
-/* ---- its cache ------------------------------------------------------------------------------------ */
+/* ---- its cache ------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_info {
     size_t size;                             /* set by the caller */
@@ -99,14 +105,16 @@ typedef struct ptxgen_cache_info {
     uint64_t rejected;     /* kernels from the disk that the driver refused: compiled again */
     uint64_t stores, stores_skipped, evicted, quarantined;
     uint64_t pending; /* kernels that wait or are being compiled in the background */
-    uint64_t mismatched; /* entries whose cubin was not what their key says: another target or kernel */
+    /* entries whose cubin was not what their key says: another target or kernel */
+    uint64_t mismatched;
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
-/* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the cache folder. Kernels
- * that are still referenced stay valid. */
+/* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the
+ * cache folder. Kernels that are still referenced stay valid. */
 PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err);
 
-/* What a request for a kernel would find on disk, now: nothing is compiled, loaded or counted as a hit in memory. */
+/* What a request for a kernel would find on disk, now: nothing is compiled, loaded or counted as
+ * a hit in memory. */
 typedef struct ptxgen_cache_why_result {
     size_t size;        /* set by the caller */
     bool found;         /* a request takes it, and needs no assembler */
@@ -117,7 +125,7 @@ typedef struct ptxgen_cache_why_result {
 PTXGEN_API ptxgen_status ptxgen_cache_why(ptxgen *ctx, const char *family, const char *params,
                                           ptxgen_cache_why_result *out, ptxgen_error *err);
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_setting {
     const char *name;     /* in a configuration file: "cache_max_bytes" */
@@ -128,7 +136,7 @@ typedef struct ptxgen_setting {
 /* Setting i of this context, false past the last. Borrowed from ctx. */
 PTXGEN_API bool ptxgen_setting_at(const ptxgen *ctx, size_t i, ptxgen_setting *out);
 
-/* ---- parts found ------------------------------------------------------------------------------ */
+/* ---- parts found ----------------------------------------------------------------------------- */
 
 typedef struct ptxgen_part {
     const char *name; /* "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc", "disassembler" */

@@ -1,4 +1,5 @@
-/* The device that a context launches on: facts, memory, waiting. The conventions of ptxgen.h hold. */
+/* The device that a context launches on: facts, memory, waiting. The conventions of ptxgen.h
+ * hold. */
 #ifndef PTXGEN_DEVICE_H
 #define PTXGEN_DEVICE_H
 
@@ -8,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- device ----------------------------------------------------------------------------------- */
+/* ---- device ---------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_device_info {
     size_t size; /* set by the caller */
@@ -18,7 +19,8 @@ typedef struct ptxgen_device_info {
     int ordinal, sm_count, driver_version; /* driver_version as CUDA says it: 13000 */
     size_t shared_bytes_per_block, l2_bytes;
 } ptxgen_device_info;
-/* The device that a call from this thread would use now. EMISSING when there is none of the wanted kind. */
+/* The device that a call from this thread would use now. EMISSING when there is none of the
+ * wanted kind. */
 PTXGEN_API ptxgen_status ptxgen_device_get_info(ptxgen *ctx, ptxgen_device_info *info,
                                                 ptxgen_error *err);
 

@@ -1,7 +1,7 @@
-/* The emulator: runs PTX for NVIDIA GPUs up to Hopper and Blackwell (sm_100) on the CPU, with the asynchronous
- * machinery (mbarriers, bulk and tensor copies, wgmma, tcgen05 and its tensor memory, clusters), and finds races,
- * deadlocks and misuse of it. It needs no GPU, no driver and no toolkit. Host memory is device memory: a pointer
- * argument is an ordinary host pointer.
+/* The emulator: runs PTX for NVIDIA GPUs up to Hopper and Blackwell (sm_100) on the CPU, with
+ * the asynchronous machinery (mbarriers, bulk and tensor copies, wgmma, tcgen05 and its tensor
+ * memory, clusters), and finds races, deadlocks and misuse of it. It needs no GPU, no driver and
+ * no toolkit. Host memory is device memory: a pointer argument is an ordinary host pointer.
  *
  *     ptxgen_emulator *emu;
  *     ptxgen_emulator_module *module;
@@ -12,30 +12,33 @@
  *     ptxgen_emulator_add_buffer(emu, "x", x, n * sizeof *x, PTXGEN_EMULATOR_WRITABLE, &err);
  *     float factor = 2;
  *     void *args[] = {&x, &n, &factor};
- *     ptxgen_emulator_launch launch = {.size = sizeof launch, .grid = {blocks, 1, 1}, .block = {256, 1, 1},
+ *     ptxgen_emulator_launch launch = {.size = sizeof launch,
+ *                                      .grid = {blocks, 1, 1}, .block = {256, 1, 1},
  *                                      .args = args, .arg_count = 3};
  *     ptxgen_emulator_run(entry, &launch, &err);
  *
- * What a kernel may touch is what was added with ptxgen_emulator_add_buffer (and its own variables); anything
- * else is an error that names the PTX line, the thread and the nearest buffer. `trust_pointers` switches that
- * off: then a bad pointer of the kernel is a bad pointer of this process.
+ * What a kernel may touch is what was added with ptxgen_emulator_add_buffer (and its own
+ * variables); anything else is an error that names the PTX line, the thread and the nearest
+ * buffer. `trust_pointers` switches that off: then a bad pointer of the kernel is a bad pointer
+ * of this process.
  *
- * Results are those of the hardware where the ISA defines them: rounding, NaN bits, .ftz, and with
- * PTXGEN_EMULATOR_EXACT the tensor cores bit for bit. Approximate instructions (ex2.approx, ...) are rounded
- * correctly, so their last bits may differ from a GPU's. A program without races gives the same bits whatever
- * `threads`, `order` and `seed` are, except for the order of floating-point atomics; with `threads` = 1 or
- * order=isa a run is repeatable to the last bit.
+ * Results are those of the hardware where the ISA defines them: rounding, NaN bits, .ftz, and
+ * with PTXGEN_EMULATOR_EXACT the tensor cores bit for bit. Approximate instructions (ex2.approx,
+ * ...) are rounded correctly, so their last bits may differ from a GPU's. A program without
+ * races gives the same bits whatever `threads`, `order` and `seed` are, except for the order of
+ * floating-point atomics; with `threads` = 1 or order=isa a run is repeatable to the last bit.
  *
- * The tensor core of Blackwell was at nobody's hand: its exact arithmetic is a published model, its layouts are those
- * of the ISA's tables. Where these leave something open the emulator chooses, and says so at the code: the halves of a
- * word above an f16 accumulator (zero), the direction of tcgen05.shift and .ashift (a row takes what the next has).
- * Not executed, and refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tensor
- * maps in im2col::w mode, multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
+ * The tensor core of Blackwell was at nobody's hand: its exact arithmetic is a published model,
+ * its layouts are those of the ISA's tables. Where these leave something open the emulator
+ * chooses, and says so at the code: the halves of a word above an f16 accumulator (zero), the
+ * direction of tcgen05.shift and .ashift (a row takes what the next has). Not executed, and
+ * refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tensor maps in im2col::w mode,
+ * multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
  * matrix instructions that only sm_120 has.
  *
- * Conventions are those of ptxgen.h: structs begin with `size`, zero means default, getters lend. Every call may
- * come from any thread; launches of one emulator may overlap. Objects must not be destroyed while in use.
- * Source of the semantics: PTX ISA 9.0. */
+ * Conventions are those of ptxgen.h: structs begin with `size`, zero means default, getters
+ * lend. Every call may come from any thread; launches of one emulator may overlap. Objects must
+ * not be destroyed while in use. Source of the semantics: PTX ISA 9.0. */
 #ifndef PTXGEN_EMULATOR_H
 #define PTXGEN_EMULATOR_H
 
@@ -55,12 +58,14 @@ typedef struct ptxgen_emulator_entry ptxgen_emulator_entry;   /* a kernel, ready
 
 typedef enum ptxgen_emulator_order {
     PTXGEN_EMULATOR_ORDER_HW, /* copies complete in order, soon: for results */
-    PTXGEN_EMULATOR_ORDER_ISA /* whatever the ISA does not order is drawn from `seed`: for finding races */
+    /* whatever the ISA does not order is drawn from `seed`: for finding races */
+    PTXGEN_EMULATOR_ORDER_ISA
 } ptxgen_emulator_order;
 
 typedef enum ptxgen_emulator_arithmetic {
     PTXGEN_EMULATOR_EXACT, /* tensor cores bit for bit */
-    PTXGEN_EMULATOR_FAST /* tensor cores in float arithmetic: several times faster, last bits differ */
+    /* tensor cores in float arithmetic: several times faster, last bits differ */
+    PTXGEN_EMULATOR_FAST
 } ptxgen_emulator_arithmetic;
 
 /* What config.trace hears. */
@@ -68,21 +73,24 @@ typedef enum ptxgen_emulator_event_kind {
     PTXGEN_EMULATOR_WARP_STARTS,
     PTXGEN_EMULATOR_WARP_ENDS,
     PTXGEN_EMULATOR_ISSUES, /* an asynchronous operation: `operation`, `unit`, `bytes` */
-    PTXGEN_EMULATOR_SIGNALS, /* `operation` has moved its data and signals the mbarrier at `barrier` of `barrier_cta` */
+    /* `operation` has moved its data and signals the mbarrier at `barrier` of `barrier_cta` */
+    PTXGEN_EMULATOR_SIGNALS,
     PTXGEN_EMULATOR_COMPLETES, /* `operation` */
-    PTXGEN_EMULATOR_PHASE, /* the mbarrier at `barrier` of `barrier_cta` has completed phase number `phase` */
+    /* the mbarrier at `barrier` of `barrier_cta` has completed phase number `phase` */
+    PTXGEN_EMULATOR_PHASE,
     PTXGEN_EMULATOR_WAITS,   /* a test of an mbarrier was vain ... */
     PTXGEN_EMULATOR_WAITED,  /* ... or succeeded */
     PTXGEN_EMULATOR_ARRIVES, /* at named barrier `barrier` */
     PTXGEN_EMULATOR_PASSES,  /* it */
     PTXGEN_EMULATOR_FENCES,  /* fence.proxy.async */
-    PTXGEN_EMULATOR_WRITES /* the warp's first plain write of shared memory since it began or fenced */
+    /* the warp's first plain write of shared memory since it began or fenced */
+    PTXGEN_EMULATOR_WRITES
 } ptxgen_emulator_event_kind;
 
 typedef struct ptxgen_emulator_event {
     ptxgen_emulator_event_kind kind;
-    uint64_t
-        time; /* warp instructions of the launch so far, in the emulator's order: not a GPU's time */
+    /* warp instructions of the launch so far, in the emulator's order: not a GPU's time */
+    uint64_t time;
     uint32_t launch;  /* from 0, by emulator */
     uint64_t cluster; /* its number in the grid; the CTA's rank in it, and %ctaid */
     uint32_t cta_rank, cta[3];
@@ -99,19 +107,21 @@ typedef struct ptxgen_emulator_event {
 
 typedef struct ptxgen_emulator_config {
     size_t size;
-    /* Host threads that run clusters; 0: one per processor. order=isa and `check` always use one. */
+    /* Host threads that run clusters; 0: one per processor. order=isa and `check` always use
+     * one. */
     unsigned threads;
     ptxgen_emulator_order order;
     uint64_t seed; /* order=isa */
     /* Find races, missing fences and barrier mistakes; see ptxgen_emulator_report. Slower. */
     bool check;
     ptxgen_emulator_arithmetic arithmetic;
-    /* Limits that end a launch with PTXGEN_EBUDGET. Warp instructions of one launch; 0: no limit. */
+    /* Limits that end a launch with PTXGEN_EBUDGET. Warp instructions of one launch; 0: no
+     * limit. */
     uint64_t instruction_budget;
     /* Bytes of registers, shared and local memory of running clusters; 0: 8 GiB. */
     uint64_t memory_budget;
-    /* Clusters that a host thread interleaves when they run long (persistent kernels that wait for each
-     * other need all of theirs); 0: 132. */
+    /* Clusters that a host thread interleaves when they run long (persistent kernels that wait
+     * for each other need all of theirs); 0: 132. */
     unsigned resident_clusters;
     bool trust_pointers;
     /* As in ptxgen_config. printf of a kernel and deadlock reports arrive here. */
@@ -119,27 +129,30 @@ typedef struct ptxgen_emulator_config {
     void (*log)(void *user, ptxgen_log_level level, const char *line);
     void *user;
     ptxgen_log_level log_level;
-    /* What kernels print with printf, as written, a call each; one at a time. NULL: lines to `log`. */
+    /* What kernels print with printf, as written, a call each; one at a time. NULL: lines to
+     * `log`. */
     void (*print)(void *user, const char *text, size_t length);
-    /* Count by line and by asynchronous unit: ptxgen_emulator_line_at, _engine_at. Slower, on one host thread; not
-     * together with `check`. */
+    /* Count by line and by asynchronous unit: ptxgen_emulator_line_at, _engine_at. Slower, on
+     * one host thread; not together with `check`. */
     bool profile;
-    /* With `profile`: what happens, in order, on the thread that runs. `user` is that of the log. */
+    /* With `profile`: what happens, in order, on the thread that runs. `user` is that of the
+     * log. */
     void (*trace)(void *user, const struct ptxgen_emulator_event *event);
 } ptxgen_emulator_config;
 
-/* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM.
- * Of config, launches and tensor maps, `size` bytes are read: set it to the sizeof of the struct (0 is refused). */
+/* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM. Of config, launches
+ * and tensor maps, `size` bytes are read: set it to the sizeof of the struct (0 is refused). */
 PTXGEN_API ptxgen_status ptxgen_emulator_create(const ptxgen_emulator_config *config,
                                                 ptxgen_emulator **out, ptxgen_error *err);
 /* Modules and entries must be gone. NULL is allowed. */
 PTXGEN_API void ptxgen_emulator_destroy(ptxgen_emulator *emu);
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
-/* Parses and checks `length` bytes of PTX (a terminating NUL may be counted or not) and gives module variables
- * their memory. EPARSE: err has the first fault with line and column, the log hook all of them. The text may
- * come from anyone: it cannot crash the process. `file_name` is for messages; NULL: "<ptx>". */
+/* Parses and checks `length` bytes of PTX (a terminating NUL may be counted or not) and gives
+ * module variables their memory. EPARSE: err has the first fault with line and column, the log
+ * hook all of them. The text may come from anyone: it cannot crash the process. `file_name` is
+ * for messages; NULL: "<ptx>". */
 PTXGEN_API ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
                                               const char *file_name, ptxgen_emulator_module **out,
                                               ptxgen_error *err);
@@ -147,8 +160,8 @@ PTXGEN_API ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *
 PTXGEN_API void ptxgen_emulator_unload(ptxgen_emulator_module *module);
 /* Names of the entries; NULL past the end. */
 PTXGEN_API const char *ptxgen_emulator_entry_name(const ptxgen_emulator_module *module, size_t i);
-/* Decodes an entry (once). name NULL: the only one. EINVAL: no such entry; EUNSUPPORTED: an instruction that
- * the emulator does not execute, with its line. */
+/* Decodes an entry (once). name NULL: the only one. EINVAL: no such entry; EUNSUPPORTED: an
+ * instruction that the emulator does not execute, with its line. */
 PTXGEN_API ptxgen_status ptxgen_emulator_find(ptxgen_emulator_module *module, const char *name,
                                               ptxgen_emulator_entry **out, ptxgen_error *err);
 
@@ -174,36 +187,37 @@ typedef struct ptxgen_emulator_entry_info {
 PTXGEN_API bool ptxgen_emulator_get_entry_info(const ptxgen_emulator_entry *entry,
                                                ptxgen_emulator_entry_info *out);
 
-/* The host address and size of a .global or .const variable; false when there is none of this name, or when an
- * argument is NULL, which is so in all functions here that cannot say more. */
+/* The host address and size of a .global or .const variable; false when there is none of this
+ * name, or when an argument is NULL, which is so in all functions here that cannot say more. */
 PTXGEN_API bool ptxgen_emulator_variable(const ptxgen_emulator_module *module, const char *name,
                                          void **address, size_t *bytes);
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 enum {
     PTXGEN_EMULATOR_WRITABLE = 1,
-    /* Written by the grid that the next launch depends on: reading it before griddepcontrol.wait is reported
-     * in checking mode. */
+    /* Written by the grid that the next launch depends on: reading it before griddepcontrol.wait
+     * is reported in checking mode. */
     PTXGEN_EMULATOR_DEPENDENT = 2,
-    /* Its content is undefined when a launch begins: reading a byte (also by an atomic) that the launch has not
-     * written is reported in checking mode. */
+    /* Its content is undefined when a launch begins: reading a byte (also by an atomic) that the
+     * launch has not written is reported in checking mode. */
     PTXGEN_EMULATOR_UNINITIALIZED = 4
 };
-/* Lets kernels use [address, address + bytes). The name (copied) appears in reports. EINVAL when the range is
- * empty or overlaps another buffer. */
+/* Lets kernels use [address, address + bytes). The name (copied) appears in reports. EINVAL when
+ * the range is empty or overlaps another buffer. */
 PTXGEN_API ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const char *name,
                                                     void *address, size_t bytes, unsigned flags,
                                                     ptxgen_error *err);
 /* Takes back the buffer that begins at `address`; false when there is none. */
 PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address);
 
-/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The result works on the
- * emulator only. */
+/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The
+ * result works on the emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
-    /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64, 9 bf16, 10 f32_ftz,
-     * 11 tf32, 12 tf32_ftz, 13 16u4_align8b, 14 16u4_align16b, 15 16u6_align16b */
+    /* CU_TENSOR_MAP_DATA_TYPE_...: 0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32, 8 f64,
+     * 9 bf16, 10 f32_ftz, 11 tf32, 12 tf32_ftz, 13 16u4_align8b, 14 16u4_align16b, 15
+     * 16u6_align16b */
     int data_type;
     uint32_t rank; /* 1..5 */
     void *address;
@@ -212,10 +226,11 @@ typedef struct ptxgen_emulator_tensor_map {
     uint32_t box[5];             /* elements */
     uint32_t element_strides[5]; /* 0 is taken as 1 */
     int interleave;              /* 0 none; 1 and 2 are refused */
-    int swizzle; /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
+    /* 0 none, 1 32B, 2 64B, 3 128B, 4 128B_ATOM_32B, 5 128B_ATOM_32B_FLIP_8B, 6 128B_ATOM_64B */
+    int swizzle;
     int l2_promotion, oob_fill; /* 0 to 3, without effect; 0 zeros, else NaN */
-    /* cuTensorMapEncodeIm2col: pixels per column; 0: tiled. box[0] is then the channels per pixel and the rest of box
-     * is ignored; rank 3 to 5. */
+    /* cuTensorMapEncodeIm2col: pixels per column; 0: tiled. box[0] is then the channels per
+     * pixel and the rest of box is ignored; rank 3 to 5. */
     uint32_t im2col_pixels;
     int32_t im2col_lower[3], im2col_upper[3]; /* corners of the pixel box, W first */
 } ptxgen_emulator_tensor_map;
@@ -223,10 +238,12 @@ typedef struct ptxgen_emulator_tensor_map {
 PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,
                                                            void *out, ptxgen_error *err);
 
-/* What cuTexObjectCreate and cuSurfObjectCreate take, with the driver's numbers, of an image that lies in rows in host
- * memory. A texture has one level; samplers of their own, names (.texref), texel offsets, depth comparison and
- * multi-sampling are not executed. Weights of linear filtering are rounded to 8 fraction bits as the CUDA programming
- * guide has it; how hardware rounds what it then adds is not published. Checking mode does not watch these accesses. */
+/* What cuTexObjectCreate and cuSurfObjectCreate take, with the driver's numbers, of an image
+ * that lies in rows in host memory. A texture has one level; samplers of their own, names
+ * (.texref), texel offsets, depth comparison and multi-sampling are not executed. Weights of
+ * linear filtering are rounded to 8 fraction bits as the CUDA programming guide has it; how
+ * hardware rounds what it then adds is not published. Checking mode does not watch these
+ * accesses. */
 typedef struct ptxgen_emulator_texture {
     size_t size;
     int format; /* CU_AD_FORMAT_...: 1 u8, 2 u16, 3 u32, 8 s8, 9 s16, 10 s32, 16 f16, 32 f32 */
@@ -235,28 +252,33 @@ typedef struct ptxgen_emulator_texture {
     uint32_t layers;               /* 0: not layered */
     int cube;                      /* layers are the faces of cubes */
     void *memory;                  /* must stay valid until the texture is removed */
-    uint64_t pitch[2];             /* bytes from row to row, from slice or layer to the next; 0: dense */
+    /* bytes from row to row, from slice or layer to the next; 0: dense */
+    uint64_t pitch[2];
     int address_mode[3];           /* 0 wrap, 1 clamp, 2 mirror, 3 border */
     int linear;                    /* filter; else the nearest texel */
-    int read_integers;             /* CU_TRSF_READ_AS_INTEGER: else integers are read as 0..1 or -1..1 */
+    /* CU_TRSF_READ_AS_INTEGER: else integers are read as 0..1 or -1..1 */
+    int read_integers;
     int normalized;                /* CU_TRSF_NORMALIZED_COORDINATES */
     float border[4];
 } ptxgen_emulator_texture;
-/* The handle is what kernels take as a 64-bit value, for textures and surfaces. EINVAL with the rule that a value
- * breaks. Not while a launch uses the handle of a removed one. */
-PTXGEN_API ptxgen_status ptxgen_emulator_add_texture(ptxgen_emulator *emu, const ptxgen_emulator_texture *texture,
+/* The handle is what kernels take as a 64-bit value, for textures and surfaces. EINVAL with the
+ * rule that a value breaks. Not while a launch uses the handle of a removed one. */
+PTXGEN_API ptxgen_status ptxgen_emulator_add_texture(ptxgen_emulator *emu,
+                                                     const ptxgen_emulator_texture *texture,
                                                      uint64_t *handle, ptxgen_error *err);
 PTXGEN_API bool ptxgen_emulator_remove_texture(ptxgen_emulator *emu, uint64_t handle);
 
-/* Where the byte with linear shared address `address` lies under a swizzle (the number is that of
- * ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An unknown swizzle is none. */
+/* Where the byte with linear shared address `address` lies under a swizzle (the number is that
+ * of ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An
+ * unknown swizzle is none. */
 PTXGEN_API uint32_t ptxgen_emulator_swizzle(int swizzle, uint32_t address);
 
-/* Where the byte with linear shared address `address` lies under a swizzle (the number is that of
- * ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An unknown swizzle is none. */
+/* Where the byte with linear shared address `address` lies under a swizzle (the number is that
+ * of ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An
+ * unknown swizzle is none. */
 PTXGEN_API uint32_t ptxgen_emulator_swizzle(int swizzle, uint32_t address);
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct ptxgen_emulator_launch {
     size_t size;
@@ -266,18 +288,19 @@ typedef struct ptxgen_emulator_launch {
     /* One pointer per parameter to a value of the parameter's size, as for cuLaunchKernel. */
     void *const *args;
     size_t arg_count;
-    bool
-        cooperative; /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
+    /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
+    bool cooperative;
 } ptxgen_emulator_launch;
 
-/* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry. EEMULATOR: the
- * program did something undefined (out of bounds, trap, deadlock, ...); err says what and at which PTX line.
- * EBUDGET: a limit of the config. Buffers then hold whatever had been written. */
+/* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry.
+ * EEMULATOR: the program did something undefined (out of bounds, trap, deadlock, ...); err says
+ * what and at which PTX line. EBUDGET: a limit of the config. Buffers then hold whatever had
+ * been written. */
 PTXGEN_API ptxgen_status ptxgen_emulator_run(ptxgen_emulator_entry *entry,
                                              const ptxgen_emulator_launch *launch,
                                              ptxgen_error *err);
 
-/* ---- what happened ---------------------------------------------------------------------------- */
+/* ---- what happened --------------------------------------------------------------------------- */
 
 typedef struct ptxgen_emulator_stats {
     uint64_t launches;
@@ -289,15 +312,16 @@ typedef struct ptxgen_emulator_stats {
 /* Totals since the emulator was created or reset. */
 PTXGEN_API void ptxgen_emulator_get_stats(const ptxgen_emulator *emu, ptxgen_emulator_stats *out);
 PTXGEN_API void ptxgen_emulator_reset_stats(ptxgen_emulator *emu);
-/* Warp instructions per row of the opcode table, i = 0, 1, ...; false past the end. The name is static;
- * ptxgen_emulator_get_instruction says for the same i how PTX spells it. */
+/* Warp instructions per row of the opcode table, i = 0, 1, ...; false past the end. The name is
+ * static; ptxgen_emulator_get_instruction says for the same i how PTX spells it. */
 PTXGEN_API bool ptxgen_emulator_opcode_count(const ptxgen_emulator *emu, size_t i,
                                              const char **name, uint64_t *count);
 
-/* What the launches of a module did at a line of its PTX (config.profile). A request is a warp instruction that
- * accesses global (or shared) memory; sectors are the pieces of 32 bytes that requests touch, by host addresses;
- * wavefronts the passes over the 32 banks of 4 bytes that they take, `shared_ideal` those that their bytes need.
- * Lanes of 8 bytes are served in two halves, of 16 bytes in four quarters. */
+/* What the launches of a module did at a line of its PTX (config.profile). A request is a warp
+ * instruction that accesses global (or shared) memory; sectors are the pieces of 32 bytes that
+ * requests touch, by host addresses; wavefronts the passes over the 32 banks of 4 bytes that
+ * they take, `shared_ideal` those that their bytes need. Lanes of 8 bytes are served in two
+ * halves, of 16 bytes in four quarters. */
 typedef struct ptxgen_emulator_line {
     size_t size;
     uint32_t line;
@@ -308,13 +332,14 @@ typedef struct ptxgen_emulator_line {
     uint64_t async_operations; /* issued here */
     uint64_t async_bytes; /* that they moved from or to global memory, else within shared memory */
 } ptxgen_emulator_line;
-/* Lines with executions, in order, i = 0, 1, ...; false past the end. Since the module was loaded. */
+/* Lines with executions, in order, i = 0, 1, ...; false past the end. Since the module was
+ * loaded. */
 PTXGEN_API bool ptxgen_emulator_line_at(const ptxgen_emulator_module *module, size_t i,
                                         ptxgen_emulator_line *out);
 
 /* What the units that work on their own have done (config.profile): "cp.async", "cp.async.bulk",
- * "cp.async.bulk.tensor", "st.async", "wgmma", "tcgen05", "other". Bytes; multicast is read once and written in each
- * CTA; of wgmma and tcgen05.cp the shared memory of operands. */
+ * "cp.async.bulk.tensor", "st.async", "wgmma", "tcgen05", "other". Bytes; multicast is read once
+ * and written in each CTA; of wgmma and tcgen05.cp the shared memory of operands. */
 typedef struct ptxgen_emulator_engine {
     size_t size;
     const char *name;
@@ -325,8 +350,8 @@ typedef struct ptxgen_emulator_engine {
 PTXGEN_API bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i,
                                           ptxgen_emulator_engine *out);
 
-/* X(name, text, class): kinds of reports of checking mode. Names stay what they are: `ptxgen run --ignore` takes
- * them. */
+/* X(name, text, class): kinds of reports of checking mode. Names stay what they are: `ptxgen run
+ * --ignore` takes them. */
 #define PTXGEN_EMULATOR_REPORT_MAP(X)                                                              \
     X(RACE_SHARED, "race on shared memory", UNDEFINED)                                             \
     X(RACE_GLOBAL, "race on global memory", UNDEFINED)                                             \
@@ -368,7 +393,8 @@ PTXGEN_API bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i,
 /* How a report is to be taken. */
 typedef enum ptxgen_emulator_report_class {
     PTXGEN_EMULATOR_UNDEFINED, /* the ISA does not define what the program does */
-    /* The ISA does not define it either, but today's ptxas and hardware are known to do what is meant. */
+    /* The ISA does not define it either, but today's ptxas and hardware are known to do what is
+     * meant. */
     PTXGEN_EMULATOR_RELIANCE,
     PTXGEN_EMULATOR_ADVICE /* no defect */
 } ptxgen_emulator_report_class;
@@ -380,16 +406,16 @@ typedef enum ptxgen_emulator_report_kind {
         PTXGEN_EMULATOR_REPORT_KINDS
 } ptxgen_emulator_report_kind;
 
-/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads that met it. Strings
- * are "" where there is nothing to say. */
+/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads
+ * that met it. Strings are "" where there is nothing to say. */
 typedef struct ptxgen_emulator_report {
     ptxgen_emulator_report_kind kind;
     int line;       /* of the PTX text: the access or instruction that is wrong */
     int other_line; /* the one it conflicts with; 0: none */
     uint32_t cta[3], warp, lane;
-    const char *
-        where; /* "argument 0 + 16 (64 bytes)", "tile + 4, shared offset 1028", "tensor memory of CTA rank r,
-                        * lane l, column c", "register %r3" */
+    /* "argument 0 + 16 (64 bytes)", "tile + 4, shared offset 1028", "tensor memory of CTA rank r,
+     * lane l, column c", "register %r3" */
+    const char *where;
     const char *text;          /* one or two sentences */
     uint64_t count;            /* times it was met */
     const char *op, *other_op; /* mnemonics of the two lines; static */
@@ -421,8 +447,8 @@ typedef enum ptxgen_emulator_support {
     PTXGEN_EMULATOR_UNKNOWN /* of the PTX ISA, but refused by the parser */
 } ptxgen_emulator_support;
 
-/* One form of an instruction. `modifiers` and `operands` are in the notation of src/ptx/table/opcodes.def, "" for
- * what is unknown. */
+/* One form of an instruction. `modifiers` and `operands` are in the notation of
+ * src/ptx/table/opcodes.def, "" for what is unknown. */
 typedef struct ptxgen_emulator_instruction {
     const char *mnemonic, *modifiers, *operands;
     unsigned isa;       /* least .version, 10 * major + minor */

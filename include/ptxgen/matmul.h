@@ -58,11 +58,12 @@ typedef struct ptxgen_matmul_tiling {
     int64_t ctas;    /* 2: a pair of CTAs shares a tile */
 } ptxgen_matmul_tiling;
 
-/* What is done to each element of the sum before it is stored, in float and without subroutine calls:
- * relu(x) = max(x, 0), its square, x Phi(x) by tanh and by erf, x sigmoid(x), 1 / (1 + e^-x), tanh(x). Errors against
- * the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 + 1e-6 |result|. Hopper and Blackwell. The other steps
- * (docs/epilogues.md: scales, residual, bias, auxiliary result, gate, inputs of a function, amax, clamp) are operands
- * and parameters of ptxgen_call. */
+/* What is done to each element of the sum before it is stored, in float and without subroutine
+ * calls: relu(x) = max(x, 0), its square, x Phi(x) by tanh and by erf, x sigmoid(x), 1 / (1 +
+ * e^-x), tanh(x). Errors against the exact functions: 3e-7 (sigmoid), 6e-7 (tanh), else 2e-6 +
+ * 1e-6 |result|. Hopper and Blackwell. The other steps (docs/epilogues.md: scales, residual,
+ * bias, auxiliary result, gate, inputs of a function, amax, clamp) are operands and parameters
+ * of ptxgen_call. */
 typedef enum ptxgen_epilogue {
     PTXGEN_EPILOGUE_NONE,
     PTXGEN_EPILOGUE_RELU,
@@ -74,11 +75,12 @@ typedef enum ptxgen_epilogue {
     PTXGEN_EPILOGUE_TANH
 } ptxgen_epilogue;
 
-/* A [m, k] (a_transposed: stored as [k, m]), B [k, n] (b_transposed: stored as [n, k]), C and D [m, n]; A and B in
- * `dtype`, D in `d_dtype`, C in f32 or in D's type; sums are f32, rounded once. On Blackwell A, B and C are 16-byte
- * aligned with row strides of multiples of 16 bytes (pad the rows of odd shapes). On Hopper every alignment and row
- * stride is served: rows of A and B that begin off multiples of 16 bytes are copied first (a workspace), whole
- * 128-byte lines are fastest. D may be C itself, in its type; no other overlap. */
+/* A [m, k] (a_transposed: stored as [k, m]), B [k, n] (b_transposed: stored as [n, k]), C and D
+ * [m, n]; A and B in `dtype`, D in `d_dtype`, C in f32 or in D's type; sums are f32, rounded
+ * once. On Blackwell A, B and C are 16-byte aligned with row strides of multiples of 16 bytes
+ * (pad the rows of odd shapes). On Hopper every alignment and row stride is served: rows of A
+ * and B that begin off multiples of 16 bytes are copied first (a workspace), whole 128-byte
+ * lines are fastest. D may be C itself, in its type; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
     ptxgen_dtype dtype; /* PTXGEN_F16 or PTXGEN_BF16 */
@@ -92,15 +94,16 @@ typedef struct ptxgen_matmul_accumulate_args {
     ptxgen_epilogue epilogue;
     int64_t function;  /* of each element, after that (ptxgen/function.h); 0: none */
     bool a_transposed; /* Hopper */
-    /* Parameters of the family as text ("schedule=pingpong ctas=2"), beside tiling; what they leave open is chosen by
-     * the problem. NULL: all of it. */
+    /* Parameters of the family as text ("schedule=pingpong ctas=2"), beside tiling; what they
+     * leave open is chosen by the problem. NULL: all of it. */
     const char *params;
-    void *
-        workspace; /* device, 256-byte aligned, of ptxgen_matmul_accumulate_workspace bytes or more; NULL: taken from
-                        and given back to a pool in stream order where it is needed */
+    /* device, 256-byte aligned, of ptxgen_matmul_accumulate_workspace bytes or more; NULL: taken
+     * from and given back to a pool in stream order where it is needed */
+    void *workspace;
     size_t workspace_bytes;
-    /* D = alpha A @ B + beta C. Host memory, read during the call; NULL: 1. What 0 multiplies is not read. On Hopper
-     * C is multiplied by beta / alpha first, where that lies within 2^-40 and 2^40: the product must stay finite. */
+    /* D = alpha A @ B + beta C. Host memory, read during the call; NULL: 1. What 0 multiplies is
+     * not read. On Hopper C is multiplied by beta / alpha first, where that lies within 2^-40
+     * and 2^40: the product must stay finite. */
     const float *alpha, *beta;
     ptxgen_dtype c_dtype, d_dtype; /* PTXGEN_F32 (0 stands for it), PTXGEN_F16 or PTXGEN_BF16 */
 } ptxgen_matmul_accumulate_args;
@@ -110,12 +113,14 @@ typedef struct ptxgen_matmul_accumulate_args {
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate(ptxgen *ctx,
                                                   const ptxgen_matmul_accumulate_args *args,
                                                   ptxgen_stream stream, ptxgen_error *err);
-/* The parameters, for ptxgen_get, of the kernel that the call above would take for these arguments on the context's
- * device, into out (NUL-terminated, cut to size): to compile it before it is needed. No pointer of args is read. */
+/* The parameters, for ptxgen_get, of the kernel that the call above would take for these
+ * arguments on the context's device, into out (NUL-terminated, cut to size): to compile it
+ * before it is needed. No pointer of args is read. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_params(ptxgen *ctx,
                                                          const ptxgen_matmul_accumulate_args *args,
                                                          char *out, size_t size, ptxgen_error *err);
-/* How much device memory the call takes as its workspace, 0 for none (most calls). Compiles the kernel. */
+/* How much device memory the call takes as its workspace, 0 for none (most calls). Compiles the
+ * kernel. */
 PTXGEN_API ptxgen_status ptxgen_matmul_accumulate_workspace(
     ptxgen *ctx, const ptxgen_matmul_accumulate_args *args, size_t *bytes, ptxgen_error *err);
 /* With a kernel from ptxgen_get(ctx, "matmul_accumulate", ...): EINVAL when it does not serve
@@ -152,7 +157,8 @@ typedef struct ptxgen_matmul_scaled_args {
     void *d; /* aligned to its type; 32-byte aligned rows are stored fastest; no overlap */
     int64_t a_stride, b_stride, d_stride;
     ptxgen_matmul_tiling tiling; /* swizzle and ctas: 0 */
-    /* D = epilogue(row_scale[i] * col_scale[j] * product + bias[j]); each vector may be NULL: 1, 1, 0. */
+    /* D = epilogue(row_scale[i] * col_scale[j] * product + bias[j]); each vector may be NULL: 1,
+     * 1, 0. */
     const float *row_scale, *col_scale, *bias; /* [m], [n], [n] */
     ptxgen_epilogue epilogue;
     int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
@@ -177,7 +183,8 @@ PTXGEN_API int64_t ptxgen_packed_scales_bytes(int64_t rows, int64_t groups);
 /* Packs scales[row * stride + group] (host memory; stride 0: groups) the way the tensor core
  * takes them: [rows / 128, groups / 4, 32, 4, 4] bytes, both divisions rounded up: the scale of
  * (row, group) is at
- *     ((row / 128 * (groups / 4) + group / 4) * 32 + row % 32) * 16 + row % 128 / 32 * 4 + group % 4
+ *     ((row / 128 * (groups / 4) + group / 4) * 32 + row % 32) * 16
+ *         + row % 128 / 32 * 4 + group % 4
  * What lies outside is 0. `packed`: ptxgen_packed_scales_bytes(rows, groups) bytes.
  * Who packs otherwise writes 0 there too: the tensor core multiplies the scales of groups beyond k
  * with zeros, and a NaN byte (0xff of ue8m0, 0x7f of ue4m3) among them makes the result NaN. */

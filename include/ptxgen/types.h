@@ -1,5 +1,5 @@
-/* Types that every header of ptxgen shares: contexts and kernels by name, streams, devices, element types,
- * architectures. */
+/* Types that every header of ptxgen shares: contexts and kernels by name, streams, devices,
+ * element types, architectures. */
 #ifndef PTXGEN_TYPES_H
 #define PTXGEN_TYPES_H
 

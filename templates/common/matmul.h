@@ -19,8 +19,8 @@ void pg_ring_advance(pg_emit *E, int stages);
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
  * or address expressions without brackets. With cta_group 2 the barrier may be the other CTA's.
  * With a mask (a .b16 register) the box goes to the same offset of every CTA in it, and
- * completes on the barrier at the same offset there; NULL otherwise. `policy` is a register with an L2 cache policy, or
- * NULL. */
+ * completes on the barrier at the same offset there; NULL otherwise. `policy` is a register with
+ * an L2 cache policy, or NULL. */
 typedef struct pg_box_load {
     const char *map, *x, *y;
     const char *destination, *barrier;
@@ -35,15 +35,17 @@ void pg_load_box(pg_emit *E, const pg_box_load *l);
  * time up to column %left. Reads %row_ok (.pred), %left (.b32, signed), %vector_bytes (.b32),
  * %address (.b64). PTX ISA 8.8, sm_100. */
 void pg_store_row(pg_emit *E, int words, int elements_per_word);
-/* The counterpart for `words` 32-bit elements of C: %next0.. from %c_address on. Reads %fill_row_ok,
- * %fill_left, %fill_vector_bytes; registers of elements that do not exist stay as they are. */
+/* The counterpart for `words` 32-bit elements of C: %next0.. from %c_address on. Reads
+ * %fill_row_ok, %fill_left, %fill_vector_bytes; registers of elements that do not exist stay as
+ * they are. */
 void pg_load_row(pg_emit *E, int words);
 
 /* ---- host side ---- */
 
 /* A row-major matrix as a tensor map: `columns` (adjacent elements) x `rows`, rows `stride`
- * bytes apart; a stride that no row uses is rounded up to what a map wants. L2 fetches 256 bytes at a time where rows
- * begin at multiples of that, else 128 (wider fetches cost 10 to 15% on an H200 when rows straddle them). */
+ * bytes apart; a stride that no row uses is rounded up to what a map wants. L2 fetches 256 bytes
+ * at a time where rows begin at multiples of that, else 128 (wider fetches cost 10 to 15% on an
+ * H200 when rows straddle them). */
 typedef struct pg_matrix_map {
     pg_tensor_type type;
     const void *address;

@@ -15,8 +15,8 @@
 
 enum { PG_TMEM_LANES = 128, PG_TMEM_COLUMNS = 512, PG_TMEM_MIN_COLUMNS = 32 };
 
-/* EUNSUPPORTED unless the target is sm_100a, sm_100f, sm_103a or sm_103f; the message lists them and `also`, what else
- * the family is built for ("" or " or sm_90a (wgmma)"). */
+/* EUNSUPPORTED unless the target is sm_100a, sm_100f, sm_103a or sm_103f; the message lists them
+ * and `also`, what else the family is built for ("" or " or sm_90a (wgmma)"). */
 ptxgen_status pg_require_tcgen05(const pg_arch *arch, const char *family, const char *also,
                                  ptxgen_error *err);
 

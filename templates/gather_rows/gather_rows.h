@@ -1,7 +1,8 @@
 /* gather_rows, `out[i, :] = src[index[i], :]`: key, plan, kernel. The backward of scatter_add.
  *
- * Rows are moved as bytes: `lanes` adjacent threads (a power of two, by the row's length) take a row, each with
- * several pieces in flight, a piece as wide as the alignment of everything allows. */
+ * Rows are moved as bytes: `lanes` adjacent threads (a power of two, by the row's length) take a
+ * row, each with several pieces in flight, a piece as wide as the alignment of everything
+ * allows. */
 #ifndef PG_GATHER_ROWS_H
 #define PG_GATHER_ROWS_H
 

@@ -8,7 +8,8 @@
 
 enum { WIDEST = 4, AUTO_PIECES = 4 }; /* log2 of 16 bytes */
 
-/* Everything that an access's address is made of: the bases, the steps that are taken, the row's length. */
+/* Everything that an access's address is made of: the bases, the steps that are taken, the row's
+ * length. */
 void pg_gather_rows_bind(const pg_problem *p, void *key)
 {
     uint64_t all = 1u << WIDEST;

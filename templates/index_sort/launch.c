@@ -32,7 +32,8 @@ static uint32_t bits_of(uint64_t n)
     return bits;
 }
 
-/* Grouping only: bins of 2048 entries and more by the high digit, which tiles of 4096 then sort by the low one. */
+/* Grouping only: bins of 2048 entries and more by the high digit, which tiles of 4096 then sort
+ * by the low one. */
 static void cut_in_two(shape *s, uint32_t bits, int max_digit, int64_t rows)
 {
     const uint32_t most = (uint32_t)max_digit, wanted = bits_of((uint64_t)rows >> BIN_ENTRIES);
@@ -109,7 +110,8 @@ pg_param_list pg_index_sort_params(const void *plan, uint32_t part)
     return (pg_param_list){rows, absent[part]};
 }
 
-/* The entries that pass i writes: the last of all writes the result, the one before it the workspace. */
+/* The entries that pass i writes: the last of all writes the result, the one before it the
+ * workspace. */
 static char *entries_of(const pg_index_sort_args *a, const shape *s, const pg_step *step,
                         uint32_t i)
 {

@@ -158,8 +158,8 @@ static bool takes_map(const pg_view *v, int element_bytes)
            (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
 }
 
-/* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C is added
- * to the sum of slices. */
+/* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
+ * is added to the sum of slices. */
 static bool begins_out_of_range(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const float alpha = pg_matmul_alpha(p), ratio = fabsf(pg_matmul_beta(p) / alpha);
@@ -199,7 +199,8 @@ static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
                    pg_dtype_word(c->dtype), pg_dtype_word(d->dtype));
 }
 
-/* What tensor maps need: of A and B that are not copied first; of C where it comes to shared memory. */
+/* What tensor maps need: of A and B that are not copied first; of C where it comes to shared
+ * memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 {
     enum { ALIGNMENT = 16 };

@@ -1,7 +1,7 @@
 /* Which Hopper kernel for which problem: every combination of tile, cluster and parts of K that
- * makes sense for it is rated by a model of its time (hopper_model.c), the best of them again by what
- * measurements say of the model (hopper_correction.c), and the best is taken. No timing is needed. Some
- * hundred combinations take some 200 us, so each thread remembers the last choices. */
+ * makes sense for it is rated by a model of its time (hopper_model.c), the best of them again by
+ * what measurements say of the model (hopper_correction.c), and the best is taken. No timing is
+ * needed. Some hundred combinations take some 200 us, so each thread remembers the last choices. */
 #include "matmul_accumulate/hopper_model.h"
 #include "matmul_accumulate/mma_sync.h"
 

@@ -12,8 +12,8 @@ typedef struct pg_hopper_choice {
 } pg_hopper_choice;
 
 /* Which way the model errs, from what was measured: trees over facts of a choice and a problem
- * (hopper_correction.c), as the logarithm of a factor that means something only beside that of another
- * choice for the same problem. Costs some microseconds. */
+ * (hopper_correction.c), as the logarithm of a factor that means something only beside that of
+ * another choice for the same problem. Costs some microseconds. */
 enum { PG_HOPPER_FACTS = 30 };
 void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                      double out[PG_HOPPER_FACTS]);
@@ -24,8 +24,8 @@ typedef struct pg_hopper_rating {
     pg_hopper_choice choice;
     double time;
 } pg_hopper_rating;
-/* The `most` best of what makes sense for a problem, by model and correction, best first; what is not 0 in the key
- * stays. Returns how many. */
+/* The `most` best of what makes sense for a problem, by model and correction, best first; what
+ * is not 0 in the key stays. Returns how many. */
 enum { PG_HOPPER_RATED = 256 };
 size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
                       pg_hopper_rating *best, size_t most);

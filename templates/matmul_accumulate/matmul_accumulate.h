@@ -1,4 +1,5 @@
-/* matmul_accumulate, `D = alpha A @ B + beta C` with 16-bit A and B, sums in f32: key, plan, emitters.
+/* matmul_accumulate, `D = alpha A @ B + beta C` with 16-bit A and B, sums in f32: key, plan,
+ * emitters.
  *
  * On Blackwell a persistent kernel of one CTA per SM (or of pairs of CTAs) whose warps have
  * roles:
@@ -43,8 +44,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_load;  /* place in {auto, direct, ring}: C to registers, or through shared memory */
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
-    int64_t
-        stream; /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
     pg_epilogue_key steps;
@@ -108,7 +109,8 @@ typedef struct pg_matmul_plan_base {
     pg_matmul_engine engine;
 } pg_matmul_plan_base;
 
-/* Blackwell: what an accumulator begins with: C through registers, through shared memory, nothing. */
+/* Blackwell: what an accumulator begins with: C through registers, through shared memory,
+ * nothing. */
 typedef enum pg_c_source { PG_C_FILLED, PG_C_TILE, PG_C_ABSENT } pg_c_source;
 
 /* Blackwell's; Hopper's is pg_hopper_plan. */
@@ -175,8 +177,8 @@ pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
 void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch *);
 
 /* What Blackwell's kernel takes: c_map_, or c_, c_stride_ and c_vectors_ (rows allow accesses of
- * four elements), where C comes early or late; the factors (f32) where it scales. Strides are bytes;
- * k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
+ * four elements), where C comes early or late; the factors (f32) where it scales. Strides are
+ * bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
 #define PG_ACCUMULATE_PARAMS(X)                                                                    \
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \

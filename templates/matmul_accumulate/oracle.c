@@ -1,5 +1,6 @@
-/* The plain C answer of matmul_accumulate: sums in double, K in order, one rounding. Some rows at a time, so that B is
- * decoded once for all of them, and so that D may be the C it is made from. */
+/* The plain C answer of matmul_accumulate: sums in double, K in order, one rounding. Some rows
+ * at a time, so that B is decoded once for all of them, and so that D may be the C it is made
+ * from. */
 #include "matmul_accumulate/matmul_accumulate.h"
 
 #include "base/alloc.h"

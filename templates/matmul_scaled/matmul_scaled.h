@@ -87,7 +87,8 @@ typedef struct pg_matmul_scaled_plan {
 
 extern const pg_family pg_family_matmul_scaled;
 
-/* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
+/* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be
+ * stored. */
 #define PG_SCALED_PARAMS(X)                                                                        \
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \
@@ -141,7 +142,8 @@ int64_t pg_matmul_scaled_scale_bytes(ptxgen_scaled_format format, int64_t rows, 
 int64_t pg_matmul_scaled_a_scale_bytes(const pg_problem *);
 int64_t pg_matmul_scaled_b_scale_bytes(const pg_problem *);
 
-/* Hooks (formats.c): the formats by the element types of operands and scales, and what of them does not fit. */
+/* Hooks (formats.c): the formats by the element types of operands and scales, and what of them
+ * does not fit. */
 void pg_matmul_scaled_choose(const pg_problem *, void *key);
 void pg_matmul_scaled_bind(const pg_problem *, void *key);
 ptxgen_status pg_matmul_scaled_limits(const pg_problem *, ptxgen_error *);

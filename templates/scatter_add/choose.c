@@ -35,10 +35,11 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
     return p->prepared ? "a plan" : NULL;
 }
 
-/* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is distributed. Rows under 64
- * bytes would be gathered in pieces that memory does not deliver one by one: they are sorted only where they go to
- * so few rows that these are always contended for. Where out stays in L2, additions that are spread evenly cost
- * little, and the sort pays later. Measured: docs/benchmarks.md. */
+/* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is
+ * distributed. Rows under 64 bytes would be gathered in pieces that memory does not deliver one
+ * by one: they are sorted only where they go to so few rows that these are always contended for.
+ * Where out stays in L2, additions that are spread evenly cost little, and the sort pays later.
+ * Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p)
 {
     enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
@@ -53,7 +54,8 @@ static bool prefers_owner(const pg_problem *p)
     return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
 }
 
-/* Short rows, and of each row of out so many that they pay for filling and emptying copies of it in shared memory. */
+/* Short rows, and of each row of out so many that they pay for filling and emptying copies of it
+ * in shared memory. */
 static bool short_and_many(const pg_problem *p, const pg_scatter_add_key *k)
 {
     enum { LEAST_ROWS = 1 << 15, HITS = 256, ROWS_A_HIT = 10 };
@@ -81,8 +83,8 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
 }
 
-/* Copies where they fit; where they do not, rows that reductions take are added where they are: the sort of so many
- * would take longer. */
+/* Copies where they fit; where they do not, rows that reductions take are added where they are:
+ * the sort of so many would take longer. */
 static void choose_for_short_rows(const pg_problem *p, pg_scatter_add_key *k)
 {
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);

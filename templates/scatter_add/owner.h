@@ -16,11 +16,12 @@ enum {
 /* Set in the recorded position of a bad src_index. */
 #define PG_SRC_INDEX_MARK (UINT64_C(1) << 62)
 
-/* What both kernels take. src_ is rows of src or, of the second kernel, partial sums; entries_ and count_ (at
- * most) or total_ (exactly, in device memory) say which of them go where. partials_ and partial_entries_: where
- * the kernel leaves its own partial sums. Strides are bytes. row_bytes_, low_ and span_ are for shift=yes: 32
- * bytes of src may be loaded at low_ up to low_ + span_. row_counts_: how many entries each row of out has, for
- * reduce=mean. out_end_: where the last row of out ends. */
+/* What both kernels take. src_ is rows of src or, of the second kernel, partial sums; entries_
+ * and count_ (at most) or total_ (exactly, in device memory) say which of them go where.
+ * partials_ and partial_entries_: where the kernel leaves its own partial sums. Strides are
+ * bytes. row_bytes_, low_ and span_ are for shift=yes: 32 bytes of src may be loaded at low_ up
+ * to low_ + span_. row_counts_: how many entries each row of out has, for reduce=mean. out_end_:
+ * where the last row of out ends. */
 #define PG_OWNER_PARAMS(X)                                                                         \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -71,8 +72,8 @@ void pg_owner_set_up(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_so
 void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 /* value = value (reduce) acc, with alpha; or the mean, of %row_count. */
 void pg_owner_fold(pg_emit *E, const pg_scatter_add_plan *p, const char *value, const char *acc);
-/* Adds %acc to row `row` of out where %store holds. held: where %plain holds, by a store of its sum with
- * %held, what the row had. */
+/* Adds %acc to row `row` of out where %store holds. held: where %plain holds, by a store of its
+ * sum with %held, what the row had. */
 void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
                   const char *row, const char *label, bool held);
 /* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as

@@ -1,6 +1,6 @@
-/* A call of schedule=owner: how it is cut into shares and tiles, its workspace, and its launches: those of the sort,
- * unless the index is prepared, then those that sum. The workspace: entries, their number, and what first the sort
- * needs and then the sums. */
+/* A call of schedule=owner: how it is cut into shares and tiles, its workspace, and its
+ * launches: those of the sort, unless the index is prepared, then those that sum. The workspace:
+ * entries, their number, and what first the sort needs and then the sums. */
 #include "scatter_add/owner.h"
 
 #include "common/elements.h"
@@ -36,8 +36,9 @@ static cut cut_columns(const pg_scatter_add_plan *p, int64_t n)
     return c;
 }
 
-/* Shares are as long as still gives a large GPU's multiprocessors several tiles each: a tile writes its first and
- * last run by itself. The sizes of the problem decide, never the GPU: what is cut decides the bits of a sum. */
+/* Shares are as long as still gives a large GPU's multiprocessors several tiles each: a tile
+ * writes its first and last run by itself. The sizes of the problem decide, never the GPU: what
+ * is cut decides the bits of a sum. */
 static void cut_entries(cut *c, int64_t entries, int64_t wanted)
 {
     enum { LONGEST = 32, SHORTEST = 16, TILES = 3072 };
@@ -60,7 +61,8 @@ static int64_t partial_stride(const pg_scatter_add_plan *p, int64_t n)
     return align_up(values * p->element->acc_bytes, ROW_ALIGNMENT);
 }
 
-/* Launch `number` of a call: its cut, and where in the workspace its partial sums and their entries go. */
+/* Launch `number` of a call: its cut, and where in the workspace its partial sums and their
+ * entries go. */
 typedef struct level {
     cut c;
     int64_t entries; /* how many it has, at most */
@@ -272,8 +274,8 @@ static void launch_sum(const call *c, const pg_step *step, const layout *at, pg_
     set_call(c, &v, l);
 }
 
-/* The sum kernel's launch, and when it may begin: beside the sort's last CTAs, kernels that load ahead were slower to
- * the end. Measured. */
+/* The sum kernel's launch, and when it may begin: beside the sort's last CTAs, kernels that load
+ * ahead were slower to the end. Measured. */
 static void launch_sums(const call *c, const pg_step *step, const layout *at, bool first,
                         pg_launch *l)
 {

@@ -1,5 +1,5 @@
-/* Numbers of the scatter_add kernels: the reference schedule's host helpers, what each schedule accepts,
- * tile shapes, and the rule behind schedule=auto. */
+/* Numbers of the scatter_add kernels: the reference schedule's host helpers, what each schedule
+ * accepts, tile shapes, and the rule behind schedule=auto. */
 #include "scatter_add/scatter_add.h"
 
 #include "base/error.h"
@@ -67,8 +67,8 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes)
     return s;
 }
 
-/* Which settings a schedule has, and their automatic values. 0: the setting means nothing to it and is
- * dropped, so that equal kernels have equal keys. Measured: docs/benchmarks.md, sweep. */
+/* Which settings a schedule has, and their automatic values. 0: the setting means nothing to it
+ * and is dropped, so that equal kernels have equal keys. Measured: docs/benchmarks.md, sweep. */
 static const struct settings {
     int64_t tile, stages, warps, ctas, pieces;
     bool panel;
@@ -102,7 +102,8 @@ static bool only_owner(const pg_scatter_add_key *k)
            k->ahead == PG_AHEAD_YES || k->shift;
 }
 
-/* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4 with vector. */
+/* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4
+ * with vector. */
 static bool needs_owner(const pg_scatter_add_key *k)
 {
     const bool narrow = k->access && k->access != REDUCE_ALIGNMENT;
@@ -161,8 +162,9 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
     return PTXGEN_OK;
 }
 
-/* Measured on an H200: of the schedules that take an index as it is, vector is the fastest or within 1% of it
- * everywhere (docs/benchmarks.md). Calls choose between it and owner by their sizes (family.c). */
+/* Measured on an H200: of the schedules that take an index as it is, vector is the fastest or
+ * within 1% of it everywhere (docs/benchmarks.md). Calls choose between it and owner by their
+ * sizes (family.c). */
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_scatter_add_key *k = key;

@@ -30,8 +30,8 @@ typedef struct pg_private_row {
 } pg_private_row;
 pg_private_row pg_private_row_of(const pg_scatter_add_plan *p);
 
-/* Rows that may wait in the queue of a warp: those of a batch, and what a warp does not begin with. Each has the
- * words of a table row and its number. */
+/* Rows that may wait in the queue of a warp: those of a batch, and what a warp does not begin
+ * with. Each has the words of a table row and its number. */
 #define PG_PRIVATE_QUEUE(r) (32 * ((r)->batch + 1))
 
 /* Row i of a batch (registers %data, %index) to the thread's own table. */
@@ -41,7 +41,8 @@ void pg_private_add_by_turns(pg_emit *E, const pg_scatter_add_plan *p, const pg_
                              int i);
 /* What waits in the queue, but for less than a warp's worth if %more is to come. */
 void pg_private_add_queued(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
-/* %ok<k> and %group<k> of row i; leaves for BAD<i> and comes back where there is no row or a bad index. */
+/* %ok<k> and %group<k> of row i; leaves for BAD<i> and comes back where there is no row or a bad
+ * index. */
 void pg_private_judge(pg_emit *E, const pg_scatter_add_plan *p, int i, int k);
 /* Sets up and, at the end, adds to the table what lanes have summed in registers. */
 void pg_private_begin_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);

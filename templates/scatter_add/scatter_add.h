@@ -1,17 +1,18 @@
 /* scatter_add, `out[index[i], :] += src[i, :]`: key, plan and the schedules' emitters.
  *
  * Five schedules share the family:
- * - seed:   one warp per CTA, one driving thread; tile-mode tensor-map loads of 512-byte chunks, two stages,
- *           each reduce waited for. The reference that everything faster is measured against.
- * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D bulk loads;
- *           lanes reduce one row each.
+ * - seed:   one warp per CTA, one driving thread; tile-mode tensor-map loads of 512-byte chunks,
+ *   two stages, each reduce waited for. The reference that everything faster is measured
+ *   against.
+ * - bulk:   each warp streams tiles of adjacent rows through its own ring of stages with 1-D
+ *   bulk loads; lanes reduce one row each.
  * - vector: no shared memory: each thread loads 16 bytes of several rows and adds them with vector
  *   reductions,
  *           in an order that keeps the part of out at work in the L2 cache.
  * - private: sums in copies of out in shared memory, for few and short rows.
- * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row of
- *   out in registers,
- *           in equal shares whatever the index is like. The fastest for large calls, and the one that does all else. */
+ * - owner:  works from a sorted index (index_sort, its helper): sums the rows that go to one row
+ *   of out in registers, in equal shares whatever the index is like. The fastest for large
+ *   calls, and the one that does all else. */
 #ifndef PG_SCATTER_ADD_H
 #define PG_SCATTER_ADD_H
 
@@ -163,9 +164,10 @@ static inline void *pg_scatter_add_given_record(const pg_problem *p)
     return record->present ? record->data : NULL;
 }
 
-/* What seed's kernel takes, and the list of bulk's and vector's; owner's is in owner.h. Strides are bytes. A
- * tile of bulk is tile_rows_ whole rows, or one of the chunks_ of a row. vector cuts src into groups of rows;
- * from piece to piece a thread goes step_panels_, step_groups_ and step_pieces_ on. */
+/* What seed's kernel takes, and the list of bulk's and vector's; owner's is in owner.h. Strides
+ * are bytes. A tile of bulk is tile_rows_ whole rows, or one of the chunks_ of a row. vector
+ * cuts src into groups of rows; from piece to piece a thread goes step_panels_, step_groups_ and
+ * step_pieces_ on. */
 #define PG_SEED_PARAMS(X)                                                                          \
     X(source_map, TENSOR)                                                                          \
     X(out_, POINTER)                                                                               \
