@@ -75,11 +75,11 @@ static void stop_waiting_lanes(pg_warp *w, uint32_t excluded, uint32_t pc, pg_st
 
 /* Runs the chosen group until its slice is used, it waits, or the groups must be looked at again.
  * Returns the instructions executed; *turn_over: other warps are to run now. */
-static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
+static inline __attribute__((always_inline)) uint32_t
+run_group_counting(pg_warp *w, uint32_t slice, bool *turn_over, uint64_t *active_lanes)
 {
     const pg_op *const ops = w->launch->program->ops;
     uint64_t *const counts = w->cta->cluster->worker->op_counts;
-    uint64_t *const active_lanes = w->cta->cluster->worker->op_lanes;
     const bool alone = w->group_count == 1;
     const uint32_t meet = alone ? UINT32_MAX : meeting_point(w);
     uint32_t pc = w->groups[w->chosen].pc;
@@ -126,6 +126,14 @@ static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
     if (used == slice && !alone)
         w->groups[w->chosen].turns++;
     return used;
+}
+
+/* Compiled twice, so that a launch without a profile does not ask at every instruction. */
+static uint32_t run_group(pg_warp *w, uint32_t slice, bool *turn_over)
+{
+    uint64_t *active_lanes = w->cta->cluster->worker->op_lanes;
+    return active_lanes ? run_group_counting(w, slice, turn_over, active_lanes)
+                        : run_group_counting(w, slice, turn_over, NULL);
 }
 
 static int choose_any_group(pg_warp *w)
