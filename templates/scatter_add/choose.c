@@ -71,6 +71,16 @@ static bool short_and_many(const pg_problem *p, const pg_scatter_add_key *k)
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
+/* Where only one warp of an SM has room for a table, reductions in global memory are faster; but rows that are not
+ * aligned to 16 bytes would be sorted instead. */
+static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *k)
+{
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
+                                         p->symbol[PG_SCATTER_OUT_ROWS],
+                                         pg_scatter_add_access_of(p) < 16 ? 1 : 2);
+}
+
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
 {
     enum { SPREAD = 512 }; /* rows of out that two rows of each lane seldom meet in */
@@ -78,25 +88,9 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
     if (!k->copies && arch)
         k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
-                                                  p->symbol[PG_SCATTER_OUT_ROWS]);
+                                                  p->symbol[PG_SCATTER_OUT_ROWS], 1);
     if (k->copies == PG_COPIES_WARP && !k->pieces)
         k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
-}
-
-/* Copies where they fit; where they do not, rows that reductions take are added where they are:
- * the sort of so many would take longer. */
-static void choose_for_short_rows(const pg_problem *p, pg_scatter_add_key *k)
-{
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    const int64_t access = pg_scatter_add_access_of(p);
-    if (pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
-                                      p->symbol[PG_SCATTER_OUT_ROWS]) != PG_COPIES_AUTO) {
-        k->schedule = PTXGEN_SCHEDULE_PRIVATE;
-    } else if (access >= 4 && row_bytes_of(p) < GATHERED_ROW_BYTES &&
-               pg_dtype_find(p->operand[PG_SCATTER_OUT].dtype)) {
-        k->schedule = PTXGEN_SCHEDULE_VECTOR;
-        k->access = access;
-    }
 }
 
 /* As far as the sizes tell. */
@@ -111,7 +105,7 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     pg_scatter_add_key *k = key;
     const int64_t access = pg_scatter_add_access_of(p);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO && short_and_many(p, k))
-        choose_for_short_rows(p, k);
+        k->schedule = copies_that_pay(p, k) ? PTXGEN_SCHEDULE_PRIVATE : PTXGEN_SCHEDULE_AUTO;
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&

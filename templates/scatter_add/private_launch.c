@@ -73,17 +73,18 @@ static int64_t copies_of(bool by_thread, int64_t shared_bytes, int64_t n, int64_
                                     : copies; /* whole warps read whole sectors */
 }
 
-/* A thread's own table is the fastest as long as enough threads have one to keep memory busy;
- * one warp by itself is slower than reductions in global memory. Measured: docs/benchmarks.md. */
-pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows)
+/* A thread's own table is the fastest as long as enough threads have one to keep memory busy. Measured:
+ * docs/benchmarks.md. */
+pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
+                                        int least_warps)
 {
-    enum { ENOUGH_THREADS = 96, ENOUGH_WARPS = 2 };
+    enum { ENOUGH_THREADS = 96 };
     if (out_rows > shared_bytes)
         return PG_COPIES_AUTO;
     if (copies_of(true, shared_bytes, n, out_rows) >= ENOUGH_THREADS)
         return PG_COPIES_THREAD;
-    return copies_of(false, shared_bytes, n, out_rows) >= ENOUGH_WARPS ? PG_COPIES_WARP
-                                                                       : PG_COPIES_AUTO;
+    return copies_of(false, shared_bytes, n, out_rows) >= least_warps ? PG_COPIES_WARP
+                                                                      : PG_COPIES_AUTO;
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)

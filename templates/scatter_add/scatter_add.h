@@ -213,8 +213,9 @@ void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,
                                              ptxgen_error *);
 void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
-/* Which copies of so many rows fit into shared memory; AUTO: none. */
-pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows);
+/* Which copies of so many rows fit into shared memory; AUTO: none, or of fewer warps than that. */
+pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
+                                        int least_warps);
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *, ptxgen_error *);
 void pg_scatter_add_launch_private(const pg_problem *, pg_launch *);
 

@@ -1,0 +1,116 @@
+/* What a call that names no schedule gets, by its sizes. */
+#include "test.h"
+
+#include "api/call.h"
+#include "api/typed.h"
+#include "scatter_add/scatter_add.h"
+
+#include <stdlib.h>
+
+enum { MILLION = 1 << 20 };
+
+static const ptxgen_device_info h200 = {.arch = 901, .sm_count = 132, .l2_bytes = 60 << 20};
+
+/* Addresses are never read. */
+static ptxgen_scatter_add_args call_of(ptxgen_dtype dtype, int64_t rows, int64_t out_rows,
+                                       int64_t n)
+{
+    return (ptxgen_scatter_add_args){.size = sizeof(ptxgen_scatter_add_args),
+                                     .dtype = dtype,
+                                     .rows = rows,
+                                     .out_rows = out_rows,
+                                     .n = n,
+                                     .out = (void *)(uintptr_t)0x10000000000,
+                                     .src = (void *)(uintptr_t)0x20000000000,
+                                     .index = (void *)(uintptr_t)0x30000000000};
+}
+
+static pg_scatter_add_key choose(const ptxgen_scatter_add_args *a, ptxgen_arch arch)
+{
+    pg_call c;
+    ptxgen_error err;
+    if (pg_fill_scatter_add(a, &c, &err) != PTXGEN_OK ||
+        pg_call_check_shapes(&c, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    c.problem.device = &h200;
+    c.id.key[0] = arch;
+    pg_family_scatter_add.choose(&c.problem, c.id.key);
+    if (pg_kernel_id_resolve(&c.id, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    return *(const pg_scatter_add_key *)c.id.key;
+}
+
+static void schedules_by_size(void **state)
+{
+    (void)state;
+    static const struct {
+        ptxgen_dtype dtype;
+        int64_t rows, out_rows, n;
+        ptxgen_schedule schedule;
+        int64_t copies, ahead;
+    } cases[] = {
+        /* few groups of short rows: tables of threads, of warps, or too many for shared memory */
+        {PTXGEN_F32, 30 * MILLION, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_THREAD, 0},
+        {PTXGEN_F32, 30 * MILLION, 1024, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
+        {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
+        {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
+        /* as few, but not enough rows to pay for filling and emptying tables */
+        {PTXGEN_F32, 20000, 64, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_F32, 100000, 4096, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        /* large calls; rows hit about once or not */
+        {PTXGEN_F32, MILLION, MILLION / 4, 128, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, MILLION, MILLION, 256, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_YES},
+        {PTXGEN_BF16, 32768, 128256, 4096, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        /* small ones */
+        {PTXGEN_F32, 2048, 4096, 256, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        /* what only owner does */
+        {PTXGEN_F64, 100, 100, 16, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ptxgen_scatter_add_args a =
+            call_of(cases[i].dtype, cases[i].rows, cases[i].out_rows, cases[i].n);
+        const pg_scatter_add_key k = choose(&a, 900);
+        if (k.schedule != cases[i].schedule || k.copies != cases[i].copies ||
+            k.ahead != cases[i].ahead)
+            fail_msg("case %d: schedule %d, copies %d, ahead %d", (int)i, (int)k.schedule,
+                     (int)k.copies, (int)k.ahead);
+    }
+}
+
+static void rows_off_16_bytes_are_shifted(void **state)
+{
+    (void)state;
+    ptxgen_scatter_add_args a = call_of(PTXGEN_F32, MILLION, MILLION / 4, 256);
+    a.src_stride = a.out_stride = 517;
+    assert_true(choose(&a, 900).shift && choose(&a, 900).access == 4);
+    a.src_stride = 512;
+    a.out_stride = 256;
+    assert_false(choose(&a, 900).shift);
+    a = call_of(PTXGEN_BF16, MILLION, MILLION / 4, 299);
+    assert_true(choose(&a, 900).shift && !choose(&a, 900).exact);
+    a = call_of(PTXGEN_BF16, MILLION, MILLION / 4, 3); /* short: by narrow accesses */
+    assert_true(!choose(&a, 900).shift && choose(&a, 900).access == 2);
+}
+
+/* The mean reads nothing of out; before sm_90 every sum has one writer. */
+static void what_forces_exact_sums(void **state)
+{
+    (void)state;
+    ptxgen_scatter_add_args a = call_of(PTXGEN_F32, MILLION, MILLION, 128);
+    assert_false(choose(&a, 900).exact);
+    assert_true(choose(&a, 800).exact);
+    a.reduce = PTXGEN_SCATTER_MEAN;
+    assert_true(choose(&a, 900).exact && choose(&a, 900).ahead == PG_AHEAD_NO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_by_size),
+                                       cmocka_unit_test(rows_off_16_bytes_are_shifted),
+                                       cmocka_unit_test(what_forces_exact_sums)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
