@@ -4,8 +4,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const reduce_words[] = {"add", "min", "max", NULL};
-static const char *const schedule_words[] = {"auto", "seed", "bulk", "vector", "owner", NULL};
+static const char *const reduce_words[] = {"add", "min", "max", "mean", NULL};
+static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector",
+                                             "owner", "private", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 static const char *const format_words[] = {"mxfp8", "mxfp4", "nvfp4", NULL};
 static const char *const epilogue_words[] = {
