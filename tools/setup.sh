@@ -45,6 +45,7 @@ missing_package() {
     libzstd-dev) have_header zstd.h || echo "$1" ;;
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
     libdlpack-dev) have_header dlpack/dlpack.h || echo "$1" ;;
+    libsodium23) ldconfig -p 2>/dev/null | grep -q 'libsodium\.so\.2' || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
     groff) have groff || echo "$1" ;;
     python3-dev)
@@ -170,7 +171,7 @@ find_ptx_compiler() {
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
 setup() {
     # shellcheck disable=SC2086
-    install_packages gcc libc6-dev cmake ninja-build libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev \
+    install_packages gcc libc6-dev cmake ninja-build libsodium23 libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev \
         liblz4-dev libzstd-dev bash ${BUILD_PACKAGES:-} || return 1
     cmake_version=$(cmake --version | sed -n '1s/cmake version //p')
     case $cmake_version in

@@ -182,6 +182,35 @@ PTXGEN_API ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pa
 PTXGEN_API ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *pack,
                                              ptxgen_cache_transfer *result, ptxgen_error *err);
 
+/* ---- signatures: who made an entry (PTXGEN_CACHE_TRUST_SIGNED) ------------------------------- */
+
+/* A new pair of keys: the secret one to `path`, readable by its owner only, the public one to
+ * path.pub. Neither is replaced (EINVAL). `name`: up to 31 bytes without blanks, one that no
+ * other key has. EMISSING: no libsodium. */
+PTXGEN_API ptxgen_status ptxgen_cache_keygen(const char *path, const char *name, ptxgen_error *err);
+
+typedef struct ptxgen_cache_signing {
+    size_t size;
+    const char *secret_key; /* path */
+    int64_t expires;        /* seconds since 1970; 0: never */
+} ptxgen_cache_signing;
+/* As ptxgen_cache_export, each entry signed: ed25519 over its key, its content, the key's name
+ * and the date. What was signed before is signed anew. */
+PTXGEN_API ptxgen_status ptxgen_cache_sign(ptxgen_cache *cache, const char *pack,
+                                           const ptxgen_cache_signing *signing,
+                                           ptxgen_cache_transfer *result, ptxgen_error *err);
+
+typedef struct ptxgen_cache_signatures {
+    size_t size;
+    uint64_t checked, refused;
+} ptxgen_cache_signatures;
+/* Checks every entry against a file of trusted keys; `report` (may be NULL) sees those that a
+ * context would refuse, with the reason as their fault. */
+PTXGEN_API ptxgen_status ptxgen_cache_check_signatures(ptxgen_cache *cache, const char *trusted_keys,
+                                                       ptxgen_cache_visit report, void *user,
+                                                       ptxgen_cache_signatures *result,
+                                                       ptxgen_error *err);
+
 /* ---- why a lookup misses --------------------------------------------------------------------- */
 
 typedef struct ptxgen_cache_difference {

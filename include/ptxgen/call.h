@@ -52,6 +52,17 @@ PTXGEN_API ptxgen_status ptxgen_call_kernel(ptxgen_kernel *kernel, const ptxgen_
 PTXGEN_API ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *params,
                                             const ptxgen_tensor *tensors, size_t count, char *out,
                                             size_t size, ptxgen_error *err);
+/* What a call with stall=never (ptxgen/types.h) takes while its own kernel is made. */
+typedef struct ptxgen_generic_info {
+    size_t size;     /* set by the caller */
+    bool exists;     /* false: such a call gives EPENDING meanwhile */
+    bool other_bits; /* the call's own kernel may give other bits: floats added in another order */
+    char params[1024]; /* of the generic kernel, for ptxgen_get */
+} ptxgen_generic_info;
+/* No data is read. */
+PTXGEN_API ptxgen_status ptxgen_call_generic(ptxgen *ctx, const char *family, const char *params,
+                                             const ptxgen_tensor *tensors, size_t count,
+                                             ptxgen_generic_info *out, ptxgen_error *err);
 /* The plain C answer, on host memory: any alignment that the elements have, rows of any length.
  * ENOMEM, EINDEX (nothing is written then), and what ptxgen_call refuses. */
 PTXGEN_API ptxgen_status ptxgen_call_oracle(const char *family, const char *params,

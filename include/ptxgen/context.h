@@ -21,7 +21,10 @@ typedef enum ptxgen_cache_use {
 typedef enum ptxgen_cache_trust {
     PTXGEN_CACHE_TRUST_OWNER, /* this user's or root's, where nobody else may write */
     /* of whoever can write to the folder: they can run code on the GPU as this process */
-    PTXGEN_CACHE_TRUST_ANY
+    PTXGEN_CACHE_TRUST_ANY,
+    /* The folder's as OWNER; of layers and packs, whoever owns them, only entries that are signed
+     * by a key of cache_keys (`ptxgen cache sign`). The shipped pack as well. */
+    PTXGEN_CACHE_TRUST_SIGNED
 } ptxgen_cache_trust;
 
 /* Whose cubins in the cache are taken. Any: of every assembler that ptxgen knows and that does
@@ -80,6 +83,11 @@ typedef struct ptxgen_config {
     /* What is made in cache_dir can be read by every user: folders 0755, files 0644. */
     bool cache_readable;
     ptxgen_cache_assembler cache_assembler;
+    const char *cache_keys; /* absolute; the file of trusted keys, for PTXGEN_CACHE_TRUST_SIGNED */
+    /* The pack of generic kernels that is installed beside the library (`--target pack`) is a
+     * layer, behind all others; OFF: it is not. */
+    ptxgen_cache_use shipped_pack;
+    ptxgen_stall stall; /* of calls that do not say it; AUTO: wait */
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
@@ -104,7 +112,15 @@ typedef struct ptxgen_cache_info {
     uint64_t failure_hits; /* refused kernels that were not assembled again */
     uint64_t rejected;     /* kernels from the disk that the driver refused: compiled again */
     uint64_t stores, stores_skipped, evicted, quarantined;
-    uint64_t pending; /* kernels that wait or are being compiled in the background */
+    uint64_t pending;          /* kernels that wait or are being compiled in the background */
+    uint64_t compiles_in_call; /* assemblies that a call waited for */
+    /* Of calls with stall=never: those that a generic kernel served, and of these those whose own
+     * kernel may give other bits; own kernels that became ready behind calls, and the microseconds
+     * from the call until then (mean, longest). */
+    uint64_t generic_calls, other_bits_calls;
+    uint64_t special_made, special_us, special_slowest_us;
+    /* entries without a signature by a trusted key, or whose signature has expired */
+    uint64_t signatures_refused;
     /* entries whose cubin was not what their key says: another target or kernel */
     uint64_t mismatched;
 } ptxgen_cache_info;

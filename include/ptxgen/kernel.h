@@ -121,8 +121,18 @@ PTXGEN_API ptxgen_status ptxgen_poll(ptxgen *ctx, const char *family, const char
 
 /* ---- manifests ------------------------------------------------------------------------------- */
 
-/* A manifest is text: one kernel a line, "FAMILY name=value ...", # begins a comment. `ptxgen
- * prewarm` compiles its kernels into the cache. */
+/* A manifest is text: "FAMILY name=value ..." a line, # begins a comment. A line is a kernel
+ * (its parameters), or a problem (extents of the family's operands, and parameters); a value may
+ * be a list, "dtype=f16,bf16", which stands for a line for each. `ptxgen prewarm` compiles what
+ * its lines ask for into the cache. */
+
+/* The kernel of a line, as canonical parameters for ptxgen_get, into out (NUL-terminated, cut to
+ * size). With extents ("m=4096 n=14336 k=4096 dtype=bf16") it is the one that a call of dense,
+ * aligned operands of those extents takes on this context's device, or, where `arch` names
+ * another, on one of its size. OPERAND=TYPE says an element type that no parameter does
+ * ("a=e2m1"), and that an operand is there which may be left out ("c=f32"). */
+PTXGEN_API ptxgen_status ptxgen_problem_params(ptxgen *ctx, const char *family, const char *text,
+                                               char *out, size_t size, ptxgen_error *err);
 
 /* Writes the canonical line of every kernel this context had from ptxgen_compile, ptxgen_get,
  * ptxgen_prefetch or an operation, also if it was forgotten since; sorted, each once, at most
@@ -136,8 +146,9 @@ typedef struct ptxgen_manifest_line {
 } ptxgen_manifest_line;
 /* Return false to stop. */
 typedef bool (*ptxgen_manifest_visit)(void *user, const ptxgen_manifest_line *line);
-/* Calls visit for each kernel of text[size]. EPARSE with the line: a byte that is no plain text,
- * over 1024 bytes in a line, over 16 MiB in all. Families and parameters are not checked. */
+/* Calls visit for each line of text[size], for each choice from its lists. EPARSE with the line:
+ * a byte that is no plain text, over 1024 bytes in a line, over 16 MiB in all, over 4096 choices
+ * in a line. Families and parameters are not checked. */
 PTXGEN_API ptxgen_status ptxgen_manifest_parse(const char *text, size_t size,
                                                ptxgen_manifest_visit visit, void *user,
                                                ptxgen_error *err);

@@ -106,6 +106,7 @@ typedef struct ptxgen_matmul_accumulate_args {
      * and 2^40: the product must stay finite. */
     const float *alpha, *beta;
     ptxgen_dtype c_dtype, d_dtype; /* PTXGEN_F32 (0 stands for it), PTXGEN_F16 or PTXGEN_BF16 */
+    ptxgen_stall stall; /* when its kernel is not ready; 0: as the context says */
 } ptxgen_matmul_accumulate_args;
 
 /* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and
@@ -161,7 +162,8 @@ typedef struct ptxgen_matmul_scaled_args {
      * 1, 0. */
     const float *row_scale, *col_scale, *bias; /* [m], [n], [n] */
     ptxgen_epilogue epilogue;
-    int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
+    int64_t function;   /* of each element, after that (ptxgen/function.h); 0: none */
+    ptxgen_stall stall; /* when its kernel is not ready; 0: as the context says */
 } ptxgen_matmul_scaled_args;
 
 PTXGEN_API ptxgen_status ptxgen_matmul_scaled(ptxgen *ctx, const ptxgen_matmul_scaled_args *args,

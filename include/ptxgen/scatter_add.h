@@ -92,6 +92,7 @@ typedef struct ptxgen_scatter_add_args {
     /* device, 16-byte aligned: bad indices of this call are told here (below) */
     ptxgen_bad_index *record;
     int32_t *counts; /* device, [out_rows]: gets how many entries went to each row of out */
+    ptxgen_stall stall; /* when its kernel is not ready; 0: as the context says */
 } ptxgen_scatter_add_args;
 
 /* Adds in the element type or better, each add rounded to nearest even; the order among equal

@@ -65,6 +65,20 @@ PTXGEN_API ptxgen_status ptxgen_arch_parse(const char *text, ptxgen_arch *out, p
 /* 901 -> "sm_90a"; "sm_?" for an unknown number. Static storage. */
 PTXGEN_API const char *ptxgen_arch_name(ptxgen_arch arch);
 
+/* What a call does whose kernel is not ready. */
+typedef enum ptxgen_stall {
+    PTXGEN_STALL_AUTO, /* as the context says */
+    PTXGEN_STALL_WAIT, /* compiles and loads it, and waits for that */
+    /* Runs the family's generic kernel at once; choosing, compiling and loading the call's own
+     * go on behind, and later calls take it. Results have equal bits before and after, unless
+     * ptxgen_call_generic says that they may not. Nothing is swapped while the stream is
+     * captured. A family without a generic kernel (tcgen05_copy), and any call with a user
+     * function, gives EPENDING until its own is ready. A generic kernel that is in no cache or
+     * pack is compiled in the first call that needs it; compiles_in_call counts that. The CUDA
+     * context of the call must live until the kernel is made: end it after ptxgen_destroy. */
+    PTXGEN_STALL_NEVER
+} ptxgen_stall;
+
 #ifdef __cplusplus
 }
 #endif

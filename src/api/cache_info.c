@@ -16,6 +16,13 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     i.misses = atomic_load(&ctx->engine->misses);
     i.rejected = atomic_load(&ctx->engine->rejected);
     i.pending = pg_compile_pool_pending(ctx->pool);
+    i.compiles_in_call = atomic_load(&ctx->compiles_in_call);
+    const pg_standby *s = &ctx->standby;
+    i.generic_calls = atomic_load(&s->generic_calls);
+    i.other_bits_calls = atomic_load(&s->other_bits_calls);
+    i.special_made = atomic_load(&s->made);
+    i.special_us = i.special_made ? atomic_load(&s->made_us) / i.special_made : 0;
+    i.special_slowest_us = atomic_load(&s->slowest_us);
     pg_sized_give(info, &i, sizeof i);
 }
 
@@ -23,6 +30,7 @@ ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
 {
     pg_compile_pool_forget(ctx->pool);
     pg_refusals_clear(ctx->engine->refusals);
+    pg_choices_clear(ctx->standby.choices);
     pg_kernel_store_clear(&ctx->kernels);
     return disk ? pg_cache_clear(ctx->engine->cache, err) : PTXGEN_OK;
 }

@@ -17,6 +17,37 @@ void pg_call_init(pg_call *c, const pg_family *family)
     c->given = 0;
     c->placed = NULL;
     c->ready_only = false;
+    c->stall = PTXGEN_STALL_AUTO;
+}
+
+static ptxgen_status parse_stall(pg_str word, ptxgen_stall *out, ptxgen_error *err)
+{
+    if (pg_str_is(word, "wait"))
+        *out = PTXGEN_STALL_WAIT;
+    else if (pg_str_is(word, "never"))
+        *out = PTXGEN_STALL_NEVER;
+    else
+        return pg_fail(err, PTXGEN_EINVAL, "stall=%.*s: use wait or never",
+                       (int)(word.n < 40 ? word.n : 40), word.p);
+    return PTXGEN_OK;
+}
+
+ptxgen_status pg_call_parse(pg_call *c, const char *params, ptxgen_error *err)
+{
+    enum { NAME = sizeof "stall=" - 1 };
+    char rest[1024];
+    const char *at = params ? strstr(params, "stall=") : NULL;
+    if (at && (at == params || at[-1] == ' ')) {
+        const size_t before = (size_t)(at - params), word = strcspn(at, " \t");
+        PG_TRY(parse_stall((pg_str){at + NAME, word - NAME}, &c->stall, err));
+        if (before + strlen(at + word) >= sizeof rest)
+            return pg_fail(err, PTXGEN_EINVAL, "parameters of %zu bytes: at most %zu are read",
+                           strlen(params), sizeof rest - 1);
+        memcpy(rest, params, before);
+        strcpy(rest + before, at + word);
+        params = rest;
+    }
+    return pg_params_parse_given(&c->id.family->params, params, c->id.key, &c->given, err);
 }
 
 void pg_call_give(pg_call *c, size_t offset)
@@ -59,19 +90,29 @@ static ptxgen_status check_place(const pg_call *c, ptxgen_error *err)
                    c->placed, (int)c->ordinal, current, (int)c->ordinal);
 }
 
-/* The key of a problem that is not empty, with no automatic value left. */
-static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **device,
-                                   ptxgen_error *err)
+/* The device of a problem that is not empty, and the architecture that follows. */
+static ptxgen_status find_device(pg_call *c, pg_engine *engine, pg_device **device,
+                                 ptxgen_error *err)
 {
-    const pg_family *f = c->id.family;
     PG_TRY(pg_engine_device(engine, device, err));
     if (!c->problem.device)
         PG_TRY((*device)->ops->info(*device, &c->problem.device, err));
     PG_TRY(check_place(c, err));
     if (!(c->given & arch_given))
-        c->id.key[0] = pg_kernel_id_arch(f, (*device)->ops->kind, c->problem.device->arch);
-    if (f->choose)
-        f->choose(&c->problem, c->id.key);
+        c->id.key[0] =
+            pg_kernel_id_arch(c->id.family, (*device)->ops->kind, c->problem.device->arch);
+    else /* before anything is chosen for it */
+        c->id.key[0] = pg_family_arch_on(c->id.family, c->id.key[0]);
+    return PTXGEN_OK;
+}
+
+/* Its key, with no automatic value left. */
+static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **device,
+                                   ptxgen_error *err)
+{
+    PG_TRY(find_device(c, engine, device, err));
+    if (c->id.family->choose)
+        c->id.family->choose(&c->problem, c->id.key);
     return pg_kernel_id_resolve(&c->id, err);
 }
 
@@ -80,34 +121,72 @@ static ptxgen_status check_limits(const pg_problem *p, ptxgen_error *err)
     return p->family->limits ? p->family->limits(p, err) : PTXGEN_OK;
 }
 
-/* Every check of a call, and its kernel, loaded; NULL for an empty problem. */
-static ptxgen_status get_kernel(pg_call *c, ptxgen *ctx, ptxgen_stream stream, ptxgen_kernel **out,
-                                ptxgen_error *err)
+/* A loaded kernel of the resolved key. */
+static ptxgen_status get_own(pg_call *c, ptxgen *ctx, pg_device *device, ptxgen_stream stream,
+                             ptxgen_kernel **out, ptxgen_error *err)
 {
-    pg_device *device;
-    *out = NULL;
-    PG_TRY(pg_call_check_shapes(c, err));
-    if (c->problem.empty)
-        return PTXGEN_OK;
-    PG_TRY(pg_problem_check_memory(&c->problem, err));
-    PG_TRY(choose_kernel(c, ctx->engine, &device, err));
-    PG_TRY(check_limits(&c->problem, err));
     if (!c->ready_only)
         return pg_kernel_store_ready(&ctx->kernels, device, &c->id, stream, out, err);
     *out = pg_kernel_store_find_ready(&ctx->kernels, device, &c->id);
     return *out ? PTXGEN_OK : pg_fail(err, PTXGEN_EPENDING, "the kernel is not loaded yet");
 }
 
-/* The same, and the call is kept for those that are like it. */
+/* A kernel for a call: its own, or one that stands in for it. */
+typedef struct served {
+    ptxgen_kernel *kernel; /* NULL: an empty problem */
+    bool own;
+} served;
+
+/* stall=never: its own where that is ready, or the generic one. */
+static ptxgen_status take_at_once(pg_call *c, ptxgen *ctx, ptxgen_stream stream, served *out,
+                                  ptxgen_error *err)
+{
+    pg_device *device;
+    PG_TRY(find_device(c, ctx->engine, &device, err));
+    const pg_standby_call call = {&c->problem, &c->id, c->given, device, stream};
+    PG_TRY(pg_standby_get(&ctx->standby, &call, &out->kernel, &out->own, err));
+    const ptxgen_status status = check_limits(&c->problem, err);
+    if (status != PTXGEN_OK) {
+        ptxgen_kernel_unref(out->kernel);
+        out->kernel = NULL;
+    }
+    return status;
+}
+
+/* Every check of a call, and its kernel, loaded. */
+static ptxgen_status get_kernel(pg_call *c, ptxgen *ctx, ptxgen_stream stream, served *out,
+                                ptxgen_error *err)
+{
+    pg_device *device;
+    const ptxgen_stall stall = c->stall ? c->stall : ctx->stall;
+    *out = (served){NULL, true};
+    PG_TRY(pg_call_check_shapes(c, err));
+    if (c->problem.empty)
+        return PTXGEN_OK;
+    PG_TRY(pg_problem_check_memory(&c->problem, err));
+    if (stall == PTXGEN_STALL_NEVER && !c->ready_only)
+        return take_at_once(c, ctx, stream, out, err);
+    PG_TRY(choose_kernel(c, ctx->engine, &device, err));
+    PG_TRY(check_limits(&c->problem, err));
+    return get_own(c, ctx, device, stream, &out->kernel, err);
+}
+
+/* The same, and the call is kept for those that are like it, unless another kernel shall serve them. */
 static ptxgen_status get_and_keep(pg_call *c, ptxgen *ctx, ptxgen_stream stream,
                                   ptxgen_kernel **out, ptxgen_error *err)
 {
+    served f;
     pg_call_name name;
     const bool named = pg_call_name_of(&c->problem, c->id.key, c->given, &name);
-    PG_TRY(get_kernel(c, ctx, stream, out, err));
-    if (named && *out)
-        pg_call_memo_keep(ctx->kernels.calls, &name, &c->problem, *out);
-    return PTXGEN_OK;
+    const uint64_t before = pg_build_assemblies_here();
+    const ptxgen_status status = get_kernel(c, ctx, stream, &f, err);
+    const uint64_t made = pg_build_assemblies_here() - before;
+    if (made)
+        atomic_fetch_add(&ctx->compiles_in_call, made);
+    *out = f.kernel;
+    if (status == PTXGEN_OK && named && f.kernel && f.own)
+        pg_call_memo_keep(ctx->kernels.calls, &name, &c->problem, f.kernel);
+    return status;
 }
 
 /* A call like one before: what its addresses decide. */
@@ -222,6 +301,26 @@ ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, pt
     pg_params_print(&c->id.family->params, c->id.key, &text);
     const bool failed = text.failed;
     snprintf(out, size, "%s", pg_buf_text(&text));
+    pg_buf_fini(&text);
+    return failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
+}
+
+ptxgen_status pg_call_generic(pg_call *c, ptxgen *ctx, ptxgen_generic_info *out, ptxgen_error *err)
+{
+    pg_device *device;
+    pg_kernel_id id;
+    pg_buf text;
+    PG_TRY(pg_call_check_shapes(c, err));
+    PG_TRY(find_device(c, ctx->engine, &device, err));
+    const pg_standby_call call = {&c->problem, &c->id, c->given, device, NULL};
+    out->exists = pg_standby_generic(&call, &id);
+    if (!out->exists)
+        return PTXGEN_OK;
+    out->other_bits = id.family->other_bits && id.family->other_bits(id.key);
+    pg_buf_init(&text, &ctx->engine->alloc);
+    pg_params_print(&id.family->params, id.key, &text);
+    const bool failed = text.failed;
+    snprintf(out->params, sizeof out->params, "%s", pg_buf_text(&text));
     pg_buf_fini(&text);
     return failed ? pg_fail_memory(err, 0) : PTXGEN_OK;
 }

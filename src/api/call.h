@@ -15,10 +15,13 @@ typedef struct pg_call {
      * none does. */
     const char *placed;
     int32_t ordinal;
-    bool ready_only; /* EPENDING instead of compiling or loading */
+    ptxgen_stall stall; /* AUTO: the context's */
+    bool ready_only;    /* EPENDING instead of compiling or loading */
 } pg_call;
 
 void pg_call_init(pg_call *c, const pg_family *family);
+/* Parameters as text, and the word stall=, which is of the call and no kernel's. */
+ptxgen_status pg_call_parse(pg_call *c, const char *params, ptxgen_error *err);
 /* Marks the parameter at an offset of the key as given. */
 void pg_call_give(pg_call *c, size_t offset);
 /* Copies the caller's struct (its first field is `size`) over a zeroed one of `size` bytes.
@@ -49,6 +52,8 @@ ptxgen_status pg_call_kernel(pg_call *c, ptxgen_kernel *kernel, ptxgen_stream st
 /* The resolved parameters, as text, of the kernel that pg_call_run would take; no pointer is
  * looked at. */
 ptxgen_status pg_call_params(pg_call *c, ptxgen *ctx, char *out, size_t size, ptxgen_error *err);
+/* The generic kernel of stall=never. */
+ptxgen_status pg_call_generic(pg_call *c, ptxgen *ctx, ptxgen_generic_info *out, ptxgen_error *err);
 /* How much workspace pg_call_run would take; no pointer is looked at, but the alignment of those
  * that are there. */
 ptxgen_status pg_call_workspace(pg_call *c, ptxgen *ctx, size_t *bytes, ptxgen_error *err);

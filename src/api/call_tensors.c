@@ -1,6 +1,7 @@
 /* ptxgen_call and its neighbours: operands as tensors, for every family. */
 #include "api/call.h"
 
+#include "base/sized.h"
 #include "ptxgen/call.h"
 
 ptxgen_status pg_call_take(pg_call *c, const pg_family *family, const pg_request *r,
@@ -8,7 +9,7 @@ ptxgen_status pg_call_take(pg_call *c, const pg_family *family, const pg_request
 {
     pg_call_init(c, family);
     pg_params_default(&family->params, c->id.key, family->default_arch);
-    PG_TRY(pg_params_parse_given(&family->params, r->params, c->id.key, &c->given, err));
+    PG_TRY(pg_call_parse(c, r->params, err));
     return pg_problem_take(&c->problem, r->tensors, r->count, err);
 }
 
@@ -41,6 +42,20 @@ ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *pa
     PG_TRY(pg_family_find(family, &f, err));
     PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
     return pg_call_params(&c, ctx, out, size, err);
+}
+
+ptxgen_status ptxgen_call_generic(ptxgen *ctx, const char *family, const char *params,
+                                  const ptxgen_tensor *tensors, size_t count,
+                                  ptxgen_generic_info *out, ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    ptxgen_generic_info info = {.size = sizeof info};
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
+    PG_TRY(pg_call_generic(&c, ctx, &info, err));
+    pg_sized_give(out, &info, sizeof info);
+    return PTXGEN_OK;
 }
 
 ptxgen_status ptxgen_call_oracle(const char *family, const char *params,

@@ -32,6 +32,7 @@ static void before_fork(void *user)
 {
     ptxgen *ctx = user;
     pg_compile_pool_before_fork(ctx->pool);
+    pg_choices_before_fork(ctx->standby.choices);
     pg_kernel_store_before_fork(&ctx->kernels);
 }
 
@@ -39,7 +40,15 @@ static void after_fork(void *user, bool child)
 {
     ptxgen *ctx = user;
     pg_kernel_store_after_fork(&ctx->kernels, child);
+    pg_choices_after_fork(ctx->standby.choices, child);
     pg_compile_pool_after_fork(ctx->pool, child);
+}
+
+static pg_cache_trust trust_of(const ptxgen_config *c)
+{
+    return c->cache_trust == PTXGEN_CACHE_TRUST_SIGNED ? PG_CACHE_TRUST_SIGNED
+           : c->cache_trust == PTXGEN_CACHE_TRUST_ANY  ? PG_CACHE_TRUST_ANY
+                                                       : PG_CACHE_TRUST_OWNER;
 }
 
 static pg_engine_config engine_config(const ptxgen_config *c, const char *user_toolkit)
@@ -56,8 +65,8 @@ static pg_engine_config engine_config(const ptxgen_config *c, const char *user_t
                     .wanted = c->assembler},
         .cache = {.dir = c->cache_dir,
                   .wait_ms = c->cache_wait_ms,
-                  .trust = c->cache_trust == PTXGEN_CACHE_TRUST_ANY ? PG_CACHE_TRUST_ANY
-                                                                    : PG_CACHE_TRUST_OWNER,
+                  .trust = trust_of(c),
+                  .trusted_keys = c->cache_keys,
                   .failure_ttl = c->cache_failure_s,
                   .max_bytes = c->cache_max_bytes,
                   .max_entries = c->cache_max_entries,
@@ -81,6 +90,8 @@ static ptxgen_status create_parts(ptxgen *ctx, const ptxgen_config *c, ptxgen_er
     snprintf(ctx->cache_dir, sizeof ctx->cache_dir, "%s", c->cache_dir);
     PG_TRY(pg_kernel_store_init(&ctx->kernels, ctx->engine, err));
     PG_TRY(pg_compile_pool_create(&ctx->kernels, &pool, &ctx->pool, err));
+    PG_TRY(pg_standby_init(&ctx->standby, &ctx->kernels, ctx->pool, err));
+    ctx->stall = c->stall;
     return copy_record_path(ctx, c->record_manifest, err);
 }
 
@@ -140,6 +151,7 @@ void ptxgen_destroy(ptxgen *ctx)
     if (ctx->watcher.user)
         pg_fork_unwatch(&ctx->watcher);
     pg_compile_pool_destroy(ctx->pool);
+    pg_standby_fini(&ctx->standby);
     pg_kernel_store_fini(&ctx->kernels);
     if (ctx->record_path)
         pg_free(&ctx->alloc, ctx->record_path, strlen(ctx->record_path) + 1);

@@ -10,6 +10,7 @@
 #include "engine/compile_pool.h"
 #include "engine/engine.h"
 #include "engine/kernel_store.h"
+#include "engine/standby.h"
 
 struct ptxgen {
     pg_alloc alloc;
@@ -17,6 +18,9 @@ struct ptxgen {
     pg_engine *engine;
     pg_kernel_store kernels;
     pg_compile_pool *pool;
+    pg_standby standby;
+    ptxgen_stall stall;                    /* of calls that do not say it */
+    atomic_uint_fast64_t compiles_in_call; /* assemblies that a call waited for */
     char *record_path; /* where ptxgen_destroy writes the manifest; NULL: nowhere */
     char cache_dir[PG_PATH_MAX + 1];
     pg_fork_watcher watcher;

@@ -50,10 +50,75 @@ static void join_words(pg_str text, char out[LINE_MAX_BYTES + 1])
     out[n] = 0;
 }
 
+enum { CHOICES_MAX = 4096 };
+
+/* One line's words, and which choice of each list is meant. */
+typedef struct expansion {
+    char params[LINE_MAX_BYTES + 2]; /* of this choice */
+    ptxgen_manifest_line line;
+    ptxgen_manifest_visit visit;
+    void *user;
+} expansion;
+
+/* How many choices `words` have, at most CHOICES_MAX + 1. */
+static size_t count_choices(const char *words)
+{
+    size_t all = 1, here = 1;
+    for (const char *p = words; all <= CHOICES_MAX; p++) {
+        here += *p == ',';
+        if (*p == ' ' || *p == 0) {
+            all *= here;
+            here = 1;
+        }
+        if (*p == 0)
+            break;
+    }
+    return all;
+}
+
+/* Choice `number` of the words: the first list runs fastest. */
+static void choose_words(const char *words, size_t number, char *out)
+{
+    for (pg_str rest = pg_str_of(words), word; (word = pg_str_word(&rest)).n;) {
+        const char *equals = memchr(word.p, '=', word.n), *end = word.p + word.n;
+        const char *value = equals ? equals + 1 : end;
+        size_t choices = 1;
+        for (const char *p = value; p < end; p++)
+            choices += *p == ',';
+        for (size_t skip = number % choices; skip; skip--)
+            value = (const char *)memchr(value, ',', (size_t)(end - value)) + 1;
+        number /= choices;
+        const char *stop = memchr(value, ',', (size_t)(end - value));
+        const size_t head = equals ? (size_t)(equals + 1 - word.p) : word.n;
+        const size_t n = equals ? (size_t)((stop ? stop : end) - value) : 0;
+        memcpy(out, word.p, head);
+        memcpy(out + head, value, n);
+        out += head + n;
+        *out++ = rest.n ? ' ' : 0;
+    }
+    out[0] = 0;
+}
+
+/* false: the visitor has seen enough. */
+static bool visit_choices(expansion *x, const char *words)
+{
+    const size_t count = count_choices(words);
+    for (size_t i = 0; i < count; i++) {
+        choose_words(words, i, x->params);
+        const size_t n = strlen(x->params);
+        if (n && x->params[n - 1] == ' ')
+            x->params[n - 1] = 0;
+        if (!x->visit(x->user, &x->line))
+            return false;
+    }
+    return true;
+}
+
 ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manifest_visit visit,
                                     void *user, ptxgen_error *err)
 {
-    char family[LINE_MAX_BYTES + 1], params[LINE_MAX_BYTES + 1];
+    char family[LINE_MAX_BYTES + 1], words[LINE_MAX_BYTES + 1];
+    expansion x = {.visit = visit, .user = user};
     if (size > TEXT_MAX_BYTES)
         return pg_fail(err, PTXGEN_EPARSE, "a manifest of %zu bytes; at most %d are read", size,
                        (int)TEXT_MAX_BYTES);
@@ -67,9 +132,12 @@ ptxgen_status ptxgen_manifest_parse(const char *text, size_t size, ptxgen_manife
         if (word.n == 0)
             continue;
         join_words(word, family);
-        join_words(rest, params);
-        const ptxgen_manifest_line line = {number, family, params};
-        if (!visit(user, &line))
+        join_words(rest, words);
+        if (count_choices(words) > CHOICES_MAX)
+            return pg_fail_at(err, PTXGEN_EPARSE, "", number,
+                              "line %d stands for more than %d lines", number, (int)CHOICES_MAX);
+        x.line = (ptxgen_manifest_line){number, family, x.params};
+        if (!visit_choices(&x, words))
             break;
     }
     return PTXGEN_OK;

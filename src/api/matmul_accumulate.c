@@ -46,7 +46,9 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
     k->steps.activation = a.epilogue;
     k->steps.function = a.function;
     if (a.params)
-        PG_TRY(pg_params_parse_given(&c->id.family->params, a.params, c->id.key, &c->given, err));
+        PG_TRY(pg_call_parse(c, a.params, err));
+    if (a.stall)
+        c->stall = a.stall;
     if (a.workspace)
         pg_view_vector(&v[PG_MATMUL_WORKSPACE], a.workspace, PTXGEN_U8, (int64_t)a.workspace_bytes);
     return PTXGEN_OK;

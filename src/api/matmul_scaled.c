@@ -52,6 +52,7 @@ ptxgen_status pg_fill_matmul_scaled(const ptxgen_matmul_scaled_args *args, pg_ca
     fill_scales(a.a_scales, a.a_format, (const int64_t[]){a.m, a.k}, &v[PG_SCALED_A_SCALES]);
     fill_scales(a.b_scales, a.b_format, (const int64_t[]){a.n, a.k}, &v[PG_SCALED_B_SCALES]);
     pg_view_matrix(&v[PG_SCALED_D], &(pg_matrix_arg){a.d, a.out, a.m, a.n, a.d_stride, false});
+    c->stall = a.stall;
     if (a.row_scale)
         pg_view_vector(&v[PG_SCALED_STEPS + PG_SIDE_ROW_SCALE], a.row_scale, PTXGEN_F32, a.m);
     if (a.col_scale)

@@ -77,6 +77,7 @@ ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *
     k->function = a.function;
     k->reduce = a.reduce;
     k->exact = a.deterministic || (a.accumulate_f32 && pg_dtype_bits(a.dtype) == 16);
+    c->stall = a.stall;
     if (a.dynamic_n)
         pg_call_give(c, offsetof(pg_scatter_add_key, n));
     return PTXGEN_OK;

@@ -3,6 +3,7 @@
 #include "api/settings.h"
 
 #include "api/environment.h"
+#include "api/shipped.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -30,8 +31,9 @@ typedef struct row {
 } row;
 
 static const char *const cache_words[] = {"", "on", "off", NULL}; /* as the enum; "" is open */
-static const char *const trust_words[] = {"owner", "any", NULL};
+static const char *const trust_words[] = {"owner", "any", "signed", NULL};
 static const char *const accept_words[] = {"auto", "exact", "any", NULL};
+static const char *const stall_words[] = {"", "wait", "never", NULL};
 static const char *const device_words[] = {"auto", "cuda", "emulator", NULL};
 static const char *const assembler_words[] = {"auto",      "ptxas",  "nvptxcompiler",
                                               "nvjitlink", "driver", NULL};
@@ -47,6 +49,7 @@ static const row rows[] = {
     {"cache_max_entries", "PTXGEN_CACHE_MAX_ENTRIES", NUMBER, FIELD(cache_max_entries), NULL,
      "100000"},
     {"cache_trust", "PTXGEN_CACHE_TRUST", WORD, FIELD(cache_trust), trust_words, "owner"},
+    {"cache_keys", "PTXGEN_CACHE_KEYS", PATH, FIELD(cache_keys), NULL, ""},
     {"cache_assembler", "PTXGEN_CACHE_ASSEMBLER", WORD, FIELD(cache_assembler), accept_words,
      "auto"},
     {"cache_readable", "PTXGEN_CACHE_READABLE", SWITCH, FIELD(cache_readable), NULL, "off"},
@@ -57,6 +60,9 @@ static const row rows[] = {
      NULL, "300"},
     {"toolkit", "PTXGEN_TOOLKIT", PATH, FIELD(toolkit_dir), NULL, ""},
     {"device", "PTXGEN_DEVICE", WORD, FIELD(device), device_words, "auto"},
+    {"record_manifest", "PTXGEN_RECORD", PATH, FIELD(record_manifest), NULL, ""},
+    {"shipped_pack", "PTXGEN_SHIPPED_PACK", WORD, FIELD(shipped_pack), cache_words, "on"},
+    {"stall", "PTXGEN_STALL", WORD, FIELD(stall), stall_words, "wait"},
     {"dump_dir", "PTXGEN_DUMP_DIR", PATH, FIELD(dump_dir), NULL, ""},
     {"log", "PTXGEN_LOG", WORD, FIELD(log_level), log_words, "error"},
 };
@@ -344,8 +350,10 @@ static ptxgen_status check_enums(const ptxgen_config *c, ptxgen_error *err)
         {"device", "DEVICE", c->device, PTXGEN_DEVICE_EMULATOR},
         {"assembler", "ASSEMBLER", c->assembler, PTXGEN_ASSEMBLER_DRIVER},
         {"cache", "CACHE", c->cache, PTXGEN_CACHE_OFF},
-        {"cache_trust", "CACHE_TRUST", c->cache_trust, PTXGEN_CACHE_TRUST_ANY},
+        {"cache_trust", "CACHE_TRUST", c->cache_trust, PTXGEN_CACHE_TRUST_SIGNED},
         {"cache_assembler", "CACHE_ASSEMBLER", c->cache_assembler, PTXGEN_CACHE_ASSEMBLER_ANY},
+        {"shipped_pack", "CACHE", c->shipped_pack, PTXGEN_CACHE_OFF},
+        {"stall", "STALL", c->stall, PTXGEN_STALL_NEVER},
         {"log_level", "LOG", c->log_level, PTXGEN_LOG_DEBUG}};
     for (size_t i = 0; i < sizeof enums / sizeof *enums; i++)
         if (enums[i].value > enums[i].most)
@@ -354,9 +362,28 @@ static ptxgen_status check_enums(const ptxgen_config *c, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* The shipped pack is the last layer. */
+static void add_shipped(pg_settings *s, ptxgen_config *c)
+{
+    s->shipped[0] = 0;
+    if (c->shipped_pack == PTXGEN_CACHE_OFF || c->cache_layer_count > PG_LAYERS_MAX ||
+        (c->cache_layer_count && !c->cache_layers))
+        return;
+    pg_shipped_path("generic.pack", s->shipped);
+    if (!s->shipped[0])
+        return;
+    for (size_t i = 0; i < c->cache_layer_count; i++)
+        s->layers[i] = c->cache_layers[i];
+    s->layers[c->cache_layer_count++] = s->shipped;
+    c->cache_layers = s->layers;
+}
+
 /* What several settings mean together. */
 static ptxgen_status settle_cache(pg_settings *s, ptxgen_config *c, ptxgen_error *err)
 {
+    /* A context in memory only, by its own word, looks at nothing. */
+    const bool memory_only =
+        c->cache == PTXGEN_CACHE_OFF || (c->cache_dir && !c->cache_dir[0] && !c->cache_layer_count);
     if (c->cache == PTXGEN_CACHE_OFF) {
         c->cache_dir = "";
         c->cache_layer_count = 0;
@@ -364,6 +391,8 @@ static ptxgen_status settle_cache(pg_settings *s, ptxgen_config *c, ptxgen_error
         pg_default_cache_dir(s->cache_dir);
         c->cache_dir = s->cache_dir;
     }
+    if (!memory_only)
+        add_shipped(s, c);
     const given dir = {c->cache_dir, "environment", "cache_dir", 0};
     const given toolkit = {c->toolkit_dir ? c->toolkit_dir : "", "environment", "toolkit_dir", 0};
     const given dump = {c->dump_dir ? c->dump_dir : "", "environment", "dump_dir", 0};

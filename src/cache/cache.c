@@ -46,6 +46,19 @@ static void fill_defaults(pg_cache_config *config)
         config->files = &pg_files_libc;
 }
 
+static ptxgen_status read_keys(pg_cache *cache, ptxgen_error *err)
+{
+    if (cache->config.trust != PG_CACHE_TRUST_SIGNED)
+        return PTXGEN_OK;
+    if (!cache->config.trusted_keys || !*cache->config.trusted_keys)
+        return pg_fail(
+            err, PTXGEN_EINVAL,
+            "cache_trust=signed needs cache_keys, a file with the keys that are trusted");
+    cache->trusted = pg_alloc_zero(&cache->alloc, sizeof *cache->trusted);
+    return cache->trusted ? pg_trusted_keys_read(cache->config.trusted_keys, cache->trusted, err)
+                          : pg_fail_memory(err, sizeof *cache->trusted);
+}
+
 ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
                               const pg_cache_config *config, pg_cache **out, ptxgen_error *err)
 {
@@ -61,12 +74,17 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
     const char *dir = config->dir ? config->dir : "";
     cache->dir_size = strlen(dir) + 1;
     cache->dir = pg_alloc_zero(alloc, cache->dir_size);
-    cache->folder = (pg_folder){cache->files, cache->dir, config->trust, config->readable, -1, -1};
+    /* A signature says who made an entry; of the own folder that is said by its owner. */
+    const pg_cache_trust own =
+        config->trust == PG_CACHE_TRUST_SIGNED ? PG_CACHE_TRUST_OWNER : config->trust;
+    cache->folder = (pg_folder){cache->files, cache->dir, own, config->readable, -1, -1};
     atomic_init(&cache->opening, PG_OPENING_NEVER);
     bool raised = runs_with_raised_rights();
     size_t layers = raised ? 0 : config->layer_count;
-    ptxgen_status status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
-                                      : pg_fail_memory(err, cache->dir_size);
+    ptxgen_status status = read_keys(cache, err);
+    if (status == PTXGEN_OK)
+        status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
+                            : pg_fail_memory(err, cache->dir_size);
     if (status != PTXGEN_OK) {
         pg_cache_destroy(cache);
         return status;
@@ -91,6 +109,7 @@ void pg_cache_destroy(pg_cache *cache)
     if (on)
         pg_locks_fini(&cache->locks);
     pg_layers_close(cache);
+    pg_free(&alloc, cache->trusted, sizeof *cache->trusted);
     pg_folder_close(&cache->folder);
     pg_free(&alloc, cache->dir, cache->dir_size);
     pg_free(&alloc, cache, sizeof *cache);
@@ -185,6 +204,7 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->waits = pg_count_get(c, PG_COUNT_LOCK_WAITS);
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
     info->mismatched = pg_count_get(c, PG_COUNT_MISMATCHED);
+    info->signatures_refused = pg_count_get(c, PG_COUNT_SIGNATURES);
     info->dir = pg_cache_is_on(cache) ? cache->dir : "";
 }
 

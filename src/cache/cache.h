@@ -27,7 +27,8 @@ typedef struct pg_cache pg_cache;
 /* Who may own the files that are believed. */
 typedef enum pg_cache_trust {
     PG_CACHE_TRUST_OWNER, /* this user or root, and nobody else may write to them */
-    PG_CACHE_TRUST_ANY    /* whoever can write to the folder is trusted */
+    PG_CACHE_TRUST_ANY,   /* whoever can write to the folder is trusted */
+    PG_CACHE_TRUST_SIGNED /* the folder as OWNER; of layers only entries signed by a key of trusted_keys */
 } pg_cache_trust;
 
 /* Zero means default in every field. */
@@ -37,9 +38,10 @@ typedef struct pg_cache_config {
     uint32_t slots;   /* compiles at a time on this machine (per folder); 0: the number of CPUs */
     bool no_sync;     /* do not wait for the disk before an entry becomes visible */
     pg_cache_trust trust;
-    uint32_t failure_ttl; /* seconds for which a stored failure is believed; 0: 600 */
-    uint64_t max_bytes;   /* of all entries; 0: 2 GiB */
-    uint64_t max_entries; /* 0: 100000 */
+    const char *trusted_keys; /* of TRUST_SIGNED: the path of a file (signature.h) */
+    uint32_t failure_ttl;     /* seconds for which a stored failure is believed; 0: 600 */
+    uint64_t max_bytes;       /* of all entries; 0: 2 GiB */
+    uint64_t max_entries;     /* 0: 100000 */
     int64_t min_age_s; /* entries used so recently are not evicted; 0: 3600, negative: no limit */
     const char *const *layers; /* folders and packs to look in after `dir`; read only */
     size_t layer_count;
@@ -56,6 +58,7 @@ typedef struct pg_cache_entry {
     const char *message, *error_file; /* of the failure, as in ptxgen_error */
     int32_t error_line;
     const char *family, *params, *entry_name, *assembler, *log;
+    const char *signature; /* signature.h; "": none */
     ptxgen_arch arch;
     int32_t registers, shared_bytes, local_bytes, spill_bytes;
     double emit_us, assemble_us;
@@ -88,7 +91,8 @@ typedef struct pg_cache_judge {
     void *user;
 } pg_cache_judge;
 
-/* Never fails but for memory: a folder that cannot be used is logged once and means "no disk". */
+/* Never fails but for memory and for keys that cannot be read: a folder that cannot be used is
+ * logged once and means "no disk". */
 ptxgen_status pg_cache_create(const pg_alloc *, const pg_log *, const pg_cache_config *,
                               pg_cache **out, ptxgen_error *);
 /* NULL is allowed. */

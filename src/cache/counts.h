@@ -27,7 +27,8 @@
     X(LOCK_TIMEOUTS, "lock_timeouts", "such waits that ended without the lock")                    \
     X(EVICTED, "evicted", "entries removed to stay within the limits")                             \
     X(SWEPT, "swept", "leftover temporary files removed")                                          \
-    X(MISMATCHED, "mismatched", "entries whose cubin is not what their key says")
+    X(MISMATCHED, "mismatched", "entries whose cubin is not what their key says")                  \
+    X(SIGNATURES, "signatures_refused", "entries without a signature that is trusted")
 
 typedef enum pg_count {
 #define PG_COUNT_ENUM(id, name, text) PG_COUNT_##id,

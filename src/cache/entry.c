@@ -47,6 +47,7 @@ static const struct field {
     FIELD(11, VALUE_F64, assemble_us), FIELD(12, VALUE_I64, created),
     FIELD(13, VALUE_I32, status),      FIELD(14, VALUE_I32, error_line),
     FIELD(15, VALUE_TEXT, message),    FIELD(16, VALUE_TEXT, error_file),
+    FIELD(17, VALUE_TEXT, signature),
 #undef FIELD
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -290,6 +291,7 @@ pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entr
                               .entry_name = "",
                               .assembler = "",
                               .log = "",
+                              .signature = "",
                               .ptx = ""};
     *key = (pg_str){"", 0};
     if (n < PG_ENTRY_HEADER_SIZE)

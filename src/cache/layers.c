@@ -15,11 +15,17 @@ static pg_opening leave_out(pg_cache *cache, const char *why, bool lasting)
     return lasting ? PG_OPENING_NEVER : PG_OPENING_LATER;
 }
 
+/* Where signatures decide, owners do not. */
+static pg_cache_trust layer_trust(const pg_cache *cache)
+{
+    return cache->trusted ? PG_CACHE_TRUST_ANY : cache->config.trust;
+}
+
 static pg_opening open_pack(pg_cache *cache, pg_layer *layer)
 {
     ptxgen_error err = {.message = ""};
     layer->is_pack = true;
-    if (pg_pack_open(&layer->pack, &cache->alloc, cache->files, layer->path, cache->config.trust,
+    if (pg_pack_open(&layer->pack, &cache->alloc, cache->files, layer->path, layer_trust(cache),
                      &err) != PTXGEN_OK)
         return leave_out(cache, err.message,
                          layer->pack.error == 0 || pg_errno_is_lasting(layer->pack.error));
@@ -38,7 +44,7 @@ static pg_opening open_layer(pg_cache *cache, pg_layer *layer)
         snprintf(why, sizeof why, "'%s' is not an absolute path", layer->path);
         return leave_out(cache, why, true);
     }
-    layer->folder = (pg_folder){cache->files, layer->path, cache->config.trust, false, -1, -1};
+    layer->folder = (pg_folder){cache->files, layer->path, layer_trust(cache), false, -1, -1};
     const pg_folder_fault fault = pg_folder_open(&layer->folder, false, &problem);
     if (fault == PG_FOLDER_TYPE)
         return open_pack(cache, layer);

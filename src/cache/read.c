@@ -83,6 +83,16 @@ static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *f
 pg_cache_verdict pg_cache_judge_entry(pg_cache *cache, pg_lookup *look, const pg_cache_entry *entry,
                                       bool own, const char *where)
 {
+    const char *fault = own || !cache->trusted
+                            ? NULL
+                            : pg_signature_fault(cache->trusted, &cache->alloc, look->key, entry,
+                                                 cache->files->now(cache->files->user));
+    if (fault) {
+        look->why = fault;
+        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_SIGNATURES,
+                         "an entry in '%s' is not used: %s", where, fault);
+        return PG_CACHE_PASSES;
+    }
     if (!look->judge)
         return PG_CACHE_SERVES;
     const pg_cache_verdict v = look->judge->say(look->judge->user, entry, own, &look->why);

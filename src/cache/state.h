@@ -9,6 +9,7 @@
 #include "cache/folder.h"
 #include "cache/lock.h"
 #include "cache/pack.h"
+#include "cache/signature.h"
 
 enum {
     PG_CACHE_FLUSH_MS = 60000
@@ -49,6 +50,7 @@ struct pg_cache {
     size_t layer_count, layers_size;
     char *layer_paths; /* their texts, one after the other */
     size_t layer_paths_size;
+    pg_trusted_keys *trusted; /* of trust SIGNED */
     pg_counts counts;
     /* Moments of the monotonic clock. */
     _Atomic int64_t write_after_ms; /* no store before */

@@ -43,6 +43,11 @@ typedef struct pg_device_ops {
      * same image, already loaded, is resolved in the current context too. One thread at a time
      * per image. */
     ptxgen_status (*load)(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
+    /* The context of a call from this thread, for another one to load for it: between enter and leave that thread works
+     * in it. It must live until then. */
+    ptxgen_status (*where)(pg_device *, void **out, ptxgen_error *);
+    ptxgen_status (*enter)(pg_device *, void *where, ptxgen_error *);
+    void (*leave)(pg_device *, void *where);
     /* true when launch would not have to load or resolve anything in the current context. */
     bool (*ready)(pg_device *, const pg_loaded *);
     void (*unload)(pg_device *, pg_loaded *);

@@ -184,10 +184,18 @@ static bool look_up(ptxgen_kernel *k, pg_entry_judge *judge, ptxgen_status *stat
     return found != PG_CACHE_MISS;
 }
 
+static _Thread_local uint64_t assemblies_here;
+
+uint64_t pg_build_assemblies_here(void)
+{
+    return assemblies_here;
+}
+
 static ptxgen_status assemble_and_store(ptxgen_kernel *k, ptxgen_assembler kind, pg_build_mode mode,
                                         const char *why, ptxgen_error *err)
 {
     atomic_fetch_add(&k->engine->misses, 1);
+    assemblies_here++;
     const ptxgen_status status = assemble_into(k, kind, err);
     log_assembly(k, why, status);
     if (status == PTXGEN_EASSEMBLE)

@@ -10,6 +10,8 @@ typedef enum pg_build_mode {
     PG_BUILD_AHEAD  /* in the background: a failure is told, and not kept */
 } pg_build_mode;
 
+/* How often the calling thread has run an assembler. */
+uint64_t pg_build_assemblies_here(void);
 /* A new kernel with its PTX only. */
 ptxgen_status pg_build_text(pg_engine *, const pg_kernel_id *id, ptxgen_kernel **out,
                             ptxgen_error *err);

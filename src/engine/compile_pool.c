@@ -3,13 +3,16 @@
 #include "engine/compile_pool.h"
 
 #include "base/error.h"
+#include "base/fork_guard.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DEFAULT_THREADS_MAX = 4, DEFAULT_QUEUE = 1024, FAILURES_MAX = 64 };
+enum { DOZE_NS = 300000, DOZES = 20 };
 
 typedef enum job_state { WAITING, RUNNING, FAILED } job_state;
 
@@ -28,8 +31,10 @@ struct pg_compile_pool {
     pthread_cond_t work;  /* something waits, or `stopping` */
     bool stopping;
     pthread_t threads[PG_POOL_THREADS_MAX];
-    uint32_t thread_count, idle;
+    uint32_t thread_count, idle, dozing;
     uint32_t waiting, running, failures;
+    pg_pool_task *tasks, **last_task; /* those that wait; *last_task is NULL */
+    uint32_t tasks_waiting;
     job *jobs;
     job *inherited; /* a forked child's: the parent's jobs, freed at the next occasion */
 };
@@ -104,39 +109,94 @@ static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxge
     }
 }
 
-static job *wait_for_work(pg_compile_pool *p)
+/* For some milliseconds after work a thread looks for more by itself: waking it costs a call that must
+ * not stall more than queueing does. */
+static void doze(pg_compile_pool *p)
 {
-    while (!p->stopping && !p->waiting) {
+    p->dozing++;
+    pthread_mutex_unlock(&p->lock);
+    nanosleep(&(struct timespec){.tv_nsec = DOZE_NS}, NULL);
+    pthread_mutex_lock(&p->lock);
+    p->dozing--;
+}
+
+/* false: the pool stops. */
+static bool wait_for_work(pg_compile_pool *p)
+{
+    for (int dozes = 0; !p->stopping && !p->waiting && !p->tasks;) {
+        if (dozes++ < DOZES) {
+            doze(p);
+            continue;
+        }
         p->idle++;
         pthread_cond_wait(&p->work, &p->lock);
         p->idle--;
     }
-    if (p->stopping)
-        return NULL;
+    return !p->stopping;
+}
+
+/* Somebody to do what was queued last. */
+static void wake_one(pg_compile_pool *p)
+{
+    if (!p->dozing && p->idle)
+        pthread_cond_signal(&p->work);
+}
+
+/* The lock is held before and after; likewise below. */
+static void do_task(pg_compile_pool *p)
+{
+    pg_pool_task *t = p->tasks;
+    p->tasks = t->next;
+    if (!p->tasks)
+        p->last_task = &p->tasks;
+    p->tasks_waiting--;
+    p->running++;
+    if (p->tasks) /* who queued it woke one thread at most */
+        wake_one(p);
+    const unsigned generation = pg_fork_generation();
+    pthread_mutex_unlock(&p->lock);
+    t->run(t);
+    pthread_mutex_lock(&p->lock);
+    if (pg_fork_generation() == generation)
+        p->running--;
+}
+
+static job *take_job(pg_compile_pool *p)
+{
     job *j = *first_in(p, WAITING);
     j->state = RUNNING;
     p->waiting--;
     p->running++;
+    if (p->waiting)
+        wake_one(p);
     return j;
+}
+
+static void do_job(pg_compile_pool *p)
+{
+    job *const j = take_job(p), *done = NULL;
+    pthread_mutex_unlock(&p->lock);
+    ptxgen_kernel *k = NULL;
+    ptxgen_error error = {0};
+    const ptxgen_status status =
+        pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
+    ptxgen_kernel_unref(k);
+    pthread_mutex_lock(&p->lock);
+    finish(p, j, status, &error, &done);
+    pthread_mutex_unlock(&p->lock);
+    free_jobs(p, done);
+    pthread_mutex_lock(&p->lock);
 }
 
 static void *work(void *user)
 {
     pg_compile_pool *p = user;
     pthread_mutex_lock(&p->lock);
-    for (job *j; (j = wait_for_work(p));) {
-        pthread_mutex_unlock(&p->lock);
-        ptxgen_kernel *k = NULL;
-        ptxgen_error error = {0};
-        const ptxgen_status status =
-            pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
-        ptxgen_kernel_unref(k);
-        job *done = NULL;
-        pthread_mutex_lock(&p->lock);
-        finish(p, j, status, &error, &done);
-        pthread_mutex_unlock(&p->lock);
-        free_jobs(p, done);
-        pthread_mutex_lock(&p->lock);
+    while (wait_for_work(p)) {
+        if (p->tasks)
+            do_task(p);
+        else
+            do_job(p);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -146,7 +206,7 @@ static void *work(void *user)
  * all. */
 static bool provide_thread(pg_compile_pool *p)
 {
-    if (p->idle >= p->waiting || p->thread_count == p->max_threads)
+    if (p->idle + p->dozing >= p->waiting + p->tasks_waiting || p->thread_count == p->max_threads)
         return true;
     sigset_t all, before;
     sigfillset(&all);
@@ -176,6 +236,7 @@ ptxgen_status pg_compile_pool_create(pg_kernel_store *kernels, const pg_compile_
         return pg_fail_memory(err, sizeof *p);
     p->kernels = kernels;
     p->alloc = kernels->engine->alloc;
+    p->last_task = &p->tasks;
     p->max_threads = config->threads ? config->threads : usual;
     p->max_waiting = config->queue ? config->queue : DEFAULT_QUEUE;
     pthread_mutex_init(&p->lock, NULL);
@@ -202,10 +263,29 @@ void pg_compile_pool_destroy(pg_compile_pool *p)
         return;
     free_jobs(p, p->jobs);
     free_jobs(p, p->inherited);
+    for (pg_pool_task *t = p->tasks, *next; t; t = next) {
+        next = t->next;
+        t->drop(t);
+    }
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->lock);
     const pg_alloc alloc = p->alloc;
     pg_free(&alloc, p, sizeof *p);
+}
+
+static ptxgen_status fail_full(const pg_compile_pool *p, ptxgen_error *err)
+{
+    return pg_fail(err, PTXGEN_EBUDGET,
+                   "%u kernels wait to be compiled in the background, the limit: call "
+                   "ptxgen_compile, or try again later (prefetch_queue in ptxgen_config)",
+                   p->waiting + p->tasks_waiting);
+}
+
+static ptxgen_status fail_threads(ptxgen_error *err)
+{
+    return pg_fail(err, PTXGEN_ENOMEM,
+                   "no thread could be started for compiling in the background: the limit of "
+                   "threads or memory is reached; call ptxgen_compile");
 }
 
 /* Queues *fresh unless the job is there already; *fresh is then NULL. What is not needed goes to
@@ -216,11 +296,7 @@ static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen
     if (*link && (*link)->state != FAILED)
         return PTXGEN_OK;
     if (p->waiting >= p->max_waiting)
-        return pg_fail(err, PTXGEN_EBUDGET,
-                       "%u kernels wait to be compiled in the background, the limit: call "
-                       "ptxgen_compile, or try"
-                       " again later (prefetch_queue in ptxgen_config)",
-                       p->waiting);
+        return fail_full(p, err);
     if (*link) {
         move_out(link, done);
         p->failures--;
@@ -231,12 +307,10 @@ static ptxgen_status enqueue(pg_compile_pool *p, job **fresh, job **done, ptxgen
         link = find(p, &(*fresh)->id);
         *link = NULL; /* it is the last */
         p->waiting--;
-        return pg_fail(err, PTXGEN_ENOMEM,
-                       "no thread could be started for compiling in the background: the limit "
-                       "of threads or memory is reached; call ptxgen_compile");
+        return fail_threads(err);
     }
     *fresh = NULL;
-    pthread_cond_signal(&p->work);
+    wake_one(p);
     return PTXGEN_OK;
 }
 
@@ -254,6 +328,31 @@ ptxgen_status pg_compile_pool_submit(pg_compile_pool *p, const pg_kernel_id *id,
     free_jobs(p, inherited);
     free_jobs(p, done);
     free_jobs(p, fresh);
+    return status;
+}
+
+ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    t->next = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->tasks_waiting >= p->max_waiting) {
+        status = fail_full(p, err);
+    } else {
+        pg_pool_task **const place = p->last_task;
+        *place = t;
+        p->last_task = &t->next;
+        p->tasks_waiting++;
+        if (provide_thread(p)) {
+            wake_one(p);
+        } else { /* it is the last, and nobody has seen it */
+            *place = NULL;
+            p->last_task = place;
+            p->tasks_waiting--;
+            status = fail_threads(err);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
     return status;
 }
 
@@ -287,7 +386,7 @@ void pg_compile_pool_forget(pg_compile_pool *p)
 uint64_t pg_compile_pool_pending(pg_compile_pool *p)
 {
     pthread_mutex_lock(&p->lock);
-    const uint64_t pending = (uint64_t)p->waiting + p->running;
+    const uint64_t pending = (uint64_t)p->waiting + p->tasks_waiting + p->running;
     pthread_mutex_unlock(&p->lock);
     return pending;
 }
@@ -302,8 +401,11 @@ void pg_compile_pool_after_fork(pg_compile_pool *p, bool child)
     if (child) {
         while (p->jobs)
             move_out(&p->jobs, &p->inherited);
-        p->thread_count = p->idle = 0;
+        p->thread_count = p->idle = p->dozing = 0;
         p->waiting = p->running = p->failures = 0;
+        p->tasks = NULL; /* the parent makes them; a child asks anew */
+        p->last_task = &p->tasks;
+        p->tasks_waiting = 0;
         p->work =
             (pthread_cond_t)PTHREAD_COND_INITIALIZER; /* its waiters exist in the parent only */
     }

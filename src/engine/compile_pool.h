@@ -20,6 +20,14 @@ typedef struct pg_compile_pool_config {
     uint32_t queue;   /* kernels that may wait; 0: 1024 */
 } pg_compile_pool_config;
 
+/* Work of another kind for the pool's threads, in the order of arrival and before kernels that
+ * wait. */
+typedef struct pg_pool_task {
+    struct pg_pool_task *next;
+    void (*run)(struct pg_pool_task *);  /* on a thread of the pool; gives the task up */
+    void (*drop)(struct pg_pool_task *); /* instead, when the pool ends */
+} pg_pool_task;
+
 /* `kernels` is borrowed and outlives the pool. EINVAL: too many threads. */
 ptxgen_status pg_compile_pool_create(pg_kernel_store *kernels, const pg_compile_pool_config *,
                                      pg_compile_pool **out, ptxgen_error *err);
@@ -29,6 +37,8 @@ void pg_compile_pool_stop(pg_compile_pool *);
 void pg_compile_pool_destroy(pg_compile_pool *);
 /* Returns at once. OK: it waits, is being compiled, or is there. EBUDGET: the queue is full. */
 ptxgen_status pg_compile_pool_submit(pg_compile_pool *, const pg_kernel_id *id, ptxgen_error *err);
+/* Takes the task over, unless it fails: EBUDGET, ENOMEM as above. */
+ptxgen_status pg_compile_pool_add(pg_compile_pool *, pg_pool_task *, ptxgen_error *err);
 /* EPENDING, the failure of the last attempt in the background, or OK when the pool knows nothing
  * of it. */
 ptxgen_status pg_compile_pool_poll(pg_compile_pool *, const pg_kernel_id *id, ptxgen_error *err);

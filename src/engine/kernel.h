@@ -54,6 +54,10 @@ void pg_kernel_set_helper(ptxgen_kernel *, ptxgen_kernel *helper);
  * is being captured. When the driver refuses bytes that came from the disk, the kernel becomes
  * rejected and the disk's entry is thrown out. */
 ptxgen_status pg_kernel_load(ptxgen_kernel *, pg_device *, ptxgen_stream stream, ptxgen_error *err);
+/* The same of the kernel alone, for a thread that no stream waits for: captures go on beside it. */
+ptxgen_status pg_kernel_load_behind(ptxgen_kernel *, pg_device *, ptxgen_error *err);
+/* Whether a launch needs nothing more of the kernel and its helper. */
+bool pg_kernel_is_ready(ptxgen_kernel *, pg_device *);
 /* ECAPTURE when `stream` is being captured: nothing can be built or loaded then. */
 ptxgen_status pg_refuse_capture(const pg_kernel_id *, pg_device *, ptxgen_stream stream,
                                 ptxgen_error *err);

@@ -63,6 +63,11 @@ static ptxgen_status load_one(ptxgen_kernel *k, pg_device *device, ptxgen_stream
     if (is_ready(k, device))
         return PTXGEN_OK;
     PG_TRY(pg_refuse_capture(&k->id, device, stream, err));
+    return pg_kernel_load_behind(k, device, err);
+}
+
+ptxgen_status pg_kernel_load_behind(ptxgen_kernel *k, pg_device *device, ptxgen_error *err)
+{
     pthread_mutex_t *const lock = &k->engine->load_locks[((uintptr_t)k >> 6) % PG_LOAD_LOCKS];
     pthread_mutex_lock(lock);
     const ptxgen_status status = load(k, device, err);
@@ -97,4 +102,13 @@ ptxgen_status pg_kernel_load(ptxgen_kernel *k, pg_device *device, ptxgen_stream 
     PG_TRY(load_one(k, device, stream, err));
     PG_TRY(get_helper(k, device, stream, &helper, err));
     return helper ? load_one(helper, device, stream, err) : PTXGEN_OK;
+}
+
+bool pg_kernel_is_ready(ptxgen_kernel *k, pg_device *device)
+{
+    pg_kernel_id id;
+    ptxgen_kernel *helper = atomic_load_explicit(&k->helper, memory_order_acquire);
+    if (!is_ready(k, device))
+        return false;
+    return helper ? is_ready(helper, device) : !pg_kernel_helper_id(k, &id);
 }

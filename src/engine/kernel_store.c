@@ -122,11 +122,40 @@ ptxgen_kernel *pg_kernel_store_find_ready(pg_kernel_store *s, pg_device *device,
     ptxgen_kernel *k = pg_kernel_table_find(s->table, id);
     if (!k)
         return NULL;
-    const pg_loaded *loaded = atomic_load_explicit(&k->loaded, memory_order_acquire);
-    if (loaded && device->ops->ready(device, loaded))
+    if (pg_kernel_is_ready(k, device))
         return k;
     ptxgen_kernel_unref(k);
     return NULL;
+}
+
+ptxgen_status pg_kernel_store_behind(pg_kernel_store *s, pg_device *device, pg_kernel_id *id,
+                                     ptxgen_kernel **out, ptxgen_error *err)
+{
+    pg_kernel_id helper_id;
+    ptxgen_kernel *helper;
+    id->assembled = device->ops->kind != PTXGEN_DEVICE_EMULATOR;
+    PG_TRY(pg_kernel_store_get(s, id, PG_BUILD_AHEAD, out, err));
+    ptxgen_status status = PTXGEN_OK;
+    if (!atomic_load_explicit(&(*out)->helper, memory_order_acquire) &&
+        pg_kernel_helper_id(*out, &helper_id)) {
+        status = pg_kernel_store_behind(s, device, &helper_id, &helper, err);
+        if (status == PTXGEN_OK) {
+            pg_kernel_set_helper(*out, helper);
+            ptxgen_kernel_unref(helper);
+        }
+    }
+    if (status == PTXGEN_OK)
+        status = pg_kernel_load_behind(*out, device, err);
+    if (status != PTXGEN_OK && pg_kernel_is_rejected(*out)) {
+        status = replace(s, out, err);
+        if (status == PTXGEN_OK)
+            status = pg_kernel_load_behind(*out, device, err);
+    }
+    if (status != PTXGEN_OK) {
+        ptxgen_kernel_unref(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 void pg_kernel_store_before_fork(pg_kernel_store *s)

@@ -40,6 +40,10 @@ ptxgen_status pg_kernel_store_ready(pg_kernel_store *, pg_device *, pg_kernel_id
  * NULL. */
 ptxgen_kernel *pg_kernel_store_find_ready(pg_kernel_store *, pg_device *, pg_kernel_id *id);
 
+/* Built and loaded with its helper on a thread behind the calls, whatever streams are captured. */
+ptxgen_status pg_kernel_store_behind(pg_kernel_store *, pg_device *, pg_kernel_id *id,
+                                     ptxgen_kernel **out, ptxgen_error *err);
+
 /* Around fork(): the locks guard data that may be half-changed while they are held, so fork()
  * waits for them; they are held for moments, never while anything is built, loaded, logged or
  * allocated. */

@@ -110,8 +110,19 @@ typedef struct pg_family {
     /* Where the tables do not say it; each may be NULL. They read no memory but that of scalars,
      * and of addresses the low 8 bits (engine/call_memo.h). */
     void (*bind)(const pg_problem *, void *key); /* fills the parameters marked PG_FROM_HOOK */
-    void (*choose)(const pg_problem *,
-                   void *key); /* automatic values that depend on extents and device */
+    /* Automatic values that depend on extents and device. It may run after the call, with
+     * scalars as they were. */
+    void (*choose)(const pg_problem *, void *key);
+    /* Instead of `choose`, at once: the kernel that serves this call and every other extent. It
+     * runs while the call's own is made (stall=never). NULL: there is none. The pack that is
+     * shipped has them (generic.manifest). */
+    void (*generic)(const pg_problem *, void *key);
+    /* What `choose` follows from beside the bound key, extents, element types, strides and
+     * alignments: values of scalars. NULL: nothing. */
+    uint64_t (*facts)(const pg_problem *, const void *key);
+    /* Whether the call's own kernel may give other bits than this generic one; NULL: it never
+     * does. */
+    bool (*other_bits)(const void *generic_key);
     /* What one kernel cannot do of what the table allows; p->key is resolved unless p->host. */
     ptxgen_status (*limits)(const pg_problem *, ptxgen_error *);
     /* Sets p->empty instead of the rule "no result or no index has an element". */

@@ -46,6 +46,12 @@ static const pg_operand operands[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+static void generic(const pg_problem *p, void *key)
+{
+    (void)p; /* a kernel serves rows of every length */
+    ((pg_gather_rows_key *)key)->pieces = 0;
+}
+
 const pg_family pg_family_gather_rows = {
     .name = "gather_rows",
     .summary = "out[i, :] = src[index[i], :]",
@@ -60,4 +66,5 @@ const pg_family pg_family_gather_rows = {
     .launch = pg_gather_rows_launch,
     .oracle = pg_gather_rows_oracle,
     .bind = pg_gather_rows_bind,
+    .generic = generic,
 };

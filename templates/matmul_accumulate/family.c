@@ -166,10 +166,10 @@ static bool begins_out_of_range(const pg_problem *p, const pg_matmul_accumulate_
     return k->scale && !k->c && alpha != 0 && !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
 }
 
-static void choose(const pg_problem *p, void *key)
+/* What addresses and factors demand, whatever the extents. */
+static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
 {
     const pg_view *v = p->operand;
-    pg_matmul_accumulate_key *k = key;
     if (k->arch == HOPPER && k->steps.gate && !k->swap)
         k->swap = PG_NO; /* the others have no gate */
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p))
@@ -177,6 +177,37 @@ static void choose(const pg_problem *p, void *key)
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
         k->slices = 2;
+}
+
+/* Of factors, which a choice behind the call could not read. */
+static uint64_t facts(const pg_problem *p, const void *key)
+{
+    pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
+    choose_by_operands(p, &k);
+    return (uint64_t)k.copy | (uint64_t)k.slices << 8;
+}
+
+/* Tiles as they come without a problem, K in one part where C allows it. */
+static void generic(const pg_problem *p, void *key)
+{
+    pg_matmul_accumulate_key *k = key;
+    k->block_m = k->block_n = k->block_k = k->stages = k->group_m = k->swizzle = k->ctas = 0;
+    k->schedule = k->warpgroups = k->ctas_n = k->splits = k->slices = k->swap = 0;
+    k->c_load = k->c_slots = k->stream = 0;
+    choose_by_operands(p, k);
+}
+
+/* On sm_90a K may be added up in parts. */
+static bool other_bits(const void *key)
+{
+    return ((const pg_matmul_accumulate_key *)key)->arch == HOPPER;
+}
+
+static void choose(const pg_problem *p, void *key)
+{
+    const pg_view *v = p->operand;
+    pg_matmul_accumulate_key *k = key;
+    choose_by_operands(p, k);
     const pg_matmul_problem problem = {
         .m = p->symbol[PG_MATMUL_M],
         .n = p->symbol[PG_MATMUL_N],
@@ -299,6 +330,9 @@ const pg_family pg_family_matmul_accumulate = {
     .work = work,
     .bind = bind,
     .choose = choose,
+    .generic = generic,
+    .facts = facts,
+    .other_bits = other_bits,
     .limits = limits,
     .empty = find_empty,
 };

@@ -121,6 +121,13 @@ static void work(const pg_problem *p, double *flop, double *bytes)
             (double)p->symbol[PG_SCALED_K];
 }
 
+static void generic(const pg_problem *p, void *key)
+{
+    (void)p; /* a kernel serves all extents; it is the tile that is chosen for each */
+    pg_matmul_scaled_key *k = key;
+    k->block_n = k->block_k = k->stages = k->group_m = 0;
+}
+
 const pg_family pg_family_matmul_scaled = {
     .name = "matmul_scaled",
     .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
@@ -141,6 +148,7 @@ const pg_family pg_family_matmul_scaled = {
     .work = work,
     .bind = pg_matmul_scaled_bind,
     .choose = pg_matmul_scaled_choose,
+    .generic = generic,
     .limits = pg_matmul_scaled_limits,
     .empty = find_empty,
 };

@@ -119,3 +119,22 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (!k->ahead && !k->shift && k->reduce != PTXGEN_SCATTER_MEAN && hit_about_once(p))
         k->ahead = PG_AHEAD_YES;
 }
+
+/* Rows of any length, with or without gaps, of any number; how the work is cut stays, where bits follow from it. */
+void pg_scatter_add_generic(const pg_problem *p, void *key)
+{
+    enum { NARROWEST = 4 };
+    pg_scatter_add_key *k = key;
+    const bool named = k->schedule != PTXGEN_SCHEDULE_AUTO;
+    pg_scatter_add_choose(p, key);
+    if (!named && k->schedule == PTXGEN_SCHEDULE_PRIVATE) { /* is for a few rows of one length */
+        k->access = pg_scatter_add_access_of(p);
+        k->schedule = k->access >= NARROWEST && pg_dtype_find(p->operand[PG_SCATTER_OUT].dtype)
+                          ? PTXGEN_SCHEDULE_VECTOR
+                          : PTXGEN_SCHEDULE_OWNER;
+        k->shift = k->schedule == PTXGEN_SCHEDULE_OWNER; /* as inexact as the copies */
+    }
+    k->n = k->contig = 0;
+    k->tile = k->stages = k->warps = k->ctas = k->pieces = k->panel = 0;
+    k->ahead = k->copies = 0;
+}

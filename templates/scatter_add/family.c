@@ -181,6 +181,14 @@ static void bind(const pg_problem *p, void *key)
                                               : PG_WEIGHT_F32;
 }
 
+/* Additions of floats in an order that no two runs share. */
+static bool other_bits(const void *key)
+{
+    const pg_scatter_add_key *k = key;
+    const bool whole = pg_sum_type_at(k->dtype)->acc[0] == 's';
+    return !whole && !k->exact && k->reduce == PTXGEN_SCATTER_ADD;
+}
+
 /* The seed schedule's tensor map. */
 static ptxgen_status seed_limits(const pg_problem *p, ptxgen_error *err)
 {
@@ -364,6 +372,8 @@ const pg_family pg_family_scatter_add = {
     .work = work,
     .bind = bind,
     .choose = pg_scatter_add_choose,
+    .generic = pg_scatter_add_generic,
+    .other_bits = other_bits,
     .limits = limits,
     .empty = find_empty,
 };

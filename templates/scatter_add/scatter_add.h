@@ -153,6 +153,8 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes);
 int64_t pg_scatter_add_access_of(const pg_problem *p);
 const char *pg_scatter_add_owner_operand(const pg_problem *p);
 void pg_scatter_add_choose(const pg_problem *p, void *key);
+/* And `generic`: a kernel for rows of every length. */
+void pg_scatter_add_generic(const pg_problem *p, void *key);
 
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);

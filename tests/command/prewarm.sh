@@ -88,6 +88,28 @@ ok prewarm same --json
 expect_out '"lines":	4'
 expect_out '"kernels":	2'
 expect_out '"cached":	2'
+# Problems stand for the kernel that a call takes; lists for a line each. One kernel has one key, however it is written.
+cat >problems <<END
+matmul_accumulate m=4096 n=14336 k=4096 dtype=bf16 arch=sm_90
+scatter_add rows=100000 out_rows=5000 n=640 dtype=f32,bf16
+gather_rows rows=10 src_rows=20 n=8,12 # rows of 32 and of 48 bytes: one kernel
+END
+ok prewarm problems --dry-run
+expect_out '^4 kernels would be compiled, 0 refused$'
+"$PTXGEN" prewarm problems -v >.out 2>.err
+expect_out '^4 kernels: 4 assembled, 0 in the cache already, 0 failed$'
+expect_err 'matmul_accumulate arch=sm_90a dtype=bf16 .*block_n='
+sed -i 's/sm_90$/sm_90a/' problems
+ok prewarm problems
+expect_out '^4 kernels: 0 assembled, 4 in the cache already, 0 failed$'
+for line in 'matmul_accumulate m=4 k=4:needs n=: columns of B' 'scatter_add rows=4 out_rows=2:needs n=' \
+    'gather_rows rows=-1 src_rows=1 n=1:rows=-1' 'matmul_accumulate m=1 n=1 k=1 dtype=f64:f64'; do
+    echo "${line%%:*}" >bad
+    t prewarm bad --dry-run
+    expect_code 2
+    expect_err "${line#*:}"
+done
+
 # What has no end is not read.
 for device in /dev/zero /dev/urandom; do
     refuse 2 "$device is a device" prewarm $device

@@ -19,7 +19,7 @@ static bool visit(void *user, const ptxgen_manifest_line *line)
 {
     int *last = user;
     char once[2048], twice[2048];
-    must(line->number > *last);
+    must(line->number >= *last);
     *last = line->number;
     must(line->family[0] && !strpbrk(line->family, " \t\r\n#") &&
          !strpbrk(line->params, "\t\r\n#"));

@@ -19,7 +19,7 @@ done
 # Options that README names, in some subcommand's help.
 for s in $("$PTXGEN" --help | sed -n '/^subcommands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do "$PTXGEN" "$s" --help; done >"$work/helps"
 for option in $(grep -ohE '`[^`]*--[a-z-]+' README.md | grep -oE -- '--[a-z-]+' | sort -u); do
-    case $option in --help | --prefix | --cflags | --libs | --install | --preset) continue ;; esac
+    case $option in --help | --prefix | --cflags | --libs | --install | --preset | --build | --target) continue ;; esac
     grep -q -- "$option" "$work/helps" || die "README names $option, which no subcommand takes"
 done
 

@@ -114,13 +114,14 @@ static int by_kernel(const void *a, const void *b)
 }
 
 /* Lines that are written differently may name one kernel. */
-static void find_repetitions(manifest *m)
+static void find_repetitions(manifest *m, ptxgen *chooser)
 {
     request **sorted = cli_calloc(m->count, sizeof *sorted);
     for (size_t i = 0; i < m->count; i++) {
-        char canonical[512];
+        char canonical[1024];
         request *r = sorted[i] = &m->requests[i];
-        if (ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, NULL) == PTXGEN_OK)
+        if (ptxgen_problem_params(chooser, r->family, r->params, canonical, sizeof canonical,
+                                  NULL) == PTXGEN_OK)
             r->kernel = cli_format("%s %s", r->family, canonical);
     }
     qsort(sorted, m->count, sizeof *sorted, by_kernel);
@@ -152,6 +153,7 @@ typedef struct crew {
     const cli_args *args;
     manifest *m;
     ptxgen *ctx;          /* NULL in a dry run: the lines are only checked */
+    ptxgen *chooser;      /* in memory only: what kernel a problem takes */
     pthread_mutex_t lock; /* of all below */
     size_t next, assembled, cached, failed;
     int code; /* of the first failure */
@@ -197,10 +199,13 @@ static void *work(void *user)
             continue;
         ptxgen_error err = {0};
         ptxgen_kernel *kernel = NULL;
-        char canonical[512];
-        r->status = c->ctx
-                        ? ptxgen_compile(c->ctx, r->family, r->params, &kernel, &err)
-                        : ptxgen_canonical(r->family, r->params, canonical, sizeof canonical, &err);
+        char canonical[1024];
+        if (!r->kernel) /* refused before; for the reason */
+            r->status = ptxgen_problem_params(c->chooser, r->family, r->params, canonical,
+                                              sizeof canonical, &err);
+        else if (c->ctx)
+            r->status =
+                ptxgen_compile(c->ctx, r->family, r->kernel + strlen(r->family) + 1, &kernel, &err);
         note(c, r, kernel, &err);
         ptxgen_kernel_unref(kernel);
     }
@@ -314,12 +319,16 @@ static int run(const cli_args *args)
     manifest m = {0};
     crew c = {.args = args, .m = &m, .lock = PTHREAD_MUTEX_INITIALIZER};
     ptxgen_status status = read_manifest(args->words[0], args->set.arch, &m, &err);
+    cli_settings memory_only = args->set;
+    memory_only.cache_dir = "";
+    if (status == PTXGEN_OK)
+        status = cli_context(&memory_only, &c.chooser, &err);
     if (status == PTXGEN_OK && !args->set.dry_run)
         status = cli_context(&args->set, &c.ctx, &err);
     if (status == PTXGEN_OK && c.ctx)
         status = check_cache(c.ctx, &err);
     if (status == PTXGEN_OK) {
-        find_repetitions(&m);
+        find_repetitions(&m, c.chooser);
         c.bar = cli_progress_begin("compiling", m.kernels);
         work_together(&c);
         cli_progress_end(&c.bar);
@@ -329,6 +338,7 @@ static int run(const cli_args *args)
     if (status == PTXGEN_OK)
         print_result(&c);
     ptxgen_destroy(c.ctx);
+    ptxgen_destroy(c.chooser);
     free_manifest(&m);
     return status == PTXGEN_OK ? c.code : cli_report(&args->set, &err);
 }
@@ -344,14 +354,17 @@ const cli_command cli_prewarm = {
     .usage = "FILE [--arch LIST] [-j N]",
     .summary = "compile many kernels into the cache",
     .text = "Compiles the kernels that FILE names into the cache, so that no process has to\n"
-            "assemble them later. A line is \"FAMILY name=value ...\"; # begins a comment;\n"
-            "FILE may be -, standard input. --arch compiles each line for each of a list\n"
-            "of architectures. A line that fails is reported and the others go on; the\n"
-            "exit code is the first failure's; 5, before anything is compiled, when the\n"
-            "cache folder cannot be used. Needs an assembler, no GPU.\n",
+            "assemble them later. A line is \"FAMILY name=value ...\": a kernel's parameters,\n"
+            "or a problem's extents (m=4096 n=14336 k=4096), which stand for the kernel that\n"
+            "a call of them takes; a value may be a list (dtype=f16,bf16); # is a comment;\n"
+            "FILE may be -, standard input. A program writes its lines to PTXGEN_RECORD.\n"
+            "--arch compiles each line for each of a list of architectures (sm_90 and sm_90a\n"
+            "are one: a kernel has the target that it needs). A line that fails is reported\n"
+            "and the others go on; the exit code is the first failure's; 5, before anything\n"
+            "is compiled, when the cache folder cannot be used. Needs an assembler, no GPU.\n",
     .examples = "  ptxgen prewarm kernels.txt --cache-dir /srv/ptxgen\n"
-                "  ptxgen prewarm kernels.txt --arch sm_90a,sm_100a -j 8\n"
-                "  echo 'scatter_add n=512 dtype=bf16' | ptxgen prewarm -\n",
+                "  ptxgen prewarm kernels.txt --arch sm_90,sm_100 -j 8\n"
+                "  echo 'gather_rows rows=9 src_rows=9 n=512' | ptxgen prewarm -\n",
     .options = "arch jobs readable dry-run verbose assembler toolkit cache-dir json log help",
     .reads = reads,
     .run = run,

@@ -12,7 +12,28 @@ typedef struct exporting {
     ptxgen_cache_transfer *result;
     ptxgen_error *err;
     ptxgen_status status; /* of reading: a pack is made of all that is sound, or not at all */
+    const pg_secret_key *secret; /* NULL: entries go in as they are */
+    int64_t expires;
 } exporting;
+
+/* As it is, or signed. */
+static void add_entry(exporting *e, const pg_admin_entry *entry)
+{
+    const pg_str key = pg_str_of(entry->record.key);
+    pg_cache_entry content;
+    pg_str same;
+    pg_buf bytes;
+    pg_buf_init(&bytes, &e->cache->alloc);
+    if (!e->secret)
+        pg_pack_add(&e->writer, pg_hash(key.p, key.n), entry->block.bytes, entry->block.size);
+    else if (pg_entry_decode(entry->block.bytes, entry->block.size, &content, &same) ==
+                 PG_ENTRY_OK &&
+             pg_signature_encode(e->secret, key, &content, e->expires, &bytes))
+        pg_pack_add(&e->writer, pg_hash(key.p, key.n), bytes.data, bytes.len);
+    else
+        e->status = pg_fail_memory(e->err, entry->block.size);
+    pg_buf_fini(&bytes);
+}
 
 /* EIO, or ENOMEM when that was the reason. */
 static ptxgen_status fail_to_read(const char *what, int error, ptxgen_error *err)
@@ -36,8 +57,7 @@ static bool export_entry(void *user, const char *hex)
                (e->filter && !e->filter(e->user, &entry.record))) {
         e->result->refused++;
     } else {
-        pg_pack_add(&e->writer, pg_hash(entry.record.key, strlen(entry.record.key)),
-                    entry.block.bytes, entry.block.size);
+        add_entry(e, &entry);
         e->result->copied++;
         e->result->bytes += entry.block.size;
     }
@@ -45,24 +65,105 @@ static bool export_entry(void *user, const char *hex)
     return e->writer.error == 0 && e->status == PTXGEN_OK;
 }
 
-ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
-                                  void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
+static ptxgen_status write_pack(exporting *e, const char *pack, ptxgen_cache_transfer *result,
+                                ptxgen_error *err)
 {
+    ptxgen_cache *cache = e->cache;
     ptxgen_cache_transfer mine = {.pack_fault = ""};
     if (!pack || !*pack || !result)
         return pg_fail(err, PTXGEN_EINVAL, "export needs the path of a pack and a result");
-    exporting e = {.cache = cache, .filter = filter, .user = user, .result = &mine, .err = err};
+    e->result = &mine;
+    e->err = err;
     pg_admin_give(result, &mine, sizeof mine);
-    PG_TRY(pg_pack_begin(&e.writer, &cache->alloc, &pg_files_libc, pack, err));
-    e.writer.mode = cache->readable ? 0644 : 0600;
-    ptxgen_status status = pg_admin_names(cache, "", export_entry, &e, err);
+    PG_TRY(pg_pack_begin(&e->writer, &cache->alloc, &pg_files_libc, pack, err));
+    e->writer.mode = cache->readable ? 0644 : 0600;
+    ptxgen_status status = pg_admin_names(cache, "", export_entry, e, err);
     if (status == PTXGEN_OK)
-        status = e.status;
+        status = e->status;
     pg_admin_give(result, &mine, sizeof mine);
-    if (status != PTXGEN_OK && e.writer.error == 0)
-        e.writer.error = EIO; /* an incomplete listing makes no pack; err says why already */
-    ptxgen_status finished = pg_pack_finish(&e.writer, status == PTXGEN_OK ? err : NULL);
+    if (status != PTXGEN_OK && e->writer.error == 0)
+        e->writer.error = EIO; /* an incomplete listing makes no pack; err says why already */
+    ptxgen_status finished = pg_pack_finish(&e->writer, status == PTXGEN_OK ? err : NULL);
     return status != PTXGEN_OK ? status : finished;
+}
+
+ptxgen_status ptxgen_cache_export(ptxgen_cache *cache, const char *pack, ptxgen_cache_visit filter,
+                                  void *user, ptxgen_cache_transfer *result, ptxgen_error *err)
+{
+    exporting e = {.cache = cache, .filter = filter, .user = user};
+    return write_pack(&e, pack, result, err);
+}
+
+/* ---- signatures ---- */
+
+ptxgen_status ptxgen_cache_keygen(const char *path, const char *name, ptxgen_error *err)
+{
+    if (!path || !*path || !name)
+        return pg_fail(err, PTXGEN_EINVAL, "a key needs a path and a name");
+    return pg_key_pair_write(path, name, err);
+}
+
+ptxgen_status ptxgen_cache_sign(ptxgen_cache *cache, const char *pack,
+                                const ptxgen_cache_signing *signing, ptxgen_cache_transfer *result,
+                                ptxgen_error *err)
+{
+    pg_secret_key secret;
+    if (!signing || !signing->secret_key)
+        return pg_fail(err, PTXGEN_EINVAL, "signing needs the path of a secret key");
+    PG_TRY(pg_secret_key_read(signing->secret_key, &secret, err));
+    exporting e = {.cache = cache, .secret = &secret, .expires = signing->expires};
+    const ptxgen_status status = write_pack(&e, pack, result, err);
+    explicit_bzero(&secret, sizeof secret);
+    return status;
+}
+
+typedef struct checking {
+    ptxgen_cache *cache;
+    const pg_trusted_keys *trusted;
+    ptxgen_cache_signatures *result;
+    ptxgen_cache_visit report;
+    void *user;
+} checking;
+
+static bool check_entry(void *user, const char *hex)
+{
+    checking *c = user;
+    pg_admin_entry entry;
+    pg_cache_entry content;
+    pg_str key;
+    if (!pg_admin_load(c->cache, hex, &entry))
+        return true;
+    const pg_files *files = &pg_files_libc;
+    const char *fault =
+        entry.error || *entry.record.fault ? "it is damaged or cannot be read" : NULL;
+    if (!fault &&
+        pg_entry_decode(entry.block.bytes, entry.block.size, &content, &key) == PG_ENTRY_OK)
+        fault = pg_signature_fault(c->trusted, &c->cache->alloc, key, &content,
+                                   files->now(files->user));
+    c->result->checked++;
+    c->result->refused += fault != NULL;
+    bool more = true;
+    if (fault && c->report) {
+        entry.record.fault = fault;
+        more = c->report(c->user, &entry.record);
+    }
+    pg_admin_unload(c->cache, &entry);
+    return more;
+}
+
+ptxgen_status ptxgen_cache_check_signatures(ptxgen_cache *cache, const char *trusted_keys,
+                                            ptxgen_cache_visit report, void *user,
+                                            ptxgen_cache_signatures *result, ptxgen_error *err)
+{
+    pg_trusted_keys trusted;
+    ptxgen_cache_signatures mine = {0};
+    if (!trusted_keys || !result)
+        return pg_fail(err, PTXGEN_EINVAL, "checking needs the path of trusted keys and a result");
+    PG_TRY(pg_trusted_keys_read(trusted_keys, &trusted, err));
+    checking c = {cache, &trusted, &mine, report, user};
+    PG_TRY(pg_admin_names(cache, "", check_entry, &c, err));
+    pg_admin_give(result, &mine, sizeof mine);
+    return PTXGEN_OK;
 }
 
 /* 1 when it is there, 0 when it is not, else a negative errno. */

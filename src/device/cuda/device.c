@@ -31,12 +31,36 @@ static ptxgen_status capturing(pg_device *device, ptxgen_stream stream, bool *ou
     return status;
 }
 
+static ptxgen_status where(pg_device *device, void **out, ptxgen_error *err)
+{
+    pg_cuda_context *context;
+    PG_TRY(pg_cuda_find(&((pg_cuda *)device)->contexts, &context, err));
+    *out = context->handle;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status enter(pg_device *device, void *context, ptxgen_error *err)
+{
+    const pg_driver *d = ((pg_cuda *)device)->driver;
+    return pg_driver_check(d, d->cuCtxPushCurrent(context), "make the call's context current", err);
+}
+
+static void leave(pg_device *device, void *context)
+{
+    pg_cu_context popped;
+    (void)context;
+    ((pg_cuda *)device)->driver->cuCtxPopCurrent(&popped);
+}
+
 static const pg_device_ops ops = {
     .kind = PTXGEN_DEVICE_CUDA,
     .destroy = destroy,
     .info = info,
     .capturing = capturing,
     .load = pg_cuda_load,
+    .where = where,
+    .enter = enter,
+    .leave = leave,
     .ready = pg_cuda_ready,
     .unload = pg_cuda_unload,
     .launch = pg_cuda_launch,

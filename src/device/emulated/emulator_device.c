@@ -229,6 +229,26 @@ static ptxgen_status take_bad_index(pg_device *d, ptxgen_stream stream, pg_bad_i
     return PTXGEN_OK;
 }
 
+/* There are no contexts here. */
+static ptxgen_status where(pg_device *device, void **out, ptxgen_error *err)
+{
+    (void)err;
+    *out = device;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status enter(pg_device *device, void *context, ptxgen_error *err)
+{
+    (void)context;
+    return device ? PTXGEN_OK : pg_fail(err, PTXGEN_EINVAL, "no device");
+}
+
+static void leave(pg_device *device, void *context)
+{
+    (void)device;
+    (void)context;
+}
+
 static const pg_device_ops ops = {
     .kind = PTXGEN_DEVICE_EMULATOR,
     .destroy = destroy,
@@ -237,6 +257,9 @@ static const pg_device_ops ops = {
     .load = load,
     .ready = ready,
     .unload = unload,
+    .where = where,
+    .enter = enter,
+    .leave = leave,
     .launch = launch,
     .borrow = borrow,
     .give_back = give_back,

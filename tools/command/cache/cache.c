@@ -24,10 +24,13 @@ static const struct {
     {"du", cache_du, 0, 0, "", ""},
     {"path", cache_path, 0, 0, "", ""},
     {"why", cache_why, 1, SIZE_MAX, "FAMILY [name=value ...]", "arch toolkit"},
-    {"verify", cache_verify, 0, 1, "[ENTRY] [--recompile]", "recompile toolkit"},
+    {"verify", cache_verify, 0, 1, "[ENTRY|keys=FILE] [--recompile]", "recompile toolkit"},
     {"clear", cache_clear, 0, 0, "", "dry-run"},
     {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "dry-run"},
-    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [--readable]", "arch readable"},
+    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [current] [--readable]",
+     "arch readable"},
+    {"keygen", cache_keygen, 2, 2, "FILE NAME", ""},
+    {"sign", cache_sign, 2, 3, "PACK KEY [days=N]", "readable"},
     {"import", cache_import, 1, 1, "FILE [--readable]", "readable"},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
@@ -185,33 +188,35 @@ static int run(const cli_args *args)
                                actions[a].needs[0] ? " " : "", actions[a].needs);
     ptxgen_error err = {0};
     cache_action action = {.args = args};
-    if (cli_open_cache(&args->set, actions[a].run == cache_import, &action.cache, &err) !=
-        PTXGEN_OK)
+    const bool needs_cache = actions[a].run != cache_keygen;
+    if (needs_cache && cli_open_cache(&args->set, actions[a].run == cache_import, &action.cache,
+                                      &err) != PTXGEN_OK)
         return cli_report(&args->set, &err);
     const int code = actions[a].run(&action);
-    ptxgen_cache_close(action.cache);
+    if (needs_cache)
+        ptxgen_cache_close(action.cache);
     return code;
 }
 
 const cli_command cli_cache = {
     .name = "cache",
-    .usage = "ls|show|why|stats|du|path|verify|clear|prune|export|import",
+    .usage = "ACTION ...",
     .summary = "look into the kernel cache, check it, keep it small",
     .text = "ls [family=NAME] [arch=ARCH] [older=AGE] [newer=AGE]\n"
             "   [sort=used|created|size|family]      list the entries\n"
-            "show ENTRY [--ptx|--cubin|--sass]       one entry in full, or its PTX, cubin or\n"
-            "                                        machine code\n"
-            "why FAMILY [name=value ...]             is it there? else what differs in the\n"
-            "                                        nearest entry's key\n"
+            "show ENTRY [--ptx|--cubin|--sass]       one entry in full, or a part of it\n"
+            "why FAMILY [name=value ...]             where it is, or why it is not used\n"
             "stats [--prometheus] [--zero]           entries, bytes, hits and misses\n"
             "du                                      bytes by family and architecture\n"
             "path                                    where it is\n"
             "verify [ENTRY] [--recompile]            checksums; or compare with a fresh build\n"
+            "verify keys=FILE                        signatures, by a file of trusted keys\n"
             "clear                                   remove everything\n"
-            "prune [unused=AGE] [bytes=SIZE] [entries=N]\n"
-            "                                        remove what was unused longest\n"
-            "export FILE [family=NAME] [arch=ARCH]   pack entries into one file\n"
+            "prune [unused=AGE] [bytes=SIZE] [entries=N]   remove what was unused longest\n"
+            "export FILE [family=NAME] [arch=ARCH] [current]   pack entries into one file\n"
             "import FILE                             take them in from one\n"
+            "keygen FILE NAME                        a key that signs, and FILE.pub to trust\n"
+            "sign PACK KEY [days=N]                  export with signatures, valid N days\n"
             "ENTRY: the first digits of an entry's name, at least 4. AGE: 90s, 5m, 12h, 30d.\n"
             "SIZE: 64K, 10M, 2G. --cache-dir may name a folder or an exported file.\n"
             "A pack that is cut short, or a damaged or different entry: exit code 1.\n",

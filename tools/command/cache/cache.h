@@ -20,6 +20,10 @@ int cache_clear(const cache_action *);
 int cache_prune(const cache_action *);
 int cache_export(const cache_action *);
 int cache_import(const cache_action *);
+int cache_keygen(const cache_action *);
+int cache_sign(const cache_action *);
+/* verify keys=FILE */
+int cache_check_signatures(const cache_action *, const char *keys);
 
 /* Says on stderr what the numbers do not: that the cache is empty, or that a pack is cut short and
  * how many entries were recovered; the latter gives false. */

@@ -142,6 +142,9 @@ static void print_checked(const cache_action *a, const verifying *v,
 int cache_verify(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
+    const char *keys = a->args->count > 1 ? cache_word_value(a->args->words[1], "keys") : NULL;
+    if (keys)
+        return cache_check_signatures(a, keys);
     ptxgen_error err = {0};
     ptxgen_cache_check_result result = {.size = sizeof result};
     verifying v = {.set = set, .bad = set->json ? cJSON_CreateArray() : NULL};
@@ -235,13 +238,25 @@ int cache_prune(const cache_action *a)
 
 typedef struct filter {
     const char *family, *arch;
+    ptxgen *ctx; /* of `current`: knows the keys that this ptxgen writes; NULL: any key */
 } filter;
+
+/* Whether a call of this version would ask for it. */
+static bool is_current(ptxgen *ctx, const ptxgen_cache_record *r)
+{
+    char *key = cli_calloc(KEY_MAX, 1);
+    const bool same = ptxgen_key(ctx, r->family, r->params, key, KEY_MAX, NULL) == PTXGEN_OK &&
+                      strcmp(key, r->key) == 0;
+    free(key);
+    return same;
+}
 
 static bool passes(void *user, const ptxgen_cache_record *r)
 {
     const filter *f = user;
     return (!f->family || strcmp(f->family, r->family) == 0) &&
-           (!f->arch || strcmp(f->arch, ptxgen_arch_name(r->arch)) == 0);
+           (!f->arch || strcmp(f->arch, ptxgen_arch_name(r->arch)) == 0) &&
+           (!f->ctx || is_current(f->ctx, r));
 }
 
 static int print_transfer(const cli_settings *set, const char *verb, const ptxgen_cache_transfer *t)
@@ -264,34 +279,53 @@ static int print_transfer(const cli_settings *set, const char *verb, const ptxge
     return t->damaged > 0 || t->pack_fault[0] ? CLI_NO : CLI_OK;
 }
 
+static int read_filter(const cache_action *a, filter *f, bool *current)
+{
+    const cli_settings *set = &a->args->set;
+    ptxgen_arch arch;
+    ptxgen_error err = {0};
+    for (size_t w = 2; w < a->args->count; w++) {
+        const char *word = a->args->words[w], *value;
+        if ((value = cache_word_value(word, "family")))
+            f->family = value;
+        else if ((value = cache_word_value(word, "arch")))
+            f->arch = value;
+        else if (strcmp(word, "current") == 0)
+            *current = true;
+        else
+            return cli_usage_error(
+                set,
+                "'%s' is not understood; export takes FILE, family=NAME, arch=ARCH and current",
+                word);
+    }
+    if (f->family && !cli_is_family(f->family))
+        return cli_unknown_family(set, f->family);
+    if (f->arch && ptxgen_arch_parse(f->arch, &arch, &err) != PTXGEN_OK)
+        return cli_report(set, &err);
+    return CLI_OK;
+}
+
 int cache_export(const cache_action *a)
 {
     const cli_settings *set = &a->args->set;
     ptxgen_error err = {0};
     ptxgen_cache_transfer t = {.size = sizeof t};
     filter f = {0};
-    for (size_t w = 2; w < a->args->count; w++) {
-        const char *word = a->args->words[w], *value;
-        if ((value = cache_word_value(word, "family")))
-            f.family = value;
-        else if ((value = cache_word_value(word, "arch")))
-            f.arch = value;
-        else
-            return cli_usage_error(
-                set, "'%s' is not understood; export takes FILE, family=NAME and arch=ARCH", word);
-    }
-    ptxgen_arch arch;
-    if (f.family && !cli_is_family(f.family))
-        return cli_unknown_family(set, f.family);
-    if (f.arch && ptxgen_arch_parse(f.arch, &arch, &err) != PTXGEN_OK)
-        return cli_report(set, &err);
+    bool current = false;
+    cli_settings memory_only = *set;
+    memory_only.cache_dir = "";
+    const int code = read_filter(a, &f, &current);
+    if (code != CLI_OK)
+        return code;
     char file[PATH_MAX]; /* a link stands for its target */
     const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
     if (strcmp(a->args->words[1], "-") == 0)
         return cli_usage_error(set, "export writes a file, not standard output: name one");
-    if (ptxgen_cache_export(a->cache, pack, passes, &f, &t, &err) != PTXGEN_OK)
-        return cli_report(set, &err);
-    return print_transfer(set, "exported", &t);
+    ptxgen_status status = current ? cli_context(&memory_only, &f.ctx, &err) : PTXGEN_OK;
+    if (status == PTXGEN_OK)
+        status = ptxgen_cache_export(a->cache, pack, passes, &f, &t, &err);
+    ptxgen_destroy(f.ctx);
+    return status == PTXGEN_OK ? print_transfer(set, "exported", &t) : cli_report(set, &err);
 }
 
 int cache_import(const cache_action *a)
