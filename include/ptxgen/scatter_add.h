@@ -101,7 +101,10 @@ typedef struct ptxgen_scatter_add_args {
  * ISA says so of bulk reductions too, an H200 keeps them), f16 and bf16 ones are kept.
  * Asynchronous in `stream`. Refusals (EINVAL, EUNSUPPORTED) leave out untouched. schedule=auto
  * is owner for large calls and for all that only it does: up to 2^31 - 1 values of index, 2^32 -
- * 3 rows. It takes 16 bytes of workspace a value and more with `deterministic`. */
+ * 3 rows. It takes 16 bytes of workspace a value and more with `deterministic`. Many rows of up
+ * to 64 bytes into few go to private, which takes none. Before sm_90 seed, bulk and private are
+ * missing and owner's sums are exact. An entry whose src_index is bad is left out of the sums, but
+ * is one of `counts` and of the mean. */
 PTXGEN_API ptxgen_status ptxgen_scatter_add(ptxgen *ctx, const ptxgen_scatter_add_args *args,
                                             ptxgen_stream stream, ptxgen_error *err);
 /* The same with a kernel from ptxgen_get(ctx, "scatter_add", ...): EINVAL when the kernel's
