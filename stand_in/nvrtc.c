@@ -1,6 +1,6 @@
-/* NVRTC's functions for programs that ask it for a cubin, which the emulator cannot run: NVRTC is told to write PTX for
- * the same architecture, and that is what the program gets for its cubin. cuModuleLoadData takes both. All else of
- * NVRTC is the program's own library. */
+/* NVRTC's functions for programs that ask it for a cubin, which the emulator cannot run: NVRTC
+ * is told to write PTX for the same architecture, and that is what the program gets for its
+ * cubin. cuModuleLoadData takes both. All else of NVRTC is the program's own library. */
 #include "stand_in/runtime.h"
 
 #include <dlfcn.h>
@@ -19,8 +19,8 @@ static void *own(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* Where "sm_90a" begins in an option that names an architecture, given what stood before it; NULL: it is no such
- * option, or it names a virtual one already. */
+/* Where "sm_90a" begins in an option that names an architecture, given what stood before it;
+ * NULL: it is no such option, or it names a virtual one already. */
 static const char *real_architecture(const char *option, const char *before)
 {
     static const char *const names[] = {"--gpu-architecture", "-arch"};

@@ -1,5 +1,5 @@
-/* Textures of the public header: what is refused, handles, and what a program that misuses one is told. Reads are
- * held to tests/emulator/cases. */
+/* Textures of the public header: what is refused, handles, and what a program that misuses one
+ * is told. Reads are held to tests/emulator/cases. */
 #include "test.h"
 
 #include "ptxgen/emulator.h"

@@ -1,7 +1,7 @@
-/* Layouts that other frameworks hand over, for each operand of every family: expanded (stride 0),
- * backwards, transposed, sliced out of a wider array, of no rows, of one row. Each call is right, or
- * refused by a sentence that names the operand or the extent, and then nothing is written. A family
- * needs no line here. */
+/* Layouts that other frameworks hand over, for each operand of every family: expanded (stride
+ * 0), backwards, transposed, sliced out of a wider array, of no rows, of one row. Each call is
+ * right, or refused by a sentence that names the operand or the extent, and then nothing is
+ * written. A family needs no line here. */
 #include "test.h"
 
 #include "draw.h"

@@ -19,8 +19,10 @@ for line in $(wc -l $sources | awk '$2 != "total" && $1 > 800 { print $2 ":" $1 
 done
 lines=$(wc -l <tools/ptxt.c)
 [ "$lines" -le 250 ] || complain "tools/ptxt.c has $lines lines; the template language stays small: 250"
-for line in $(awk 'length > 120 { print FILENAME ":" FNR }' $(echo "$sources" | grep -E '\.(c|h|ptxc)$')); do
-    complain "$line is longer than 120 columns"
+# A PTX line of a template is as long as the line that it writes.
+for line in $(awk '/^ *\|/ && FILENAME ~ /ptxc$/ { if (length > 120) print FILENAME ":" FNR; next }
+    length > 100 { print FILENAME ":" FNR }' $(echo "$sources" | grep -E '\.(c|h|ptxc)$')); do
+    complain "$line is longer than 100 columns (PTX in a template: 120)"
 done
 
 # Each C file begins with a comment that says what it is, or with its header, which says it.

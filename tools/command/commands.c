@@ -1,5 +1,5 @@
-/* What there is: the subcommands in the order of help, exit codes, environment. Help is made of this, and so are the
- * manual pages and the completions of shells (tools/document). */
+/* What there is: the subcommands in the order of help, exit codes, environment. Help is made of
+ * this, and so are the manual pages and the completions of shells (tools/document). */
 #include "command/command.h"
 
 static const cli_command *const commands[] = {

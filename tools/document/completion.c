@@ -1,5 +1,6 @@
-/* Completions for bash, zsh and fish: subcommands, their options and the words of these, families, their parameters
- * and the words of those. All is in the file; nothing of ptxgen runs when a key is pressed. */
+/* Completions for bash, zsh and fish: subcommands, their options and the words of these,
+ * families, their parameters and the words of those. All is in the file; nothing of ptxgen runs
+ * when a key is pressed. */
 #include "document/document.h"
 
 #include <string.h>

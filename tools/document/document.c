@@ -1,5 +1,5 @@
-/* Writes the manual pages and the completions of shells, from the tables that print --help: `ptxgen_document FOLDER`.
- * Runs while ptxgen is built and is not installed. */
+/* Writes the manual pages and the completions of shells, from the tables that print --help:
+ * `ptxgen_document FOLDER`. Runs while ptxgen is built and is not installed. */
 #include "document/document.h"
 
 #include <errno.h>

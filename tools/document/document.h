@@ -1,5 +1,5 @@
-/* The documents that are made of the command's tables. Each function writes its files into a folder, or ends the
- * program. */
+/* The documents that are made of the command's tables. Each function writes its files into a
+ * folder, or ends the program. */
 #ifndef PTXGEN_DOCUMENT_H
 #define PTXGEN_DOCUMENT_H
 
