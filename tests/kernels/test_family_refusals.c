@@ -171,8 +171,18 @@ static void break_strides(const drawn *d, size_t i)
         REFUSED(strides[0] += bits < 8 ? 8 / bits : 1, PTXGEN_EUNSUPPORTED, "pad the rows");
 }
 
+/* Bytes from the operand's first to its last. */
+static int64_t span_of(const drawn *d, size_t i)
+{
+    int64_t last = 0;
+    for (int k = 0; k < d->tensors[i].rank; k++)
+        last += (d->shapes[i][k] - 1) * d->strides[i][k];
+    return (last + 1) * pg_dtype_bits(d->tensors[i].dtype) / 8;
+}
+
 static void break_place(const drawn *d, size_t i)
 {
+    enum { STEP = 128 };
     const pg_operand *rows = d->family->operands.rows, *row = &rows[i];
     const int bytes = row->alignment ? row->alignment : pg_dtype_bits(d->tensors[i].dtype) / 8;
     if (row->role == PG_SCALAR)
@@ -183,8 +193,15 @@ static void break_place(const drawn *d, size_t i)
         if (j == i || !pg_operand_is_written(&rows[i]) || rows[j].role == PG_SCALAR ||
             rows[j].role == PG_WORKSPACE || !d->memory[j])
             continue; /* the workspace is larger than what lies between the others */
-        if (row->rank)
-            REFUSED(v.d.tensors[j].data = (char *)t->data + 128, PTXGEN_EUNSUPPORTED, "overlap");
+        /* The smaller one moves: the larger one may lie over a third, which is named first. */
+        const int64_t room = span_of(d, i);
+        if (span_of(d, j) > room) {
+            if (rows[i].same_as != j + 1)
+                REFUSED(t->data = v.d.tensors[j].data, PTXGEN_EUNSUPPORTED, "overlap");
+            continue;
+        }
+        if (row->rank && room > STEP)
+            REFUSED(v.d.tensors[j].data = (char *)t->data + STEP, PTXGEN_EUNSUPPORTED, "overlap");
         if (rows[i].same_as != j + 1)
             REFUSED(v.d.tensors[j].data = t->data, PTXGEN_EUNSUPPORTED, "overlap");
     }
