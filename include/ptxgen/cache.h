@@ -206,7 +206,8 @@ typedef struct ptxgen_cache_signatures {
 } ptxgen_cache_signatures;
 /* Checks every entry against a file of trusted keys; `report` (may be NULL) sees those that a
  * context would refuse, with the reason as their fault. */
-PTXGEN_API ptxgen_status ptxgen_cache_check_signatures(ptxgen_cache *cache, const char *trusted_keys,
+PTXGEN_API ptxgen_status ptxgen_cache_check_signatures(ptxgen_cache *cache,
+                                                       const char *trusted_keys,
                                                        ptxgen_cache_visit report, void *user,
                                                        ptxgen_cache_signatures *result,
                                                        ptxgen_error *err);

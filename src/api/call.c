@@ -171,7 +171,8 @@ static ptxgen_status get_kernel(pg_call *c, ptxgen *ctx, ptxgen_stream stream, s
     return get_own(c, ctx, device, stream, &out->kernel, err);
 }
 
-/* The same, and the call is kept for those that are like it, unless another kernel shall serve them. */
+/* The same, and the call is kept for those that are like it, unless another kernel shall serve
+ * them. */
 static ptxgen_status get_and_keep(pg_call *c, ptxgen *ctx, ptxgen_stream stream,
                                   ptxgen_kernel **out, ptxgen_error *err)
 {

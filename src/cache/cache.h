@@ -28,7 +28,8 @@ typedef struct pg_cache pg_cache;
 typedef enum pg_cache_trust {
     PG_CACHE_TRUST_OWNER, /* this user or root, and nobody else may write to them */
     PG_CACHE_TRUST_ANY,   /* whoever can write to the folder is trusted */
-    PG_CACHE_TRUST_SIGNED /* the folder as OWNER; of layers only entries signed by a key of trusted_keys */
+    /* the folder as OWNER; of layers only entries signed by a key of trusted_keys */
+    PG_CACHE_TRUST_SIGNED
 } pg_cache_trust;
 
 /* Zero means default in every field. */

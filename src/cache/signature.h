@@ -1,5 +1,6 @@
-/* Signed entries: ed25519 over key, content, name of the signing key and date of expiry together, so
- * that none of them can be exchanged. The signature is a field of the entry's metadata.
+/* Signed entries: ed25519 over key, content, name of the signing key and date of expiry
+ * together, so that none of them can be exchanged. The signature is a field of the entry's
+ * metadata.
  *
  * A key file has lines "ptxgen-public NAME HEX" (any number, of keys that are trusted: a new key is
  * added before the old one is retired) or one "ptxgen-secret NAME HEX"; # begins a comment. */

@@ -43,8 +43,8 @@ typedef struct pg_device_ops {
      * same image, already loaded, is resolved in the current context too. One thread at a time
      * per image. */
     ptxgen_status (*load)(pg_device *, const pg_image *, pg_loaded **out, ptxgen_error *);
-    /* The context of a call from this thread, for another one to load for it: between enter and leave that thread works
-     * in it. It must live until then. */
+    /* The context of a call from this thread, for another one to load for it: between enter and
+     * leave that thread works in it. It must live until then. */
     ptxgen_status (*where)(pg_device *, void **out, ptxgen_error *);
     ptxgen_status (*enter)(pg_device *, void *where, ptxgen_error *);
     void (*leave)(pg_device *, void *where);

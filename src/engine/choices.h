@@ -1,8 +1,8 @@
-/* Which kernel a call takes, remembered by what its choice follows from: so that a call whose kernel
- * is made behind it does not choose again, and knows how far that is.
+/* Which kernel a call takes, remembered by what its choice follows from: so that a call whose
+ * kernel is made behind it does not choose again, and knows how far that is.
  *
- * Looking is a hash and a comparison under a lock that is held for moments; what is remembered stays
- * until it is cleared. */
+ * Looking is a hash and a comparison under a lock that is held for moments; what is remembered
+ * stays until it is cleared. */
 #ifndef PG_CHOICES_H
 #define PG_CHOICES_H
 

@@ -109,8 +109,8 @@ static void finish(pg_compile_pool *p, job *j, ptxgen_status status, const ptxge
     }
 }
 
-/* For some milliseconds after work a thread looks for more by itself: waking it costs a call that must
- * not stall more than queueing does. */
+/* For some milliseconds after work a thread looks for more by itself: waking it costs a call
+ * that must not stall more than queueing does. */
 static void doze(pg_compile_pool *p)
 {
     p->dozing++;

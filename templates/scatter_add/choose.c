@@ -71,8 +71,8 @@ static bool short_and_many(const pg_problem *p, const pg_scatter_add_key *k)
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
-/* Where only one warp of an SM has room for a table, reductions in global memory are faster; but rows that are not
- * aligned to 16 bytes would be sorted instead. */
+/* Where only one warp of an SM has room for a table, reductions in global memory are faster; but
+ * rows that are not aligned to 16 bytes would be sorted instead. */
 static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *k)
 {
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
@@ -120,7 +120,8 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
         k->ahead = PG_AHEAD_YES;
 }
 
-/* Rows of any length, with or without gaps, of any number; how the work is cut stays, where bits follow from it. */
+/* Rows of any length, with or without gaps, of any number; how the work is cut stays, where bits
+ * follow from it. */
 void pg_scatter_add_generic(const pg_problem *p, void *key)
 {
     enum { NARROWEST = 4 };

@@ -73,8 +73,8 @@ static int64_t copies_of(bool by_thread, int64_t shared_bytes, int64_t n, int64_
                                     : copies; /* whole warps read whole sectors */
 }
 
-/* A thread's own table is the fastest as long as enough threads have one to keep memory busy. Measured:
- * docs/benchmarks.md. */
+/* A thread's own table is the fastest as long as enough threads have one to keep memory busy.
+ * Measured: docs/benchmarks.md. */
 pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
                                         int least_warps)
 {

@@ -1,7 +1,7 @@
-/* What a call costs with stall=never in a process that starts cold: SHAPES new shapes of each family,
- * one call each, the generic kernels from a pack, the own ones compiled behind; then how long those
- * took, and whether the bits are the same with them. Needs a GPU, a pack and, for the own kernels, an
- * assembler.
+/* What a call costs with stall=never in a process that starts cold: SHAPES new shapes of each
+ * family, one call each, the generic kernels from a pack, the own ones compiled behind; then how
+ * long those took, and whether the bits are the same with them. Needs a GPU, a pack and, for the
+ * own kernels, an assembler.
  *
  *     bench_stall PACK [SHAPES [SECONDS]]
  */

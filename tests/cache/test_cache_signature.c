@@ -150,8 +150,8 @@ static void nothing_can_be_exchanged(void **state)
     pg_buf_fini(&file);
 }
 
-/* A pack with a signed entry, an unsigned one, one by a stranger and one that has expired, through a
- * cache that trusts signatures. */
+/* A pack with a signed entry, an unsigned one, one by a stranger and one that has expired,
+ * through a cache that trusts signatures. */
 static void a_cache_takes_signed_entries_of_layers_only(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Every kernel of the pack that the build tree has (`--target pack`; PTXGEN_TEST_PACK names another)
- * is loaded on this device, from the pack alone: no assembler, no cache folder. Kernels for another
- * architecture must be refused. Without a pack or a device it skips itself. */
+/* Every kernel of the pack that the build tree has (`--target pack`; PTXGEN_TEST_PACK names
+ * another) is loaded on this device, from the pack alone: no assembler, no cache folder. Kernels
+ * for another architecture must be refused. Without a pack or a device it skips itself. */
 #include "test.h"
 
 #include "ptxgen/cache.h"

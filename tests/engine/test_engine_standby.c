@@ -1,6 +1,6 @@
-/* stall=never with an assembler and a driver (stand-ins for both): a call never waits for a compile
- * but for the first use of a generic kernel that is in no cache; nothing is swapped in a capture; what
- * cannot be made leaves the generic kernel in place. */
+/* stall=never with an assembler and a driver (stand-ins for both): a call never waits for a
+ * compile but for the first use of a generic kernel that is in no cache; nothing is swapped in a
+ * capture; what cannot be made leaves the generic kernel in place. */
 #include "cache_helpers.h"
 #include "engine_helpers.h"
 #include "stub_libcuda.h"

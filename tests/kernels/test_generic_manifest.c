@@ -1,7 +1,7 @@
-/* templates/FAMILY/generic.manifest lists the kernels that the shipped pack has. Every kernel that a
- * call with stall=never may want first must be in it: of problems drawn from the tables, with default
- * parameters, without operands that may be left out, results of a matrix product in f32. And every
- * line is a kernel. */
+/* templates/FAMILY/generic.manifest lists the kernels that the shipped pack has. Every kernel
+ * that a call with stall=never may want first must be in it: of problems drawn from the tables,
+ * with default parameters, without operands that may be left out, results of a matrix product in
+ * f32. And every line is a kernel. */
 #include "test.h"
 
 #include "draw.h"

@@ -1,6 +1,7 @@
-/* stall=never, for every family, on problems drawn from its tables: the first call is answered at
- * once (by the generic kernel), later ones by the call's own; both answers are right, and have the
- * same bits unless the family says that they may not. On the emulator, where nothing is assembled. */
+/* stall=never, for every family, on problems drawn from its tables: the first call is answered
+ * at once (by the generic kernel), later ones by the call's own; both answers are right, and
+ * have the same bits unless the family says that they may not. On the emulator, where nothing is
+ * assembled. */
 #include "test.h"
 
 #include "api/context.h"
