@@ -81,7 +81,7 @@ static void run_launch(ptxgen_emulator_module *module, const pg_plan_head *head,
 {
     ptxgen_emulator_entry *entry;
     void *pointers[PG_LAUNCH_MAX_ARGS], *record = &p.record;
-    char name[1024];
+    char name[2048];
     ptxgen_error err = {0};
     for (uint32_t i = 0; i < l->nargs; i++)
         pointers[i] = l->args[i].kind == PG_ARG_RECORD ? (void *)&record : (void *)&l->args[i].u64;
