@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "engine/kernel_launch.h"
+#include "engine/tuned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static ptxgen_status choose_kernel(pg_call *c, pg_engine *engine, pg_device **de
                                    ptxgen_error *err)
 {
     PG_TRY(find_device(c, engine, device, err));
+    pg_tuned_apply(&c->problem, &c->id, engine);
     if (c->id.family->choose)
         c->id.family->choose(&c->problem, c->id.key);
     return pg_kernel_id_resolve(&c->id, err);

@@ -77,6 +77,7 @@ static pg_engine_config engine_config(const ptxgen_config *c, const char *user_t
                   .readable = c->cache_readable},
         .accept = c->cache_assembler,
         .dump_dir = c->dump_dir,
+        .tuning_file = c->tuning_file,
         .failure_s = c->cache_failure_s,
         .extra_key = c->extra_key,
         .extra_key_count = c->extra_key_count,

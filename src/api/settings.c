@@ -64,6 +64,7 @@ static const row rows[] = {
     {"shipped_pack", "PTXGEN_SHIPPED_PACK", WORD, FIELD(shipped_pack), cache_words, "on"},
     {"stall", "PTXGEN_STALL", WORD, FIELD(stall), stall_words, "wait"},
     {"dump_dir", "PTXGEN_DUMP_DIR", PATH, FIELD(dump_dir), NULL, ""},
+    {"tuning_file", "PTXGEN_TUNING_FILE", PATH, FIELD(tuning_file), NULL, ""},
     {"log", "PTXGEN_LOG", WORD, FIELD(log_level), log_words, "error"},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -216,10 +217,11 @@ static bool is_open(const row *r, const ptxgen_config *c)
     return memcmp((const char *)c + r->offset, zero, sizes[r->kind]) == 0;
 }
 
-/* An empty text is as none, but for the cache folder, where it means memory only. */
+/* An empty text is as none, but for the cache folder, where it means memory only, and the tuning file, where it
+ * means none. */
 static bool counts(const row *r, const char *text)
 {
-    return text && (*text || r->offset == FIELD(cache_dir));
+    return text && (*text || r->offset == FIELD(cache_dir) || r->offset == FIELD(tuning_file));
 }
 
 static given find_given(const pg_settings *s, const row *r)
@@ -393,12 +395,19 @@ static ptxgen_status settle_cache(pg_settings *s, ptxgen_config *c, ptxgen_error
     }
     if (!memory_only)
         add_shipped(s, c);
+    if (!c->tuning_file) {
+        if (c->cache_dir[0])
+            snprintf(s->tuning_file, sizeof s->tuning_file, "%s/tuning", c->cache_dir);
+        c->tuning_file = s->tuning_file;
+    }
+    const given tuning = {c->tuning_file, "environment", "tuning_file", 0};
     const given dir = {c->cache_dir, "environment", "cache_dir", 0};
     const given toolkit = {c->toolkit_dir ? c->toolkit_dir : "", "environment", "toolkit_dir", 0};
     const given dump = {c->dump_dir ? c->dump_dir : "", "environment", "dump_dir", 0};
     const char *path;
     PG_TRY(read_path(&dir, &path, err));
     PG_TRY(read_path(&toolkit, &path, err));
+    PG_TRY(read_path(&tuning, &path, err));
     return read_path(&dump, &path, err);
 }
 
@@ -435,5 +444,7 @@ bool pg_setting_at(const pg_settings *s, size_t i, ptxgen_setting *out)
                             .origin = s->of[i].origin};
     if (rows[i].offset == FIELD(cache_dir) && strcmp(out->origin, "default") == 0)
         out->value = s->cache_dir;
+    if (rows[i].offset == FIELD(tuning_file) && strcmp(out->origin, "default") == 0)
+        out->value = s->tuning_file;
     return true;
 }

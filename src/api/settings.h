@@ -13,9 +13,10 @@ enum { PG_SETTINGS_MAX = 24, PG_LAYERS_MAX = 32 };
 typedef struct pg_settings {
     pg_config_file files[2]; /* the user's, the machine's */
     char file_paths[2][PG_PATH_MAX + 1];
-    char shipped[PG_PATH_MAX + 1];   /* the pack beside the library; "": none, or not wanted */
-    char cache_dir[PG_PATH_MAX + 1]; /* by rule; "" when there is none */
-    pg_buf texts;                    /* for what follows, each with a NUL */
+    char shipped[PG_PATH_MAX + 1];      /* the pack beside the library; "": none, or not wanted */
+    char cache_dir[PG_PATH_MAX + 1];    /* by rule; "" when there is none */
+    char tuning_file[PG_PATH_MAX + 32]; /* likewise */
+    pg_buf texts;                       /* for what follows, each with a NUL */
     struct {
         const char *origin; /* "default", "program", "environment" or a file's path */
         size_t value;       /* offset in texts */

@@ -30,6 +30,9 @@ typedef struct pg_image {
     uint32_t shared_bytes; /* dynamic shared memory of the largest launch */
 } pg_image;
 
+/* Puts work into a stream. */
+typedef ptxgen_status pg_enqueue(void *user, ptxgen_stream stream, ptxgen_error *);
+
 typedef struct pg_device_ops {
     ptxgen_device_kind kind;
     void (*destroy)(pg_device *);
@@ -62,6 +65,9 @@ typedef struct pg_device_ops {
     ptxgen_status (*upload)(pg_device *, void *device, const void *host, size_t, ptxgen_error *);
     ptxgen_status (*download)(pg_device *, void *host, const void *device, size_t, ptxgen_error *);
     ptxgen_status (*synchronize)(pg_device *, ptxgen_stream, ptxgen_error *);
+    /* Microseconds of one `enqueue` among `repeat` in a row, on a stream of the device's own; waits. */
+    ptxgen_status (*time)(pg_device *, pg_enqueue *, void *user, int repeat, double *us,
+                          ptxgen_error *);
     /* Waits for the stream, then returns the current device's record and empties it. */
     ptxgen_status (*take_bad_index)(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
 } pg_device_ops;

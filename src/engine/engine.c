@@ -19,6 +19,7 @@ static void after_fork(void *user, bool child)
     if (!child)
         return;
     e->device_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    e->tuning.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (int i = 0; i < PG_LOAD_LOCKS; i++)
         e->load_locks[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
@@ -27,6 +28,7 @@ static ptxgen_status create_parts(pg_engine *e, const pg_engine_config *c, ptxge
 {
     if (!pg_dump_init(&e->dump, &e->alloc, &e->log, c->dump_dir))
         return pg_fail_memory(err, 0);
+    PG_TRY(pg_tuning_init(&e->tuning, &e->alloc, c->tuning_file, err));
     PG_TRY(pg_refusals_create(&e->alloc, c->failure_s, &e->refusals, err));
     PG_TRY(pg_write_extra_key(c->extra_key, c->extra_key_count, &e->extra_key, err));
     PG_TRY(pg_toolkit_create(&e->alloc, &e->log, &c->toolkit, &e->toolkit, err));
@@ -73,6 +75,7 @@ void pg_engine_unref(pg_engine *e)
         pg_toolkit_destroy(e->toolkit);
     pg_refusals_destroy(e->refusals);
     pg_dump_fini(&e->dump);
+    pg_tuning_fini(&e->tuning);
     pg_buf_fini(&e->extra_key);
     pthread_mutex_destroy(&e->device_lock);
     for (int i = 0; i < PG_LOAD_LOCKS; i++)

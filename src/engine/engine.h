@@ -18,6 +18,7 @@
 #include "device/device.h"
 #include "engine/dump.h"
 #include "engine/refusals.h"
+#include "engine/tuning.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ typedef struct pg_engine {
     pg_cache *cache;
     pg_refusals *refusals;
     pg_dump dump;
+    pg_tuning tuning;
     _Atomic(struct pg_function *) functions; /* functions.h: what callers added, newest first */
     ptxgen_cache_assembler accept;           /* whose entries are taken */
     pg_buf extra_key;              /* the lines that the caller's texts add to every key */
@@ -54,7 +56,8 @@ typedef struct pg_engine_config {
     uint32_t failure_s; /* how long a refusal is believed; 0: the default */
     const char *const *extra_key;
     size_t extra_key_count;
-    const char *dump_dir; /* NULL or "": nowhere */
+    const char *dump_dir;    /* NULL or "": nowhere */
+    const char *tuning_file; /* likewise */
 } pg_engine_config;
 
 /* With one reference, for the caller. */

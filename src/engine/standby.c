@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/tuned.h"
 #include "generate/dtype.h"
 
 #include <string.h>
@@ -35,6 +36,7 @@ static ptxgen_status make(task *t, ptxgen_error *err)
 {
     pg_device *d = t->device;
     ptxgen_kernel *k;
+    pg_tuned_apply(&t->problem, &t->id, t->standby->kernels->engine);
     if (t->id.family->choose)
         t->id.family->choose(&t->problem, t->id.key);
     PG_TRY(pg_kernel_id_resolve(&t->id, err));

@@ -71,6 +71,13 @@ typedef struct pg_tolerance {
     ptxgen_status (*bounds)(const pg_problem *before, double *bound, ptxgen_error *);
 } pg_tolerance;
 
+/* A kernel that could serve a problem: its key, not resolved, and what it would take by the family's model. */
+typedef struct pg_candidate {
+    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
+    double us;
+} pg_candidate;
+enum { PG_MOST_CANDIDATES = 256 };
+
 typedef struct pg_family {
     const char *name, *summary;
     pg_param_table params; /* keys and plans fit PG_KEY_MAX_BYTES and PG_PLAN_MAX_BYTES */
@@ -123,6 +130,9 @@ typedef struct pg_family {
     /* Whether the call's own kernel may give other bits than this generic one; NULL: it never
      * does. */
     bool (*other_bits)(const void *generic_key);
+    /* The best `most` kernels for a problem, best first, that agree with what is not 0 in the key;
+     * how many. */
+    size_t (*candidates)(const pg_problem *, const void *key, pg_candidate *out, size_t most);
     /* What one kernel cannot do of what the table allows; p->key is resolved unless p->host. */
     ptxgen_status (*limits)(const pg_problem *, ptxgen_error *);
     /* Sets p->empty instead of the rule "no result or no index has an element". */

@@ -1,9 +1,10 @@
 /* The matmul_accumulate family: parameters and contract. */
-#include "matmul_accumulate/hopper.h"
+#include "matmul_accumulate/hopper_model.h"
 
 #include "base/error.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const dtype_words[] = {"f16", "bf16", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
@@ -203,22 +204,45 @@ static bool other_bits(const void *key)
     return ((const pg_matmul_accumulate_key *)key)->arch == HOPPER;
 }
 
-static void choose(const pg_problem *p, void *key)
+/* What decides the choice; settles what leaves none. */
+static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key *k)
 {
     const pg_view *v = p->operand;
-    pg_matmul_accumulate_key *k = key;
     choose_by_operands(p, k);
-    const pg_matmul_problem problem = {
-        .m = p->symbol[PG_MATMUL_M],
-        .n = p->symbol[PG_MATMUL_N],
-        .k = p->symbol[PG_MATMUL_K],
-        .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
-        .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
-        .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
-        .a_k_major = !v[PG_MATMUL_A].transposed,
-        .b_k_major = v[PG_MATMUL_B].transposed,
-        .sm_count = p->device->sm_count};
+    return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
+                               .n = p->symbol[PG_MATMUL_N],
+                               .k = p->symbol[PG_MATMUL_K],
+                               .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
+                               .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
+                               .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
+                               .a_k_major = !v[PG_MATMUL_A].transposed,
+                               .b_k_major = v[PG_MATMUL_B].transposed,
+                               .sm_count = p->device->sm_count};
+}
+
+static void choose(const pg_problem *p, void *key)
+{
+    const pg_matmul_problem problem = describe(p, key);
     pg_matmul_accumulate_choose(key, &problem);
+}
+
+static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out, size_t most)
+{
+    pg_hopper_rating rated[PG_HOPPER_RATED];
+    pg_matmul_accumulate_key open = *(const pg_matmul_accumulate_key *)key;
+    const pg_matmul_problem problem = describe(p, &open);
+    if (open.arch != HOPPER)
+        return 0;
+    const size_t count =
+        pg_hopper_rate(&open, &problem, rated, most < PG_HOPPER_RATED ? most : PG_HOPPER_RATED);
+    for (size_t i = 0; i < count; i++) {
+        pg_matmul_accumulate_key k = open;
+        pg_hopper_take(&k, &rated[i].choice);
+        memset(&out[i], 0, sizeof out[i]);
+        memcpy(out[i].key, &k, sizeof k);
+        out[i].us = rated[i].time;
+    }
+    return count;
 }
 
 static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
@@ -333,6 +357,7 @@ const pg_family pg_family_matmul_accumulate = {
     .generic = generic,
     .facts = facts,
     .other_bits = other_bits,
+    .candidates = candidates,
     .limits = limits,
     .empty = find_empty,
 };

@@ -146,8 +146,7 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
 
 static void consider_side(search *s, bool swap)
 {
-    static const int widths[] = {16,  24,  32,  40,  48,  56,  64,  72,  80,  88,  96,
-                                 104, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256};
+    static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
     const pg_matmul_problem *p = s->problem;
     s->swap = swap;
     s->rows = swap ? p->n : p->m;

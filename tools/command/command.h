@@ -40,6 +40,7 @@ typedef struct cli_settings {
     int64_t repeat;
     int64_t limit; /* of inline: instructions; 0: inline nothing; -1: not given */
     int64_t seed;
+    int64_t candidates; /* of tune; 0: not given */
     /* run FILE.ptx */
     const char *entry, *grid, *block, *cluster, *seeds; /* NULL: not given */
     const char *arg[CLI_MAX_ARGS];
@@ -97,7 +98,7 @@ const char *cli_exit_text(size_t i);
 extern const char cli_purpose[], cli_environment[];
 
 extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_draw,
-    cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run;
+    cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run, cli_tune;
 
 /* ---- reports --------------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
  * tried in the cache folder is removed again. */
 #include "command/doctor/findings.h"
 
+#include "ptxgen/tuning.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,31 @@ static void look_at_device(findings *f, ptxgen *ctx)
         finding_number(a, "sm_count", d.sm_count);
         finding_number(a, "driver_version", d.driver_version);
     }
+}
+
+static void look_at_tuning(findings *f, ptxgen *ctx)
+{
+    ptxgen_tuning_info t = {.size = sizeof t};
+    ptxgen_error err = {0};
+    if (ptxgen_tuning_get_info(ctx, &t, &err) != PTXGEN_OK) {
+        finding_add(f, "tuning", BROKEN, "%s", err.message);
+        return;
+    }
+    finding *a =
+        t.problem[0] ? finding_add(f, "tuning", BROKEN, "%s", t.problem)
+        : !t.path[0]
+            ? finding_add(f, "tuning", MISSING,
+                          "no file: kernels are chosen by the model (PTXGEN_TUNING_FILE names one)")
+        : !t.exists
+            ? finding_add(f, "tuning", MISSING,
+                          "%s is not there: kernels are chosen by the model (`ptxgen tune`)",
+                          t.path)
+            : finding_add(f, "tuning", WORKS,
+                          "%s: %zu of %zu entries are of this device, driver and generator", t.path,
+                          t.current, t.entries);
+    finding_text(a, "path", t.path);
+    finding_number(a, "entries", (int64_t)t.entries);
+    finding_number(a, "current", (int64_t)t.current);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -164,6 +191,7 @@ static int run(const cli_args *args)
         return cli_report(&args->set, &err);
     look_at_parts(&f, ctx);
     look_at_device(&f, ctx);
+    look_at_tuning(&f, ctx);
     findings_look_at_cache(&f, &args->set, ctx);
     try_compile(&f, &args->set);
     int code;

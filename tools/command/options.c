@@ -69,6 +69,8 @@ static const option options[] = {
      "most instructions of all copies (default 25600)", 0, INT64_MAX, NULL},
     {"repeat", 0, OPTION_INTEGER, FIELD(repeat), "N", "measure over N launches or rounds", 1,
      1000000, NULL},
+    {"candidates", 0, OPTION_INTEGER, FIELD(candidates), "N",
+     "kernels to try, by the model (default 48)", 1, 256, NULL},
     {"seed", 0, OPTION_INTEGER, FIELD(seed), "N", "seed of the random numbers (default 0)", 0,
      INT64_MAX, NULL},
     {"device", 0, OPTION_CHOICE, FIELD(device), NULL, "what runs the kernel", 0, 0, device_words},

@@ -71,6 +71,7 @@ static const pg_device_ops ops = {
     .upload = pg_cuda_upload,
     .download = pg_cuda_download,
     .synchronize = pg_cuda_synchronize,
+    .time = pg_cuda_time,
     .take_bad_index = pg_cuda_take_bad_index,
 };
 

@@ -19,6 +19,9 @@ typedef struct pg_cu_module_object *pg_cu_module;
 typedef struct pg_cu_function_object *pg_cu_function;
 typedef struct pg_cu_link_object *pg_cu_link;
 typedef struct pg_cu_pool_object *pg_cu_pool;
+typedef struct pg_cu_event_object *pg_cu_event;
+typedef struct pg_cu_graph_object *pg_cu_graph;
+typedef struct pg_cu_runnable_object *pg_cu_runnable;
 typedef unsigned long long pg_cu_pointer; /* a device address */
 
 /* CUmemPoolProps: memory of one device, for this process only. */

@@ -3,6 +3,7 @@
  * emulator API only, so it is also an example of it. */
 #include "device/emulated/emulator_device.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ptxgen/emulator.h"
 
@@ -249,6 +250,18 @@ static void leave(pg_device *device, void *context)
     (void)context;
 }
 
+/* Launches are carried out at once: by the clock. */
+static ptxgen_status time_calls(pg_device *device, pg_enqueue *enqueue, void *user, int repeat,
+                                double *us, ptxgen_error *err)
+{
+    (void)device;
+    const int64_t start = pg_clock_ns();
+    for (int i = 0; i < repeat; i++)
+        PG_TRY(enqueue(user, NULL, err));
+    *us = 1e-3 * (double)(pg_clock_ns() - start) / repeat;
+    return PTXGEN_OK;
+}
+
 static const pg_device_ops ops = {
     .kind = PTXGEN_DEVICE_EMULATOR,
     .destroy = destroy,
@@ -268,6 +281,7 @@ static const pg_device_ops ops = {
     .upload = copy,
     .download = copy,
     .synchronize = synchronize,
+    .time = time_calls,
     .take_bad_index = take_bad_index,
 };
 

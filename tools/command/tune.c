@@ -1,0 +1,456 @@
+/* ptxgen tune: which kernel is the fastest for a problem, by measurement, into the tuning file. */
+#include "command/command.h"
+#include "command/json.h"
+#include "command/progress.h"
+
+#include "ptxgen/tuning.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_CANDIDATES = 48,
+    FINALISTS = 6,
+    ROUNDS = 5,
+    MAX_OPERANDS = 16,
+    MAX_SYMBOLS = 8,
+    RANK = 4
+};
+static const double pass_us = 1500, round_us = 4000; /* of measuring */
+
+typedef struct candidate {
+    char *params; /* owned */
+    double estimate_us, us;
+    ptxgen_kernel *kernel; /* NULL: it cannot be had */
+    char *why;             /* owned */
+} candidate;
+
+typedef struct symbol {
+    const char *name;
+    int64_t value;
+} symbol;
+
+typedef struct job {
+    const cli_args *args;
+    const char *family;
+    size_t place; /* of the family */
+    ptxgen *ctx;
+    char *words; /* owned: the parameters that are the family's */
+    symbol symbols[MAX_SYMBOLS];
+    size_t symbol_count;
+    ptxgen_tensor tensors[MAX_OPERANDS];
+    int64_t shape[MAX_OPERANDS][RANK], stride[MAX_OPERANDS][RANK];
+    void *memory[MAX_OPERANDS]; /* owned; of the device */
+    size_t operands;
+    candidate *all; /* owned */
+    size_t count;
+    const candidate *best;
+} job;
+
+/* ---- the problem: extents by name, the rest is the family's ---- */
+
+static bool take_symbol(job *j, const char *word)
+{
+    const size_t n = strcspn(word, "=");
+    for (size_t i = 0; i < j->symbol_count; i++) {
+        char *end;
+        if (strlen(j->symbols[i].name) != n || strncmp(word, j->symbols[i].name, n) != 0)
+            continue;
+        j->symbols[i].value = word[n] ? strtoll(word + n + 1, &end, 10) : -1;
+        if (j->symbols[i].value < 0 || end == word + n + 1 || *end)
+            j->symbols[i].value = -2;
+        return true;
+    }
+    return false;
+}
+
+static void find_symbols(job *j, size_t family)
+{
+    ptxgen_operand_info o = {.size = sizeof o};
+    for (size_t i = 0; ptxgen_family_operand(family, i, &o); i++)
+        for (int d = 0; d < o.rank && o.role != PTXGEN_ROLE_WORKSPACE; d++) {
+            size_t s = 0;
+            while (s < j->symbol_count && strcmp(j->symbols[s].name, o.extents[d]) != 0)
+                s++;
+            if (s == j->symbol_count && s < MAX_SYMBOLS)
+                j->symbols[j->symbol_count++] = (symbol){o.extents[d], -1};
+        }
+}
+
+static ptxgen_status read_words(job *j, size_t family, ptxgen_error *err)
+{
+    find_symbols(j, family);
+    j->words = cli_format("%s", "");
+    for (size_t i = 1; i < j->args->count; i++) {
+        if (take_symbol(j, j->args->words[i]))
+            continue;
+        char *more = cli_format("%s%s%s", j->words, *j->words ? " " : "", j->args->words[i]);
+        free(j->words);
+        j->words = more;
+    }
+    for (size_t s = 0; s < j->symbol_count; s++)
+        if (j->symbols[s].value < 0)
+            return cli_fail(err, PTXGEN_EINVAL, "%s=NUMBER %s", j->symbols[s].name,
+                            j->symbols[s].value == -1 ? "is missing" : "takes a whole number");
+    return PTXGEN_OK;
+}
+
+/* The value of a parameter among the words; NULL when it is not there. */
+static const char *word_of(const job *j, const char *name, char *out, size_t size)
+{
+    const size_t n = strlen(name);
+    for (const char *p = j->words; n && *p; p += strcspn(p, " "), p += strspn(p, " "))
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            snprintf(out, size, "%.*s", (int)strcspn(p + n + 1, " "), p + n + 1);
+            return out;
+        }
+    return NULL;
+}
+
+static int64_t extent(const job *j, const char *name)
+{
+    for (size_t s = 0; s < j->symbol_count; s++)
+        if (strcmp(j->symbols[s].name, name) == 0)
+            return j->symbols[s].value;
+    return 0;
+}
+
+static ptxgen_dtype dtype_of(const job *j, const ptxgen_operand_info *o)
+{
+    char word[32];
+    if (o->like >= 0)
+        return j->tensors[o->like].dtype;
+    if (word_of(j, o->dtype_param, word, sizeof word))
+        for (size_t i = 0; o->dtypes[i]; i++)
+            if (strcmp(ptxgen_dtype_name(o->dtypes[i]), word) == 0)
+                return o->dtypes[i];
+    return o->dtypes[0];
+}
+
+/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says none. */
+static bool has_param(const job *j, const char *name)
+{
+    ptxgen_param_info p;
+    for (size_t i = 0;
+         i < ptxgen_family_param_count(j->place) && ptxgen_family_param(j->place, i, &p); i++)
+        if (strcmp(p.name, name) == 0)
+            return true;
+    return false;
+}
+
+static void describe_operand(job *j, size_t i, const ptxgen_operand_info *o)
+{
+    char word[32];
+    const char *how = word_of(j, o->name, word, sizeof word);
+    int64_t *shape = j->shape[i], *stride = j->stride[i];
+    if (o->role == PTXGEN_ROLE_WORKSPACE || o->role == PTXGEN_ROLE_SCALAR ||
+        (how && strcmp(how, "none") == 0))
+        return;
+    if (o->optional && !o->zero_if_absent && !has_param(j, o->name))
+        return;
+    int64_t dense = 1;
+    for (int d = o->rank - 1; d >= 0; d--) {
+        shape[d] = extent(j, o->extents[d]);
+        stride[d] = dense;
+        dense *= shape[d];
+    }
+    if (how && o->transposable && strcmp(how, "transposed") == 0) {
+        stride[o->rank - 2] = 1;
+        stride[o->rank - 1] = shape[o->rank - 2];
+    }
+    j->tensors[i] = (ptxgen_tensor){
+        .dtype = dtype_of(j, o), .rank = o->rank, .shape = shape, .strides = stride};
+}
+
+/* Values of either sign between 1/16 and 1: zeros would be multiplied faster. */
+static uint32_t random_element(ptxgen_dtype dtype, uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    const uint32_t r = (uint32_t)(*state >> 32), step = r >> 8 & 3;
+    switch (dtype) {
+    case PTXGEN_F16:
+        return (r & 0x83ff) | (11 + step) << 10;
+    case PTXGEN_BF16:
+        return (r & 0x807f) | (123 + step) << 7;
+    default:
+        return (r & 0x807fffff) | (123 + step) << 23;
+    }
+}
+
+static ptxgen_status fill(job *j, size_t i, int64_t elements, int bytes, ptxgen_error *err)
+{
+    uint64_t state = i + 1;
+    const size_t size = (size_t)elements * (size_t)bytes;
+    char *host = malloc(size ? size : 1);
+    if (!host)
+        return cli_fail(err, PTXGEN_ENOMEM, "no memory for an operand of %zu bytes", size);
+    for (int64_t e = 0; e < elements; e++) {
+        const uint32_t v = random_element(j->tensors[i].dtype, &state);
+        memcpy(host + e * bytes, &v, (size_t)bytes);
+    }
+    ptxgen_status status = ptxgen_device_alloc(j->ctx, size, &j->memory[i], err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_device_upload(j->ctx, j->memory[i], host, size, err);
+    j->tensors[i].data = j->memory[i];
+    free(host);
+    return status;
+}
+
+static ptxgen_status describe_problem(job *j, size_t family)
+{
+    ptxgen_operand_info o = {.size = sizeof o};
+    for (size_t i = 0; i < MAX_OPERANDS && ptxgen_family_operand(family, i, &o); i++) {
+        describe_operand(j, i, &o);
+        j->operands = i + 1;
+    }
+    return PTXGEN_OK;
+}
+
+static ptxgen_status make_operands(job *j, ptxgen_error *err)
+{
+    ptxgen_status status = PTXGEN_OK;
+    for (size_t i = 0; i < j->operands && status == PTXGEN_OK; i++) {
+        int64_t elements = 1;
+        for (int d = 0; d < j->tensors[i].rank; d++)
+            elements *= j->shape[i][d];
+        if (j->tensors[i].rank)
+            status = fill(j, i, elements, ptxgen_dtype_bits(j->tensors[i].dtype) / 8, err);
+    }
+    return status;
+}
+
+/* ---- candidates ---- */
+
+static bool add_candidate(void *user, const char *params, double estimate_us)
+{
+    job *j = user;
+    j->all[j->count++] =
+        (candidate){.params = cli_format("%s", params), .estimate_us = estimate_us};
+    return true;
+}
+
+static ptxgen_status find_candidates(job *j, ptxgen_error *err)
+{
+    const int64_t wanted = j->args->set.candidates ? j->args->set.candidates : DEFAULT_CANDIDATES;
+    j->all = cli_calloc((size_t)wanted, sizeof *j->all);
+    const ptxgen_status status =
+        ptxgen_call_candidates(j->ctx, j->family, j->words, j->tensors, j->operands, (size_t)wanted,
+                               add_candidate, j, err);
+    if (status == PTXGEN_OK && !j->count)
+        return cli_fail(err, PTXGEN_EUNSUPPORTED,
+                        "there is nothing to choose from for such a problem on this device");
+    return status;
+}
+
+/* All at once in the background, then one after the other. */
+static void compile(job *j)
+{
+    cli_progress bar = cli_progress_begin("compiling", j->count);
+    for (size_t i = 0; i < j->count; i++)
+        (void)ptxgen_prefetch(j->ctx, j->family, j->all[i].params, NULL);
+    for (size_t i = 0; i < j->count; i++) {
+        ptxgen_error err = {0};
+        candidate *c = &j->all[i];
+        cli_progress_step(&bar, c->params);
+        if (ptxgen_get(j->ctx, j->family, c->params, NULL, &c->kernel, &err) != PTXGEN_OK)
+            c->why = cli_format("%s", err.message);
+    }
+    cli_progress_end(&bar);
+}
+
+/* ---- measuring ---- */
+
+static int repeats(double us, double budget_us)
+{
+    const double fit = budget_us / us;
+    return fit < 1 ? 1 : fit > 200 ? 200 : (int)fit;
+}
+
+static void time_one(job *j, candidate *c, double budget_us, double *us)
+{
+    ptxgen_error err = {0};
+    if (!c->kernel)
+        return;
+    if (ptxgen_call_time(c->kernel, j->tensors, j->operands,
+                         repeats(c->us > 0 ? c->us : c->estimate_us, budget_us), us,
+                         &err) == PTXGEN_OK)
+        return;
+    c->why = cli_format("%s", err.message);
+    ptxgen_kernel_unref(c->kernel);
+    c->kernel = NULL;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (!x->kernel != !y->kernel)
+        return x->kernel ? -1 : 1;
+    return (x->us > y->us) - (x->us < y->us);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* All once; then the best in turn, in rounds: medians. */
+static void measure(job *j)
+{
+    double rounds[FINALISTS][ROUNDS];
+    cli_progress bar = cli_progress_begin("measuring", j->count + ROUNDS);
+    for (size_t i = 0; i < j->count; i++) {
+        cli_progress_step(&bar, j->all[i].params);
+        time_one(j, &j->all[i], pass_us, &j->all[i].us);
+    }
+    qsort(j->all, j->count, sizeof *j->all, by_time);
+    const size_t finalists = j->count < FINALISTS ? j->count : FINALISTS;
+    for (int r = 0; r < ROUNDS; r++) {
+        cli_progress_step(&bar, "the best again");
+        for (size_t i = 0; i < finalists; i++)
+            time_one(j, &j->all[i], round_us, &rounds[i][r]);
+    }
+    for (size_t i = 0; i < finalists; i++)
+        if (j->all[i].kernel) {
+            qsort(rounds[i], ROUNDS, sizeof **rounds, by_value);
+            j->all[i].us = rounds[i][ROUNDS / 2];
+        }
+    qsort(j->all, finalists, sizeof *j->all, by_time);
+    j->best = j->all[0].kernel ? &j->all[0] : NULL;
+    cli_progress_end(&bar);
+}
+
+static ptxgen_status tune(job *j, ptxgen_error *err)
+{
+    ptxgen_status status = make_operands(j, err);
+    if (status != PTXGEN_OK)
+        return status;
+    compile(j);
+    measure(j);
+    if (!j->best)
+        return cli_fail(err, PTXGEN_EUNSUPPORTED, "no candidate runs: %s",
+                        j->all[0].why ? j->all[0].why : "?");
+    return ptxgen_tuning_keep(j->ctx, j->family, j->words, j->tensors, j->operands, j->best->params,
+                              j->best->us, err);
+}
+
+/* ---- the report ---- */
+
+static void print_json(const job *j, const char *path)
+{
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    cJSON_AddStringToObject(root, "family", j->family);
+    cJSON_AddBoolToObject(root, "dry_run", j->args->set.dry_run);
+    cJSON_AddStringToObject(root, "tuning_file", path);
+    for (size_t i = 0; i < j->count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "params", j->all[i].params);
+        cJSON_AddNumberToObject(o, "estimate_us", j->all[i].estimate_us);
+        if (j->all[i].us > 0)
+            cJSON_AddNumberToObject(o, "us", j->all[i].us);
+        if (j->all[i].why)
+            cJSON_AddStringToObject(o, "message", j->all[i].why);
+        cJSON_AddItemToArray(list, o);
+    }
+    cJSON_AddItemToObject(root, "candidates", list);
+    if (j->best) {
+        cJSON_AddStringToObject(root, "best", j->best->params);
+        cJSON_AddNumberToObject(root, "us", j->best->us);
+    }
+    cli_json_print(root);
+}
+
+static void print_text(const job *j, const char *path)
+{
+    const size_t shown = j->args->set.verbose || j->args->set.dry_run ? j->count
+                         : j->count < 5                               ? j->count
+                                                                      : 5;
+    for (size_t i = 0; i < shown; i++) {
+        const candidate *c = &j->all[i];
+        if (c->why)
+            printf("refused     %s: %s\n", c->params, c->why);
+        else if (c->us > 0)
+            printf("%8.2f us %s\n", c->us, c->params);
+        else
+            printf("estimate %8.2f us %s\n", c->estimate_us, c->params);
+    }
+    if (j->best)
+        printf("kept in     %s\n", path);
+}
+
+static void free_job(job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        ptxgen_kernel_unref(j->all[i].kernel);
+        free(j->all[i].params);
+        free(j->all[i].why);
+    }
+    for (size_t i = 0; i < j->operands && j->ctx; i++)
+        ptxgen_device_free(j->ctx, j->memory[i]);
+    free(j->all);
+    free(j->words);
+    ptxgen_destroy(j->ctx);
+}
+
+static int run(const cli_args *args)
+{
+    ptxgen_error err = {0};
+    ptxgen_tuning_info info = {.size = sizeof info};
+    size_t family = 0;
+    job j = {.args = args};
+    if (args->count == 0)
+        return cli_usage_error(&args->set,
+                               "which problem? `ptxgen tune matmul_accumulate m=M n=N k=K`");
+    j.family = args->words[0];
+    while (ptxgen_family_name(family) && strcmp(ptxgen_family_name(family), j.family) != 0)
+        family++;
+    ptxgen_status status = ptxgen_family_name(family)
+                               ? read_words(&j, family, &err)
+                               : ptxgen_canonical(j.family, "", NULL, 0, &err);
+    j.place = family;
+    if (status == PTXGEN_OK)
+        status = cli_context(&args->set, &j.ctx, &err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_tuning_get_info(j.ctx, &info, &err);
+    if (status == PTXGEN_OK && info.problem[0] && !args->set.dry_run)
+        status = cli_fail(&err, PTXGEN_EPARSE, "%s", info.problem);
+    if (status == PTXGEN_OK && !info.path[0] && !args->set.dry_run)
+        status = cli_fail(&err, PTXGEN_EIO,
+                          "there is no tuning file: name a cache folder with --cache-dir, or set "
+                          "PTXGEN_TUNING_FILE");
+    if (status == PTXGEN_OK)
+        status = describe_problem(&j, family);
+    if (status == PTXGEN_OK)
+        status = find_candidates(&j, &err);
+    if (status == PTXGEN_OK && !args->set.dry_run)
+        status = tune(&j, &err);
+    if (status == PTXGEN_OK)
+        (args->set.json ? print_json : print_text)(&j, info.path);
+    free_job(&j);
+    return status == PTXGEN_OK ? CLI_OK : cli_report(&args->set, &err);
+}
+
+/* A dry run measures nothing. */
+static const char *reads(const cli_args *args)
+{
+    return args->set.dry_run ? "candidates device cache-dir dry-run json log" : NULL;
+}
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .usage = "FAMILY m=M n=N k=K [name=value ...]",
+    .summary = "measure which kernel is the fastest, and keep it",
+    .text = "Times the kernels that could serve a problem on the device, on random data, and\n"
+            "keeps the fastest in the tuning file, from which calls that leave the choice\n"
+            "open take it: `tuning` in the cache folder, or PTXGEN_TUNING_FILE. An entry\n"
+            "holds for the device, driver release, generator and problem (extents, element\n"
+            "types, layouts, alignment). Parameters that are named stay as they are.\n"
+            "--dry-run lists the candidates with the model's estimate.\n",
+    .examples = "  ptxgen tune matmul_accumulate m=4096 n=4096 k=4096\n"
+                "  ptxgen tune matmul_accumulate m=16 n=8192 k=8192 b=transposed c=none\n",
+    .options = "candidates device dry-run verbose assembler toolkit cache-dir json log help",
+    .takes_family = true,
+    .reads = reads,
+    .run = run,
+};
