@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const dtype_words[] = {"f16", "bf16", NULL};
+static const char *const dtype_words[] = {"f16", "bf16", "e4m3", "e5m2", "f32", NULL};
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
@@ -24,7 +24,9 @@ static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch),
      .doc =
          "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), sm_90a (wgmma), or any other (mma.sync)"},
-    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "element type of A and B",
+    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
+     .doc = "element type of A and B; on sm_90a also e4m3, e5m2 and f32 (multiplied as tf32), K "
+            "adjacent in both",
      .from = PG_FROM_DTYPE, .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
      .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
@@ -88,7 +90,8 @@ static const pg_param params[] = {
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
-static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype dtypes[] = {PTXGEN_F16,  PTXGEN_BF16, PTXGEN_E4M3,
+                                      PTXGEN_E5M2, PTXGEN_F32,  PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
@@ -145,8 +148,9 @@ enum { HOPPER = 901 };
 /* Rows begin off 128-byte lines: more of them are fetched. */
 static bool straddles(const pg_view *v)
 {
-    enum { LINE = 128, BYTES = 2 };
-    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * BYTES)) % LINE != 0;
+    enum { LINE = 128 };
+    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * v->bits / 8)) % LINE !=
+           0;
 }
 
 static bool takes_map(const pg_view *v, int element_bytes)
@@ -173,7 +177,8 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
     const pg_view *v = p->operand;
     if (k->arch == HOPPER && k->steps.gate && !k->swap)
         k->swap = PG_NO; /* the others have no gate */
-    if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p))
+    const int bytes = pg_matmul_operand_bytes(k);
+    if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
         k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
@@ -211,7 +216,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
     choose_by_operands(p, k);
     return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
                                .n = p->symbol[PG_MATMUL_N],
-                               .k = p->symbol[PG_MATMUL_K],
+                               .k = (p->symbol[PG_MATMUL_K] * bytes + 1) / 2, /* as of 16 bits */
                                .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
                                .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
                                .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
@@ -283,7 +288,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 
 static void tolerance(const pg_problem *p, pg_tolerance *t)
 {
-    t->atol = 5e-3;
+    t->atol = 5e-3 + pg_matmul_inexact(p);
     t->rtol = 1e-2;
     pg_epilogue_tolerance(p, PG_MATMUL_STEPS, p->operand[PG_MATMUL_D].dtype, t);
 }

@@ -22,6 +22,7 @@ enum {
     PG_MAX_CLUSTER = 8,      /* CTAs: what every device takes */
     PG_C_CHUNK_COLUMNS = 32, /* a slot of the ring of C: so many columns, all rows of a tile */
     PG_WGMMA_ROWS = 64,
+    PG_WGMMA_STEP_BYTES = 32, /* of K */
     PG_WARPGROUP_THREADS = 128,
     PG_SLICE_THREADS = 128,
     PG_ALIGN_THREADS = 256,
@@ -47,7 +48,9 @@ typedef struct pg_hopper_plan {
     pg_plan_head head;
     const pg_arch *arch;
     pg_matmul_engine engine;
-    const pg_dtype *dtype;
+    const char *operand_type; /* wgmma's name of it */
+    pg_tensor_type operand_map;
+    int operand_bytes;
     bool swapped, pingpong, adds_c, scales;
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */

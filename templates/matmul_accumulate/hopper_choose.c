@@ -27,6 +27,12 @@ static bool fits(int64_t given, int64_t value)
     return !given || given == value;
 }
 
+/* K of a stage: the model's is of 16-bit elements. */
+static int64_t depth_of(const pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
+{
+    return c->block_k * 2 / pg_matmul_operand_bytes(k);
+}
+
 /* What the caller fixed. */
 /* Of a short K the end of a tile is long beside its multiplications: more warpgroups hide it. */
 static bool reads_matrices(const search *s)
@@ -47,7 +53,7 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
         return false;
     return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
            fits(g->warpgroups, c->warpgroups) && fits(g->block_m, c->block_m) &&
-           fits(g->block_n, c->block_n) && fits(g->block_k, c->block_k) &&
+           fits(g->block_n, c->block_n) && fits(g->block_k, depth_of(g, c)) &&
            fits(g->ctas, c->cluster_m) && fits(g->ctas_n, c->cluster_n) &&
            fits(g->splits, c->splits) && fits(g->slices, c->slices) &&
            fits(g->swap, c->swap ? PG_YES : PG_NO) &&
@@ -132,6 +138,9 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
                           .block_n = (int)columns,
                           .block_k = shape->block_k};
     const bool adds_c = s->given->c == 0;
+    enum { DEEPEST = 128 };
+    if (depth_of(s->given, &c) > DEEPEST)
+        return;
     if (columns < shape->least_columns || columns > shape->most_columns ||
         c.block_m >= 2 * divide_up(s->rows, PG_WGMMA_ROWS) * PG_WGMMA_ROWS)
         return;
@@ -176,7 +185,7 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
     settle(&k->warpgroups, c->warpgroups);
     settle(&k->block_m, c->block_m);
     settle(&k->block_n, c->block_n);
-    settle(&k->block_k, c->block_k);
+    settle(&k->block_k, depth_of(k, c));
     settle(&k->ctas, c->cluster_m);
     settle(&k->ctas_n, c->cluster_n);
     settle(&k->splits, c->splits);

@@ -4,7 +4,7 @@
 #include "common/matmul.h"
 
 enum {
-    OPERAND_BYTES = 2,
+    COPIED_BYTES = 2, /* of an element that the copies move */
     ACCUMULATOR_BYTES = 4,
     VECTOR_BYTES = 16,
     VECTOR = 4,
@@ -26,12 +26,12 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
     const int along = pg_view_along(v); /* as it is stored: rows of adjacent elements */
     const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     const void *const somewhere = (const void *)(d / MAP_ALIGNMENT * MAP_ALIGNMENT);
-    return (pg_matrix_map){.type = p->dtype->tensor_type,
+    return (pg_matrix_map){.type = p->operand_map,
                            .swizzle = pg_swizzle_of(o->swizzle),
                            .address = loads ? v->data : somewhere,
                            .columns = loads ? v->shape[along] : 1,
                            .rows = loads ? v->shape[!along] : 1,
-                           .stride = loads ? v->stride[!along] * OPERAND_BYTES : 1,
+                           .stride = loads ? v->stride[!along] * p->operand_bytes : 1,
                            .box_columns = o->box_columns,
                            .box_rows = o->box_rows};
 }
@@ -118,7 +118,7 @@ static int64_t copy_stride(const pg_view *v)
 static int64_t copy_bytes(const pg_problem *problem, int operand)
 {
     const pg_view *v = &problem->operand[operand];
-    const int64_t bytes = v->shape[!pg_view_along(v)] * copy_stride(v) * OPERAND_BYTES;
+    const int64_t bytes = v->shape[!pg_view_along(v)] * copy_stride(v) * COPIED_BYTES;
     return is_copied(problem, operand) ? divide_up(bytes, WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
                                        : 0;
 }
@@ -202,9 +202,9 @@ static void launch_align(const pg_problem *problem, int operand, char *workspace
     l->part = PG_PART_ALIGN;
     l->early = true;
     pg_set_pointer(l, at_from_, from->data);
-    pg_set_u64(l, at_from_stride_, (uint64_t)(from->stride[!along] * OPERAND_BYTES));
+    pg_set_u64(l, at_from_stride_, (uint64_t)(from->stride[!along] * COPIED_BYTES));
     pg_set_pointer(l, at_to_, to.data);
-    pg_set_u64(l, at_to_stride_, (uint64_t)(to.stride[!along] * OPERAND_BYTES));
+    pg_set_u64(l, at_to_stride_, (uint64_t)(to.stride[!along] * COPIED_BYTES));
     pg_set_u32(l, at_rows_, rows);
     pg_set_u32(l, at_columns_, columns);
 }

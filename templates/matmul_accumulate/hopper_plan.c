@@ -8,10 +8,7 @@
 #include <string.h>
 
 enum {
-    OPERAND_BYTES = 2,
     ACCUMULATOR_BYTES = 4,
-    STEP_K = 16,
-    STEP_BYTES = STEP_K * OPERAND_BYTES,
     BARRIER_BYTES = 8,
     ALIGNMENT = 1024, /* of a swizzled box: its pattern repeats every 1024 bytes at most */
     MIN_STAGES = 2,
@@ -67,7 +64,7 @@ static bool right_k_major(hopper_key *k)
 /* The widest swizzle that a row of a box fills: `row` bytes, not more than the caller's. */
 static int swizzle_of(hopper_key *k, bool k_major, int64_t extent)
 {
-    const int64_t row = OPERAND_BYTES * (k_major ? k->block_k : extent);
+    const int64_t row = pg_matmul_operand_bytes(k) * (k_major ? k->block_k : extent);
     int swizzle = k->swizzle ? (int)k->swizzle : 128;
     while (swizzle > 32 && row % swizzle)
         swizzle /= 2;
@@ -76,7 +73,7 @@ static int swizzle_of(hopper_key *k, bool k_major, int64_t extent)
 
 static int64_t stage_bytes(hopper_key *k)
 {
-    return k->block_k * OPERAND_BYTES * (k->block_m + k->block_n);
+    return k->block_k * pg_matmul_operand_bytes(k) * (k->block_m + k->block_n);
 }
 
 static int64_t slot_bytes(hopper_key *k)
@@ -152,6 +149,20 @@ static ptxgen_status check_columns(hopper_key *k, ptxgen_error *err)
                        (long long)k->warpgroups, (long long)most,
                        k->c == 0 && !has_ring(k) ? " without c_load=ring" : "",
                        (long long)(most * 2 * PG_WGMMA_ROWS / part_rows(k)));
+    return PTXGEN_OK;
+}
+
+/* wgmma transposes 16-bit operands only, and only those are copied to aligned rows. */
+static ptxgen_status check_layouts(hopper_key *k, ptxgen_error *err)
+{
+    if (pg_matmul_operand_bytes(k) == 2)
+        return PTXGEN_OK;
+    if (k->a || !k->b)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
+                       "b=transposed");
+    if (k->copy)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "copy: operands of 16 bits only");
     return PTXGEN_OK;
 }
 
@@ -276,7 +287,7 @@ static void settle_all(pg_matmul_accumulate_key *k)
     settle(&k->warpgroups, 2);
     settle(&k->block_m, is_pingpong(k) ? 128 : PG_WGMMA_ROWS * k->warpgroups);
     settle(&k->block_n, is_pingpong(k) ? 128 : 256);
-    settle(&k->block_k, 64);
+    settle(&k->block_k, 128 / pg_matmul_operand_bytes(k));
     settle(&k->group_m, 8);
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
@@ -310,6 +321,7 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     PG_TRY(check_rows(k, err));
     PG_TRY(check_columns(k, err));
     PG_TRY(check_depth(k, err));
+    PG_TRY(check_layouts(k, err));
     PG_TRY(check_cluster(k, err));
     PG_TRY(check_ring(k, err));
     PG_TRY(check_parts_of_k(k, err));
@@ -337,11 +349,11 @@ int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgrou
 int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first)
 {
     if (o->k_major) { /* columns of K as wide as the swizzle, each of all rows */
-        const int byte = step * STEP_BYTES;
+        const int byte = step * PG_WGMMA_STEP_BYTES;
         return byte / o->swizzle * o->box_bytes + byte % o->swizzle + first * o->swizzle;
     }
-    (void)p;
-    return first * OPERAND_BYTES / o->swizzle * o->box_bytes + step * STEP_K * o->swizzle;
+    return first * p->operand_bytes / o->swizzle * o->box_bytes +
+           step * (PG_WGMMA_STEP_BYTES / p->operand_bytes) * o->swizzle;
 }
 
 static void describe(pg_hopper_operand *o, hopper_key *k, int64_t extent, int64_t sharers)
@@ -349,10 +361,10 @@ static void describe(pg_hopper_operand *o, hopper_key *k, int64_t extent, int64_
     o->extent = (int)extent;
     o->swizzle = swizzle_of(k, o->k_major, extent);
     o->sharers = (int)sharers;
-    o->stage_bytes = (int)(extent * k->block_k) * OPERAND_BYTES;
+    o->stage_bytes = (int)(extent * k->block_k) * pg_matmul_operand_bytes(k);
     const int rows = (int)(o->k_major ? extent : k->block_k), row_bytes = o->stage_bytes / rows;
     o->boxes = row_bytes / o->swizzle;
-    o->box_columns = o->swizzle / OPERAND_BYTES;
+    o->box_columns = o->swizzle / pg_matmul_operand_bytes(k);
     o->box_rows = rows / o->sharers;
     o->box_bytes = rows * o->swizzle;
     o->part_bytes = o->box_rows * o->swizzle;
@@ -382,11 +394,20 @@ static void place_in_shared_memory(pg_hopper_plan *p)
 static void name_entry(pg_hopper_plan *p, hopper_key *k)
 {
     snprintf(p->head.entry, sizeof p->head.entry,
-             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s", p->dtype->name,
+             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s", p->operand_type,
              p->pingpong ? "pp" : "", p->block_m, p->block_n, p->block_k, p->groups, p->stages,
              p->cluster_m, p->cluster_n, p->splits, p->slices, k->a ? "_at" : "", k->b ? "_bt" : "",
              p->swapped ? "_swap" : "");
 }
+
+static const struct {
+    const char *name; /* wgmma's */
+    pg_tensor_type map;
+} operands[] = {
+    [PG_MATMUL_F16] = {"f16", PG_TENSOR_F16},   [PG_MATMUL_BF16] = {"bf16", PG_TENSOR_BF16},
+    [PG_MATMUL_E4M3] = {"e4m3", PG_TENSOR_U8},  [PG_MATMUL_E5M2] = {"e5m2", PG_TENSOR_U8},
+    [PG_MATMUL_TF32] = {"tf32", PG_TENSOR_F32},
+};
 
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p)
 {
@@ -395,7 +416,9 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->head.parts = k->slices > 1 || k->copy ? parts : NULL;
     p->arch = arch;
     p->engine = PG_ENGINE_WGMMA;
-    p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
+    p->operand_type = operands[k->dtype].name;
+    p->operand_map = operands[k->dtype].map;
+    p->operand_bytes = pg_matmul_operand_bytes(k);
     p->swapped = swaps(k);
     p->pingpong = is_pingpong(k);
     p->adds_c = k->c == 0;
@@ -420,7 +443,7 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->c_slots = (int)k->c_slots;
     p->c_slot_bytes = (int)slot_bytes(k);
     p->evict_first = k->stream == PG_YES;
-    p->steps = p->block_k / STEP_K;
+    p->steps = p->block_k * p->operand_bytes / PG_WGMMA_STEP_BYTES;
     p->left.k_major = left_k_major(k);
     p->right.k_major = right_k_major(k);
     describe(&p->left, k, p->block_m, p->cluster_n);

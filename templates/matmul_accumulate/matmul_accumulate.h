@@ -25,7 +25,7 @@
 /* All int64_t: see generate/params.h. 0 is automatic in the numbers. */
 typedef struct pg_matmul_accumulate_key {
     int64_t arch;
-    int64_t dtype; /* place in {f16, bf16} */
+    int64_t dtype; /* place in {f16, bf16, e4m3, e5m2, f32}; f32 is multiplied as tf32 */
     int64_t b;     /* place in {row_major, transposed}: stored as [K, N] or as [N, K] */
     int64_t block_m, block_n, block_k; /* the tile of a CTA; block_n is the pair's when ctas = 2 */
     int64_t stages;
@@ -75,6 +75,13 @@ enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
+enum { PG_MATMUL_F16, PG_MATMUL_BF16, PG_MATMUL_E4M3, PG_MATMUL_E5M2, PG_MATMUL_TF32 };
+/* Bytes of an element of A and B. */
+static inline int pg_matmul_operand_bytes(const pg_matmul_accumulate_key *k)
+{
+    return k->dtype == PG_MATMUL_TF32 ? 4 : k->dtype >= PG_MATMUL_E4M3 ? 1 : 2;
+}
+
 /* The factors of a call. alpha 0 leaves nothing to multiply. */
 float pg_matmul_alpha(const pg_problem *);
 float pg_matmul_beta(const pg_problem *);
@@ -88,6 +95,9 @@ typedef struct pg_matmul_factors {
     float c, alpha;
 } pg_matmul_factors;
 pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
+/* How far a result may be off because the tensor core keeps few bits: sums of products of 8-bit floats are cut to some
+ * 13 bits of the largest term at each step, f32 operands to 10 bits. Host memory. */
+double pg_matmul_inexact(const pg_problem *p);
 /* Of C and D: {f32, f16, bf16}; a place in it. */
 extern const ptxgen_dtype pg_matmul_results[], pg_matmul_summands[]; /* of D, of C */
 const pg_dtype *pg_matmul_result_type(int64_t place);

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "common/elements.h"
 
+#include <math.h>
+
 enum { ROWS = 16 };
 
 /* Element [row, column]. */
@@ -66,4 +68,41 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
     }
     pg_free(&pg_alloc_libc, sums, bytes);
     return status;
+}
+
+/* The largest finite magnitude; 1 of an operand that is left out. */
+static double largest(const pg_problem *p, size_t operand)
+{
+    const pg_view *v = &p->operand[operand];
+    double most = 0;
+    if (!v->present)
+        return 1;
+    if (v->rank == 0)
+        return fabs(pg_element(v, 0));
+    const int64_t rows = v->rank > 1 ? v->shape[0] : 1, columns = v->shape[v->rank - 1];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const double x = fabs(
+                pg_element(v, (v->rank > 1 ? i * v->stride[0] : 0) + j * v->stride[v->rank - 1]));
+            most = x > most && x < HUGE_VAL ? x : most;
+        }
+    return most;
+}
+
+double pg_matmul_inexact(const pg_problem *p)
+{
+    const ptxgen_dtype type = p->operand[PG_MATMUL_A].dtype;
+    const pg_matmul_accumulate_key *k = p->key;
+    if ((type == PTXGEN_F16 || type == PTXGEN_BF16) || !pg_matmul_depth(p))
+        return 0;
+    const double products = fabs((double)pg_matmul_alpha(p)) * (double)p->symbol[PG_MATMUL_K] *
+                            largest(p, PG_MATMUL_A) * largest(p, PG_MATMUL_B);
+    double off = products * (type == PTXGEN_F32 ? 0x1p-9 : 0x1p-12);
+    off *= largest(p, PG_MATMUL_STEPS + PG_STEP_SIDE + PG_SIDE_ROW_SCALE) *
+           largest(p, PG_MATMUL_STEPS + PG_STEP_SIDE + PG_SIDE_COL_SCALE) *
+           largest(p, PG_MATMUL_STEPS + PG_STEP_SIDE + PG_SIDE_D_SCALE);
+    /* What squares or multiplies a result with another multiplies its error too. */
+    return k->steps.activation == PG_ACTIVATION_SQUARED_RELU || k->steps.gate
+               ? off * 4 * products + off
+               : 2 * off;
 }

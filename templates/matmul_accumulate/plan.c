@@ -188,6 +188,11 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
+    if (k->dtype > PG_MATMUL_BF16)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "operands of 8 and 32 bits belong to the kernel of sm_90a: use f16 or bf16 for %s",
+            arch->name);
     if (engine == PG_ENGINE_MMA_SYNC)
         return pg_mma_resolve(k, arch, err);
     PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));

@@ -255,12 +255,13 @@ effect bench --log 'debug: ' $bench -- --log debug
 
 tune="tune matmul_accumulate m=16 n=16 k=16 --candidates 1"
 export PTXGEN_DEVICE=emulator
-effect tune --candidates 'estimate .*\n?' ${tune% --candidates 1} --dry-run --candidates 1 --json -- --candidates 2
+effect tune --candidates 'exit 2' $tune -- --candidates 0
 effect tune --dry-run '^estimate ' $tune -- --dry-run
 effect tune --json '"candidates":' $tune -- --json
 effect tune --device 'exit 5' $tune -- --device cuda
 effect tune --cache-dir 'file elsewhere/tuning' $tune -- --cache-dir elsewhere
-effect tune --verbose 'us arch=.* us arch=' tune matmul_accumulate m=16 n=16 k=16 --candidates 8 -- --verbose
+effect tune --verbose '^candidates +1' $tune -- --verbose
+effect tune --assembler 'exit 2' $tune -- --assembler nvjitlink
 effect tune --toolkit 'exit 2' $tune -- --toolkit /nonexistent
 effect tune --log 'debug: ' $tune -- --log debug
 unset PTXGEN_DEVICE

@@ -101,7 +101,7 @@ refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy b=bt.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy bt=b.npy
 refuse 2 'c has n=72, but b has n=67' $m a=a.npy b=b.npy c=f32.npy
 refuse 3 'c holds .*; it takes f32, f16 or bf16' $m a=a.npy b=b.npy c=e4m3.npy
-refuse 3 'f32.npy: a holds .<f4.; it takes f16 or bf16' $m a=f32.npy b=b.npy
+refuse 2 'b holds bf16 and a f32: they must hold the same' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy
 refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy b=b.npy dtype=f16
 refuse 2 'dtype=f16 is given, but the operands say dtype=bf16' $m a=a.npy b=b.npy dtype=f16

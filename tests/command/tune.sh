@@ -29,7 +29,8 @@ expect_out '^tuning +ok +.*2 of 2 entries'
 ok array random:70x64 dtype=f16 -o a.npy
 ok array random:64x72 dtype=f16 --seed 1 -o b.npy
 sed -i 's/ block_n=[0-9]* / block_n=32 /; s/ stages=[0-9]* / stages=2 /; s/ swap=[a-z]* / swap=no /' .cache/tuning
-run="run matmul_accumulate a=a.npy b=b.npy"
+ok array random:70x72 --seed 2 -o c.npy
+run="run matmul_accumulate a=a.npy b=b.npy c=c.npy"
 ok $run --check
 expect_out '^params .*block_n=32 .*stages=2 '
 # What the caller fixes goes before it; then the entry as a whole is left.

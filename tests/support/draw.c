@@ -297,7 +297,7 @@ static void draw_params(draw *w)
 /* Enough for whatever is drawn: how much a call needs depends on its kernel. */
 static void give_workspace(drawn *d)
 {
-    enum { BYTES = 2 << 20 };
+    enum { BYTES = 16 << 20 };
     const pg_operand_table *t = &d->family->operands;
     for (size_t i = 0; i < t->count; i++)
         if (t->rows[i].role == PG_WORKSPACE)

@@ -276,25 +276,50 @@ static void *to_device(ptxgen *ctx, const void *host, size_t bytes)
     return p;
 }
 
+/* A problem's arrays on the device, as arguments of a call. */
+static ptxgen_matmul_accumulate_args upload(ptxgen *ctx, const matmul_data *x, void *memory[4])
+{
+    ptxgen_matmul_accumulate_args args = x->args;
+    memory[0] = to_device(ctx, x->a, x->a_bytes);
+    memory[1] = to_device(ctx, x->b, x->b_bytes);
+    memory[2] = to_device(ctx, x->c, x->c_bytes);
+    memory[3] = to_device(ctx, x->d, x->d_bytes);
+    args.a = (uint16_t *)memory[0] + (x->problem->ab_pad != 0);
+    args.b = (uint16_t *)memory[1] + (x->problem->ab_pad != 0);
+    args.c = x->problem->no_c ? NULL : memory[2];
+    args.d = x->problem->in_place ? memory[2] : memory[3];
+    return args;
+}
+
+static void run_once(ptxgen *ctx, const ptxgen_matmul_accumulate_args *args, void *got,
+                     size_t bytes)
+{
+    ptxgen_error err;
+    must(ptxgen_matmul_accumulate(ctx, args, NULL, &err), &err);
+    must(ptxgen_synchronize(ctx, NULL, &err), &err);
+    must(ptxgen_device_download(ctx, got, args->d, bytes, &err), &err);
+}
+
 void matmul_case_run(ptxgen *ctx, const matmul_case *problem)
 {
+    matmul_case_repeat(ctx, problem, 1);
+}
+
+void matmul_case_repeat(ptxgen *ctx, const matmul_case *problem, int runs)
+{
     matmul_data x;
-    ptxgen_error err;
+    void *memory[4];
     matmul_case_make(problem, &x);
-    ptxgen_matmul_accumulate_args args = x.args;
-    void *a = to_device(ctx, x.a, x.a_bytes), *b = to_device(ctx, x.b, x.b_bytes);
-    void *c = to_device(ctx, x.c, x.c_bytes), *d = to_device(ctx, x.d, x.d_bytes);
-    args.a = (uint16_t *)a + (problem->ab_pad != 0);
-    args.b = (uint16_t *)b + (problem->ab_pad != 0);
-    args.c = problem->no_c ? NULL : c;
-    args.d = problem->in_place ? c : d;
-    must(ptxgen_matmul_accumulate(ctx, &args, NULL, &err), &err);
-    must(ptxgen_synchronize(ctx, NULL, &err), &err);
-    must(ptxgen_device_download(ctx, x.args.d, args.d, x.d_bytes, &err), &err);
+    const ptxgen_matmul_accumulate_args args = upload(ctx, &x, memory);
+    run_once(ctx, &args, x.args.d, x.d_bytes);
     matmul_case_compare(&x, x.args.d);
-    ptxgen_device_free(ctx, a);
-    ptxgen_device_free(ctx, b);
-    ptxgen_device_free(ctx, c);
-    ptxgen_device_free(ctx, d);
+    void *again = allocate(x.d_bytes);
+    for (int i = 1; i < runs; i++) {
+        run_once(ctx, &args, again, x.d_bytes);
+        assert_memory_equal(x.args.d, again, x.d_bytes);
+    }
+    free(again);
+    for (int i = 0; i < 4; i++)
+        ptxgen_device_free(ctx, memory[i]);
     matmul_case_free(&x);
 }

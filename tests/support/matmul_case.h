@@ -42,6 +42,10 @@ void matmul_case_free(matmul_data *data);
 /* Makes it, runs it through the public call on the context's device, compares, frees. */
 void matmul_case_run(ptxgen *ctx, const matmul_case *problem);
 
+/* Runs it `runs` times; the first run is compared with the answer, the others with its bits. Not in
+ * place. */
+void matmul_case_repeat(ptxgen *ctx, const matmul_case *problem, int runs);
+
 /* Odd shapes, both layouts of B, row strides, K = 0, D in place, single CTAs and pairs. */
 extern const matmul_case matmul_cases[];
 extern const size_t matmul_case_count;

@@ -3,8 +3,8 @@
 #include "command/command.h"
 
 static const cli_command *const commands[] = {
-    &cli_emit,  &cli_compile, &cli_run,   &cli_list,   &cli_inspect, &cli_cache, &cli_prewarm,
-    &cli_bench, &cli_doctor,  &cli_array, &cli_inline, &cli_emulate, &cli_draw,
+    &cli_emit,  &cli_compile, &cli_run,    &cli_list,  &cli_inspect, &cli_cache,   &cli_prewarm,
+    &cli_bench, &cli_tune,    &cli_doctor, &cli_array, &cli_inline,  &cli_emulate, &cli_draw,
 };
 
 const cli_command *cli_command_at(size_t i)
@@ -32,4 +32,4 @@ const char *cli_exit_text(size_t i)
 
 const char cli_environment[] =
     "PTXGEN_CACHE_DIR, PTXGEN_CACHE=off, PTXGEN_ASSEMBLER, PTXGEN_DEVICE,\n"
-    "  PTXGEN_TOOLKIT, PTXGEN_LOG; an option of the command goes before them\n";
+    "  PTXGEN_TOOLKIT, PTXGEN_LOG, PTXGEN_TUNING_FILE; an option of the command goes before them\n";

@@ -1,6 +1,7 @@
 /* ptxgen tune: which kernel is the fastest for a problem, by measurement, into the tuning file. */
 #include "command/command.h"
 #include "command/json.h"
+#include "command/options.h"
 #include "command/progress.h"
 
 #include "ptxgen/tuning.h"
@@ -366,6 +367,8 @@ static void print_text(const job *j, const char *path)
     const size_t shown = j->args->set.verbose || j->args->set.dry_run ? j->count
                          : j->count < 5                               ? j->count
                                                                       : 5;
+    if (j->args->set.verbose)
+        printf("candidates  %zu\n", j->count);
     for (size_t i = 0; i < shown; i++) {
         const candidate *c = &j->all[i];
         if (c->why)
@@ -377,6 +380,21 @@ static void print_text(const job *j, const char *path)
     }
     if (j->best)
         printf("kept in     %s\n", path);
+}
+
+/* The emulator assembles nothing: what says how to would be read by nobody. */
+static ptxgen_status refuse_unread(const job *j, ptxgen_error *err)
+{
+    static const char *const names[] = {"assembler", "toolkit"};
+    ptxgen_device_info d = {.size = sizeof d};
+    const ptxgen_status status = ptxgen_device_get_info(j->ctx, &d, err);
+    for (size_t i = 0; i < 2 && status == PTXGEN_OK && d.kind == PTXGEN_DEVICE_EMULATOR; i++)
+        if (cli_option_given(j->args, names[i]))
+            return cli_fail(
+                err, PTXGEN_EINVAL,
+                "--%s would have no effect here: the emulator runs PTX, nothing is assembled",
+                names[i]);
+    return status;
 }
 
 static void free_job(job *j)
@@ -411,6 +429,8 @@ static int run(const cli_args *args)
     j.place = family;
     if (status == PTXGEN_OK)
         status = cli_context(&args->set, &j.ctx, &err);
+    if (status == PTXGEN_OK)
+        status = refuse_unread(&j, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_tuning_get_info(j.ctx, &info, &err);
     if (status == PTXGEN_OK && info.problem[0] && !args->set.dry_run)

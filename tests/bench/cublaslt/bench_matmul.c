@@ -2,6 +2,7 @@
 #include "bench_matmul.h"
 
 #include "base/half.h"
+#include "common/small_floats.h"
 #include "ptxgen/matmul.h"
 
 #include <cublasLt.h>
@@ -27,7 +28,8 @@ static cudaEvent_t begin, end;
 static void *workspace;
 static float *host_pool;
 static uint16_t *host_half[2]; /* f16, bf16 */
-static void *pool_f32, *pool_half[2];
+static uint8_t *host_small;    /* e4m3 */
+static void *pool_f32, *pool_half[2], *pool_small;
 
 static void check_cuda(cudaError_t e, const char *what)
 {
@@ -70,6 +72,7 @@ static void make_pools(void)
 {
     uint64_t state = 20261130;
     host_pool = malloc(POOL * sizeof(float));
+    host_small = malloc(POOL);
     for (int h = 0; h < 2; h++)
         host_half[h] = malloc(POOL * 2);
     for (int i = 0; i < POOL; i++) {
@@ -77,8 +80,10 @@ static void make_pools(void)
         host_pool[i] = v;
         host_half[0][i] = pg_f16_from_double((double)v);
         host_half[1][i] = pg_bf16_from_double((double)v);
+        host_small[i] = pg_e4m3_from_double((double)v);
     }
     pool_f32 = uploaded(host_pool, POOL * sizeof(float));
+    pool_small = uploaded(host_small, POOL);
     for (int h = 0; h < 2; h++)
         pool_half[h] = uploaded(host_half[h], POOL * 2);
 }
@@ -103,8 +108,17 @@ enum { A_FIRST = 0, B_FIRST = 5000011, C_FIRST = 777777 };
 
 static double value(const bench_problem *p, int64_t i, int64_t first)
 {
-    const uint16_t bits = host_half[p->bf16][(i + first) % POOL];
-    return p->bf16 ? pg_bf16_to_double(bits) : pg_f16_to_double(bits);
+    const int64_t at = (i + first) % POOL;
+    switch (p->type) {
+    case BENCH_F16:
+        return pg_f16_to_double(host_half[0][at]);
+    case BENCH_BF16:
+        return pg_bf16_to_double(host_half[1][at]);
+    case BENCH_E4M3:
+        return pg_e4m3_to_double(host_small[at]);
+    default:
+        return (double)host_pool[at];
+    }
 }
 
 static double wanted(const bench_problem *p, int64_t row, int64_t column)
@@ -118,7 +132,10 @@ static double wanted(const bench_problem *p, int64_t row, int64_t column)
 
 static double tolerance(const bench_problem *p)
 {
-    return 1e-3 + 4e-6 * (double)p->k;
+    const double sums = 1e-3 + 4e-6 * (double)p->k;
+    return p->type == BENCH_E4M3   ? sums + 4e-3 * (double)p->k
+           : p->type == BENCH_TF32 ? sums + 5e-3 * sqrt((double)p->k)
+                                   : sums;
 }
 
 /* ---- cuBLASLt ---- */
@@ -133,11 +150,14 @@ struct bench_plans {
 static void describe(bench_problem *p)
 {
     struct bench_plans *s = p->plans;
-    const cudaDataType_t type = p->bf16 ? CUDA_R_16BF : CUDA_R_16F;
+    static const cudaDataType_t types[] = {CUDA_R_16F, CUDA_R_16BF, CUDA_R_8F_E4M3, CUDA_R_32F};
+    const cudaDataType_t type = types[p->type];
+    const cublasComputeType_t compute =
+        p->type == BENCH_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     const cublasOperation_t b_op = p->transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const uint64_t b_rows = (uint64_t)(p->transposed ? p->k : p->n),
                    b_columns = (uint64_t)(p->transposed ? p->n : p->k);
-    LT(cublasLtMatmulDescCreate(&s->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    LT(cublasLtMatmulDescCreate(&s->operation, compute, CUDA_R_32F));
     LT(cublasLtMatmulDescSetAttribute(s->operation, CUBLASLT_MATMUL_DESC_TRANSA, &b_op,
                                       sizeof b_op));
     LT(cublasLtMatrixLayoutCreate(&s->b, type, b_rows, b_columns, (int64_t)b_rows));
@@ -204,8 +224,9 @@ void bench_enqueue_cublaslt(const bench_problem *p, int algorithm)
 
 static ptxgen_status call_ours(const bench_problem *p, const char *params, ptxgen_error *err)
 {
+    static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_E4M3, PTXGEN_F32};
     const ptxgen_matmul_accumulate_args args = {.size = sizeof args,
-                                                .dtype = p->bf16 ? PTXGEN_BF16 : PTXGEN_F16,
+                                                .dtype = dtypes[p->type],
                                                 .b_transposed = p->transposed,
                                                 .m = p->m,
                                                 .n = p->n,
@@ -256,11 +277,13 @@ bool bench_is_right(const bench_problem *p, const char *params)
 
 /* ---- problems ---- */
 
-bool bench_make(bench_problem *p, bench_shape s, bool bf16)
+bool bench_make(bench_problem *p, bench_shape s, bench_type type)
 {
-    *p = (bench_problem){.m = s.m, .n = s.n, .k = s.k, .transposed = s.transposed, .bf16 = bf16};
-    p->a = filled(pool_half[bf16], s.m * s.k, 2, A_FIRST);
-    p->b = filled(pool_half[bf16], s.k * s.n, 2, B_FIRST);
+    const void *const pools[] = {pool_half[0], pool_half[1], pool_small, pool_f32};
+    static const size_t bytes[] = {2, 2, 1, 4};
+    *p = (bench_problem){.m = s.m, .n = s.n, .k = s.k, .transposed = s.transposed, .type = type};
+    p->a = filled(pools[type], s.m * s.k, bytes[type], A_FIRST);
+    p->b = filled(pools[type], s.k * s.n, bytes[type], B_FIRST);
     p->c = filled(pool_f32, s.m * s.n, 4, C_FIRST);
     p->d = filled(pool_f32, s.m * s.n, 4, 0);
     p->want = filled(pool_f32, s.m * s.n, 4, 0);
@@ -422,6 +445,7 @@ void bench_close(void)
     cublasLtDestroy(lt);
     cudaFree(workspace);
     free(host_pool);
+    free(host_small);
     for (int h = 0; h < 2; h++)
         free(host_half[h]);
 }

@@ -13,9 +13,13 @@ typedef struct bench_shape {
     bool transposed; /* B stored as [n, k] */
 } bench_shape;
 
+/* Of A and B. BENCH_TF32: f32, multiplied as tf32. */
+typedef enum bench_type { BENCH_F16, BENCH_BF16, BENCH_E4M3, BENCH_TF32, BENCH_TYPES } bench_type;
+
 typedef struct bench_problem {
     int64_t m, n, k;
-    bool transposed, bf16;
+    bool transposed;
+    bench_type type;
     void *a, *b;
     float *c, *d, *want; /* want: cuBLASLt's D */
     struct bench_plans *plans;
@@ -26,7 +30,7 @@ bool bench_open(void);
 void bench_close(void);
 
 /* Buffers with random data: A and B normal, C normal. false: too large for the GPU. */
-bool bench_make(bench_problem *p, bench_shape shape, bool bf16);
+bool bench_make(bench_problem *p, bench_shape shape, bench_type type);
 void bench_free(bench_problem *p);
 
 /* Every algorithm that cuBLASLt's heuristic returns and that runs, at most `most`; fills p->want

@@ -1,9 +1,10 @@
-/* D = A @ B + C on a GPU (A, B f16 or bf16, C, D f32) against cuBLASLt through its own API, in one
- * run.
+/* D = A @ B + C on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against cuBLASLt through
+ * its own API, in one run.
  *
  *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT]
  *                           [--multiple M] [--rounds R]
- *                           [--budget MS] [--bf16] [--csv FILE] [SHAPE...]
+ *                           [--budget MS] [--type f16|bf16|e4m3|tf32] [--csv FILE]
+ *                           [SHAPE...]
  *
  * A SHAPE is MxNxK, or MxNxKt with B stored transposed. --random adds COUNT shapes, M, N and K
  * log-uniform from 16 to --max (16384), multiples of --multiple (8), layouts in turn. A line of a
@@ -28,7 +29,7 @@ typedef struct options {
     int random, rounds, max, multiple;
     uint64_t seed;
     double budget_ms;
-    bool bf16;
+    bench_type type;
 } options;
 
 /* One way to compute D. */
@@ -199,7 +200,7 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
 {
     static contest c;
     memset(&c, 0, sizeof c);
-    if (!bench_make(&c.problem, shape, o->bf16))
+    if (!bench_make(&c.problem, shape, o->type))
         return;
     const int algorithms = bench_find_algorithms(&c.problem, MAX_CANDIDATES / 2);
     for (int i = 0; i < algorithms; i++)
@@ -284,6 +285,16 @@ static const char *value_of(int argc, char **argv, int *i)
     return argv[++*i];
 }
 
+static bench_type type_of(const char *word)
+{
+    static const char *const words[] = {"f16", "bf16", "e4m3", "tf32"};
+    for (int t = 0; t < BENCH_TYPES; t++)
+        if (!strcmp(word, words[t]))
+            return (bench_type)t;
+    fprintf(stderr, "--type f16, bf16, e4m3 or tf32\n");
+    exit(2);
+}
+
 static void parse(int argc, char **argv, options *o)
 {
     for (int i = 1; i < argc; i++) {
@@ -304,8 +315,8 @@ static void parse(int argc, char **argv, options *o)
             o->rounds = atoi(value_of(argc, argv, &i));
         else if (!strcmp(a, "--budget"))
             o->budget_ms = atof(value_of(argc, argv, &i));
-        else if (!strcmp(a, "--bf16"))
-            o->bf16 = true;
+        else if (!strcmp(a, "--type"))
+            o->type = type_of(value_of(argc, argv, &i));
         else if (!strncmp(a, "--", 2)) {
             fprintf(stderr, "%s is no option; see the head of bench_matmul_cublaslt.c\n", a);
             exit(2);
@@ -330,7 +341,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         bench_shape shape;
         if (!strncmp(argv[i], "--", 2))
-            i += strcmp(argv[i], "--bf16") != 0;
+            i++;
         else if (parse_shape(argv[i], &shape))
             run_shape(&o, shape, NULL);
     }

@@ -24,6 +24,92 @@ static void larger_cases_equal_the_oracle(void **state)
         matmul_case_run(ctx, &large[i]);
 }
 
+/* Every way that Hopper's kernel adds up and stores: factors, types of C and D, schedules, parts of K. */
+static const matmul_case hopper[] = {
+    {.m = 700,
+     .n = 520,
+     .k = 700,
+     .params = "schedule=pingpong c_load=ring",
+     .alpha = 0.5F,
+     .beta = -2},
+    {.m = 700,
+     .n = 521,
+     .k = 300,
+     .params = "schedule=pingpong block_n=96 ctas=2",
+     .d_dtype = PTXGEN_F16},
+    {.m = 300,
+     .n = 260,
+     .k = 3000,
+     .params = "warpgroups=1 block_n=64 splits=4",
+     .d_dtype = PTXGEN_BF16,
+     .c_dtype = PTXGEN_BF16,
+     .alpha = 3,
+     .beta = 1},
+    {.m = 300,
+     .n = 261,
+     .k = 3000,
+     .params = "block_n=128 slices=7",
+     .d_dtype = PTXGEN_F16,
+     .alpha = 0.1F,
+     .beta = 1e-3F,
+     .d_pad = 1},
+    {.m = 5,
+     .n = 900,
+     .k = 1001,
+     .params = "warpgroups=1 swap=yes block_n=8 copy=both",
+     .ab_pad = 1},
+    {.m = 33,
+     .n = 900,
+     .k = 1000,
+     .params = "warpgroups=1 swap=yes block_n=40 slices=5",
+     .no_c = true},
+    {.m = 1000,
+     .n = 1000,
+     .k = 64,
+     .params = "block_n=128 ctas_n=4",
+     .d_dtype = PTXGEN_F16,
+     .c_dtype = PTXGEN_F16,
+     .in_place = true},
+    {.m = 1000, .n = 1000, .k = 0, .params = "block_n=128", .alpha = 2, .beta = 3},
+    {.m = 640,
+     .n = 768,
+     .k = 512,
+     .params = "warpgroups=3 block_m=192 block_n=96",
+     .a_transposed = true},
+};
+
+static bool is_hopper(void)
+{
+    ptxgen_device_info info = {.size = sizeof info};
+    ptxgen_error err;
+    return ptxgen_device_get_info(ctx, &info, &err) == PTXGEN_OK && (int)info.arch == 901;
+}
+
+static void factors_types_and_schedules(void **state)
+{
+    (void)state;
+    if (!is_hopper())
+        skip();
+    for (size_t i = 0; i < sizeof hopper / sizeof *hopper; i++)
+        matmul_case_run(ctx, &hopper[i]);
+}
+
+/* The same bits a hundred times, of each of them and of what is chosen. */
+static void a_hundred_runs_agree(void **state)
+{
+    (void)state;
+    enum { RUNS = 100 };
+    if (!is_hopper())
+        skip();
+    for (size_t i = 0; i < sizeof hopper / sizeof *hopper; i++) {
+        matmul_case c = hopper[i];
+        c.in_place = false;
+        matmul_case_repeat(ctx, &c, RUNS);
+        c.params = NULL;
+        matmul_case_repeat(ctx, &c, RUNS);
+    }
+}
+
 /* The kernel of the GPUs that have none of their own runs on all. */
 static void mma_sync_equals_the_oracle(void **state)
 {
@@ -67,6 +153,8 @@ int main(void)
         cmocka_unit_test(every_case_equals_the_oracle),
         cmocka_unit_test(larger_cases_equal_the_oracle),
         cmocka_unit_test(mma_sync_equals_the_oracle),
+        cmocka_unit_test(factors_types_and_schedules),
+        cmocka_unit_test(a_hundred_runs_agree),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

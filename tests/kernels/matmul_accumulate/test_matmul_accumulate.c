@@ -447,7 +447,7 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
-    expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16, bf16");
+    expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16 or bf16");
     expect_refusal(context, "matmul_accumulate", "splits=2", "belong to the kernel of sm_90a");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",
                    "use block_m=128 or 256");
@@ -500,7 +500,8 @@ static void the_call_checks_its_arguments(void **state)
     a.size = 4;
     expect_call(&a, PTXGEN_EINVAL, "sizeof(ptxgen_matmul_accumulate_args)");
     a = small_args(), a.dtype = PTXGEN_F32;
-    expect_call(&a, PTXGEN_EUNSUPPORTED, "a holds f32: use f16 or bf16");
+    expect_call(&a, PTXGEN_EUNSUPPORTED,
+                "need K adjacent in memory: use a=row_major, b=transposed");
     a = small_args(), a.k = -1;
     expect_call(&a, PTXGEN_EINVAL, "k=-1");
     a = small_args(), a.m = 0, a.a = NULL;
