@@ -216,7 +216,8 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
     choose_by_operands(p, k);
     return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
                                .n = p->symbol[PG_MATMUL_N],
-                               .k = (p->symbol[PG_MATMUL_K] * bytes + 1) / 2, /* as of 16 bits */
+                               .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
+                                    2, /* as of 16 bits */
                                .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
                                .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
                                .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
