@@ -88,8 +88,8 @@ typedef struct ptxgen_config {
      * layer, behind all others; OFF: it is not. */
     ptxgen_cache_use shipped_pack;
     ptxgen_stall stall; /* of calls that do not say it; AUTO: wait */
-    /* Absolute; which kernels were measured to be the fastest (ptxgen/tuning.h). NULL: "tuning" in cache_dir;
-     * "": none. */
+    /* Absolute; which kernels were measured to be the fastest (ptxgen/tuning.h). NULL: "tuning"
+     * in cache_dir; "": none. */
     const char *tuning_file;
 } ptxgen_config;
 

@@ -83,8 +83,9 @@ typedef enum ptxgen_epilogue {
  * lines are fastest. D may be C itself, in its type; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
-    /* PTXGEN_F16 or PTXGEN_BF16; on Hopper also PTXGEN_E4M3, PTXGEN_E5M2 and PTXGEN_F32, which is multiplied as tf32
-     * (10 bits of fraction), with A row-major, B transposed and rows of multiples of 16 bytes. */
+    /* PTXGEN_F16 or PTXGEN_BF16; on Hopper also PTXGEN_E4M3, PTXGEN_E5M2 and PTXGEN_F32, which is
+     * multiplied as tf32 (10 bits of fraction), with A row-major, B transposed and rows of
+     * multiples of 16 bytes. */
     ptxgen_dtype dtype;
     bool b_transposed;
     int64_t m, n, k; /* m or n 0: nothing happens; k 0: D = C */

@@ -217,8 +217,8 @@ static bool is_open(const row *r, const ptxgen_config *c)
     return memcmp((const char *)c + r->offset, zero, sizes[r->kind]) == 0;
 }
 
-/* An empty text is as none, but for the cache folder, where it means memory only, and the tuning file, where it
- * means none. */
+/* An empty text is as none, but for the cache folder, where it means memory only, and the tuning
+ * file, where it means none. */
 static bool counts(const row *r, const char *text)
 {
     return text && (*text || r->offset == FIELD(cache_dir) || r->offset == FIELD(tuning_file));

@@ -65,7 +65,8 @@ typedef struct pg_device_ops {
     ptxgen_status (*upload)(pg_device *, void *device, const void *host, size_t, ptxgen_error *);
     ptxgen_status (*download)(pg_device *, void *host, const void *device, size_t, ptxgen_error *);
     ptxgen_status (*synchronize)(pg_device *, ptxgen_stream, ptxgen_error *);
-    /* Microseconds of one `enqueue` among `repeat` in a row, on a stream of the device's own; waits. */
+    /* Microseconds of one `enqueue` among `repeat` in a row, on a stream of the device's own;
+     * waits. */
     ptxgen_status (*time)(pg_device *, pg_enqueue *, void *user, int repeat, double *us,
                           ptxgen_error *);
     /* Waits for the stream, then returns the current device's record and empties it. */

@@ -1,5 +1,5 @@
-/* What the tuning file says of a call. The key of an entry is text: device, number of SMs,
- * driver release, the family's fingerprint, then the problem: the parameters that follow from the
+/* What the tuning file says of a call. The key of an entry is text: device, number of SMs, driver
+ * release, the family's fingerprint, then the problem: the parameters that follow from the
  * operands or are fixed by the caller, the extents, and the alignment of each operand's rows. */
 #include "engine/tuned.h"
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 enum { PARAMS_BYTES = 1024, MOST_ALIGNMENT = 128 };
 
-/* Of this device, driver and generator. A tab or newline in a device's name would break the file. */
+/* Of this device, driver and generator. A tab or newline in a name would break the file. */
 int pg_tuned_place(const ptxgen_device_info *d, const pg_family *f, char *out, size_t size)
 {
     const int n = snprintf(out, size, "%s|%d SMs|driver %d|%s %s|", d->name, d->sm_count,

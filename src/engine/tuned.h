@@ -6,7 +6,8 @@
 #include "engine/kernel_id.h"
 #include "generate/operands/problem.h"
 
-/* Fills what is open of the key from the problem's entry, if there is one that fits what is fixed. */
+/* Fills what is open of the key from the problem's entry, if there is one that fits what is
+ * fixed. */
 void pg_tuned_apply(const pg_problem *p, pg_kernel_id *id, pg_engine *engine);
 
 enum { PG_TUNING_KEY_BYTES = 1024 };

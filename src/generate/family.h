@@ -71,7 +71,8 @@ typedef struct pg_tolerance {
     ptxgen_status (*bounds)(const pg_problem *before, double *bound, ptxgen_error *);
 } pg_tolerance;
 
-/* A kernel that could serve a problem: its key, not resolved, and what it would take by the family's model. */
+/* A kernel that could serve a problem: its key, not resolved, and what it would take by the
+ * family's model. */
 typedef struct pg_candidate {
     int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
     double us;

@@ -95,8 +95,9 @@ typedef struct pg_matmul_factors {
     float c, alpha;
 } pg_matmul_factors;
 pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
-/* How far a result may be off because the tensor core keeps few bits: sums of products of 8-bit floats are cut to some
- * 13 bits of the largest term at each step, f32 operands to 10 bits. Host memory. */
+/* How far a result may be off because the tensor core keeps few bits: sums of products of 8-bit
+ * floats are cut to some 13 bits of the largest term at each step, f32 operands to 10 bits. Host
+ * memory. */
 double pg_matmul_inexact(const pg_problem *p);
 /* Of C and D: {f32, f16, bf16}; a place in it. */
 extern const ptxgen_dtype pg_matmul_results[], pg_matmul_summands[]; /* of D, of C */

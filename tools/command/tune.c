@@ -129,7 +129,8 @@ static ptxgen_dtype dtype_of(const job *j, const ptxgen_operand_info *o)
     return o->dtypes[0];
 }
 
-/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says none. */
+/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says
+ * none. */
 static bool has_param(const job *j, const char *name)
 {
     ptxgen_param_info p;

@@ -24,7 +24,8 @@ static void larger_cases_equal_the_oracle(void **state)
         matmul_case_run(ctx, &large[i]);
 }
 
-/* Every way that Hopper's kernel adds up and stores: factors, types of C and D, schedules, parts of K. */
+/* Every way that Hopper's kernel adds up and stores: factors, types of C and D, schedules, parts
+ * of K. */
 static const matmul_case hopper[] = {
     {.m = 700,
      .n = 520,

@@ -504,6 +504,66 @@ int cuLinkDestroy(pg_cu_link state)
     return leave(0);
 }
 
+/* Time and graphs: a graph has what was launched while it was captured, at once; everything takes
+ * one millisecond. */
+int cuEventCreate(pg_cu_event *event, unsigned flags)
+{
+    *event = (pg_cu_event)(uintptr_t)(0xE700 + flags);
+    return 0;
+}
+
+int cuEventDestroy_v2(pg_cu_event event)
+{
+    return event ? 0 : 1;
+}
+
+int cuEventRecord(pg_cu_event event, ptxgen_stream stream)
+{
+    (void)stream;
+    return event ? 0 : 1;
+}
+
+int cuEventElapsedTime(float *ms, pg_cu_event from, pg_cu_event to)
+{
+    *ms = 1;
+    return from && to ? 0 : 1;
+}
+
+int cuStreamBeginCapture_v2(ptxgen_stream stream, int mode)
+{
+    (void)mode;
+    return stream ? 0 : 900; /* the default stream cannot be captured */
+}
+
+int cuStreamEndCapture(ptxgen_stream stream, pg_cu_graph *graph)
+{
+    *graph = (pg_cu_graph)(uintptr_t)0x6700;
+    return stream ? 0 : 900;
+}
+
+int cuGraphInstantiateWithFlags(pg_cu_runnable *runnable, pg_cu_graph graph,
+                                unsigned long long flags)
+{
+    *runnable = (pg_cu_runnable)(uintptr_t)(0x6800 + flags);
+    return graph ? 0 : 1;
+}
+
+int cuGraphLaunch(pg_cu_runnable runnable, ptxgen_stream stream)
+{
+    (void)stream;
+    return runnable ? 0 : 1;
+}
+
+int cuGraphExecDestroy(pg_cu_runnable runnable)
+{
+    return runnable ? 0 : 1;
+}
+
+int cuGraphDestroy(pg_cu_graph graph)
+{
+    return graph ? 0 : 1;
+}
+
 static const struct {
     const char *name;
     int since;
