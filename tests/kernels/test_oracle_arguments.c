@@ -53,7 +53,7 @@ static void accumulate_refuses(void **state)
     assert_int_equal(ptxgen_matmul_accumulate_oracle(&accumulate, NULL), PTXGEN_OK);
     REFUSES(matmul_accumulate, accumulate, size = 0, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, dtype = 99, PTXGEN_EINVAL);
-    REFUSES(matmul_accumulate, accumulate, dtype = PTXGEN_F32, PTXGEN_EUNSUPPORTED);
+    REFUSES(matmul_accumulate, accumulate, dtype = PTXGEN_S32, PTXGEN_EUNSUPPORTED);
     REFUSES(matmul_accumulate, accumulate, m = -1, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, n = -1, PTXGEN_EINVAL);
     REFUSES(matmul_accumulate, accumulate, k = INT64_MAX, PTXGEN_EUNSUPPORTED);
