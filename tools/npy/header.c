@@ -285,6 +285,7 @@ ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy
         row++;
     snprintf(out->descr, sizeof out->descr, "%s", types[row].descr);
     out->elem_bytes = types[row].bytes;
-    memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
+    for (int i = 0; i < rank; i++)
+        out->shape[i] = shape[i];
     return count_elements(out, err);
 }
