@@ -135,7 +135,8 @@ static void count_entries(const entries *e)
         e->counts[r] = 0;
     for (int64_t i = 0; i < e->count; i++) {
         const int64_t row = pg_element_integer(e->index, i);
-        e->counts[row] += !is_padding(e, row);
+        if (!is_padding(e, row))
+            e->counts[row]++;
     }
 }
 
