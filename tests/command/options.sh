@@ -57,6 +57,15 @@ cat >two.ptx <<'END'
     st.global.u32 [%rd1], %r1;
     ret;
 }
+.visible .entry pair(.param .u64 p, .param .u64 q)
+{
+    .reg .u64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    ld.param.u64 %rd2, [q];
+    st.global.u32 [%rd1], 1;
+    st.global.u32 [%rd2], 2;
+    ret;
+}
 END
 cat >f.ptx <<'END'
 .version 8.0
@@ -108,6 +117,24 @@ seen() {
         cat ../.out ../.err
         find . -newer ../.mark -printf 'file %P %m %s\n' | sort
     )
+}
+
+# differs SUBCOMMAND OPTION FILE ARGS... -- OPTION'S ARGS...: the option changes what is in FILE.
+differs() {
+    subcommand=$1 option=$2 file=$3
+    shift 3
+    echo "$subcommand $option" >>cases_done
+    n=0
+    for word in "$@"; do
+        [ "$word" != -- ] || break
+        n=$((n + 1))
+    done
+    touch .mark
+    seen "${@:1:n}" >without
+    cp "now/$file" file_without || die "$option: no $file without it"
+    seen "${@:1:n}" "${@:n+2}" >with
+    [ -s "now/$file" ] || die "$option: no $file with it"
+    ! cmp -s "now/$file" file_without || die "$option: $file is the same"
 }
 
 # effect SUBCOMMAND OPTION PATTERN ARGS... -- OPTION'S ARGS...
@@ -188,7 +215,7 @@ effect run --cluster 'exit 2' $first -- --cluster 3
 effect run --cooperative 'exit 0' $ptx grid -- --cooperative
 effect run --arg 'exit 0' run two.ptx --entry second -o r.npy -- --arg zeros:16
 effect run --output 'file r.npy' run two.ptx --entry second --arg zeros:16 -- -o r.npy
-effect run --result 'exit 2' run two.ptx --entry second --arg zeros:16 -o r.npy -- --result 2
+differs run --result r.npy run two.ptx --entry pair --arg zeros:16 --arg zeros:16 -o r.npy -- --result 2
 effect run --expect 'exit 1' run two.ptx --entry second --arg zeros:6x8:f32 -- --expect out.npy
 effect run --json '"defects":' $ptx second -- --json
 effect run --check-races 'exit 1' $ptx racy --block 64 -- --check-races
@@ -277,7 +304,7 @@ effect doctor --log 'debug: ' doctor -- --log debug
 effect draw --output 'file x.svg' draw swizzle -- -o x.svg
 
 effect array --output 'file x.npy' array random:2x2 -- -o x.npy
-effect array --seed 'exit 2' array zeros:2x2 -o x.npy -- --seed 7
+differs array --seed x.npy array random:2x2 -o x.npy -- --seed 7
 
 effect inline --output 'file x.ptx' inline calls.ptx f.ptx -- -o x.ptx
 effect inline --json '"inlined":|"calls":' inline calls.ptx f.ptx -o x.ptx -- --json
