@@ -4,26 +4,11 @@
  *     test_emulator_tcgen05_seeds [SEEDS (3)]
  *
  * Problems are small, yet every ring of stages and accumulators goes round at least twice. */
-#include "emulated_call.h"
-#include "matmul_case.h"
+#include "emulated_matmul.h"
 #include "scaled_case.h"
+#include "test_context.h"
 
-static ptxgen *context;
 static uint64_t seeds = 3;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static void check_call(const char *family, const char *params, const void *args,
                        const emulated_buffer *buffers, size_t count, uint64_t seed)
@@ -103,11 +88,9 @@ static void accumulate_once(const matmul_case *problem, const char *schedule, ui
              problem->bf16 ? "bf16" : "f16", problem->b_transposed ? "transposed" : "row_major",
              schedule);
     add_tiling(params, sizeof params, &problem->tiling);
-    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
-                                       {"b", x.b, x.b_bytes, false},
-                                       {"c", x.c, x.c_bytes, problem->in_place},
-                                       {"d", x.d, x.d_bytes, true}};
-    check_call("matmul_accumulate", params, &x.args, buffers, 4, seed);
+    emulate_matmul(
+        context, &x,
+        (emulated_call){.params = params, .sm_count = 2, .check = true, .isa_seed = seed});
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
 }

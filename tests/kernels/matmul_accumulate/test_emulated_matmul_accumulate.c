@@ -1,26 +1,10 @@
 /* matmul_accumulate on the emulator: in checking mode right and without a report over seeds of
  * order=isa; the Blackwell kernels, which no device at hand runs, on odd shapes, and with the
  * argument "large" on all of them and on the problems of the reference test, with times. */
-#include "emulated_call.h"
-#include "matmul_case.h"
+#include "emulated_matmul.h"
+#include "test_context.h"
 
 #include <time.h>
-
-static ptxgen *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static void add_number(char *text, size_t size, const char *name, int64_t value)
 {
@@ -61,14 +45,10 @@ static double run_case(const matmul_case *problem, how h)
     add_number(params, sizeof params, "group_m", t->group_m);
     add_number(params, sizeof params, "swizzle", t->swizzle);
     add_number(params, sizeof params, "ctas", t->ctas);
-    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
-                                       {"b", x.b, x.b_bytes, false},
-                                       {"c", x.c, x.c_bytes, problem->in_place},
-                                       {"d", x.d, x.d_bytes, true}};
-    const emulated_call call = {
-        "matmul_accumulate", params, &x.args, buffers, 4, 4, h.check, h.seed, h.fast};
     const double start = seconds();
-    emulate_call(context, &call);
+    emulate_matmul(
+        context, &x,
+        (emulated_call){.params = params, .check = h.check, .isa_seed = h.seed, .fast = h.fast});
     const double took = seconds() - start;
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
@@ -173,13 +153,7 @@ static void run_on(const char *kernel, const matmul_case *problem, matmul_data *
     char params[128];
     snprintf(params, sizeof params, "arch=%s block_n=%lld ctas=%lld", kernel,
              (long long)problem->tiling.block_n, (long long)problem->tiling.ctas);
-    const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
-                                       {"b", x->b, x->b_bytes, false},
-                                       {"c", x->c, x->c_bytes, false},
-                                       {"d", x->d, x->d_bytes, true}};
-    const emulated_call call = {
-        "matmul_accumulate", params, &x->args, buffers, 4, 4, false, 0, false};
-    emulate_call(context, &call);
+    emulate_matmul(context, x, (emulated_call){.params = params});
 }
 
 /* Both accumulate on C, 16 of K at a time, with the same arithmetic: wgmma's has been seen on an

@@ -2,37 +2,16 @@
  * mode: right against the plain C answer and without a report, in hardware order and over seeds of
  * order=isa; and the same bits from every schedule that adds K in one order. With the argument
  * "long", over more seeds. */
-#include "emulated_call.h"
-#include "matmul_case.h"
+#include "emulated_matmul.h"
+#include "test_context.h"
 
-static ptxgen *context;
 static uint64_t seeds = 3;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static void run_on_emulator(const matmul_case *problem, matmul_data *x, uint64_t seed, bool check)
 {
     char params[256];
     matmul_case_params(problem, "sm_90a", params, sizeof params);
-    const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
-                                       {"b", x->b, x->b_bytes, false},
-                                       {"c", x->c, x->c_bytes, problem->in_place},
-                                       {"d", x->d, x->d_bytes, true}};
-    const emulated_call call = {
-        "matmul_accumulate", params, &x->args, buffers, 4, 4, check, seed, false};
-    emulate_call(context, &call);
+    emulate_matmul(context, x, (emulated_call){.params = params, .check = check, .isa_seed = seed});
 }
 
 static void run_case(const matmul_case *problem, uint64_t seed)

@@ -4,26 +4,11 @@
  * assembles. */
 #include "typed_launch.h"
 #include "ptx_text.h"
+#include "test_context.h"
 
 #include "base/half.h"
 #include "common/wgmma.h"
 #include "matmul_accumulate/hopper.h"
-
-static ptxgen *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static pg_matmul_accumulate_plan plan_of(const char *params)
 {

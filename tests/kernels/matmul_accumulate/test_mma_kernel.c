@@ -1,27 +1,11 @@
 /* The mma.sync kernel on the emulator: every layout, tile and alignment right against the plain C
  * answer, checked over seeds; random shapes; and what it refuses. */
-#include "emulated_call.h"
+#include "emulated_matmul.h"
 #include "matmul_accumulate/mma_sync.h"
-#include "matmul_case.h"
 #include "ptx_text.h"
+#include "test_context.h"
 
 #include "base/arch.h"
-
-static ptxgen *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static void run_case(const matmul_case *problem, bool check, uint64_t seed)
 {
@@ -29,13 +13,8 @@ static void run_case(const matmul_case *problem, bool check, uint64_t seed)
     matmul_data x;
     matmul_case_make(problem, &x);
     matmul_case_params(problem, "sm_120a", params, sizeof params);
-    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
-                                       {"b", x.b, x.b_bytes, false},
-                                       {"c", x.c, x.c_bytes, problem->in_place},
-                                       {"d", x.d, x.d_bytes, true}};
-    const emulated_call call = {
-        "matmul_accumulate", params, &x.args, buffers, 4, 4, check, seed, false};
-    emulate_call(context, &call);
+    emulate_matmul(context, &x,
+                   (emulated_call){.params = params, .check = check, .isa_seed = seed});
     matmul_case_compare(&x, x.args.d);
     matmul_case_free(&x);
 }

@@ -4,25 +4,10 @@
  * them. */
 #include "emulated_call.h"
 #include "scaled_case.h"
+#include "test_context.h"
 
 #include <stdlib.h>
 #include <time.h>
-
-static ptxgen *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static const char *const formats[] = {
     [PTXGEN_MXFP8] = "mxfp8", [PTXGEN_MXFP4] = "mxfp4", [PTXGEN_NVFP4] = "nvfp4"};

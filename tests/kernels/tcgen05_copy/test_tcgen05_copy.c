@@ -3,25 +3,10 @@
  * assembles. */
 #include "typed_launch.h"
 #include "ptx_text.h"
+#include "test_context.h"
 
 #include "ptxgen/matmul.h"
 #include "tcgen05_copy/tcgen05_copy.h"
-
-static ptxgen *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    const ptxgen_config config = {.size = sizeof config, .cache_dir = ""};
-    return ptxgen_create(&config, &context, NULL) == PTXGEN_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    ptxgen_destroy(context);
-    return 0;
-}
 
 static bool make_plan(int m, int n, int block, int swizzle, pg_tcgen05_copy_plan *plan)
 {
