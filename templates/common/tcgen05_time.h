@@ -1,5 +1,6 @@
 /* How long a persistent tcgen05 kernel takes on a B200, by a model: enough to choose a tile.
- * Rates are published ones, none was measured here (docs/benchmarks.md, "Blackwell by a model"). */
+ * Rates are published ones, the times of a launch and of a tile are estimates, none was measured
+ * here (docs/benchmarks.md, "Blackwell by a model"). */
 #ifndef PG_TEMPLATES_TCGEN05_TIME_H
 #define PG_TEMPLATES_TCGEN05_TIME_H
 

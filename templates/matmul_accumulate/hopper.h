@@ -73,6 +73,8 @@ typedef struct pg_hopper_plan {
 
 /* ---- numbers (hopper_plan.c) ---- */
 
+/* What the caller left open, by the problem; each thread remembers its last choices. */
+void pg_hopper_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
                                 ptxgen_error *err);
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);

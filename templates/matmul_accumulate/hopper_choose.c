@@ -3,7 +3,6 @@
  * what measurements say of the model (hopper_correction.c), and the best is taken. No timing is
  * needed. Some hundred combinations take some 200 us, so each thread remembers the last choices. */
 #include "matmul_accumulate/hopper_model.h"
-#include "matmul_accumulate/mma_sync.h"
 
 #include <math.h>
 #include <string.h>
@@ -250,17 +249,8 @@ typedef struct remembered {
 
 static _Thread_local remembered last[16];
 
-void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+void pg_hopper_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
-    if (engine == PG_ENGINE_TCGEN05) {
-        pg_matmul_accumulate_choose_tcgen05(k, p);
-        return;
-    }
-    if (engine == PG_ENGINE_MMA_SYNC) {
-        pg_mma_choose(k, p);
-        return;
-    }
     const uint64_t mixed =
         (uint64_t)(p->m * 31 + p->n * 131 + p->k * 1031 + k->b) * 0x9E3779B97F4A7C15u;
     remembered *r = &last[mixed >> 60];

@@ -175,8 +175,7 @@ typedef struct pg_matmul_problem {
 } pg_matmul_problem;
 /* By the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
-void pg_matmul_accumulate_choose_tcgen05(pg_matmul_accumulate_key *k,
-                                         const pg_matmul_problem *problem);
+void pg_tcgen05_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
 /* The type of D. */
 static inline ptxgen_dtype pg_matmul_d_type(const pg_matmul_accumulate_key *k)
 {

@@ -16,8 +16,9 @@ enum {
     FIRST_SM = 80,
 };
 
-/* Tiles, how a warp's part is shaped, and how fast they are beside each other when all SMs have
- * one: the share of loads among the instructions falls with the size. */
+/* Tiles, how a warp's part is shaped, and how fast they are thought to be beside each other when
+ * all SMs have one: larger parts read less of shared memory for a multiplication. Estimates, not
+ * measured. */
 static const struct tile {
     int block_m, block_n, warp_m, warp_n;
     double speed;

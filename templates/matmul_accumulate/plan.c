@@ -182,6 +182,15 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
                    arch->name);
 }
 
+void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
+{
+    static void (*const choose[])(pg_matmul_accumulate_key *, const pg_matmul_problem *) = {
+        [PG_ENGINE_TCGEN05] = pg_tcgen05_choose,
+        [PG_ENGINE_WGMMA] = pg_hopper_choose,
+        [PG_ENGINE_MMA_SYNC] = pg_mma_choose};
+    choose[pg_matmul_accumulate_engine(k)](k, problem);
+}
+
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_accumulate_key *k = key;

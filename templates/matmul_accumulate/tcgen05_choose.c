@@ -42,7 +42,7 @@ static double time_of(const pg_matmul_accumulate_key *k, int columns, int ctas,
     return pg_tcgen05_time(&work);
 }
 
-void pg_matmul_accumulate_choose_tcgen05(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+void pg_tcgen05_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
     static const int widths[] = {64, 128, 256};
     if (k->schedule == PG_SCHEDULE_SEED)

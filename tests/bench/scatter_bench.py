@@ -67,7 +67,7 @@ class Library:
 
 
 def milliseconds(call, budget_ms=30.0, most=30):
-    """Median GPU time of one call; infinite for one over 50 ms, which is made once."""
+    """Median GPU time of one call; of one over 50 ms its first."""
     def pairs(count):
         events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
                   for _ in range(count)]

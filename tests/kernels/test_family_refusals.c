@@ -16,26 +16,6 @@ typedef struct victim {
     const pg_operand *row;
 } victim;
 
-static bool find_served(const pg_family *f, drawn *out)
-{
-    for (uint64_t seed = 1; seed < 3000; seed++) {
-        drawn probe;
-        draw_problem(out, f, &(draw_options){.seed = seed, .plain = true, .no_zeros = true});
-        bool wide = true; /* rows and columns enough that every stride means something */
-        for (size_t i = 0; i < out->count; i++)
-            for (int k = 0; k < out->tensors[i].rank; k++)
-                wide &= out->tensors[i].shape[k] > 1;
-        draw_copy(&probe, out);
-        const bool served = wide && ptxgen_call(ctx, f->name, "", probe.tensors, probe.count, NULL,
-                                                NULL) == PTXGEN_OK;
-        draw_free(&probe);
-        if (served)
-            return true;
-        draw_free(out);
-    }
-    return false;
-}
-
 static void make(victim *v, const drawn *d, size_t i)
 {
     v->i = i;
@@ -276,7 +256,7 @@ static void every_rule_is_kept(void **state)
         drawn d;
         if (!pg_family_at(f)->operands.count) /* a helper */
             continue;
-        if (!find_served(pg_family_at(f), &d))
+        if (!draw_served(ctx, pg_family_at(f), &d))
             fail_msg("%s: no plain problem is served", pg_family_at(f)->name);
         for (size_t i = 0; i < d.count; i++) {
             if (!d.tensors[i].data)

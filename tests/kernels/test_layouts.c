@@ -17,26 +17,6 @@ static struct {
     int right, refused;
 } seen[LAYOUTS + 2];
 
-static bool find_served(const pg_family *f, drawn *out)
-{
-    for (uint64_t seed = 1; seed < 3000; seed++) {
-        drawn probe;
-        draw_problem(out, f, &(draw_options){.seed = seed, .plain = true, .no_zeros = true});
-        bool wide = true; /* rows and columns enough that every stride means something */
-        for (size_t i = 0; i < out->count; i++)
-            for (int k = 0; k < out->tensors[i].rank; k++)
-                wide &= out->tensors[i].shape[k] > 1;
-        draw_copy(&probe, out);
-        const bool served = wide && ptxgen_call(ctx, f->name, "", probe.tensors, probe.count, NULL,
-                                                NULL) == PTXGEN_OK;
-        draw_free(&probe);
-        if (served)
-            return true;
-        draw_free(out);
-    }
-    return false;
-}
-
 /* Bits of element `i` of an array whose elements have `bits`. */
 static void move_element(char *to, int64_t i, const char *from, int64_t j, int bits)
 {
@@ -194,7 +174,7 @@ static void each_layout_is_right_or_refused(void **state)
         drawn d;
         if (!family->operands.count)
             continue;
-        if (!find_served(family, &d))
+        if (!draw_served(ctx, family, &d))
             fail_msg("%s: no drawn problem is served", family->name);
         for (size_t i = 0; i < d.count; i++)
             try_operand(&d, i);

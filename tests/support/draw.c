@@ -397,3 +397,23 @@ const char *draw_text(const drawn *d)
     }
     return text;
 }
+
+bool draw_served(ptxgen *ctx, const pg_family *f, drawn *out)
+{
+    for (uint64_t seed = 1; seed < 3000; seed++) {
+        drawn probe;
+        draw_problem(out, f, &(draw_options){.seed = seed, .plain = true, .no_zeros = true});
+        bool wide = true; /* rows and columns enough that every stride means something */
+        for (size_t i = 0; i < out->count; i++)
+            for (int k = 0; k < out->tensors[i].rank; k++)
+                wide &= out->tensors[i].shape[k] > 1;
+        draw_copy(&probe, out);
+        const bool served = wide && ptxgen_call(ctx, f->name, "", probe.tensors, probe.count, NULL,
+                                                NULL) == PTXGEN_OK;
+        draw_free(&probe);
+        if (served)
+            return true;
+        draw_free(out);
+    }
+    return false;
+}

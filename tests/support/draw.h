@@ -36,5 +36,8 @@ void draw_copy(drawn *to, const drawn *from);
 bool draw_untouched(const drawn *before, const drawn *after, const char **operand);
 /* "scatter_add schedule=bulk: out f32 [3, 8] stride 12, ..." for messages. */
 const char *draw_text(const drawn *d);
+/* A plain problem that the context's device serves, with more than one row and column in every
+ * tensor, so that every stride means something. False: none was found. */
+bool draw_served(ptxgen *ctx, const pg_family *f, drawn *out);
 
 #endif
