@@ -89,7 +89,7 @@ ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, p
     if (most < MIN_STAGES || k->stages > most)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "stages=%lld of %d bytes: a CTA of %s has %d bytes of shared memory, use "
-                       "2 to %d stages or smaller blocks",
+                       "stages=%d or less (2 at least), or smaller blocks",
                        (long long)(k->stages ? k->stages : MIN_STAGES), stage_bytes(k), arch->name,
                        arch->max_shared_bytes, most);
     settle(&k->stages, most < AUTO_STAGES ? most : AUTO_STAGES);

@@ -103,8 +103,7 @@ static void what_it_refuses(void **state)
     (void)state;
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_m=64 block_n=256",
                    "use 64x64");
-    expect_refusal(context, "matmul_accumulate", "arch=sm_120a stages=4",
-                   "use 2 to 3 stages or smaller blocks");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a stages=4", "use stages=3 or less");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a schedule=pingpong",
                    "belongs to sm_90a");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_k=32", "use 64");
