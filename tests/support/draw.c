@@ -323,7 +323,10 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
             continue;
         }
         place_operand(&w, i);
-        each_element(d, i, fill_element, &w);
+        if (row->role == PG_WORKSPACE) /* what is in it means nothing; it is large */
+            memset(d->tensors[i].data, 0xA5, (size_t)d->tensors[i].shape[0]);
+        else
+            each_element(d, i, fill_element, &w);
     }
 }
 
