@@ -285,9 +285,11 @@ bool pg_epilogue_takes_vectors(const pg_problem *p, size_t first, const pg_epilo
     for (int i = 0; i <= PG_STEP_AUX; i++) {
         const bool matrix = i == PG_STEP_AUX || e->side[i].spread == PG_SPREAD_MATRIX;
         const bool row = i != PG_STEP_AUX && e->side[i].spread == PG_SPREAD_ROW;
+        if (!is_there(e, i) || !(matrix || row))
+            continue; /* the view of what is absent says nothing */
         const uintptr_t stride = matrix && v[i].shape[0] > 1 ? (uintptr_t)stride_bytes(&v[i]) : 0;
         const uintptr_t vector = 4 * (uintptr_t)v[i].bits / 8;
-        if (is_there(e, i) && (matrix || row) && ((uintptr_t)v[i].data | stride) % vector != 0)
+        if (((uintptr_t)v[i].data | stride) % vector != 0)
             return false;
     }
     return true;

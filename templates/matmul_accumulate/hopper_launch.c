@@ -51,9 +51,11 @@ static pg_matrix_map c_map(const pg_hopper_plan *p, const pg_view *c)
 /* Whole vectors of 4 columns lie in the rows of C or D. */
 static bool takes_vectors(const pg_view *v)
 {
+    if (!v->present)
+        return false;
     const int bytes = v->bits / 8;
     const int64_t stride = v->shape[0] > 1 ? v->stride[0] * bytes : 0;
-    return v->present && ((uintptr_t)v->data | (uintptr_t)stride) % (VECTOR * bytes) == 0 &&
+    return ((uintptr_t)v->data | (uintptr_t)stride) % (VECTOR * bytes) == 0 &&
            v->shape[1] % VECTOR == 0;
 }
 

@@ -69,16 +69,16 @@ static void set_accumulators(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
-    const pg_matrix_map map = {.type = PG_TENSOR_F32,
-                               .address = c->data,
-                               .columns = c->shape[1],
-                               .rows = c->shape[0],
-                               .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                               .box_columns = C_BOX_COLUMNS,
-                               .box_rows = p->block_m,
-                               .swizzle = PG_SWIZZLE_128B};
     if (p->c_from == PG_C_TILE)
-        pg_set_matrix(l, at_c_map_, &map);
+        pg_set_matrix(l, at_c_map_,
+                      &(pg_matrix_map){.type = PG_TENSOR_F32,
+                                       .address = c->data,
+                                       .columns = c->shape[1],
+                                       .rows = c->shape[0],
+                                       .stride = c->stride[0] * ACCUMULATOR_BYTES,
+                                       .box_columns = C_BOX_COLUMNS,
+                                       .box_rows = p->block_m,
+                                       .swizzle = PG_SWIZZLE_128B});
     if (p->c_from == PG_C_FILLED) {
         const int64_t stride = c->stride[0] * ACCUMULATOR_BYTES;
         pg_set_pointer(l, at_c_, c->data);

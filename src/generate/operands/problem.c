@@ -6,6 +6,15 @@
 
 #include <string.h>
 
+/* Nothing else of an absent view is set: sanitized builds fill it, so that a reader of it shows. */
+static void set_absent(pg_view *v)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    memset(v, 0xa5, sizeof *v);
+#endif
+    v->present = v->transposed = false;
+}
+
 void pg_problem_init(pg_problem *p, const pg_family *family)
 {
     p->family = family;
@@ -16,7 +25,7 @@ void pg_problem_init(pg_problem *p, const pg_family *family)
     p->map = NULL;
     p->map_user = NULL;
     for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
-        p->operand[i].present = p->operand[i].transposed = false;
+        set_absent(&p->operand[i]);
 }
 
 static bool is_absent(const ptxgen_tensor *t)
@@ -60,7 +69,7 @@ ptxgen_status pg_problem_take(pg_problem *p, const ptxgen_tensor *tensors, size_
     if (count && !tensors)
         return pg_fail(err, PTXGEN_EINVAL, "tensors is NULL: give %zu of them", count);
     for (size_t i = 0; i < t->count; i++) {
-        p->operand[i].present = p->operand[i].transposed = false;
+        set_absent(&p->operand[i]);
         if (i < count && !is_absent(&tensors[i]))
             PG_TRY(pg_view_take(&t->rows[i], &tensors[i], &p->operand[i], err));
     }
