@@ -72,6 +72,7 @@ typedef struct pg_graph *cudaGraph_t;
 typedef struct pg_node *cudaGraphNode_t;
 typedef struct pg_graph_exec *cudaGraphExec_t;
 typedef struct pg_array *cudaArray_t;
+typedef struct pg_mipmapped *pg_mipmapped_t;
 typedef struct pg_pool *cudaMemPool_t;
 typedef struct pg_context *CUcontext;
 typedef uint64_t CUdeviceptr;
@@ -163,6 +164,39 @@ typedef struct cudaMemcpy3DParms {
     int kind;
 } cudaMemcpy3DParms;
 
+typedef struct cudaChannelFormatDesc {
+    int x, y, z, w; /* bits */
+    int f;          /* 0 signed, 1 unsigned, 2 float */
+} cudaChannelFormatDesc;
+typedef struct cudaResourceDesc {
+    int resType; /* 0 array, 1 mipmapped array, 2 linear, 3 pitch2D */
+    union {
+        struct {
+            cudaArray_t array;
+        } array;
+        struct {
+            pg_mipmapped_t mipmap;
+        } mipmap;
+        struct {
+            void *devPtr;
+            cudaChannelFormatDesc desc;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            void *devPtr;
+            cudaChannelFormatDesc desc;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+    } res;
+} cudaResourceDesc;
+typedef struct cudaTextureDesc {
+    int addressMode[3], filterMode;
+    int readMode; /* 0 element type, 1 normalized float */
+    int sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+} cudaTextureDesc;
+
 typedef struct cudaKernelNodeParams {
     const void *func; /* the runtime's host stub, or a cudaKernel_t */
     dim3 gridDim, blockDim;
@@ -240,6 +274,50 @@ typedef struct CUDA_MEMCPY3D {
     void *reserved1;
     size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D;
+
+typedef struct CUDA_ARRAY_DESCRIPTOR {
+    size_t Width, Height;
+    int Format; /* CU_AD_FORMAT_...: as ptxgen_emulator_texture.format */
+    unsigned NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+typedef struct CUDA_ARRAY3D_DESCRIPTOR {
+    size_t Width, Height, Depth;
+    int Format;
+    unsigned NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+typedef struct CUDA_RESOURCE_DESC {
+    int resType; /* as the runtime's */
+    union {
+        struct {
+            cudaArray_t hArray;
+        } array;
+        struct {
+            pg_mipmapped_t hMipmappedArray;
+        } mipmap;
+        struct {
+            CUdeviceptr devPtr;
+            int format;
+            unsigned numChannels;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            CUdeviceptr devPtr;
+            int format;
+            unsigned numChannels;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+        int reserved[32];
+    } res;
+    unsigned flags;
+} CUDA_RESOURCE_DESC;
+typedef struct CUDA_TEXTURE_DESC {
+    int addressMode[3], filterMode;
+    unsigned flags; /* 1 read as integer, 2 normalized coordinates, 16 sRGB */
+    unsigned maxAnisotropy;
+    int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+    int reserved[12];
+} CUDA_TEXTURE_DESC;
 
 typedef struct CUDA_KERNEL_NODE_PARAMS {
     cudaFunction_t func;

@@ -234,58 +234,6 @@ PG_API(CUresult) cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
     return copy_flat(at(to), at(from), bytes, NULL);
 }
 
-enum { TYPE_HOST = 1, TYPE_ARRAY = 3 };
-
-PG_API(CUresult) cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, cudaStream_t stream)
-{
-    if (!p)
-        return PG_CUDA_InvalidValue;
-    if (p->srcMemoryType == TYPE_ARRAY || p->dstMemoryType == TYPE_ARRAY)
-        return pg_refuse("cuMemcpy2D with arrays", NULL);
-    const char *from = p->srcMemoryType == TYPE_HOST ? p->srcHost : at(p->srcDevice);
-    char *to = p->dstMemoryType == TYPE_HOST ? p->dstHost : at(p->dstDevice);
-    const pg_copy c = {.to = to + p->dstY * p->dstPitch + p->dstXInBytes,
-                       .from = from + p->srcY * p->srcPitch + p->srcXInBytes,
-                       .to_pitch = p->dstPitch,
-                       .from_pitch = p->srcPitch,
-                       .width = p->WidthInBytes,
-                       .height = p->Height,
-                       .depth = 1};
-    return copy(&c, stream);
-}
-
-PG_API(CUresult) cuMemcpy2D_v2(const CUDA_MEMCPY2D *p)
-{
-    return cuMemcpy2DAsync_v2(p, NULL);
-}
-PG_SAME(CUresult, cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2, const CUDA_MEMCPY2D *);
-
-PG_API(CUresult) cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, cudaStream_t stream)
-{
-    if (!p)
-        return PG_CUDA_InvalidValue;
-    if (p->srcMemoryType == TYPE_ARRAY || p->dstMemoryType == TYPE_ARRAY)
-        return pg_refuse("cuMemcpy3D with arrays", NULL);
-    const char *from = p->srcMemoryType == TYPE_HOST ? p->srcHost : at(p->srcDevice);
-    char *to = p->dstMemoryType == TYPE_HOST ? p->dstHost : at(p->dstDevice);
-    const size_t to_slice = p->dstPitch * p->dstHeight, from_slice = p->srcPitch * p->srcHeight;
-    const pg_copy c = {.to = to + p->dstZ * to_slice + p->dstY * p->dstPitch + p->dstXInBytes,
-                       .from = from + p->srcZ * from_slice + p->srcY * p->srcPitch + p->srcXInBytes,
-                       .to_pitch = p->dstPitch,
-                       .to_slice = to_slice,
-                       .from_pitch = p->srcPitch,
-                       .from_slice = from_slice,
-                       .width = p->WidthInBytes,
-                       .height = p->Height,
-                       .depth = p->Depth};
-    return copy(&c, stream);
-}
-
-PG_API(CUresult) cuMemcpy3D_v2(const CUDA_MEMCPY3D *p)
-{
-    return cuMemcpy3DAsync_v2(p, NULL);
-}
-
 /* ---- fills: element size and shape in the name ---- */
 
 static CUresult fill(pg_fill f, cudaStream_t stream)

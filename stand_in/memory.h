@@ -51,13 +51,4 @@ typedef struct pg_fill {
 void pg_copy_run(const pg_copy *copy);
 void pg_fill_run(const pg_fill *fill);
 
-/* Arrays (of textures and surfaces): rows of texels, dense. */
-typedef struct pg_array {
-    char *data;
-    size_t width, height, depth, texel_bytes; /* height, depth: at least 1 */
-    cudaExtent extent;                        /* as asked for: 0 where a dimension is absent */
-    int channel[5];                           /* cudaChannelFormatDesc: x, y, z, w, kind */
-    unsigned flags;
-} pg_array;
-
 #endif

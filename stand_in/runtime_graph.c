@@ -1,4 +1,5 @@
 /* Runtime API: graphs built by hand, instantiated and launched. */
+#include "stand_in/array.h"
 #include "stand_in/runtime.h"
 
 #include <stdlib.h>
@@ -106,19 +107,7 @@ cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphN
                        size_t count, const cudaMemcpy3DParms *p)
 {
     PG_NEED(p);
-    if (p->srcArray || p->dstArray)
-        return pg_refuse("cudaGraphAddMemcpyNode with arrays", NULL);
-    const pg_work work = {
-        .kind = PG_WORK_COPY,
-        .copy = {.to = (char *)p->dstPtr.ptr + p->dstPos.x + p->dstPos.y * p->dstPtr.pitch,
-                 .from = (char *)p->srcPtr.ptr + p->srcPos.x + p->srcPos.y * p->srcPtr.pitch,
-                 .to_pitch = p->dstPtr.pitch,
-                 .from_pitch = p->srcPtr.pitch,
-                 .to_slice = p->dstPtr.pitch * p->dstPtr.ysize,
-                 .from_slice = p->srcPtr.pitch * p->srcPtr.ysize,
-                 .width = p->extent.width,
-                 .height = p->extent.height,
-                 .depth = p->extent.depth}};
+    const pg_work work = {.kind = PG_WORK_COPY, .copy = pg_copy_of_3d(p)};
     return add(out, graph, after, count, &work);
 }
 

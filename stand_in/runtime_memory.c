@@ -1,4 +1,5 @@
 /* Runtime API: memory, copies and fills. */
+#include "stand_in/array.h"
 #include "stand_in/runtime.h"
 
 #include <string.h>
@@ -217,41 +218,10 @@ cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
 PG_SAME(cudaError_t, cudaMemcpy2D_ptds, cudaMemcpy2D, void *, size_t, const void *, size_t, size_t,
         size_t, int);
 
-/* One side of a 3-D copy: the address of its first byte, pitch and slice. */
-typedef struct side {
-    char *at;
-    size_t pitch, slice;
-} side;
-
-static side side_of(cudaArray_t array, cudaPos pos, cudaPitchedPtr pointer)
-{
-    if (array) {
-        const size_t pitch = array->width * array->texel_bytes;
-        const size_t slice = pitch * array->height;
-        return (side){array->data + pos.z * slice + pos.y * pitch + pos.x * array->texel_bytes,
-                      pitch, slice};
-    }
-    const size_t slice = pointer.pitch * pointer.ysize;
-    return (side){(char *)pointer.ptr + pos.z * slice + pos.y * pointer.pitch + pos.x,
-                  pointer.pitch, slice};
-}
-
 PG_API(cudaError_t) cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream)
 {
     PG_NEED(p);
-    const side to = side_of(p->dstArray, p->dstPos, p->dstPtr);
-    const side from = side_of(p->srcArray, p->srcPos, p->srcPtr);
-    const cudaArray_t array = p->dstArray ? p->dstArray : p->srcArray;
-    const pg_copy c = {.to = to.at,
-                       .from = from.at,
-                       .to_pitch = to.pitch,
-                       .to_slice = to.slice,
-                       .from_pitch = from.pitch,
-                       .from_slice = from.slice,
-                       /* with an array the extent counts texels */
-                       .width = p->extent.width * (array ? array->texel_bytes : 1),
-                       .height = p->extent.height,
-                       .depth = p->extent.depth};
+    const pg_copy c = pg_copy_of_3d(p);
     return copy(&c, stream);
 }
 PG_SAME(cudaError_t, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync, const cudaMemcpy3DParms *,

@@ -56,6 +56,21 @@ cudaErrorLaunchFailure'
 gives race 'cudaSuccess
 cudaSuccess'
 
+# Arrays, textures, surfaces.
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -o textures -lcuda 2>build.log || die "nvcc: $(cat build.log)"
+t emulate -- ./textures
+expect_code 0
+[ "$(cat .out)" = "linear 0.5 12.5 57
+surface 102 507
+info 8 6 0 32 2 2
+outside 1
+volume 0
+layers 0
+fetch 0 1 16 4 0
+pitched 0
+cube 1 2 3 4 5 6
+driver 0 51" ] || die "textures printed something else"
+
 # Races: exit code 1, line and kernel on standard error; JSON on request; a program without one is clean.
 t emulate --check-races -- ./program race
 expect_code 1
