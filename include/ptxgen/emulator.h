@@ -254,11 +254,11 @@ typedef struct ptxgen_emulator_texture {
     void *memory;                  /* must stay valid until the texture is removed */
     /* bytes from row to row, from slice or layer to the next; 0: dense */
     uint64_t pitch[2];
-    int address_mode[3];           /* 0 wrap, 1 clamp, 2 mirror, 3 border */
-    int linear;                    /* filter; else the nearest texel */
+    int address_mode[3]; /* 0 wrap, 1 clamp, 2 mirror, 3 border */
+    int linear;          /* filter; else the nearest texel */
     /* CU_TRSF_READ_AS_INTEGER: else integers are read as 0..1 or -1..1 */
     int read_integers;
-    int normalized;                /* CU_TRSF_NORMALIZED_COORDINATES */
+    int normalized; /* CU_TRSF_NORMALIZED_COORDINATES */
     float border[4];
 } ptxgen_emulator_texture;
 /* The handle is what kernels take as a 64-bit value, for textures and surfaces. EINVAL with the
@@ -267,11 +267,6 @@ PTXGEN_API ptxgen_status ptxgen_emulator_add_texture(ptxgen_emulator *emu,
                                                      const ptxgen_emulator_texture *texture,
                                                      uint64_t *handle, ptxgen_error *err);
 PTXGEN_API bool ptxgen_emulator_remove_texture(ptxgen_emulator *emu, uint64_t handle);
-
-/* Where the byte with linear shared address `address` lies under a swizzle (the number is that
- * of ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An
- * unknown swizzle is none. */
-PTXGEN_API uint32_t ptxgen_emulator_swizzle(int swizzle, uint32_t address);
 
 /* Where the byte with linear shared address `address` lies under a swizzle (the number is that
  * of ptxgen_emulator_tensor_map.swizzle), and the other way round: each is its own inverse. An
@@ -458,6 +453,33 @@ typedef struct ptxgen_emulator_instruction {
 
 /* All forms, in the order of the ISA's chapters; false past the end. Any thread. */
 PTXGEN_API bool ptxgen_emulator_get_instruction(size_t i, ptxgen_emulator_instruction *out);
+
+/* ---- fragments: matrices in registers ---- */
+
+/* How the threads of a warp, or of a warpgroup, hold a matrix in their registers. C and D of a
+ * product lie alike and are one fragment, 'c'. The layout of wmma is the emulator's own: the ISA
+ * leaves it open. */
+typedef struct ptxgen_emulator_fragment {
+    size_t size;
+    char name[48];          /* "mma.m16n8k16", "ldmatrix.x4.trans", "tcgen05.ld.16x64b.x2" */
+    char matrix;            /* 'a', 'b', 'c'; 'd': of instructions that move data */
+    uint32_t bits;          /* of an element */
+    uint32_t rows, columns; /* of tcgen05.ld and .st: lanes and columns of tensor memory */
+    uint32_t threads, registers, elements; /* registers of a thread, elements of a register */
+    uint32_t id;                           /* for ptxgen_emulator_fragment_place */
+} ptxgen_emulator_fragment;
+/* Those of all instructions that the emulator executes, i = 0, 1, ...; false past the end. Any
+ * thread. */
+PTXGEN_API bool ptxgen_emulator_fragment_at(size_t i, ptxgen_emulator_fragment *out);
+
+typedef struct ptxgen_emulator_place {
+    uint32_t thread, reg, element; /* the element's number in the register, from its low bits */
+    uint32_t row, column;
+} ptxgen_emulator_place;
+/* Row and column of an element of a register of a thread, by the map that the instruction goes
+ * by; false when the fragment has none such. Any thread. */
+PTXGEN_API bool ptxgen_emulator_fragment_place(const ptxgen_emulator_fragment *fragment,
+                                               ptxgen_emulator_place *place);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,30 @@ ok draw banks stride=24 bytes=8
 rows=$(grep -c '^ *lanes ' .out)
 counts "$rows" 2
 
-for kind in "swizzle span=64" "banks stride=128 bytes=16"; do
+# Fragments (test_fragments holds the maps to what instructions do): as the ISA's figure of mma.m16n8k16 has them.
+ok draw fragment mma.m16n8k16 matrix=a bits=16
+expect_out '^ 9 +T4:a1\.0 +T4:a1\.1 +T5:a1\.0 .* T7:a3\.1$'
+ok draw fragment mma.m16n8k16 matrix=a bits=16 by=thread
+expect_out '^ T4 +1,0-1 +9,0-1 +1,8-9 +9,8-9$'
+ok draw fragment tcgen05.ld.16x256b.x1
+expect_out '^ 8 +T0:d2 +T0:d3 +T1:d2'
+ok draw fragment wmma.m16n16k16 matrix=c bits=32
+expect_out "the ISA leaves wmma's layout open"
+ok draw fragment
+for name in mma.m16n8k16 mma.sp.m16n8k32 wgmma.m64n256 ldmatrix.x4.trans stmatrix.x2 movmatrix.trans tcgen05.st.32x32b.x128; do
+    grep -q "^ *$name " .out || die "the list lacks $name"
+done
+refuse 2 "did you mean 'ldmatrix.x4'" draw fragment ldmatrx.x4
+refuse 2 'no instruction keeps a fragment' draw fragment "$(printf '%0500d' 7)"
+refuse 2 'mma.m16n8k16 has a/16 .* choose one with matrix= and bits=' draw fragment mma.m16n8k16
+refuse 2 'mma.m16n8k16 has ' draw fragment mma.m16n8k16 matrix=b bits=4
+refuse 2 'matrix=q; there are' draw fragment mma.m16n8k16 matrix=q
+refuse 2 'by=lane; there are element and thread' draw fragment mma.m16n8k16 matrix=a bits=16 by=lane
+refuse 2 "'again' is not known here" draw fragment mma.m16n8k16 again
+refuse 5 'cannot (create|open|write)' draw swizzle -o /nonexistent/x.svg
+
+for kind in "swizzle span=64" "banks stride=128 bytes=16" "fragment mma.m16n8k16 matrix=b bits=16" "fragment wgmma.m64n256 bits=32" \
+    "fragment wgmma.m64k256"; do
     # shellcheck disable=SC2086
     ok draw $kind -o a.svg
     # shellcheck disable=SC2086

@@ -32,6 +32,20 @@ typedef struct pg_mma_quad_plan {
     uint32_t d_regs;
 } pg_mma_quad_plan;
 pg_step pg_op_mma_quad(pg_warp *w, const pg_op *op, uint32_t lanes);
+/* Which of the four products a lane works for, and its place (0 to 7) in it; where element i of
+ * that place lies: A as (row, k), B as (k, column), `along`: in rows of the matrix as it is stored;
+ * C and D, f32 (`single`) or f16. */
+static inline uint32_t pg_quad_product(uint32_t lane)
+{
+    return lane % 16 / 4;
+}
+static inline uint32_t pg_quad_place(uint32_t lane)
+{
+    return lane % 4 + lane / 16 * 4;
+}
+pg_mma_place pg_quad_place_a(bool along, uint32_t place, uint32_t i);
+pg_mma_place pg_quad_place_b(bool along, uint32_t place, uint32_t i);
+pg_mma_place pg_quad_place_c(bool single, uint32_t place, uint32_t i);
 
 /* op->rows: count registers; op->mode: 1 .trans. Address operand as for ld. */
 pg_step pg_op_ldmatrix(pg_warp *w, const pg_op *op, uint32_t lanes);

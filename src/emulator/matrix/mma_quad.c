@@ -22,40 +22,45 @@ static double half_of(const uint32_t *const *rows, uint32_t lane, uint32_t i)
     return (double)pg_f32_of_f16((uint16_t)(rows[i / 2][lane] >> 16 * (i % 2)));
 }
 
-/* Row and column of element i of an f32 accumulator; of f16 ones a lane has a row. */
-static void place_of(bool single, uint32_t place, uint32_t i, uint32_t *row, uint32_t *column)
+pg_mma_place pg_quad_place_a(bool along, uint32_t place, uint32_t i)
 {
-    const uint32_t lane = place % 4;
-    *row = (single ? (lane & 1) + (i & 2) : lane) + place / 4 * 4;
-    *column = single ? (i & 4) + (lane & 2) + (i & 1) : i;
+    return along ? (pg_mma_place){place, i} : (pg_mma_place){place / 4 * 4 + i, place % 4};
+}
+
+pg_mma_place pg_quad_place_b(bool along, uint32_t place, uint32_t i)
+{
+    return along ? (pg_mma_place){place % 4, place / 4 * 4 + i} : (pg_mma_place){i, place};
+}
+
+/* Of f16 accumulators a lane has a row. */
+pg_mma_place pg_quad_place_c(bool single, uint32_t place, uint32_t i)
+{
+    const uint32_t lane = place % 4, upper = place / 4 * 4;
+    return single ? (pg_mma_place){upper + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)}
+                  : (pg_mma_place){upper + lane, i};
 }
 
 typedef struct product {
     double a[SIZE][DEPTH], b[DEPTH][SIZE], sum[SIZE][SIZE];
 } product;
 
-/* Operands of one of the four products. Elements of a lane lie in a row of A (column of B), or
- * across. */
+/* Operands of one of the four products. */
 static void read_operands(const pg_mma_quad_plan *p, const uint32_t *const *rows, uint32_t number,
                           product *x)
 {
     const uint32_t *const *a = rows + p->d_regs, *const *b = a + 2, *const *c = b + 2;
     for (uint32_t place = 0; place < SIZE; place++) {
-        const uint32_t lane = lane_of(number, place), upper = place / 4 * 4;
+        const uint32_t lane = lane_of(number, place);
         for (uint32_t i = 0; i < DEPTH; i++) {
-            if (p->a_row)
-                x->a[place][i] = half_of(a, lane, i);
-            else
-                x->a[upper + i][place % 4] = half_of(a, lane, i);
-            if (p->b_row)
-                x->b[place % 4][upper + i] = half_of(b, lane, i);
-            else
-                x->b[i][place] = half_of(b, lane, i);
+            const pg_mma_place in_a = pg_quad_place_a(p->a_row, place, i);
+            const pg_mma_place in_b = pg_quad_place_b(p->b_row, place, i);
+            x->a[in_a.row][in_a.col] = half_of(a, lane, i);
+            x->b[in_b.row][in_b.col] = half_of(b, lane, i);
         }
         for (uint32_t i = 0; i < SIZE; i++) {
-            uint32_t row, column;
-            place_of(p->c_single, place, i, &row, &column);
-            x->sum[row][column] = p->c_single ? (double)pg_f32_of(c[i][lane]) : half_of(c, lane, i);
+            const pg_mma_place at = pg_quad_place_c(p->c_single, place, i);
+            x->sum[at.row][at.col] =
+                p->c_single ? (double)pg_f32_of(c[i][lane]) : half_of(c, lane, i);
         }
     }
 }
@@ -74,9 +79,8 @@ static void write_result(const pg_mma_quad_plan *p, uint32_t *const *d, uint32_t
     for (uint32_t place = 0; place < SIZE; place++) {
         const uint32_t lane = lane_of(number, place);
         for (uint32_t i = 0; i < SIZE; i++) {
-            uint32_t row, column;
-            place_of(p->d_single, place, i, &row, &column);
-            const double value = x->sum[row][column];
+            const pg_mma_place at = pg_quad_place_c(p->d_single, place, i);
+            const double value = x->sum[at.row][at.col];
             if (p->d_single) {
                 const float f = (float)value;
                 memcpy(&d[i][lane], &f, sizeof f);

@@ -23,6 +23,11 @@ const pg_mma_sync_shape *pg_mma_sync_find(uint32_t m, uint32_t n, uint32_t k, ui
     return NULL;
 }
 
+const pg_mma_sync_shape *pg_mma_sync_shape_at(uint32_t i)
+{
+    return i < sizeof shapes / sizeof shapes[0] ? &shapes[i] : NULL;
+}
+
 /* Elements of K that one register holds: 32 bits' worth, one f64. */
 static uint32_t per_register(const pg_mma_sync_shape *s)
 {

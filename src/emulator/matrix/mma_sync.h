@@ -21,6 +21,9 @@ typedef struct pg_mma_sync_shape {
 /* The row for m, n, k and element width, or NULL when mma.sync has no such shape. */
 const pg_mma_sync_shape *pg_mma_sync_find(uint32_t m, uint32_t n, uint32_t k, uint32_t elem_bits);
 
+/* Shape i = 0, 1, ...; NULL past the last. */
+const pg_mma_sync_shape *pg_mma_sync_shape_at(uint32_t i);
+
 /* Where the first element of register r of `lane` lies: A as (row, k), B as (k, column), C/D as
  * (row, column). The other elements of an A or B register follow along k; of an f16 C register
  * along the column. */

@@ -56,10 +56,11 @@ static pg_mma_place place_of(const pg_wmma_fragment *f, uint32_t lane, uint32_t 
 
 /* The step from one element of a register to the next goes along the columns (B: along the
  * rows). */
-static pg_mma_place next_place(const pg_wmma_fragment *f, pg_mma_place at, uint32_t i)
+pg_mma_place pg_wmma_place(const pg_wmma_fragment *f, uint32_t lane, uint32_t r, uint32_t element)
 {
-    return f->matrix == PG_WMMA_B ? (pg_mma_place){at.row + i, at.col}
-                                  : (pg_mma_place){at.row, at.col + i};
+    const pg_mma_place at = place_of(f, lane, r);
+    return f->matrix == PG_WMMA_B ? (pg_mma_place){at.row + element, at.col}
+                                  : (pg_mma_place){at.row, at.col + element};
 }
 
 /* ---- loads and stores ---- */
@@ -80,7 +81,7 @@ static bool move_piece(pg_warp *w, const pg_op *op, const uint64_t *base, const 
     uint64_t address[PG_LANES];
     uint8_t *at[PG_LANES];
     for (uint32_t l = 0; l < PG_LANES; l++) {
-        const pg_mma_place e = next_place(f, place_of(f, l, p->reg), p->element);
+        const pg_mma_place e = pg_wmma_place(f, l, p->reg, p->element);
         const uint64_t index = a->column_major ? (uint64_t)e.col * stride[l] + e.row
                                                : (uint64_t)e.row * stride[l] + e.col;
         address[l] = base[l] + index * f->elem_bits / 8;

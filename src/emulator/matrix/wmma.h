@@ -21,6 +21,9 @@ typedef struct pg_wmma_fragment {
 pg_wmma_fragment pg_wmma_fragment_of(pg_wmma_matrix matrix, const uint32_t shape[3],
                                      uint32_t elem_bits);
 
+/* Row and column (in A, B or C) of an element of a register of a lane. */
+pg_mma_place pg_wmma_place(const pg_wmma_fragment *f, uint32_t lane, uint32_t r, uint32_t element);
+
 /* op->extra of loads and stores; op->rows: the registers, op->b: the stride in elements. */
 typedef struct pg_wmma_access {
     pg_wmma_fragment fragment;

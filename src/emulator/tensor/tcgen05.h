@@ -126,6 +126,12 @@ typedef struct pg_tensor_place {
     uint32_t lane, column;
 } pg_tensor_place;
 pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint32_t reg);
+/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit
+ * of repetition, take. */
+typedef struct pg_tensor_shape_info {
+    uint8_t lanes, registers, columns;
+} pg_tensor_shape_info;
+pg_tensor_shape_info pg_tensor_shape_of(pg_tensor_shape shape);
 
 /* ---- handlers ---- */
 

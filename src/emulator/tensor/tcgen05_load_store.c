@@ -10,17 +10,17 @@
 #include "emulator/memory/warp_sync.h"
 #include "emulator/machine/observer.h"
 
-/* A shape: `lanes` it reaches, and the columns that `registers` registers of a thread, its unit
- * of repetition, take. */
 enum { MOST_REGISTERS = 4 };
-typedef struct shape_info {
-    uint8_t lanes, registers, columns;
-} shape_info;
-static const shape_info shapes[] = {
+static const pg_tensor_shape_info shapes[] = {
     [PG_TENSOR_32X32B] = {32, 1, 1},   [PG_TENSOR_16X64B] = {16, 1, 2},
     [PG_TENSOR_16X128B] = {16, 2, 4},  [PG_TENSOR_16X256B] = {16, 4, 8},
     [PG_TENSOR_16X32BX2] = {16, 1, 1},
 };
+
+pg_tensor_shape_info pg_tensor_shape_of(pg_tensor_shape shape)
+{
+    return shapes[shape];
+}
 
 pg_tensor_place pg_tensor_place_of(pg_tensor_shape shape, uint32_t thread, uint32_t reg)
 {
@@ -113,7 +113,7 @@ static uint32_t registers_of(const pg_op *op)
 static bool start(pg_warp *w, const pg_op *op, uint32_t lanes, move *m, bool store)
 {
     const pg_tcgen05_move_plan *p = op->extra;
-    const shape_info *s = &shapes[p->shape];
+    const pg_tensor_shape_info *s = &shapes[p->shape];
     uint32_t address;
     if (!check_address(w, op, lanes, &address))
         return false;

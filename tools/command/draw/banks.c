@@ -163,8 +163,7 @@ ptxgen_status draw_banks(const cli_args *args, drawing *d, ptxgen_error *err)
         snprintf(d->column_names[bank], sizeof *d->column_names, "%zu", bank);
     d->title = cli_format("banks of a load of %lld bytes a lane, stride %lld, swizzle %lld",
                           (long long)p.bytes, (long long)p.stride, (long long)p.span);
-    snprintf(
-        d->notes, sizeof d->notes,
+    d->notes = cli_format(
         "across: banks of 4 bytes; a row is a wavefront; a cell is the lane that gets its word "
         "there (+: others get the same)\nheavy frames (*): words that wait for another of "
         "their bank\nthe emulator counts %llu wavefronts; the bytes need %llu\n",

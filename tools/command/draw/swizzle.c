@@ -60,9 +60,9 @@ ptxgen_status draw_swizzle(const cli_args *args, drawing *d, ptxgen_error *err)
                  (long long)(first + per_chunk - 1));
         d->marked[cell] = at != linear;
     }
-    snprintf(d->notes, sizeof d->notes,
-             "row:columns in each 16 bytes; down: shared addresses from one that is a multiple of "
-             "%lld\nheavy frames (*): not where they would be without the swizzle\n",
-             (long long)(span ? 8 * span : LINE));
+    d->notes = cli_format(
+        "row:columns in each 16 bytes; down: shared addresses from one that is a multiple of "
+        "%lld\nheavy frames (*): not where they would be without the swizzle\n",
+        (long long)(span ? 8 * span : LINE));
     return PTXGEN_OK;
 }
