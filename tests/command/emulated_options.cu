@@ -1,5 +1,10 @@
-/* What the options of `ptxgen emulate` change: device queries, a race, a loop, an inexact sum in a tensor core. */
+/* What the options of `ptxgen emulate` change: device queries, a race, a loop, an inexact sum in a
+   tensor core, the host's threads. */
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <thread>
 
 __global__ void race(int *p)
 {
@@ -33,6 +38,24 @@ __global__ void multiply(float *d)
         *d = c[0];
 }
 
+/* How many host threads there are at most while `work` runs. */
+template <class Work> long busiest(Work work)
+{
+    std::atomic<bool> done{false};
+    long most = 0;
+    std::thread counter([&] {
+        while (!done) {
+            std::filesystem::directory_iterator tasks("/proc/self/task");
+            most = std::max(most, (long)std::distance(begin(tasks), end(tasks)));
+            std::this_thread::yield();
+        }
+    });
+    work();
+    done = true;
+    counter.join();
+    return most;
+}
+
 int main()
 {
     cudaDeviceProp d;
@@ -50,5 +73,12 @@ int main()
     cudaMemcpy(&last, p, 4, cudaMemcpyDefault);
     cudaMemcpy(&sum, q, 4, cudaMemcpyDefault);
     printf("last %d, sum %g, %s\n", last, sum, cudaGetErrorString(cudaDeviceSynchronize()));
+    const long before = busiest([] {});
+    const long threads = busiest([&] {
+        for (int i = 0; i < 5; i++)
+            loop<<<16, 32>>>(p + 1);
+        cudaDeviceSynchronize();
+    });
+    printf("%ld threads more\n", threads - before);
     return 0;
 }

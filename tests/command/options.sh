@@ -261,7 +261,32 @@ if [ $assembles = yes ]; then
 fi
 
 assembled prewarm --arch '2 assembled' prewarm list.txt -- --arch sm_90,sm_100a
-assembled prewarm --jobs 'exit 2' prewarm list.txt -- --jobs 0
+echo 'prewarm --jobs' >>cases_done # an assembler of our own sees whether two of it run at once
+if [ $assembles = yes ]; then
+    mkdir -p slow/bin
+    real=$(command -v ptxas || echo "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/ptxas")
+    cat >slow/bin/ptxas <<END
+#!/bin/sh
+case \$* in *version*) exec "$real" "\$@" ;; esac
+echo start >>$work/starts
+sleep 0.5
+"$real" "\$@"
+code=\$?
+echo end >>$work/starts
+exit \$code
+END
+    chmod +x slow/bin/ptxas
+    echo 'scatter_add n=4,12,20' >three.txt
+    at_once() { # JOBS: how many assemblers ran at once
+        : >starts
+        ok prewarm three.txt --toolkit slow --cache-dir "jobs$1" --jobs "$1"
+        awk '$1 == "start" { if (++n > most) most = n } $1 == "end" { n-- } END { print most + 0 }' starts
+    }
+    most=$(at_once 1)
+    [ "$most" = 1 ] || die "--jobs 1: $most assemblers at once"
+    most=$(at_once 3)
+    [ "$most" -gt 1 ] || die "--jobs 3: $most assembler at once"
+fi
 assembled prewarm --readable 'file own/v1 755' prewarm list.txt -- --readable
 assembled prewarm --dry-run 'would be compiled' prewarm list.txt -- --dry-run
 assembled prewarm --verbose 'scatter_add' prewarm list.txt -- --verbose
@@ -274,15 +299,15 @@ assembled prewarm --log 'info: ' prewarm list.txt -- --log info
 bench="bench scatter_add rows=64 out_rows=16 n=8 --device emulator --repeat 1"
 effect bench --output 'file x.csv' $bench -- -o x.csv
 effect bench --json '"out_rows":' $bench -- --json
-effect bench --repeat 'exit 2' $bench -- --repeat 0
-effect bench --seed 'exit 2' $bench -- --seed -1
+effect bench --repeat 'median of 2 rounds' $bench -- --repeat 2
+effect bench --seed 'seed 7' $bench -- --seed 7
 effect bench --device 'exit 5' $bench -- --device cuda
 effect bench --toolkit 'exit 2' $bench -- --toolkit /nonexistent
 effect bench --log 'debug: ' $bench -- --log debug
 
 tune="tune matmul_accumulate m=16 n=16 k=16 --candidates 1"
 export PTXGEN_DEVICE=emulator
-effect tune --candidates 'exit 2' $tune -- --candidates 0
+effect tune --candidates '^candidates +2' $tune --verbose -- --candidates 2
 effect tune --dry-run '^estimate ' $tune -- --dry-run
 effect tune --json '"candidates":' $tune -- --json
 effect tune --device 'exit 5' $tune -- --device cuda
@@ -313,7 +338,7 @@ effect inline --limit 'call ' inline calls.ptx f.ptx -- --limit 0
 
 emulates=no
 if ! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" && command -v nvcc >/dev/null &&
-    nvcc -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
+    nvcc -std=c++17 -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
     emulates=yes
 fi
 # The program comes last, so the option goes before it.
@@ -336,7 +361,7 @@ emulated --check-races 'race on global memory' --check-races
 emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
-emulated --threads 'exit 2' --threads 0
+base='--threads 1' emulated --threads '^[5-9] threads more' --threads 6
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose
 

@@ -255,8 +255,8 @@ static ptxgen_status open_bench(bench *b, ptxgen_error *err)
     if (set->json) {
         b->json = cJSON_CreateArray();
     } else {
-        printf("device %s; median of %s of %s, us a launch\n", b->device.name,
-               cli_count(b->rounds, "round", "rounds"),
+        printf("device %s; seed %llu; median of %s of %s, us a launch\n", b->device.name,
+               (unsigned long long)set->seed, cli_count(b->rounds, "round", "rounds"),
                cli_count(b->launches, "launch", "launches"));
         printf("%9s %9s %8s %5s %10s %10s %10s %10s %10s\n", "rows", "out rows", "n", "dtype",
                "seed", "bulk", "vector", "auto", "seed/auto");
