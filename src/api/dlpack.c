@@ -6,31 +6,13 @@
 #include "api/typed.h"
 
 #include "base/error.h"
+#include "generate/dtype.h"
 #include "matmul_accumulate/matmul_accumulate.h"
 #include "matmul_scaled/matmul_scaled.h"
 #include "scatter_add/scatter_add.h"
 
 /* DLDeviceType */
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-
-static const struct {
-    uint8_t code, bits;
-    ptxgen_dtype dtype;
-} types[] = {
-    {2, 32, PTXGEN_F32},  {2, 16, PTXGEN_F16},  {4, 16, PTXGEN_BF16}, {0, 64, PTXGEN_S64},
-    {0, 32, PTXGEN_S32},  {2, 64, PTXGEN_F64},  {1, 8, PTXGEN_U8},    {0, 8, PTXGEN_S8},
-    {0, 16, PTXGEN_S16},  {1, 16, PTXGEN_U16},  {1, 32, PTXGEN_U32},  {1, 64, PTXGEN_U64},
-    {6, 8, PTXGEN_U8},    {10, 8, PTXGEN_E4M3}, {12, 8, PTXGEN_E5M2}, {14, 8, PTXGEN_UE8M0},
-    {17, 4, PTXGEN_E2M1},
-};
-
-static ptxgen_dtype find_type(uint8_t code, uint8_t bits)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].code == code && types[i].bits == bits)
-            return types[i].dtype;
-    return PTXGEN_DTYPE_NONE;
-}
 
 static const char *code_name(uint8_t code)
 {
@@ -83,7 +65,7 @@ static ptxgen_status take_type(const ptxgen_dlpack *from, const char *name, ptxg
                                ptxgen_error *err)
 {
     const ptxgen_dl_type type = from->tensor->dtype;
-    const ptxgen_dtype dtype = find_type(type.code, type.bits);
+    const ptxgen_dtype dtype = pg_dtype_of_dlpack(type.code, type.bits);
     const int lanes = type.lanes;
     if (dtype == PTXGEN_DTYPE_NONE || (lanes != 1 && (lanes != 2 || dtype != PTXGEN_E2M1)))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -267,7 +249,7 @@ static ptxgen_status scatter_options(const ptxgen_dlpack_scatter_add_args *a,
     if (a->options)
         PG_TRY(pg_take_args(a->options, out, sizeof *out, "ptxgen_scatter_add_args", err));
     out->size = sizeof *out;
-    out->dtype = t ? find_type(t->dtype.code, t->dtype.bits) : PTXGEN_DTYPE_NONE;
+    out->dtype = t ? pg_dtype_of_dlpack(t->dtype.code, t->dtype.bits) : PTXGEN_DTYPE_NONE;
     return PTXGEN_OK;
 }
 
@@ -359,7 +341,7 @@ static ptxgen_status flatten_scales(argument *a, const char *name, ptxgen_scaled
     flat->ndim = 1;
     flat->shape = bytes;
     flat->strides = NULL;
-    if (find_type(flat->dtype.code, flat->dtype.bits) == PTXGEN_U8)
+    if (pg_dtype_of_dlpack(flat->dtype.code, flat->dtype.bits) == PTXGEN_U8)
         flat->dtype.code = format == PTXGEN_NVFP4 ? 10 : 14;
     a->from.tensor = flat;
     return PTXGEN_OK;

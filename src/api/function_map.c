@@ -3,8 +3,8 @@
 #include "api/function_map.h"
 
 #include "base/error.h"
-#include "base/half.h"
 #include "base/sized.h"
+#include "common/elements.h"
 #include "engine/functions.h"
 #include "ptx/inline/inline.h"
 #include "ptxgen/emulator.h"
@@ -95,23 +95,6 @@ static void put_kernel(const pg_mapping *m, bool wide, ptxgen_arch arch, pg_buf 
     if (m->second)
         put_access(b, "second", "st.global.f32 [%address], %second;");
     pg_buf_printf(b, "    add.u64 %%i, %%i, %d;\n    bra NEXT;\n}\n", THREADS * BLOCKS);
-}
-
-static float load(ptxgen_dtype dtype, const void *base, int64_t i)
-{
-    if (dtype == PTXGEN_F32)
-        return ((const float *)base)[i];
-    const uint16_t bits = ((const uint16_t *)base)[i];
-    return (float)(dtype == PTXGEN_F16 ? pg_f16_to_double(bits) : pg_bf16_to_double(bits));
-}
-
-static void store(ptxgen_dtype dtype, void *base, int64_t i, float v)
-{
-    if (dtype == PTXGEN_F32)
-        ((float *)base)[i] = v;
-    else
-        ((uint16_t *)base)[i] =
-            dtype == PTXGEN_F16 ? pg_f16_from_double((double)v) : pg_bf16_from_double((double)v);
 }
 
 /* ---- the emulator ---- */
@@ -256,14 +239,16 @@ ptxgen_status ptxgen_function_map(ptxgen *ctx, const ptxgen_function_map_args *g
     float *data = pg_alloc_zero(&ctx->engine->alloc, bytes);
     if (!data)
         return pg_fail_memory(err, bytes);
+    const pg_view in = {.data = (void *)(uintptr_t)a.in, .dtype = a.dtype},
+                  out = {.data = a.out, .dtype = a.dtype};
     for (int64_t i = 0; i < count; i++)
-        data[i] = load(a.dtype, a.in, i);
+        data[i] = (float)pg_element(&in, i);
     const pg_mapping m = {.rows = a.rows, .n = a.n, .values = data};
     const use_of_map u = {{a.arch, a.dtype == PTXGEN_F32, seam->types, seam->signature},
                           a.function};
     const ptxgen_status status = map_with(ctx->engine, &u, &m, err);
     for (int64_t i = 0; status == PTXGEN_OK && i < count; i++)
-        store(a.dtype, a.out, i, data[i]);
+        pg_element_set(&out, i, (double)data[i]);
     pg_free(&ctx->engine->alloc, data, bytes);
     return status;
 }

@@ -1,44 +1,44 @@
-/* PTX ISA 9.7.9.25.5 (cp.reduce.async.bulk: f16 and bf16 must say .noftz), 9.7.13.6 (red). */
+/* See dtype.h. */
 #include "generate/dtype.h"
 
+#include <math.h>
 #include <stddef.h>
 
-static const pg_dtype dtypes[] = {
-    [PTXGEN_F32] = {"f32", 4, "add.f32", "add.v4.f32", "add.ftz.f32", PG_TENSOR_F32},
-    [PTXGEN_F16] = {"f16", 2, "add.noftz.f16", "add.noftz.v4.f16x2", "add.rn.f16x2", PG_TENSOR_F16},
-    [PTXGEN_BF16] = {"bf16", 2, "add.noftz.bf16", "add.noftz.v4.bf16x2", "add.rn.bf16x2",
-                     PG_TENSOR_BF16},
-};
+enum { DL_BOOL = 6 };
+
+#define ROW(name, word, bits, fraction, code, map)                                                 \
+    [PTXGEN_##name] = {word, bits, bits / 8, fraction, code, PG_TENSOR_##map},
+static const pg_dtype dtypes[] = {[PTXGEN_DTYPE_NONE] = {.name = "none", .fraction = -1},
+                                  PG_DTYPES(ROW)};
+enum { COUNT = sizeof dtypes / sizeof *dtypes };
 
 const pg_dtype *pg_dtype_find(ptxgen_dtype dtype)
 {
-    const size_t i = (size_t)dtype;
-    return i && i < sizeof dtypes / sizeof *dtypes ? &dtypes[i] : NULL;
-}
-
-static const struct {
-    const char *word;
-    int bits;
-} elements[] = {
-    [PTXGEN_DTYPE_NONE] = {"none", 0}, [PTXGEN_F32] = {"f32", 32},    [PTXGEN_F16] = {"f16", 16},
-    [PTXGEN_BF16] = {"bf16", 16},      [PTXGEN_S32] = {"s32", 32},    [PTXGEN_U32] = {"u32", 32},
-    [PTXGEN_S64] = {"s64", 64},        [PTXGEN_U64] = {"u64", 64},    [PTXGEN_F64] = {"f64", 64},
-    [PTXGEN_S16] = {"s16", 16},        [PTXGEN_U16] = {"u16", 16},    [PTXGEN_S8] = {"s8", 8},
-    [PTXGEN_U8] = {"u8", 8},           [PTXGEN_E4M3] = {"e4m3", 8},   [PTXGEN_E5M2] = {"e5m2", 8},
-    [PTXGEN_E2M1] = {"e2m1", 4},       [PTXGEN_UE8M0] = {"ue8m0", 8},
-};
-
-static size_t place(ptxgen_dtype dtype)
-{
-    return (size_t)dtype < sizeof elements / sizeof *elements ? (size_t)dtype : 0;
+    return &dtypes[(size_t)dtype < COUNT ? (size_t)dtype : PTXGEN_DTYPE_NONE];
 }
 
 const char *pg_dtype_word(ptxgen_dtype dtype)
 {
-    return elements[place(dtype)].word;
+    return pg_dtype_find(dtype)->name;
 }
 
 int pg_dtype_bits(ptxgen_dtype dtype)
 {
-    return elements[place(dtype)].bits;
+    return pg_dtype_find(dtype)->bits;
+}
+
+double pg_dtype_step(ptxgen_dtype dtype)
+{
+    const int fraction = pg_dtype_find(dtype)->fraction;
+    return fraction < 0 ? 0 : ldexp(1, -fraction);
+}
+
+ptxgen_dtype pg_dtype_of_dlpack(int code, int bits)
+{
+    if (code == DL_BOOL && bits == 8)
+        return PTXGEN_U8;
+    for (size_t i = PTXGEN_F32; i < COUNT; i++)
+        if (dtypes[i].dl_code == code && dtypes[i].bits == bits)
+            return (ptxgen_dtype)i;
+    return PTXGEN_DTYPE_NONE;
 }

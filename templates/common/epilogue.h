@@ -24,6 +24,7 @@
 
 #include "common/activation.h"
 #include "device/launch.h"
+#include "generate/dtype.h"
 #include "generate/family.h"
 
 #include <math.h>
@@ -79,6 +80,11 @@ typedef struct pg_epilogue {
     ptxgen_dtype out;
 } pg_epilogue;
 
+/* Element types of inputs and aux; of D. */
+#define PG_SIDE_TYPES(X)   PG_DTYPE_F32(X) PG_DTYPE_F16(X) PG_DTYPE_BF16(X)
+#define PG_RESULT_TYPES(X) PG_SIDE_TYPES(X) PG_DTYPE_E4M3(X) PG_DTYPE_E5M2(X)
+extern const ptxgen_dtype pg_side_dtypes[], pg_f32_dtypes[], pg_result_dtypes[];
+extern const char *const pg_side_dtype_words[], *const pg_result_words[];
 extern const char *const pg_side_words[], *const pg_aux_words[];
 
 pg_epilogue pg_epilogue_of(const pg_epilogue_key *k, ptxgen_dtype out);
@@ -154,7 +160,6 @@ bool pg_epilogue_has_rows(const pg_epilogue *e);
     PG_EPILOGUE_SCALAR((FIRST) + PG_STEP_ALPHA, "alpha", 1, 0, "a factor of the sum")
 
 extern const char *const pg_no_yes_words[];
-extern const ptxgen_dtype pg_side_dtypes[], pg_aux_dtypes[], pg_f32_dtypes[];
 
 #define PG_EPILOGUE_SPREAD(place, name_, M, N, owner, doc_)                                        \
     [place] = {name_,                                                                              \
@@ -200,7 +205,7 @@ extern const ptxgen_dtype pg_side_dtypes[], pg_aux_dtypes[], pg_f32_dtypes[];
                                        .optional = true,                                           \
                                        .rank = 2,                                                  \
                                        .extents = {M, N},                                          \
-                                       .dtypes = pg_aux_dtypes,                                    \
+                                       .dtypes = pg_side_dtypes,                                   \
                                        .doc =                                                      \
                                            "what D is before the activation (and the gate); the "  \
                                            "second value of a user function"},                     \

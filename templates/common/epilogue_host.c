@@ -11,11 +11,13 @@ const char *const pg_side_words[] = {"none",        "scalar_f32",  "scalar_f16",
                                      "row_f32",     "row_f16",     "row_bf16",   "column_f32",
                                      "column_f16",  "column_bf16", "matrix_f32", "matrix_f16",
                                      "matrix_bf16", NULL};
-const char *const pg_aux_words[] = {"none", "f32", "f16", "bf16", NULL};
+const char *const pg_aux_words[] = {"none", PG_SIDE_TYPES(PG_DTYPE_WORD) NULL};
 const char *const pg_no_yes_words[] = {"no", "yes", NULL};
-const ptxgen_dtype pg_side_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
-const ptxgen_dtype pg_aux_dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
-const ptxgen_dtype pg_f32_dtypes[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
+const ptxgen_dtype pg_side_dtypes[] = PG_DTYPE_LIST(PG_SIDE_TYPES);
+const char *const pg_side_dtype_words[] = PG_DTYPE_WORDS(PG_SIDE_TYPES);
+const ptxgen_dtype pg_f32_dtypes[] = PG_DTYPE_LIST(PG_DTYPE_F32);
+const ptxgen_dtype pg_result_dtypes[] = PG_DTYPE_LIST(PG_RESULT_TYPES);
+const char *const pg_result_words[] = PG_DTYPE_WORDS(PG_RESULT_TYPES);
 
 /* The place of a type in the list above, from 0. */
 static int64_t place_of(ptxgen_dtype dtype)
@@ -51,7 +53,7 @@ pg_epilogue pg_epilogue_of(const pg_epilogue_key *k, ptxgen_dtype out)
                      .gate = k->gate != 0,
                      .amax = k->amax != 0,
                      .function = k->function != 0,
-                     .aux = k->aux ? pg_aux_dtypes[k->aux - 1] : PTXGEN_DTYPE_NONE,
+                     .aux = k->aux ? pg_side_dtypes[k->aux - 1] : PTXGEN_DTYPE_NONE,
                      .out = out};
     for (int i = 0; i < PG_SIDES; i++)
         e.side[i] = side_of(k->side[i]);
@@ -170,18 +172,7 @@ ptxgen_status pg_epilogue_limits(const pg_problem *p, size_t first, const pg_epi
 /* A value beside the boundary of two codes may fall to either. */
 static double step_of(ptxgen_dtype dtype)
 {
-    switch (dtype) {
-    case PTXGEN_F16:
-        return 0x1p-10;
-    case PTXGEN_BF16:
-        return 0x1p-7;
-    case PTXGEN_E4M3:
-        return 0x1p-3;
-    case PTXGEN_E5M2:
-        return 0x1p-2;
-    default:
-        return 0;
-    }
+    return dtype == PTXGEN_F32 ? 0 : pg_dtype_step(dtype);
 }
 
 void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, pg_tolerance *t)

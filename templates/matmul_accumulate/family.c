@@ -6,14 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const dtype_words[] = {"f16", "bf16", "e4m3", "e5m2", "f32", NULL};
+static const char *const dtype_words[] = PG_DTYPE_WORDS(PG_MATMUL_TYPES);
 static const char *const layout_words[] = {"row_major", "transposed", NULL};
 static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
-static const char *const result_words[] = {"f32", "f16", "bf16", "e4m3", "e5m2", NULL};
-static const char *const summand_words[] = {"f32", "f16", "bf16", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -80,9 +78,9 @@ static const pg_param params[] = {
             "need it"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
-    {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), summand_words,
+    {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), pg_side_dtype_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
-    {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), result_words,
+    {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), pg_result_words,
      .doc = "element type of D; sums are f32 and rounded once", .from = PG_FROM_DTYPE,
      .source = PG_MATMUL_D},
     {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
@@ -90,8 +88,6 @@ static const pg_param params[] = {
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
-static const ptxgen_dtype dtypes[] = {PTXGEN_F16,  PTXGEN_BF16, PTXGEN_E4M3,
-                                      PTXGEN_E5M2, PTXGEN_F32,  PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype u8[] = {PTXGEN_U8, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE};
 static const char maps[] = "tensor-map loads";
@@ -107,15 +103,16 @@ static const pg_symbol symbols[] = {
 };
 
 static const pg_operand operands[] = {
-    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K}, .dtypes = dtypes,
-                     .inner = PG_INNER_EITHER, .doc = "A"},
-    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N}, .dtypes = dtypes,
-                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
+    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K},
+                     .dtypes = pg_matmul_dtypes, .inner = PG_INNER_EITHER, .doc = "A"},
+    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N},
+                     .dtypes = pg_matmul_dtypes, .same_dtype_as = 1 + PG_MATMUL_A,
+                     .inner = PG_INNER_EITHER, .doc = "B"},
     [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_matmul_summands, .optional = true,
+                     .dtypes = pg_side_dtypes, .optional = true,
                      .doc = "C, what the product is added to; none: zeros"},
     [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_matmul_results, .same_as = 1 + PG_MATMUL_C,
+                     .dtypes = pg_result_dtypes, .same_as = 1 + PG_MATMUL_C,
                      .halved_by = 1 + FIELD(steps.gate), .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,

@@ -400,15 +400,6 @@ static void name_entry(pg_hopper_plan *p, hopper_key *k)
              p->swapped ? "_swap" : "");
 }
 
-static const struct {
-    const char *name; /* wgmma's */
-    pg_tensor_type map;
-} operands[] = {
-    [PG_MATMUL_F16] = {"f16", PG_TENSOR_F16},   [PG_MATMUL_BF16] = {"bf16", PG_TENSOR_BF16},
-    [PG_MATMUL_E4M3] = {"e4m3", PG_TENSOR_U8},  [PG_MATMUL_E5M2] = {"e5m2", PG_TENSOR_U8},
-    [PG_MATMUL_TF32] = {"tf32", PG_TENSOR_F32},
-};
-
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p)
 {
     memset(p, 0, sizeof *p);
@@ -416,8 +407,9 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->head.parts = k->slices > 1 || k->copy ? parts : NULL;
     p->arch = arch;
     p->engine = PG_ENGINE_WGMMA;
-    p->operand_type = operands[k->dtype].name;
-    p->operand_map = operands[k->dtype].map;
+    const pg_dtype *operand = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
+    p->operand_type = k->dtype == PG_MATMUL_F32 ? "tf32" : operand->name; /* wgmma's word */
+    p->operand_map = operand->tensor_type;
     p->operand_bytes = pg_matmul_operand_bytes(k);
     p->swapped = swaps(k);
     p->pingpong = is_pingpong(k);

@@ -75,11 +75,16 @@ enum { PG_NO = 1, PG_YES = 2 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
-enum { PG_MATMUL_F16, PG_MATMUL_BF16, PG_MATMUL_E4M3, PG_MATMUL_E5M2, PG_MATMUL_TF32 };
+/* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
+#define PG_MATMUL_TYPES(X)                                                                         \
+    PG_DTYPE_F16(X) PG_DTYPE_BF16(X) PG_DTYPE_E4M3(X) PG_DTYPE_E5M2(X) PG_DTYPE_F32(X)
+#define PG_MATMUL_TYPE(name, ...) PG_MATMUL_##name,
+enum { PG_MATMUL_TYPES(PG_MATMUL_TYPE) };
+extern const ptxgen_dtype pg_matmul_dtypes[];
 /* Bytes of an element of A and B. */
 static inline int pg_matmul_operand_bytes(const pg_matmul_accumulate_key *k)
 {
-    return k->dtype == PG_MATMUL_TF32 ? 4 : k->dtype >= PG_MATMUL_E4M3 ? 1 : 2;
+    return pg_dtype_bits(pg_matmul_dtypes[k->dtype]) / 8;
 }
 
 /* The factors of a call. alpha 0 leaves nothing to multiply. */
@@ -99,9 +104,11 @@ pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
  * floats are cut to some 13 bits of the largest term at each step, f32 operands to 10 bits. Host
  * memory. */
 double pg_matmul_inexact(const pg_problem *p);
-/* Of C and D: {f32, f16, bf16}; a place in it. */
-extern const ptxgen_dtype pg_matmul_results[], pg_matmul_summands[]; /* of D, of C */
-const pg_dtype *pg_matmul_result_type(int64_t place);
+/* Of C and D, by the place in pg_result_dtypes. */
+static inline const pg_dtype *pg_matmul_result_type(int64_t place)
+{
+    return pg_dtype_find(pg_result_dtypes[place]);
+}
 
 /* Blackwell: accumulators in tensor memory. Hopper: in registers (hopper.h). All others: in
  * registers of each warp (mma_sync.h). */
@@ -179,7 +186,7 @@ void pg_tcgen05_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *pro
 /* The type of D. */
 static inline ptxgen_dtype pg_matmul_d_type(const pg_matmul_accumulate_key *k)
 {
-    return pg_matmul_results[k->d_dtype];
+    return pg_result_dtypes[k->d_dtype];
 }
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);

@@ -104,7 +104,7 @@ void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg
     memset(p, 0, sizeof *p);
     p->arch = arch;
     p->engine = PG_ENGINE_MMA_SYNC;
-    p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
+    p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
     p->adds_c = k->c == 0;
     p->scales = k->scale != 0;
     p->c_type = pg_matmul_result_type(k->c_dtype);

@@ -310,7 +310,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
-    p->dtype = pg_dtype_find(k->dtype ? PTXGEN_BF16 : PTXGEN_F16);
+    p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
     p->b_transposed = k->b != 0;
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;

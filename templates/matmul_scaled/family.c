@@ -2,7 +2,6 @@
 #include "matmul_scaled/matmul_scaled.h"
 
 static const char *const format_words[] = {"mxfp8", "mxfp4", "nvfp4", NULL};
-static const char *const out_words[] = {"f32", "f16", "bf16", "e4m3", "e5m2", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_scaled_key, name)
 
@@ -39,7 +38,7 @@ static const pg_operand operands[] = {
                             .dtypes = scale_dtypes, .alignment = 16, .needed_by = maps,
                             .doc = "scales of B, likewise"},
     [PG_SCALED_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_N},
-                     .dtypes = pg_matmul_scaled_results, .halved_by = 1 + FIELD(steps.gate),
+                     .dtypes = pg_result_dtypes, .halved_by = 1 + FIELD(steps.gate),
                      .doc = "D, the result"},
     PG_EPILOGUE_OPERANDS(pg_matmul_scaled_key, PG_SCALED_STEPS, PG_SCALED_M, PG_SCALED_N),
     PG_EPILOGUE_ALPHA_OPERAND(PG_SCALED_STEPS),
@@ -58,7 +57,7 @@ static const pg_param params[] = {
             "multiple of "
             "128",
      .from = PG_FROM_HOOK},
-    {"out", PG_PARAM_CHOICE, FIELD(out), out_words, .doc = "element type of D",
+    {"out", PG_PARAM_CHOICE, FIELD(out), pg_result_words, .doc = "element type of D",
      .from = PG_FROM_DTYPE, .source = PG_SCALED_D},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "columns of a tile (of 128 rows): 128 or 256; auto: by the problem in a call, 256 "

@@ -13,12 +13,9 @@ static ptxgen_scaled_format format_of(const pg_view *elements, const pg_view *sc
     return scales->dtype == PTXGEN_E4M3 ? PTXGEN_NVFP4 : PTXGEN_MXFP4;
 }
 
-const ptxgen_dtype pg_matmul_scaled_results[] = {PTXGEN_F32,  PTXGEN_F16,  PTXGEN_BF16,
-                                                 PTXGEN_E4M3, PTXGEN_E5M2, PTXGEN_DTYPE_NONE};
-
 ptxgen_dtype pg_matmul_scaled_out(const pg_matmul_scaled_key *k)
 {
-    return pg_matmul_scaled_results[k->out];
+    return pg_result_dtypes[k->out];
 }
 
 void pg_matmul_scaled_bind(const pg_problem *p, void *key)

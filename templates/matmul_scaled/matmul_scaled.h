@@ -122,8 +122,7 @@ uint32_t pg_matmul_scaled_instruction(const pg_matmul_scaled_plan *p, int step);
 int pg_matmul_scaled_scale_source(const pg_matmul_scaled_plan *p, int block, int word);
 int pg_matmul_scaled_scale_target(const pg_scaled_operand *o, int block, int word);
 
-/* What D may hold, and what it holds. */
-extern const ptxgen_dtype pg_matmul_scaled_results[];
+/* What D holds. */
 ptxgen_dtype pg_matmul_scaled_out(const pg_matmul_scaled_key *k);
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_scaled_plan_from(const void *key, const pg_arch *, void *plan);

@@ -130,7 +130,7 @@ void pg_scatter_add_generic(const pg_problem *p, void *key)
     pg_scatter_add_choose(p, key);
     if (!named && k->schedule == PTXGEN_SCHEDULE_PRIVATE) { /* is for a few rows of one length */
         k->access = pg_scatter_add_access_of(p);
-        k->schedule = k->access >= NARROWEST && pg_dtype_find(p->operand[PG_SCATTER_OUT].dtype)
+        k->schedule = k->access >= NARROWEST && pg_sum_type_at(k->dtype)->vector_add
                           ? PTXGEN_SCHEDULE_VECTOR
                           : PTXGEN_SCHEDULE_OWNER;
         k->shift = k->schedule == PTXGEN_SCHEDULE_OWNER; /* as inexact as the copies */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static const char *const dtype_words[] = {"f32", "f16", "bf16", "f64", "s32", "s64", NULL};
+static const char *const dtype_words[] = PG_DTYPE_WORDS(PG_SUM_TYPES);
 static const char *const yes_no[] = {"no", "yes", NULL};
 static const char *const index_words[] = {"i64", "i32", NULL};
 static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector",
@@ -96,8 +96,6 @@ static const pg_function_seam function_seam = {
     .exact = function_exact,
 };
 
-static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16,      PTXGEN_F64,
-                                      PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype index_dtypes[] = {PTXGEN_S64, PTXGEN_S32, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype scalar_dtypes[] = {PTXGEN_F64, PTXGEN_F32, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype s32[] = {PTXGEN_S32, PTXGEN_DTYPE_NONE};
@@ -116,10 +114,10 @@ static const pg_symbol symbols[] = {
 
 static const pg_operand operands[] = {
     [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
-                        .dtypes = dtypes, .doc = "what is added to"},
+                        .dtypes = pg_sum_dtypes, .doc = "what is added to"},
     [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_ROWS, PG_SCATTER_N},
-                        .dtypes = dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT, .broadcast = true,
-                        .doc = "the rows to add"},
+                        .dtypes = pg_sum_dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT,
+                        .broadcast = true, .doc = "the rows to add"},
     [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
                           .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
                           .doc = "the row of out that each row of src is added to"},
@@ -128,15 +126,15 @@ static const pg_operand operands[] = {
 /* With what only ptxgen_scatter_add offers: there src may have rows of its own. */
 static const pg_operand options[] = {
     [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
-                        .dtypes = dtypes, .doc = "what is added to"},
+                        .dtypes = pg_sum_dtypes, .doc = "what is added to"},
     [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_SRC_ROWS, PG_SCATTER_N},
-                        .dtypes = dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT, .broadcast = true,
-                        .doc = "the rows to add"},
+                        .dtypes = pg_sum_dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT,
+                        .broadcast = true, .doc = "the rows to add"},
     [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
                           .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
                           .doc = "the row of out that each row of src is added to"},
     [PG_SCATTER_WEIGHT] = {"weight", PG_IN, .optional = true, .rank = 1,
-                           .extents = {PG_SCATTER_ROWS}, .dtypes = dtypes,
+                           .extents = {PG_SCATTER_ROWS}, .dtypes = pg_sum_dtypes,
                            .doc = "a factor for each row of src, f32 or of its type"},
     [PG_SCATTER_SRC_INDEX] = {"src_index", PG_IN, .optional = true, .rank = 1,
                               .extents = {PG_SCATTER_ROWS}, .dtypes = index_dtypes,

@@ -15,7 +15,7 @@ typedef struct call {
 
 static int64_t stride_bytes(const call *c, const pg_view *v)
 {
-    return v->stride[0] * c->plan->dtype->bytes;
+    return v->stride[0] * c->plan->element->bytes;
 }
 
 static int64_t at_most(int64_t a, int64_t b)
@@ -28,7 +28,7 @@ static void launch_seed(const call *c, pg_launch *l)
     const pg_scatter_add_plan *p = c->plan;
     const ptxgen_grid g = ptxgen_plan_grid(c->rows, c->n, p->chunk_elems, c->device->sm_count);
     const pg_tensor_spec src = {
-        .type = p->dtype->tensor_type,
+        .type = pg_dtype_find(p->element->dtype)->tensor_type,
         .rank = 2,
         .address = c->src->data,
         .dims = {(uint64_t)c->n, (uint64_t)c->rows},

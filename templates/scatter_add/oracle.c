@@ -213,18 +213,18 @@ typedef struct rounding {
 
 static rounding rounding_of(ptxgen_dtype dtype)
 {
+    const double unit = pg_dtype_step(dtype) / 2;
     switch (dtype) {
     case PTXGEN_F16:
-        return (rounding){0x1p-11, 0x1p-24, 65504};
+        return (rounding){unit, 0x1p-24, 65504};
     case PTXGEN_BF16:
-        return (rounding){0x1p-8, 0x1p-133, 0x1.fep127};
+        return (rounding){unit, 0x1p-133, 0x1.fep127};
     case PTXGEN_F64:
-        return (rounding){0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023};
-    case PTXGEN_S32:
-    case PTXGEN_S64:
-        return (rounding){0, 0, INFINITY};
+        return (rounding){unit, 0x1p-1074, 0x1.fffffffffffffp1023};
+    case PTXGEN_F32:
+        return (rounding){unit, 0x1p-126, 0x1.fffffep127}; /* subnormals are flushed */
     default:
-        return (rounding){0x1p-24, 0x1p-126, 0x1.fffffep127}; /* subnormals are flushed */
+        return (rounding){0, 0, INFINITY};
     }
 }
 

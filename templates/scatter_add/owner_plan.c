@@ -46,7 +46,7 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     PG_TRY(check_access(k, e, err));
     /* Without 16-byte float reductions all sums are stored by their owner. */
     k->exact = k->exact || arch->sm < 90 || (k->access < 16 && !k->shift) ||
-               k->reduce != PTXGEN_SCATTER_ADD || !pg_dtype_find(e->dtype);
+               k->reduce != PTXGEN_SCATTER_ADD || !e->vector_add;
     k->weight =
         k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
     k->ahead = k->ahead ? k->ahead : PG_AHEAD_NO;

@@ -15,24 +15,31 @@ enum {
     MAX_STATIC_SHARED = 48 << 10,
 };
 
+/* Bytes of an element that bulk reductions add; 0 for any other type. */
+static int bulk_bytes(ptxgen_dtype dtype)
+{
+    const pg_sum_type *e = pg_sum_type_of(dtype);
+    return e && e->reduce_add ? e->bytes : 0;
+}
+
 int64_t ptxgen_chunk_elems_for(ptxgen_dtype dtype, int64_t n)
 {
-    const pg_dtype *d = pg_dtype_find(dtype);
-    if (!d || n < 0)
+    const int bytes = bulk_bytes(dtype);
+    if (!bytes || n < 0)
         return 0;
-    return n < MAX_CHUNK_BYTES / d->bytes ? n : MAX_CHUNK_BYTES / d->bytes;
+    return n < MAX_CHUNK_BYTES / bytes ? n : MAX_CHUNK_BYTES / bytes;
 }
 
 int64_t ptxgen_min_d_divisor_for(ptxgen_dtype dtype)
 {
-    const pg_dtype *d = pg_dtype_find(dtype);
-    return d ? REDUCE_ALIGNMENT / d->bytes : 0;
+    const int bytes = bulk_bytes(dtype);
+    return bytes ? REDUCE_ALIGNMENT / bytes : 0;
 }
 
 bool ptxgen_row_shape_supported(ptxgen_dtype dtype, int64_t n)
 {
-    const pg_dtype *d = pg_dtype_find(dtype);
-    return d && n >= 0 && n % (REDUCE_ALIGNMENT / d->bytes) == 0;
+    const int bytes = bulk_bytes(dtype);
+    return bytes && n >= 0 && n % (REDUCE_ALIGNMENT / bytes) == 0;
 }
 
 ptxgen_grid ptxgen_plan_grid(int64_t m, int64_t d, int64_t chunk_elems, int64_t sm_count)
@@ -108,7 +115,7 @@ static bool needs_owner(const pg_scatter_add_key *k)
 {
     const bool narrow = k->access && k->access != REDUCE_ALIGNMENT;
     return only_owner(k) || (narrow && k->schedule != PTXGEN_SCHEDULE_VECTOR) ||
-           !pg_dtype_find(pg_sum_type_at(k->dtype)->dtype);
+           !pg_sum_type_at(k->dtype)->vector_add;
 }
 
 static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, ptxgen_error *err)
@@ -205,9 +212,9 @@ static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 
 static void plan_seed(pg_scatter_add_plan *p)
 {
-    const int64_t longest = MAX_CHUNK_BYTES / p->dtype->bytes;
+    const int64_t longest = MAX_CHUNK_BYTES / p->element->bytes;
     p->chunk_elems = (int)(p->dynamic || p->n > longest ? longest : p->n);
-    p->chunk_bytes = p->chunk_elems * p->dtype->bytes;
+    p->chunk_bytes = p->chunk_elems * p->element->bytes;
     p->stage_stride = (p->chunk_bytes + STAGE_ALIGNMENT - 1) / STAGE_ALIGNMENT * STAGE_ALIGNMENT;
     p->chunks = p->dynamic ? 0 : (p->n - 1) / p->chunk_elems + 1;
 }
@@ -235,7 +242,6 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->oob = (ptxgen_oob)k->oob;
     p->arch = arch;
     p->element = pg_sum_type_at(k->dtype);
-    p->dtype = pg_dtype_find(p->element->dtype);
     p->index_type = k->index == PTXGEN_INDEX_I32 ? "s32" : "s64";
     p->index_bytes = k->index == PTXGEN_INDEX_I32 ? 4 : 8;
     p->dynamic = k->n == 0;

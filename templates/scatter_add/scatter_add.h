@@ -91,7 +91,6 @@ typedef struct pg_scatter_add_plan {
     ptxgen_schedule schedule;
     ptxgen_oob oob;
     const pg_arch *arch;
-    const pg_dtype *dtype;
     const char *index_type; /* "s64", "s32" */
     int index_bytes;
     bool dynamic, contig;

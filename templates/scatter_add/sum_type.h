@@ -1,10 +1,14 @@
-/* What a sum needs to know of an element type: its accumulator, and how words of memory become
- * values of it. */
+/* What a sum needs to know of an element type: its accumulator, the instructions that add, and how
+ * words of memory become values of it. */
 #ifndef PG_SCATTER_SUM_TYPE_H
 #define PG_SCATTER_SUM_TYPE_H
 
+#include "generate/dtype.h"
 #include "generate/emit.h"
 #include "ptxgen/ptxgen.h"
+
+#define PG_SUM_TYPES(X)                                                                            \
+    PG_DTYPE_F32(X) PG_DTYPE_F16(X) PG_DTYPE_BF16(X) PG_DTYPE_F64(X) PG_DTYPE_S32(X) PG_DTYPE_S64(X)
 
 typedef struct pg_sum_type {
     const char *name; /* "bf16" */
@@ -14,12 +18,18 @@ typedef struct pg_sum_type {
     int acc_bytes;
     const char *identity[3]; /* of each ptxgen_scatter_reduce, as an accumulator */
     const char *unit;        /* 1 as an accumulator */
+    /* Of the types that reductions of 16 bytes add, else NULL. PTX ISA 9.7.9.25.5: f16 and bf16
+     * must say .noftz; 9.7.13.6. */
+    const char *reduce_add;   /* modifiers of cp.reduce.async.bulk's add */
+    const char *vector_add;   /* modifiers of a 16-byte red.global add */
+    const char *register_add; /* adds two registers of 4 bytes */
 } pg_sum_type;
 
-/* Place i of the dtype parameter, NULL past the last; and the place of a type, -1 for a type
- * that has none. */
+extern const ptxgen_dtype pg_sum_dtypes[];
+/* Place i of the dtype parameter, NULL past the last. */
 const pg_sum_type *pg_sum_type_at(int64_t i);
-int64_t pg_sum_type_place(ptxgen_dtype dtype);
+/* NULL for a type that has no sums. */
+const pg_sum_type *pg_sum_type_of(ptxgen_dtype dtype);
 
 /* The word of memory that one register holds: 8 bytes of 8-byte types, 2 where only 2 may be
  * read, else 4. */

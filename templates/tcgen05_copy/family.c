@@ -1,7 +1,9 @@
 /* The tcgen05_copy family: parameters and contract. */
 #include "tcgen05_copy/tcgen05_copy.h"
 
-static const char *const dtype_words[] = {"f32", "s32", "u32", NULL};
+#define DTYPES(X) PG_DTYPE_F32(X) PG_DTYPE_S32(X) PG_DTYPE_U32(X)
+static const ptxgen_dtype dtypes[] = PG_DTYPE_LIST(DTYPES);
+static const char *const dtype_words[] = PG_DTYPE_WORDS(DTYPES);
 
 #define FIELD(name) offsetof(pg_tcgen05_copy_key, name)
 
@@ -20,8 +22,6 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle in shared memory: 32, 64 or 128; auto: the widest that fits n"},
 };
-
-static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_S32, PTXGEN_U32, PTXGEN_DTYPE_NONE};
 
 static const pg_symbol symbols[] = {
     [PG_COPY_M] = {"m", 1, INT32_MAX, "rows"},

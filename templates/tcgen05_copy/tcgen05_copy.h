@@ -9,6 +9,7 @@
 #ifndef PG_TCGEN05_COPY_H
 #define PG_TCGEN05_COPY_H
 
+#include "generate/dtype.h"
 #include "generate/family.h"
 #include "common/tcgen05.h"
 #include "ptxgen/matmul.h"

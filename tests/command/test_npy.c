@@ -41,20 +41,20 @@ static void takes_every_version_and_spelling(void **state)
     (void)state;
     static const struct {
         const char *dict;
-        npy_type type;
+        ptxgen_dtype type;
         int rank;
         size_t bytes;
     } good[] = {
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", NPY_F32, 2, 24},
-        {"{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", NPY_F16, 1, 6},
-        {"{'descr': '<V2', 'fortran_order': False, 'shape': (2, 1, 3), }", NPY_BF16, 3, 12},
-        {"{'descr': 'bfloat16', 'fortran_order': False, 'shape': (2, 2), }", NPY_BF16, 2, 8},
-        {"{'descr': '|V2', 'fortran_order': False, 'shape': (1, 1), }", NPY_RAW16, 2, 2},
-        {"{'descr': '<i8', 'fortran_order': False, 'shape': (), }", NPY_I64, 0, 8},
-        {"{'shape':(4L,2L),'descr':\"<i4\",'fortran_order':False}", NPY_I32, 2, 32},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (5,), }", NPY_F32, 1, 20},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807), }", NPY_F32,
-         2, 0},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", PTXGEN_F32, 2, 24},
+        {"{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", PTXGEN_F16, 1, 6},
+        {"{'descr': '<V2', 'fortran_order': False, 'shape': (2, 1, 3), }", PTXGEN_BF16, 3, 12},
+        {"{'descr': 'bfloat16', 'fortran_order': False, 'shape': (2, 2), }", PTXGEN_BF16, 2, 8},
+        {"{'descr': '|V2', 'fortran_order': False, 'shape': (1, 1), }", PTXGEN_U16, 2, 2},
+        {"{'descr': '<i8', 'fortran_order': False, 'shape': (), }", PTXGEN_S64, 0, 8},
+        {"{'shape':(4L,2L),'descr':\"<i4\",'fortran_order':False}", PTXGEN_S32, 2, 32},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (5,), }", PTXGEN_F32, 1, 20},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807), }",
+         PTXGEN_F32, 2, 0},
     };
     uint8_t file[512], data[64];
     for (size_t i = 0; i < sizeof data; i++)
@@ -185,7 +185,8 @@ static void survives_every_changed_byte(void **state)
 static void what_is_written_is_read_back(void **state)
 {
     (void)state;
-    static const npy_type types[] = {NPY_F32, NPY_F16, NPY_BF16, NPY_RAW16, NPY_I64, NPY_I32};
+    static const ptxgen_dtype types[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16,
+                                         PTXGEN_U16, PTXGEN_S64, PTXGEN_S32};
     static const int64_t shapes[][3] = {{0, 4, 1}, {5, 0, 1}, {7, 9, 2}, {1, 1, 1}};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         for (int rank = 0; rank <= 3; rank++) {

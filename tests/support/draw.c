@@ -1,6 +1,6 @@
 #include "draw.h"
 
-#include "base/half.h"
+#include "common/elements.h"
 #include "generate/dtype.h"
 
 enum { MARGIN = 64, PATTERN = 0x5A, PLACE = 256 };
@@ -203,18 +203,6 @@ static void place_operand(draw *w, size_t i)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void put_float(ptxgen_dtype dtype, char *at, double v)
-{
-    const float f = (float)v;
-    uint16_t half = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
-    if (dtype == PTXGEN_F32)
-        memcpy(at, &f, sizeof f);
-    else if (dtype == PTXGEN_F64)
-        memcpy(at, &v, sizeof v);
-    else
-        memcpy(at, &half, sizeof half);
-}
-
 static void put_value(draw *w, size_t i, int64_t element)
 {
     const pg_operand *row = &w->d->family->operands.rows[i];
@@ -229,7 +217,8 @@ static void put_value(draw *w, size_t i, int64_t element)
     case PTXGEN_F16:
     case PTXGEN_BF16:
     case PTXGEN_F64:
-        put_float(dtype, at, (double)(int64_t)(r % 4097) / 1024 - 2);
+        pg_element_set(&(pg_view){.data = at, .dtype = dtype}, 0,
+                       (double)(int64_t)(r % 4097) / 1024 - 2);
         break;
     case PTXGEN_E4M3: /* no NaN; as a scale its sign means nothing */
         *at = (char)(r % 128 == 127 ? 0x38 : r);

@@ -1,7 +1,7 @@
 #include "epilogue_case.h"
 
 #include "base/clock.h"
-#include "base/half.h"
+#include "common/elements.h"
 #include "matmul_accumulate/matmul_accumulate.h"
 #include "pairs.h"
 #include "ptxgen/function.h"
@@ -38,9 +38,6 @@ static const char *const hopper[] = {"schedule=cooperative block_n=64",
                                      "swap=yes warpgroups=1 block_n=24 slices=2"};
 enum { RING = 2, PAIRS = 7 }; /* the latter takes K-major B alone */
 static const char *const blackwell[] = {"block_n=64", "block_n=128 ctas=2", "block_n=256"};
-static const ptxgen_dtype results[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_E4M3,
-                                       PTXGEN_E5M2};
-static const ptxgen_dtype sides[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16};
 enum { PLAIN_SUM, ADDS_C, SCALES, SUMS };
 enum { NO_FUNCTION, OF_VALUE, OF_ONE_INPUT, OF_THREE_INPUTS, FUNCTIONS };
 enum { ALIGNED, ODD, SHIFTED, LAYOUTS };
@@ -96,17 +93,12 @@ static double draw(problem *p)
 
 static void put(ptxgen_dtype dtype, char *base, int64_t i, double v)
 {
-    if (dtype == PTXGEN_F32)
-        ((float *)base)[i] = (float)v;
-    else if (dtype == PTXGEN_F16)
-        ((uint16_t *)base)[i] = pg_f16_from_double(v);
-    else
-        ((uint16_t *)base)[i] = pg_bf16_from_double(v);
+    pg_element_set(&(pg_view){.data = base, .dtype = dtype}, i, v);
 }
 
 static int bytes_of(ptxgen_dtype dtype)
 {
-    return dtype == PTXGEN_F32 ? 4 : dtype == PTXGEN_F16 || dtype == PTXGEN_BF16 ? 2 : 1;
+    return ptxgen_dtype_bits(dtype) / 8;
 }
 
 /* A [rows, columns] operand; rank counts the last dimensions. */
@@ -144,7 +136,7 @@ static void add_side(problem *p, int place, int level)
     if (!level)
         return;
     const int spread = (level - 1) / 3;
-    add(p, PG_MATMUL_STEPS + place, sides[(level - 1) % 3], spread < 2 ? spread : 2,
+    add(p, PG_MATMUL_STEPS + place, pg_side_dtypes[(level - 1) % 3], spread < 2 ? spread : 2,
         spread == 2 ? column : all);
 }
 
@@ -166,7 +158,7 @@ static void add_steps(problem *p)
     add_side(p, PG_SIDE_RESIDUAL, l[RESIDUAL]);
     add_side(p, PG_SIDE_BIAS, l[BIAS]);
     if (l[AUX])
-        add(p, (int)first + PG_STEP_AUX, sides[l[AUX] - 1], 2, all);
+        add(p, (int)first + PG_STEP_AUX, pg_side_dtypes[l[AUX] - 1], 2, all);
     if (l[AMAX])
         add_scalar(p, (int)first + PG_STEP_AMAX, 0);
     if (l[D_SCALE])
@@ -206,7 +198,7 @@ static void add_operands(problem *p)
         transpose(p, PG_MATMUL_B);
     if (l[SUM] != PLAIN_SUM)
         add(p, PG_MATMUL_C, PTXGEN_F32, 2, c);
-    add(p, PG_MATMUL_D, results[l[RESULT]], 2, d);
+    add(p, PG_MATMUL_D, pg_result_dtypes[l[RESULT]], 2, d);
     if (l[SUM] == SCALES) {
         add_scalar(p, PG_MATMUL_ALPHA, 0.375f);
         add_scalar(p, PG_MATMUL_BETA, -1.25f);
@@ -334,7 +326,7 @@ static void judge(ptxgen *ctx, const problem *p, const ptxgen_tensor *after)
         PTXGEN_OK)
         fail_msg("%s: %s", case_text(p), err.message);
     const int *l = p->row->level;
-    const bool wide = results[l[RESULT]] == PTXGEN_F32 && l[AUX] <= 1;
+    const bool wide = pg_result_dtypes[l[RESULT]] == PTXGEN_F32 && l[AUX] <= 1;
     if (v.wrong || (wide && v.worst_error > v.worst_bound / 10))
         fail_msg("%s: %lld of %lld elements are wrong; row %lld, column %lld is off by %g, allowed "
                  "%g",

@@ -1,6 +1,8 @@
 #include "matmul_case.h"
 
 #include "base/half.h"
+#include "common/elements.h"
+#include "generate/dtype.h"
 
 #include <math.h>
 
@@ -59,26 +61,25 @@ static double random_value(void)
     return (double)((int64_t)(random_bits() % 129) - 64) / 64;
 }
 
-static int bytes_of(ptxgen_dtype dtype)
+/* 0 stands for f32. */
+static ptxgen_dtype type_of(ptxgen_dtype dtype)
 {
-    return dtype == PTXGEN_F16 || dtype == PTXGEN_BF16 ? 2 : 4;
+    return dtype ? dtype : PTXGEN_F32;
 }
 
-/* Element i of an array of f32, f16 or bf16 (0: f32). */
+static int bytes_of(ptxgen_dtype dtype)
+{
+    return ptxgen_dtype_bits(type_of(dtype)) / 8;
+}
+
 static double element(const void *p, ptxgen_dtype dtype, int64_t i)
 {
-    if (bytes_of(dtype) == 4)
-        return (double)((const float *)p)[i];
-    const uint16_t bits = ((const uint16_t *)p)[i];
-    return dtype == PTXGEN_F16 ? pg_f16_to_double(bits) : pg_bf16_to_double(bits);
+    return pg_element(&(pg_view){.data = (void *)(uintptr_t)p, .dtype = type_of(dtype)}, i);
 }
 
 static void set_element(void *p, ptxgen_dtype dtype, int64_t i, double v)
 {
-    if (bytes_of(dtype) == 4)
-        ((float *)p)[i] = (float)v;
-    else
-        ((uint16_t *)p)[i] = dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v);
+    pg_element_set(&(pg_view){.data = p, .dtype = type_of(dtype)}, i, v);
 }
 
 static int64_t padded(int64_t elements, int64_t unit)
@@ -103,13 +104,12 @@ static uint16_t *random_operand(bool bf16, size_t bytes)
 
 void matmul_case_params(const matmul_case *problem, const char *arch, char *text, size_t size)
 {
-    static const char *const types[] = {[PTXGEN_F16] = "f16", [PTXGEN_BF16] = "bf16"};
     const bool scales = problem->alpha != 0 || problem->beta != 0;
     snprintf(text, size, "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s %s", arch,
              problem->bf16 ? "bf16" : "f16", problem->a_transposed ? "transposed" : "row_major",
              problem->b_transposed ? "transposed" : "row_major", problem->no_c ? "none" : "add",
-             problem->c_dtype ? types[problem->c_dtype] : "f32",
-             problem->d_dtype ? types[problem->d_dtype] : "f32", scales ? "alpha_beta" : "none",
+             ptxgen_dtype_name(type_of(problem->c_dtype)),
+             ptxgen_dtype_name(type_of(problem->d_dtype)), scales ? "alpha_beta" : "none",
              problem->params);
 }
 
@@ -213,9 +213,8 @@ static double bound_of(const matmul_case *p, double want)
 {
     const double a = fabs(alpha(p)), b = fabs(beta(p));
     const double sums = (double)(p->k / 16 + 2) * (double)(p->k + 1) * 0x1p-23;
-    const double rounding = p->d_dtype == PTXGEN_BF16  ? 0x1p-7
-                            : p->d_dtype == PTXGEN_F16 ? 0x1p-10
-                                                       : 0; /* both are rounded */
+    /* both are rounded */
+    const double rounding = type_of(p->d_dtype) == PTXGEN_F32 ? 0 : pg_dtype_step(p->d_dtype);
     return a * sums + b * (double)(p->k / 16 + 4) * 0x1p-23 + fabs(want) * rounding;
 }
 

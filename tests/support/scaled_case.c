@@ -1,6 +1,6 @@
 #include "scaled_case.h"
 
-#include "base/half.h"
+#include "common/elements.h"
 
 #include <math.h>
 
@@ -76,21 +76,17 @@ static uint8_t *draw_scales(const operand *o, size_t *bytes, uint8_t **kept, siz
     return packed;
 }
 
-static size_t element_bytes(ptxgen_dtype dtype)
-{
-    return dtype == PTXGEN_F32 ? 4 : 2;
-}
-
 void scaled_case_make(const scaled_case *p, scaled_data *x)
 {
     enum { UNIT = 64 }; /* elements: 32 bytes of 4 bits */
     const int64_t stride = padded(p->k, UNIT), d_stride = p->n + p->d_pad;
     const int a_bits = p->a_format == PTXGEN_MXFP8 ? 8 : 4,
               b_bits = p->b_format == PTXGEN_MXFP8 ? 8 : 4;
-    *x = (scaled_data){.problem = p,
-                       .a_bytes = (size_t)(p->m * stride * a_bits / 8),
-                       .b_bytes = (size_t)(p->n * stride * b_bits / 8),
-                       .d_bytes = (size_t)(p->m * d_stride) * element_bytes(p->out)};
+    *x =
+        (scaled_data){.problem = p,
+                      .a_bytes = (size_t)(p->m * stride * a_bits / 8),
+                      .b_bytes = (size_t)(p->n * stride * b_bits / 8),
+                      .d_bytes = (size_t)(p->m * d_stride) * (size_t)ptxgen_dtype_bits(p->out) / 8};
     x->a = allocate(x->a_bytes);
     x->b = allocate(x->b_bytes);
     x->d = allocate(x->d_bytes);
@@ -122,14 +118,7 @@ void scaled_case_make(const scaled_case *p, scaled_data *x)
 
 static double element_of(const scaled_data *x, int64_t i)
 {
-    switch (x->problem->out) {
-    case PTXGEN_F32:
-        return (double)((const float *)x->d)[i];
-    case PTXGEN_F16:
-        return pg_f16_to_double(((const uint16_t *)x->d)[i]);
-    default:
-        return pg_bf16_to_double(((const uint16_t *)x->d)[i]);
-    }
+    return pg_element(&(pg_view){.data = x->d, .dtype = x->problem->out}, i);
 }
 
 static void compare_one(const scaled_data *x, int64_t row, int64_t column)
@@ -137,7 +126,7 @@ static void compare_one(const scaled_data *x, int64_t row, int64_t column)
     const scaled_case *p = x->problem;
     const int64_t i = row * x->args.d_stride + column;
     if (column >= p->n) {
-        const size_t bytes = element_bytes(p->out);
+        const size_t bytes = (size_t)ptxgen_dtype_bits(p->out) / 8;
         for (size_t b = 0; b < bytes; b++)
             assert_int_equal(((const uint8_t *)x->d)[(size_t)i * bytes + b], GUARD);
         return;

@@ -16,7 +16,6 @@ uint64_t next_random(uint64_t *state)
 
 const char *scatter_case_text(const scatter_case *c)
 {
-    static const char *const dtypes[] = {"?", "f32", "f16", "bf16"};
     static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
     static const char *const oobs[] = {"record", "trap", "unchecked"};
     static const char *const indices[] = {"uniform", "permutation", "sorted", "half-on-0",
@@ -24,8 +23,8 @@ const char *scatter_case_text(const scatter_case *c)
     static char text[256];
     snprintf(text, sizeof text,
              "%s rows=%lld out_rows=%lld n=%lld%s contig=%s %s %s %s %s bad=%d@%lld=%lld",
-             dtypes[c->dtype], (long long)c->rows, (long long)c->out_rows, (long long)c->n,
-             c->dynamic_n ? "(dynamic)" : "", c->contig ? "yes" : "no",
+             ptxgen_dtype_name(c->dtype), (long long)c->rows, (long long)c->out_rows,
+             (long long)c->n, c->dynamic_n ? "(dynamic)" : "", c->contig ? "yes" : "no",
              c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64", schedules[c->schedule],
              oobs[c->oob], indices[c->indices], c->has_bad, (long long)c->bad_position,
              (long long)c->bad_value);

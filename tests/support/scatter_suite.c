@@ -27,14 +27,13 @@ bool scatter_combination(size_t i, scatter_case *c)
 
 void scatter_combination_params(const scatter_case *c, char *text, size_t size)
 {
-    static const char *const dtypes[] = {"", "f32", "f16", "bf16"};
     static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner"};
     char n[24] = "dynamic";
     if (c->n)
         snprintf(n, sizeof n, "%lld", (long long)c->n);
     snprintf(text, size, "arch=sm_90 dtype=%s n=%s contig=%s index=%s schedule=%s oob=%s",
-             dtypes[c->dtype], n, c->contig ? "yes" : "no", c->index_type ? "i32" : "i64",
-             schedules[c->schedule], c->oob ? "trap" : "record");
+             ptxgen_dtype_name(c->dtype), n, c->contig ? "yes" : "no",
+             c->index_type ? "i32" : "i64", schedules[c->schedule], c->oob ? "trap" : "record");
 }
 
 /* Sizes that leave a partial last tile, and few rows for the long ones. */

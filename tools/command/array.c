@@ -41,10 +41,10 @@ void array_fill_random(npy_array *a, uint64_t seed)
     uint16_t *half = a->data;
     for (size_t i = 0; i < a->header.count; i++) {
         float value = (float)(int32_t)(splitmix64(&seed) >> 40) / 8388608.0f - 1.0f;
-        if (a->header.type == NPY_F32)
+        if (a->header.type == PTXGEN_F32)
             f32[i] = value;
         else
-            half[i] = round_to_half(value, a->header.type == NPY_BF16);
+            half[i] = round_to_half(value, a->header.type == PTXGEN_BF16);
     }
 }
 
@@ -65,7 +65,7 @@ void array_fill_indices(npy_array *a, int64_t below, uint64_t seed)
     for (size_t i = 0; i < a->header.count; i++) {
         /* The high half of a 64 x 64 bit product: uniform to 2^-64 and never `below` itself. */
         int64_t value = (int64_t)((unsigned __int128)splitmix64(&seed) * (uint64_t)below >> 64);
-        if (a->header.type == NPY_I64)
+        if (a->header.type == PTXGEN_S64)
             i64[i] = value;
         else
             i32[i] = (int32_t)value;
@@ -77,8 +77,8 @@ typedef struct spec {
     int rank;
     int64_t shape[NPY_MAX_RANK];
     int64_t below; /* index */
-    npy_type type;
-    array_bytes bytes; /* NPY_U8 */
+    ptxgen_dtype type;
+    array_bytes bytes; /* PTXGEN_U8 */
 } spec;
 
 static ptxgen_status bad_spec(const char *text, ptxgen_error *err)
@@ -118,41 +118,41 @@ static ptxgen_status parse_spec(const char *text, spec *out, ptxgen_error *err)
     return *p != '\0' || (index && out->below == 0) ? bad_spec(text, err) : PTXGEN_OK;
 }
 
-static ptxgen_status parse_type(const cli_args *args, spec *out, ptxgen_error *err)
+/* dtype=... of an index or of values. */
+static bool take_type(const char *word, bool index, spec *out)
 {
     static const struct {
         const char *name;
-        npy_type type;
-        bool index;
         array_bytes bytes;
-    } types[] = {{"f32", NPY_F32, false, {0}},
-                 {"f16", NPY_F16, false, {0}},
-                 {"bf16", NPY_BF16, false, {0}},
-                 {"e4m3", NPY_U8, false, {0, 56, true}},     /* below 1 */
-                 {"e2m1x2", NPY_U8, false, {0, 256, false}}, /* any two 4-bit numbers */
-                 {"e8m0", NPY_U8, false, {120, 8, false}},   /* 2^-7 .. 1 */
-                 {"ue4m3", NPY_U8, false, {40, 24, false}},  /* 2^-2 .. 2 */
-                 {"i64", NPY_I64, true, {0}},
-                 {"i32", NPY_I32, true, {0}}};
-    const bool index = strcmp(out->kind, "index") == 0;
-    out->type = index ? NPY_I64 : NPY_F32;
-    for (size_t w = 1; w < args->count; w++) {
-        bool found = false;
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-            if (strncmp(args->words[w], "dtype=", 6) == 0 &&
-                strcmp(args->words[w] + 6, types[i].name) == 0 && types[i].index == index) {
-                out->type = types[i].type;
-                out->bytes = types[i].bytes;
-                found = true;
-            }
+    } kinds[] = {{"e4m3", {0, 56, true}},     /* below 1 */
+                 {"e2m1x2", {0, 256, false}}, /* any two 4-bit numbers */
+                 {"e8m0", {120, 8, false}},   /* 2^-7 .. 1 */
+                 {"ue4m3", {40, 24, false}}}; /* 2^-2 .. 2 */
+    if (strncmp(word, "dtype=", 6) != 0)
+        return false;
+    for (size_t i = 0; !index && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(word + 6, kinds[i].name) == 0) {
+            out->type = PTXGEN_U8;
+            out->bytes = kinds[i].bytes;
+            return true;
         }
-        if (!found)
+    }
+    out->type = npy_type_of_word(word + 6);
+    return index ? out->type == PTXGEN_S64 || out->type == PTXGEN_S32
+                 : out->type == PTXGEN_F32 || out->type == PTXGEN_F16 || out->type == PTXGEN_BF16;
+}
+
+static ptxgen_status parse_type(const cli_args *args, spec *out, ptxgen_error *err)
+{
+    const bool index = strcmp(out->kind, "index") == 0;
+    out->type = index ? PTXGEN_S64 : PTXGEN_F32;
+    for (size_t w = 1; w < args->count; w++)
+        if (!take_type(args->words[w], index, out))
             return cli_fail(err, PTXGEN_EINVAL, "'%s' is not known here; %s", args->words[w],
                             index
                                 ? "an index takes dtype=i64 or dtype=i32"
                                 : "values take dtype=f32, f16, bf16, e4m3, e2m1x2, e8m0 or ue4m3");
-    }
-    if (out->type == NPY_I32 && out->below > INT32_MAX)
+    if (out->type == PTXGEN_S32 && out->below > INT32_MAX)
         return cli_fail(err, PTXGEN_EINVAL,
                         "indices below %lld do not fit dtype=i32; use dtype=i64",
                         (long long)out->below);
@@ -170,7 +170,7 @@ static ptxgen_status write_array(const cli_args *args, const spec *s, ptxgen_err
     if (status == PTXGEN_OK) {
         if (s->below > 0)
             array_fill_indices(&a, s->below, (uint64_t)args->set.seed);
-        else if (strcmp(s->kind, "random") == 0 && s->type == NPY_U8)
+        else if (strcmp(s->kind, "random") == 0 && s->type == PTXGEN_U8)
             array_fill_bytes(&a, &s->bytes, (uint64_t)args->set.seed);
         else if (strcmp(s->kind, "random") == 0)
             array_fill_random(&a, (uint64_t)args->set.seed);

@@ -20,7 +20,7 @@ static ptxgen_status allocate(npy_array *a, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out,
+ptxgen_status npy_create(ptxgen_dtype type, int rank, const int64_t *shape, npy_array *out,
                          ptxgen_error *err)
 {
     ptxgen_status status = npy_make_header(type, rank, shape, &out->header, err);

@@ -5,15 +5,19 @@
 
 #include <string.h>
 
+/* How NumPy writes and names the element types; the first row of a type is how it is written. */
 static const struct {
-    const char *descr;
-    npy_type type;
-    uint8_t bytes;
+    const char *descr, *name;
+    ptxgen_dtype type;
 } types[] = {
-    {"<f4", NPY_F32, 4},   {"<f2", NPY_F16, 2},   {"<V2", NPY_BF16, 2}, {"bfloat16", NPY_BF16, 2},
-    {"<u2", NPY_RAW16, 2}, {"|V2", NPY_RAW16, 2}, {"<i8", NPY_I64, 8},  {"<i4", NPY_I32, 4},
-    {"<u4", NPY_U32, 4},   {"|u1", NPY_U8, 1},    {"|V1", NPY_U8, 1},   {"|b1", NPY_U8, 1},
-    {"<f8", NPY_F64, 8},   {"<u8", NPY_U64, 8},   {"<i2", NPY_I16, 2},  {"|i1", NPY_I8, 1},
+    {"<f4", "float32", PTXGEN_F32},   {"<f2", "float16", PTXGEN_F16},
+    {"<V2", "bfloat16", PTXGEN_BF16}, {"bfloat16", "bfloat16", PTXGEN_BF16},
+    {"<u2", "uint16", PTXGEN_U16},    {"|V2", "uint16", PTXGEN_U16},
+    {"<i8", "int64", PTXGEN_S64},     {"<i4", "int32", PTXGEN_S32},
+    {"<u4", "uint32", PTXGEN_U32},    {"|u1", "uint8", PTXGEN_U8},
+    {"|V1", "uint8", PTXGEN_U8},      {"|b1", "uint8", PTXGEN_U8},
+    {"<f8", "float64", PTXGEN_F64},   {"<u8", "uint64", PTXGEN_U64},
+    {"<i2", "int16", PTXGEN_S16},     {"|i1", "int8", PTXGEN_S8},
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
@@ -109,7 +113,7 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
     for (size_t i = 0; i < TYPE_COUNT; i++) {
         if (strcmp(types[i].descr, h->descr) == 0) {
             h->type = types[i].type;
-            h->elem_bytes = types[i].bytes;
+            h->elem_bytes = (size_t)ptxgen_dtype_bits(types[i].type) / 8;
             return PTXGEN_OK;
         }
     }
@@ -265,6 +269,32 @@ ptxgen_status npy_fail_bare_words(const char *path, const npy_header *h, const c
                     path, h->descr);
 }
 
+/* TYPE_COUNT for a type that NumPy has not. */
+static size_t row_of(ptxgen_dtype type)
+{
+    size_t row = 0;
+    while (row < TYPE_COUNT && types[row].type != type)
+        row++;
+    return row;
+}
+
+const char *npy_type_name(ptxgen_dtype type)
+{
+    const size_t row = row_of(type);
+    return row < TYPE_COUNT ? types[row].name : "uint8";
+}
+
+ptxgen_dtype npy_type_of_word(const char *word)
+{
+    for (size_t i = 0; i < TYPE_COUNT; i++) {
+        const char *own = ptxgen_dtype_name(types[i].type);
+        if (strcmp(own + 1, word[0] ? word + 1 : "") == 0 &&
+            (own[0] == word[0] || (own[0] == 's' && word[0] == 'i')))
+            return types[i].type;
+    }
+    return PTXGEN_DTYPE_NONE;
+}
+
 const char *npy_shape_text(const npy_header *h, char *text, size_t size)
 {
     size_t used = 0;
@@ -276,15 +306,13 @@ const char *npy_shape_text(const npy_header *h, char *text, size_t size)
     return text;
 }
 
-ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy_header *out,
+ptxgen_status npy_make_header(ptxgen_dtype type, int rank, const int64_t *shape, npy_header *out,
                               ptxgen_error *err)
 {
-    *out = (npy_header){.type = type, .rank = rank};
-    size_t row = 0; /* the first row of a type is how it is written */
-    while (types[row].type != type)
-        row++;
+    const size_t row = row_of(row_of(type) < TYPE_COUNT ? type : PTXGEN_U8);
+    *out = (npy_header){.type = types[row].type, .rank = rank};
     snprintf(out->descr, sizeof out->descr, "%s", types[row].descr);
-    out->elem_bytes = types[row].bytes;
+    out->elem_bytes = (size_t)ptxgen_dtype_bits(out->type) / 8;
     for (int i = 0; i < rank; i++)
         out->shape[i] = shape[i];
     return count_elements(out, err);

@@ -4,26 +4,12 @@
 #define NPY_H
 
 #include "ptxgen/status.h"
+#include "ptxgen/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-typedef enum npy_type {
-    NPY_F32,
-    NPY_F16,
-    NPY_BF16,  /* '<V2' (how ml_dtypes' bfloat16 is saved) or 'bfloat16' */
-    NPY_RAW16, /* '<u2' or '|V2': 16 bits that the user must name */
-    NPY_I64,
-    NPY_I32,
-    NPY_U32,
-    NPY_U8, /* also '|V1', how ml_dtypes' 8-bit types are saved, and '|b1' */
-    NPY_F64,
-    NPY_U64,
-    NPY_I16,
-    NPY_I8
-} npy_type;
 
 enum {
     NPY_MAX_RANK = 8,
@@ -32,7 +18,10 @@ enum {
 };
 
 typedef struct npy_header {
-    npy_type type;
+    /* PTXGEN_BF16 of '<V2' (how ml_dtypes' bfloat16 is saved) and 'bfloat16'; PTXGEN_U16 of '<u2'
+     * and '|V2', 16 bits that the user may name; PTXGEN_U8 also of '|V1' (ml_dtypes' 8-bit types)
+     * and '|b1'. */
+    ptxgen_dtype type;
     char descr[12]; /* as in the file, so that a result can be saved as its input was */
     int rank;
     int64_t shape[NPY_MAX_RANK];
@@ -50,12 +39,16 @@ ptxgen_status npy_data_offset(const uint8_t *first, size_t n, size_t *offset, pt
 /* Reads bytes[0..offset): the whole header. EINVAL says what is wrong and what to do. */
 ptxgen_status npy_parse_header(const uint8_t *bytes, size_t offset, npy_header *out,
                                ptxgen_error *err);
-/* EINVAL for NPY_RAW16 elements that no dtype=bf16 names; dtype: what the user said, or NULL. */
+/* EINVAL for 16-bit words that no dtype=bf16 names; dtype: what the user said, or NULL. */
 ptxgen_status npy_fail_bare_words(const char *path, const npy_header *, const char *dtype,
                                   ptxgen_error *err);
-/* The header of a new array; no size is negative. */
-ptxgen_status npy_make_header(npy_type type, int rank, const int64_t *shape, npy_header *out,
+/* The header of a new array; no size is negative. A type that NumPy has not is bytes. */
+ptxgen_status npy_make_header(ptxgen_dtype type, int rank, const int64_t *shape, npy_header *out,
                               ptxgen_error *err);
+/* NumPy's name of a type, "float32"; "uint8" where it has none. */
+const char *npy_type_name(ptxgen_dtype type);
+/* "f32", "s32" or "i32": the type of that name, if a file can say it; else PTXGEN_DTYPE_NONE. */
+ptxgen_dtype npy_type_of_word(const char *word);
 /* "(1000, 512)" into text, always terminated. */
 const char *npy_shape_text(const npy_header *header, char *text, size_t size);
 
@@ -64,7 +57,7 @@ const char *npy_shape_text(const npy_header *header, char *text, size_t size);
  * type or order. */
 ptxgen_status npy_load(const char *path, npy_array *out, ptxgen_error *err);
 /* A zeroed array; type and shape decide the rest of the header. */
-ptxgen_status npy_create(npy_type type, int rank, const int64_t *shape, npy_array *out,
+ptxgen_status npy_create(ptxgen_dtype type, int rank, const int64_t *shape, npy_array *out,
                          ptxgen_error *err);
 /* Writes header (version 1, data aligned to 64) and data; the caller looks at ferror. */
 void npy_write(const npy_array *array, FILE *file);

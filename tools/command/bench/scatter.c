@@ -27,7 +27,6 @@ static const shape gpu_shapes[] = {
     {4096, 4096, 1024, PTXGEN_F32},     {4096, 4096, 1024, PTXGEN_BF16},
 };
 static const shape emulator_shapes[] = {{64, 32, 32, PTXGEN_F32}, {64, 32, 512, PTXGEN_BF16}};
-static const char *const dtype_names[] = {"", "f32", "f16", "bf16"};
 
 typedef struct bench {
     const cli_args *args;
@@ -56,16 +55,14 @@ static ptxgen_status upload(bench *b, const npy_array *a, void **device, ptxgen_
 
 static ptxgen_status make_arrays(bench *b, const shape *s, arrays *out, ptxgen_error *err)
 {
-    static const npy_type types[] = {
-        [PTXGEN_F32] = NPY_F32, [PTXGEN_F16] = NPY_F16, [PTXGEN_BF16] = NPY_BF16};
     const uint64_t seed = (uint64_t)b->args->set.seed;
     const int64_t src_shape[] = {s->rows, s->n}, out_shape[] = {s->out_rows, s->n};
     npy_array src = {0}, index = {0}, zeros = {0};
-    ptxgen_status status = npy_create(types[s->dtype], 2, src_shape, &src, err);
+    ptxgen_status status = npy_create(s->dtype, 2, src_shape, &src, err);
     if (status == PTXGEN_OK)
-        status = npy_create(types[s->dtype], 2, out_shape, &zeros, err);
+        status = npy_create(s->dtype, 2, out_shape, &zeros, err);
     if (status == PTXGEN_OK)
-        status = npy_create(NPY_I64, 1, src_shape, &index, err);
+        status = npy_create(PTXGEN_S64, 1, src_shape, &index, err);
     if (status == PTXGEN_OK) {
         array_fill_random(&src, seed);
         array_fill_indices(&index, s->out_rows, seed + 1);
@@ -128,7 +125,7 @@ static ptxgen_status get_kernels(bench *b, const shape *s, ptxgen_kernel **kerne
 {
     ptxgen_status status = PTXGEN_OK;
     for (size_t k = 0; k < SCHEDULE_COUNT && status == PTXGEN_OK; k++) {
-        char *params = cli_format("dtype=%s n=%lld schedule=%s", dtype_names[s->dtype],
+        char *params = cli_format("dtype=%s n=%lld schedule=%s", ptxgen_dtype_name(s->dtype),
                                   (long long)s->n, schedules[k]);
         status = ptxgen_get(b->ctx, "scatter_add", params, NULL, &kernels[k], err);
         free(params);
@@ -143,14 +140,14 @@ static void add_row(bench *b, const shape *s, const double *us)
         cli_json_integer(o, "rows", s->rows);
         cli_json_integer(o, "out_rows", s->out_rows);
         cli_json_integer(o, "n", s->n);
-        cJSON_AddStringToObject(o, "dtype", dtype_names[s->dtype]);
+        cJSON_AddStringToObject(o, "dtype", ptxgen_dtype_name(s->dtype));
         cJSON *times = cJSON_AddObjectToObject(o, "median_us");
         for (size_t k = 0; k < SCHEDULE_COUNT; k++)
             cJSON_AddNumberToObject(times, schedules[k], us[k]);
         cJSON_AddItemToArray(b->json, o);
     } else {
         printf("%9lld %9lld %8lld %5s", (long long)s->rows, (long long)s->out_rows, (long long)s->n,
-               dtype_names[s->dtype]);
+               ptxgen_dtype_name(s->dtype));
         for (size_t k = 0; k < SCHEDULE_COUNT; k++)
             printf(" %10.2f", us[k]);
         printf(" %9.2fx\n", us[0] / us[SCHEDULE_COUNT - 1]);
@@ -158,7 +155,7 @@ static void add_row(bench *b, const shape *s, const double *us)
     }
     if (b->to_csv) {
         fprintf(b->csv.file, "%lld,%lld,%lld,%s", (long long)s->rows, (long long)s->out_rows,
-                (long long)s->n, dtype_names[s->dtype]);
+                (long long)s->n, ptxgen_dtype_name(s->dtype));
         for (size_t k = 0; k < SCHEDULE_COUNT; k++)
             fprintf(b->csv.file, ",%.3f", us[k]);
         fputc('\n', b->csv.file);
@@ -213,7 +210,8 @@ static ptxgen_status parse_shape(const cli_args *args, shape *s, ptxgen_error *e
                     *numbers[i].field <= INT64_C(1) << 32;
         }
         for (int d = PTXGEN_F32; d <= PTXGEN_BF16; d++) {
-            if (strncmp(word, "dtype=", 6) == 0 && strcmp(word + 6, dtype_names[d]) == 0) {
+            if (strncmp(word, "dtype=", 6) == 0 &&
+                strcmp(word + 6, ptxgen_dtype_name((ptxgen_dtype)d)) == 0) {
                 s->dtype = (ptxgen_dtype)d;
                 known = true;
             }

@@ -180,34 +180,12 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static const struct {
-    npy_type npy;
-    ptxgen_dtype dtype;
-    const char *numpy;
-} types[] = {
-    {NPY_F32, PTXGEN_F32, "float32"},    {NPY_F16, PTXGEN_F16, "float16"},
-    {NPY_BF16, PTXGEN_BF16, "bfloat16"}, {NPY_I32, PTXGEN_S32, "int32"},
-    {NPY_U32, PTXGEN_U32, "uint32"},     {NPY_I64, PTXGEN_S64, "int64"},
-    {NPY_U64, PTXGEN_U64, "uint64"},     {NPY_F64, PTXGEN_F64, "float64"},
-    {NPY_I16, PTXGEN_S16, "int16"},      {NPY_RAW16, PTXGEN_U16, "uint16"},
-    {NPY_I8, PTXGEN_S8, "int8"},         {NPY_U8, PTXGEN_U8, "uint8"},
-};
-enum { TYPES = sizeof types / sizeof *types };
-
 static bool takes(const run_operand *o, ptxgen_dtype dtype)
 {
     for (size_t i = 0; o->info.dtypes[i]; i++)
         if (o->info.dtypes[i] == dtype)
             return true;
     return false;
-}
-
-static const char *numpy_name(ptxgen_dtype dtype)
-{
-    for (size_t i = 0; i < TYPES; i++)
-        if (types[i].dtype == dtype)
-            return types[i].numpy;
-    return "uint8";
 }
 
 /* "f32, f16 or bf16" */
@@ -228,11 +206,8 @@ static ptxgen_status find_type(const run_job *j, run_operand *o, ptxgen_error *e
     const npy_header *h = &o->array.header;
     const char *word = run_word(j, "dtype");
     char list[160];
-    o->dtype = PTXGEN_DTYPE_NONE;
-    for (size_t i = 0; i < TYPES; i++)
-        if (types[i].npy == h->type)
-            o->dtype = types[i].dtype;
-    if (h->type == NPY_RAW16 && takes(o, PTXGEN_BF16)) {
+    o->dtype = h->type;
+    if (h->type == PTXGEN_U16 && takes(o, PTXGEN_BF16)) {
         if (word && strcmp(word, "bf16") == 0)
             o->dtype = PTXGEN_BF16;
         else if (!takes(o, PTXGEN_U16))
@@ -243,7 +218,7 @@ static ptxgen_status find_type(const run_job *j, run_operand *o, ptxgen_error *e
     return cli_fail(err, PTXGEN_EUNSUPPORTED,
                     "%s: %s holds '%s'; it takes %s. Convert with a.astype(numpy.%s)", o->path,
                     o->info.name, h->descr, list_types(o->info.dtypes, list, sizeof list),
-                    numpy_name(o->info.dtypes[0]));
+                    npy_type_name(o->info.dtypes[0]));
 }
 
 static ptxgen_status check_rank(const run_operand *o, ptxgen_error *err)
@@ -325,14 +300,6 @@ static ptxgen_dtype type_of(const run_job *j, size_t i)
     return o->info.dtypes[0];
 }
 
-static npy_type npy_of(ptxgen_dtype dtype)
-{
-    for (size_t i = 0; i < TYPES; i++)
-        if (types[i].dtype == dtype)
-            return types[i].npy;
-    return NPY_U8;
-}
-
 /* Zeros, and results. Leading dimensions are there when another operand has them. */
 static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
 {
@@ -350,7 +317,7 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
     if (halved && strcmp(halved, "no") != 0)
         shape[rank - 1] /= 2;
     o->dtype = type_of(j, i);
-    const ptxgen_status status = npy_create(npy_of(o->dtype), rank, shape, &o->array, err);
+    const ptxgen_status status = npy_create(o->dtype, rank, shape, &o->array, err);
     if (status == PTXGEN_OK)
         take_shape(o);
     o->present = status == PTXGEN_OK;
@@ -371,7 +338,7 @@ static ptxgen_status take_number(run_operand *o, ptxgen_error *err)
     if (!floats && (double)whole != value)
         return cli_fail(err, PTXGEN_EINVAL, "%s=%s: it must be a whole number", o->info.name,
                         o->number);
-    const ptxgen_status status = npy_create(npy_of(o->dtype), 0, NULL, &o->array, err);
+    const ptxgen_status status = npy_create(o->dtype, 0, NULL, &o->array, err);
     if (status != PTXGEN_OK)
         return status;
     const void *bytes = o->dtype == PTXGEN_F64   ? (const void *)&value

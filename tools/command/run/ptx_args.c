@@ -73,28 +73,23 @@ static uint32_t parse_sizes(const char **p, uint64_t *sizes)
 /* zeros:BYTES, 32-bit words; zeros:ROWSxCOLUMNS:TYPE, which the result keeps. */
 static ptxgen_status new_buffer(ptx_arg *a, ptxgen_error *err)
 {
-    static const struct {
-        const char *name;
-        npy_type type;
-    } types[] = {{":f32", NPY_F32}, {":f16", NPY_F16}, {":bf16", NPY_BF16}, {":i32", NPY_I32},
-                 {":u32", NPY_U32}, {":i64", NPY_I64}, {":u8", NPY_U8}};
     const char *p = a->text + 6;
     uint64_t sizes[5];
     int64_t shape[5];
     const uint32_t rank = parse_sizes(&p, sizes);
     if (rank == 1 && *p == '\0' && sizes[0] % 4 == 0 && sizes[0] > 0 && sizes[0] <= INT64_MAX)
-        return npy_create(NPY_I32, 1, (const int64_t[]){(int64_t)sizes[0] / 4}, &a->buffer, err);
+        return npy_create(PTXGEN_S32, 1, (const int64_t[]){(int64_t)sizes[0] / 4}, &a->buffer, err);
     for (uint32_t d = 0; d < rank; d++) {
         shape[d] = (int64_t)sizes[d];
         if (sizes[d] < 1 || sizes[d] > INT64_MAX)
             return bad_argument(a, "the size is no positive number", err);
     }
-    for (size_t t = 0; rank && t < sizeof types / sizeof *types; t++)
-        if (strcmp(p, types[t].name) == 0)
-            return npy_create(types[t].type, (int)rank, shape, &a->buffer, err);
+    const ptxgen_dtype type = rank && *p == ':' ? npy_type_of_word(p + 1) : PTXGEN_DTYPE_NONE;
+    if (type)
+        return npy_create(type, (int)rank, shape, &a->buffer, err);
     return bad_argument(a,
-                        "without a type (f32, f16, bf16, i32, u32, i64, u8) the size is a "
-                        "positive multiple of 4",
+                        "without a type (f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64, "
+                        "u64) the size is a positive multiple of 4",
                         err);
 }
 

@@ -53,7 +53,7 @@ static bool fits(int format, int64_t bytes, int64_t groups)
 static ptxgen_status check_bytes(const run_job *j, int file, ptxgen_error *err)
 {
     const run_operand *f = &j->operands[file];
-    if (f->array.header.type != NPY_U8)
+    if (f->array.header.type != PTXGEN_U8)
         return cli_fail(err, PTXGEN_EINVAL,
                         "%s: %s holds '%s'; elements and scales come as bytes. Convert with "
                         "a.astype(ml_dtypes.%s",
@@ -164,7 +164,7 @@ static ptxgen_status pack(run_operand *o, int format, ptxgen_error *err)
     const npy_header *h = &o->array.header;
     const int64_t bytes = ptxgen_packed_scales_bytes(h->shape[0], h->shape[1]);
     npy_array packed;
-    const ptxgen_status status = npy_create(NPY_U8, 1, &bytes, &packed, err);
+    const ptxgen_status status = npy_create(PTXGEN_U8, 1, &bytes, &packed, err);
     if (status != PTXGEN_OK)
         return status;
     ptxgen_pack_scales(o->array.data, h->shape[0], h->shape[1], 0, packed.data);
