@@ -32,9 +32,8 @@
  * its layouts are those of the ISA's tables. Where these leave something open the emulator
  * chooses, and says so at the code: the halves of a word above an f16 accumulator (zero), the
  * direction of tcgen05.shift and .ashift (a row takes what the next has). Not executed, and
- * refused with the line: tcgen05.mma.sp, K = 96 of sm_103a, tensor maps in im2col::w mode,
- * multimem, st.bulk, st.async and red.async on global memory, mixed-precision add and fma, the
- * matrix instructions that only sm_120 has.
+ * refused with the line: K = 96 of sm_103a, st.bulk, st.async and red.async on global memory,
+ * fma.oob, istypep, the matrix instructions and formats of ldmatrix that only sm_120 has.
  *
  * Conventions are those of ptxgen.h: structs begin with `size`, zero means default, getters
  * lend. Every call may come from any thread; launches of one emulator may overlap. Objects must
@@ -211,7 +210,7 @@ PTXGEN_API ptxgen_status ptxgen_emulator_add_buffer(ptxgen_emulator *emu, const 
 /* Takes back the buffer that begins at `address`; false when there is none. */
 PTXGEN_API bool ptxgen_emulator_remove_buffer(ptxgen_emulator *emu, const void *address);
 
-/* What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, with the driver's numbers. The
+/* What cuTensorMapEncodeTiled, ...Im2col and ...Im2colWide take, with the driver's numbers. The
  * result works on the emulator only. */
 typedef struct ptxgen_emulator_tensor_map {
     size_t size;
@@ -233,6 +232,9 @@ typedef struct ptxgen_emulator_tensor_map {
      * pixel and the rest of box is ignored; rank 3 to 5. */
     uint32_t im2col_pixels;
     int32_t im2col_lower[3], im2col_upper[3]; /* corners of the pixel box, W first */
+    /* cuTensorMapEncodeIm2colWide: 1 for im2col::w, 2 for im2col::w::128 (128 pixels whatever
+     * im2col_pixels says; not 0). Corners of W only; needs a swizzle. */
+    int im2col_wide;
 } ptxgen_emulator_tensor_map;
 /* Writes 128 bytes. EINVAL with the rule that a value breaks (the driver's rules). */
 PTXGEN_API ptxgen_status ptxgen_emulator_encode_tensor_map(const ptxgen_emulator_tensor_map *map,

@@ -24,7 +24,7 @@ expect_out 'sm_103f'
 ok list --ptx vadd4
 expect_out '^executed +3\.0  sm_30 +vadd4 \.u32\|s32'
 ok list --ptx
-expect_out '^parsed only +2\.0  sm_20 +sured.p '
+expect_out '^parsed only +4\.0  sm_30 +istypep '
 expect_out '^unknown +9\.1  sm_90 +multimem\.cp\.async\.bulk$'
 expect_out '^[0-9]+ forms executed, [0-9]+ parsed only, [0-9]+ unknown$'
 ok list --ptx mbarrier.init --json

@@ -111,6 +111,8 @@ static bool map_word(const char *word, ptx_case_param *m)
         m->swizzle = swizzle_mode(v);
     else if ((v = value_of(word, "pixels")))
         m->pixels = (uint32_t)strtoul(v, NULL, 0);
+    else if ((v = value_of(word, "wide")))
+        m->wide = atoi(v);
     else if ((v = value_of(word, "lower")))
         parse_s32s(v, m->lower, 3);
     else if ((v = value_of(word, "upper")))

@@ -50,6 +50,7 @@ typedef struct ptx_case_param {
     bool fill_nan;
     uint32_t rank, box[5], element_strides[5];
     uint64_t dims[5], strides[4];
+    int wide;        /* of a map for im2col::w: 1, 2 */
     uint32_t pixels; /* of a map for im2col, with the corners of its pixel box */
     int32_t lower[3], upper[3];
 } ptx_case_param;

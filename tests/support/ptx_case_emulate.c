@@ -39,6 +39,7 @@ static bool encode_map(ptx_case *c, const ptx_case_param *m, uint8_t *out, ptxge
     memcpy(t.box, m->box, sizeof t.box);
     memcpy(t.element_strides, m->element_strides, sizeof t.element_strides);
     t.im2col_pixels = m->pixels;
+    t.im2col_wide = m->wide;
     memcpy(t.im2col_lower, m->lower, sizeof t.im2col_lower);
     memcpy(t.im2col_upper, m->upper, sizeof t.im2col_upper);
     return ptxgen_emulator_encode_tensor_map(&t, out, err) == PTXGEN_OK;

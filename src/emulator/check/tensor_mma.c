@@ -51,6 +51,20 @@ static void read_scales(pg_async *a, const pg_tcgen05_work *w, pg_cta *cta)
     }
 }
 
+typedef struct columns {
+    uint32_t first, count;
+} columns;
+
+/* An operand in the lanes where D is. */
+static void read_lanes_of_d(pg_async *a, const pg_tcgen05_work *w, uint32_t cta, columns of)
+{
+    pg_tensor_area area = area_of_d(w);
+    area.column = (uint16_t)of.first;
+    area.columns = (uint16_t)of.count;
+    area.reads = true;
+    pg_tensor_use(a, w->cta[cta], &area, sequence_of(w));
+}
+
 /* Lanes whose bit is set in the mask are not written. */
 static void write_d(pg_async *a, const pg_tcgen05_work *w, uint32_t cta, pg_tensor_area area)
 {
@@ -70,13 +84,13 @@ void pg_check_tensor_mma(pg_async *a)
     const pg_tensor_area d = area_of_d(&w);
     for (uint32_t i = 0; i < w.cta_count; i++) {
         read_shared(a, &w, w.cta[i]);
-        if (w.plan->a_in_tensor) {
-            pg_tensor_area area = d;
-            area.column = pg_tensor_column(w.given->a);
-            area.columns = PG_OPERAND_ROW_COLUMNS;
-            area.reads = true;
-            pg_tensor_use(a, w.cta[i], &area, sequence_of(&w));
-        }
+        if (w.plan->a_in_tensor)
+            read_lanes_of_d(a, &w, i,
+                            (columns){pg_tensor_column(w.given->a), PG_OPERAND_ROW_COLUMNS});
+        if (w.plan->form.sparse)
+            read_lanes_of_d(a, &w, i,
+                            (columns){pg_tensor_column(w.given->indices) + w.x.selector,
+                                      pg_tcgen05_index_columns(&w)});
         if (w.plan->form.scale_block)
             read_scales(a, &w, w.cta[i]);
         write_d(a, &w, i, d);

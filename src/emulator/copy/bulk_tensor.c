@@ -35,6 +35,7 @@ static bool read_map(pg_warp *w, const pg_op *op, uint32_t lane, uint64_t addres
 /* A box of four rows comes from a two-dimensional map whose box is one row. */
 static bool check_rank(pg_warp *w, const pg_op *op, const pg_tensor_map *map)
 {
+    static const char *const modes[] = {"im2col", "im2col::w", "im2col::w::128"};
     const pg_bulk_operands *o = op->extra;
     if (map->rank != o->rank)
         pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map has %u dimensions, the instruction %u",
@@ -42,6 +43,9 @@ static bool check_rank(pg_warp *w, const pg_op *op, const pg_tensor_map *map)
     else if (o->im2col != (map->pixels != 0))
         pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map was encoded %s, the instruction is %s",
                 map->pixels ? "for im2col" : "as tiled", o->im2col ? "of im2col" : "of tiles");
+    else if (o->wide != map->wide)
+        pg_stop(w, op, PTXGEN_EEMULATOR, "the tensor map was encoded for %s, the instruction is %s",
+                modes[map->wide], modes[o->wide]);
     else if (o->four_rows && map->box[1] != 1)
         pg_stop(w, op, PTXGEN_EEMULATOR,
                 "the tensor map's box has %u rows: tile::gather4 and tile::scatter4 name four rows "
@@ -109,6 +113,8 @@ static bool fill_tensor_copy(pg_warp *w, const pg_op *op, const pg_bulk_lane *in
     t->map_address = load ? in->source : in->target;
     if (!read_map(w, op, lane, t->map_address, &t->map) || !check_rank(w, op, &t->map))
         return false;
+    if (o->wide)
+        t->map.halo = ((const uint16_t *)pg_row_at(w, o->offsets[0]))[lane];
     box.bytes = pg_async_tensor_box_bytes(t);
     t->box_address = PG_SHARED_OFFSET(box.address);
     if (!pg_bulk_shared_side(w, op, box, &t->target_cta, &at))

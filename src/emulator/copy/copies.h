@@ -39,7 +39,7 @@ typedef struct pg_async_tensor {
     pg_tensor_map map;
     uint64_t map_address; /* as the program wrote it */
     int32_t coords[PG_TENSOR_MAX_RANK];
-    uint16_t offsets[PG_TENSOR_MAX_RANK - 2]; /* im2col */
+    uint16_t offsets[PG_TENSOR_MAX_RANK - 2]; /* im2col; of im2col::w the halo and W's offset */
     bool four_rows;       /* tile::gather4, tile::scatter4: coords is the column and four rows */
     bool pair;            /* cta_group::2: the barrier is in the target CTA or in its peer */
     uint32_t box_address; /* shared offset */
@@ -118,7 +118,8 @@ typedef struct pg_bulk_operands {
     uint32_t rank;
     bool four_rows; /* tile::gather4, tile::scatter4: five coordinates, whatever the rank */
     bool pair;      /* cta_group::2 */
-    bool im2col;    /* also im2col_no_offs */
+    bool im2col;    /* also im2col_no_offs and im2col::w */
+    pg_im2col_wide wide;
     pg_row offsets[PG_TENSOR_MAX_RANK - 2]; /* u16 rows, where offset_count says so */
     uint32_t offset_count;
     pg_reduce_op reduce;

@@ -4,8 +4,41 @@
 #include "base/error.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-enum { MOST_PIXELS = 1024 };
+enum { MOST_PIXELS = 1024, WIDE_PIXELS = 128, WIDE_BLOCK = 32 };
+
+static uint32_t boxes(const pg_tensor_map *m)
+{
+    return m->wide ? 1 : m->rank - 2;
+}
+
+/* Pixels after which the halo comes. */
+static uint32_t block(const pg_tensor_map *m)
+{
+    return m->wide == PG_IM2COL_W128 ? WIDE_BLOCK : m->pixels;
+}
+
+uint32_t pg_im2col_pixels(const pg_tensor_map *m)
+{
+    const uint32_t pixels = m->wide == PG_IM2COL_W128 ? WIDE_PIXELS : m->pixels;
+    return m->wide ? pixels + pixels / block(m) * m->halo : pixels;
+}
+
+/* What im2col::w does not go with. */
+static ptxgen_status check_wide(const pg_tensor_map *m, ptxgen_error *err)
+{
+    if (m->wide > PG_IM2COL_W128)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "tensor map: im2col mode %d is unknown: 0 (all), 1 (w), 2 (w::128)",
+                       (int)m->wide);
+    if (m->wide &&
+        (m->swizzle == PG_SWIZZLE_NONE || m->swizzle == PG_SWIZZLE_128B_ATOM_32B_FLIP_8B))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "tensor map: im2col::w needs a swizzle, and not %s; use 32B, 64B or 128B",
+                       pg_swizzles[m->swizzle].name);
+    return PTXGEN_OK;
+}
 
 ptxgen_status pg_im2col_check(const pg_tensor_map *m, ptxgen_error *err)
 {
@@ -18,8 +51,10 @@ ptxgen_status pg_im2col_check(const pg_tensor_map *m, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EINVAL,
                        "tensor map: %u pixels per column; it must be between 1 and %d", m->pixels,
                        MOST_PIXELS);
-    for (uint32_t i = 0; i + 2 < m->rank; i++) {
-        const int32_t most = limit[m->rank - 3], lower = m->lower[i], upper = m->upper[i];
+    PG_TRY(check_wide(m, err));
+    for (uint32_t i = 0; i < boxes(m); i++) {
+        const int32_t most = limit[m->wide ? 0 : m->rank - 3], lower = m->lower[i],
+                      upper = m->upper[i];
         if (lower < -most || lower >= most || upper < -most || upper >= most)
             return pg_fail(
                 err, PTXGEN_EINVAL,
@@ -43,10 +78,34 @@ bool pg_im2col_inside(const pg_tensor_map *map)
     return true;
 }
 
+static void step_wide(pg_tensor_walk *w)
+{
+    const pg_tensor_map *m = w->map;
+    w->origin[1] += m->element_strides[1];
+    if (w->origin[1] < (int64_t)m->dims[1] + m->upper[0])
+        return;
+    w->origin[1] = m->lower[0];
+    w->origin[m->rank - 1]++;
+}
+
+static void advance_wide(pg_tensor_walk *w)
+{
+    const uint32_t in_block = w->pixel++ % (block(w->map) + w->map->halo) + 1;
+    step_wide(w);
+    if (in_block == block(w->map))
+        memcpy(w->resume, w->origin, sizeof w->resume);
+    if (in_block == block(w->map) + w->map->halo)
+        memcpy(w->origin, w->resume, sizeof w->resume);
+}
+
 void pg_im2col_advance(pg_tensor_walk *w)
 {
     const pg_tensor_map *m = w->map;
     w->done = --w->pixels_left == 0;
+    if (m->wide) {
+        advance_wide(w);
+        return;
+    }
     for (uint32_t i = 1; i + 1 < m->rank; i++) {
         w->origin[i] += m->element_strides[i];
         if (w->origin[i] < (int64_t)m->dims[i] + m->upper[i - 1])

@@ -168,7 +168,8 @@ typedef struct encoding {
     uint8_t type, rank_last, interleave, swizzle, l2_promotion, fill_nan;
     uint16_t pixels;
     int16_t corners[2 * CORNERS]; /* lower, then upper */
-    uint8_t zero[PG_TENSOR_MAP_BYTES - 106];
+    uint8_t wide;
+    uint8_t zero[PG_TENSOR_MAP_BYTES - 107];
 } encoding;
 
 _Static_assert(sizeof(encoding) == PG_TENSOR_MAP_BYTES, "a tensor map has 128 bytes");
@@ -213,6 +214,7 @@ ptxgen_status pg_tensor_map_encode(const pg_tensor_map *map, void *bytes, ptxgen
     e.l2_promotion = (uint8_t)map->l2_promotion;
     e.fill_nan = map->fill_nan;
     e.pixels = (uint16_t)map->pixels;
+    e.wide = (uint8_t)map->wide;
     for (uint32_t i = 0; i < CORNERS; i++) {
         e.corners[i] = (int16_t)map->lower[i];
         e.corners[CORNERS + i] = (int16_t)map->upper[i];
@@ -239,7 +241,8 @@ ptxgen_status pg_tensor_map_decode(const void *bytes, pg_tensor_map *map, ptxgen
                            .swizzle = (pg_swizzle)e.swizzle,
                            .l2_promotion = e.l2_promotion,
                            .fill_nan = e.fill_nan,
-                           .pixels = e.pixels};
+                           .pixels = e.pixels,
+                           .wide = (pg_im2col_wide)e.wide};
     for (uint32_t i = 0; i < CORNERS; i++) {
         map->lower[i] = e.corners[i];
         map->upper[i] = e.corners[CORNERS + i];
@@ -339,7 +342,7 @@ static uint32_t row_pitch(const pg_tensor_map *map)
 
 static uint32_t bytes_of_rows(const pg_tensor_map *map, uint64_t row)
 {
-    uint64_t bytes = row * (map->pixels ? map->pixels : 1);
+    uint64_t bytes = row * (map->pixels ? pg_im2col_pixels(map) : 1);
     for (uint32_t i = 1; i < map->rank && !map->pixels; i++)
         bytes *= steps(map, i);
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
@@ -392,9 +395,11 @@ void pg_tensor_walk_start_pixels(pg_tensor_walk *w, const pg_tensor_map *map, co
 {
     pg_tensor_walk_start(w, map, coords);
     w->merge = false;
-    w->pixels_left = map->pixels;
-    for (uint32_t i = 0; i + 2 < map->rank; i++)
+    w->pixels_left = pg_im2col_pixels(map);
+    for (uint32_t i = 0; i + 2 < map->rank && !map->wide; i++)
         w->offsets[i + 1] = offsets[i];
+    if (map->wide)
+        w->offsets[1] = offsets[1];
 }
 
 void pg_tensor_walk_start_rows(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords)

@@ -46,6 +46,9 @@ typedef enum pg_tensor_type {
     PG_TENSOR_TYPE_COUNT
 } pg_tensor_type;
 
+/* How pixels follow each other (im2col.h); the driver's numbers, plus 1. */
+typedef enum pg_im2col_wide { PG_IM2COL_WHOLE, PG_IM2COL_W, PG_IM2COL_W128 } pg_im2col_wide;
+
 typedef enum pg_tensor_interleave {
     PG_INTERLEAVE_NONE,
     PG_INTERLEAVE_16B,
@@ -71,6 +74,8 @@ typedef struct pg_tensor_map {
     /* Of the pixel box along dimensions 1 .. rank - 2: its first place, and its end as seen from
      * the tensor's end. */
     int32_t lower[PG_TENSOR_MAX_RANK - 2], upper[PG_TENSOR_MAX_RANK - 2];
+    pg_im2col_wide wide;
+    uint32_t halo; /* of the instruction, not of the map: im2col::w's wHalo */
 } pg_tensor_map;
 
 typedef struct pg_tensor_type_info {
@@ -139,6 +144,8 @@ typedef struct pg_tensor_walk {
     int32_t rows[PG_TENSOR_ROWS];        /* tile::gather4, tile::scatter4: the row coordinates */
     int32_t offsets[PG_TENSOR_MAX_RANK]; /* im2col: origin is the pixel's place without them */
     uint32_t pixels_left;                /* 0: tiled */
+    uint32_t pixel; /* im2col::w: pixels done, and where the next block begins */
+    int64_t resume[PG_TENSOR_MAX_RANK];
     uint32_t next_shared, row_bytes, row_pitch;
     bool merge, listed, done; /* listed: rows says where the rows are */
 } pg_tensor_walk;
@@ -146,7 +153,7 @@ typedef struct pg_tensor_walk {
 /* Starts at coords[0..rank-1] (elements, may be negative or past the end). */
 void pg_tensor_walk_start(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords);
 /* Over the pixels of a map for im2col (im2col.h). offsets: of W, H, D as far as the map has them,
- * added to every pixel's place. */
+ * added to every pixel's place; with im2col::w the halo and the offset of W. */
 void pg_tensor_walk_start_pixels(pg_tensor_walk *w, const pg_tensor_map *map, const int32_t *coords,
                                  const uint16_t *offsets);
 /* The four rows of tile::gather4 and tile::scatter4 as one box: coords holds the column, then

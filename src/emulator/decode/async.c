@@ -149,7 +149,10 @@ static bool coordinates(pg_decoder *d, pg_bulk_operands *o, uint32_t i)
         return false;
     }
     pg_vector_sources(d, vector, PG_T_S32, o->coords);
-    o->im2col = mode == PG_M_TENSOR_IM2COL || mode == PG_M_TENSOR_IM2COL_NO_OFFS;
+    o->wide = mode == PG_M_TENSOR_IM2COL_W       ? PG_IM2COL_W
+              : mode == PG_M_TENSOR_IM2COL_W_128 ? PG_IM2COL_W128
+                                                 : PG_IM2COL_WHOLE;
+    o->im2col = o->wide || mode == PG_M_TENSOR_IM2COL || mode == PG_M_TENSOR_IM2COL_NO_OFFS;
     return true;
 }
 
@@ -160,8 +163,10 @@ void pg_decode_cp_async_bulk_tensor_im2col(pg_decoder *d, pg_op *op)
     if (!o || !op->run)
         return;
     o->offset_count = pg_vector_length(pg_operand(d, 3));
-    if (o->offset_count != o->rank - 2) {
-        pg_decode_fail(d, "an im2col copy of %u dimensions needs %u offsets", o->rank, o->rank - 2);
+    const uint32_t needs = o->wide ? 2 : o->rank - 2;
+    if (o->offset_count != needs) {
+        pg_decode_fail(d, "this im2col copy of %u dimensions needs %u offsets, not %u", o->rank,
+                       needs, o->offset_count);
         return;
     }
     pg_vector_sources(d, pg_operand(d, 3), PG_T_U16, o->offsets);
@@ -175,7 +180,7 @@ void pg_decode_cp_async_bulk_tensor_load(pg_decoder *d, pg_op *op)
     pg_address(d, op, pg_operand(d, 0), space_of(d));
     other_address(d, &o->source, 1, PG_MEM_GENERIC);
     barrier_operand(d, o, 2);
-    multicast_operand(d, o, d->opcode->op == PG_OP_CP_TENSOR_LOAD_IM2COL ? 4 : 3);
+    multicast_operand(d, o, o->im2col ? 4 : 3);
     o->pair = pg_mod(d, PG_F_CTA_GROUP) == PG_M_CTA_GROUP_G2;
     op->run = pg_op_tensor_load;
 }

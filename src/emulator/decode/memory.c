@@ -168,6 +168,23 @@ void pg_decode_red(pg_decoder *d, pg_op *op)
     atomic(d, op, false, atomic_op(pg_mod(d, PG_F_OP)));
 }
 
+/* A multimem address stands for the same memory of every device of a team. The emulated device is
+ * the only one of its team, so what reduces over the team reduces one value. */
+void pg_decode_multimem_ld(pg_decoder *d, pg_op *op)
+{
+    pg_decode_ld(d, op);
+}
+
+void pg_decode_multimem_st(pg_decoder *d, pg_op *op)
+{
+    pg_decode_st(d, op);
+}
+
+void pg_decode_multimem_red(pg_decoder *d, pg_op *op)
+{
+    pg_decode_red(d, op);
+}
+
 /* Hints: prefetch, discard and the like do nothing. */
 void pg_decode_prefetch(pg_decoder *d, pg_op *op)
 {

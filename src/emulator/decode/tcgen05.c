@@ -210,9 +210,11 @@ static uint32_t scale_block(const pg_decoder *d)
     return vec == PG_M_SCALE_VEC_V4 || vec == PG_M_SCALE_VEC_BLOCK16 ? 16 : 32;
 }
 
-/* Operands 0 to 3 are the same in all forms: D, A, B, instruction descriptor. */
-static void mma_matrices(pg_decoder *d, pg_op *op, pg_tcgen05_mma_plan *p)
+/* What begins all forms: D, A, B, with .sp the indices of A, instruction descriptor. Returns the
+ * operand behind them. */
+static uint32_t mma_matrices(pg_decoder *d, pg_op *op, pg_tcgen05_mma_plan *p)
 {
+    uint32_t next = 3;
     const pg_ptx_operand *a = pg_operand(d, 1);
     pg_address(d, op, pg_operand(d, 0), PG_MEM_GENERIC);
     p->a_in_tensor = a->kind == PG_OPERAND_ADDRESS;
@@ -221,11 +223,21 @@ static void mma_matrices(pg_decoder *d, pg_op *op, pg_tcgen05_mma_plan *p)
     else
         p->a_descriptor = pg_source(d, a, PG_T_B64);
     p->b_descriptor = pg_source(d, pg_operand(d, 2), PG_T_B64);
-    p->instruction = pg_source(d, pg_operand(d, 3), PG_T_B32);
+    if (p->form.sparse)
+        tensor_address(d, &p->indices, next++);
+    p->instruction = pg_source(d, pg_operand(d, next++), PG_T_B32);
+    return next;
 }
 
-/* [D], A, B, idesc, then: scales of A and B, p; or with .ws: p, zero columns; or: lanes, p,
- * scale of D. */
+static bool is_sparse(pg_ptx_op op)
+{
+    return op == PG_OP_TCGEN05_MMA_SP || op == PG_OP_TCGEN05_MMA_SP_F8F6F4 ||
+           op == PG_OP_TCGEN05_MMA_SP_MXF8F6F4 || op == PG_OP_TCGEN05_MMA_SP_MXF4 ||
+           op == PG_OP_TCGEN05_MMA_SP_MXF4NVF4 || op == PG_OP_TCGEN05_MMA_WS_SP;
+}
+
+/* [D], A, B, ([indices],) idesc, then: scales of A and B, p; or with .ws: p, zero columns; or:
+ * lanes, p, scale of D. */
 void pg_decode_tcgen05_mma(pg_decoder *d, pg_op *op)
 {
     pg_tcgen05_mma_plan *p = PG_NEW(d->arena, pg_tcgen05_mma_plan);
@@ -235,9 +247,9 @@ void pg_decode_tcgen05_mma(pg_decoder *d, pg_op *op)
     p->form.cta_group = cta_group(d);
     p->ashift = pg_mod(d, PG_F_ASHIFT) != 0;
     p->form.scale_block = scale_block(d);
-    p->form.ws = d->opcode->op == PG_OP_TCGEN05_MMA_WS;
-    mma_matrices(d, op, p);
-    uint32_t next = 4;
+    p->form.ws = d->opcode->op == PG_OP_TCGEN05_MMA_WS || d->opcode->op == PG_OP_TCGEN05_MMA_WS_SP;
+    p->form.sparse = is_sparse(d->opcode->op);
+    uint32_t next = mma_matrices(d, op, p);
     if (p->form.scale_block) {
         tensor_address(d, &p->scale_a, next++);
         tensor_address(d, &p->scale_b, next++);

@@ -158,6 +158,23 @@ void pg_decode_sust(pg_decoder *d, pg_op *op)
         op->run = pg_op_sust;
 }
 
+/* Formatted: values of 32 bits, which become what the surface's texels are. */
+void pg_decode_sust_p(pg_decoder *d, pg_op *op)
+{
+    pg_texture_plan *p = surface(d, op, 0, 1);
+    if (!p)
+        return;
+    p->formatted = true;
+    op->run = pg_op_sust_formatted;
+}
+
+void pg_decode_sured_p(pg_decoder *d, pg_op *op)
+{
+    pg_decode_sured(d, op);
+    if (op->run)
+        ((pg_texture_plan *)op->extra)->formatted = true;
+}
+
 void pg_decode_sured(pg_decoder *d, pg_op *op)
 {
     pg_texture_plan *p = surface(d, op, 0, 1);

@@ -186,7 +186,8 @@ static ptxgen_status encode_map(const ptxgen_emulator_tensor_map *map, void *out
                        .swizzle = (pg_swizzle)map->swizzle,
                        .l2_promotion = (uint32_t)map->l2_promotion,
                        .fill_nan = map->oob_fill != 0,
-                       .pixels = map->im2col_pixels};
+                       .pixels = map->im2col_pixels,
+                       .wide = (pg_im2col_wide)map->im2col_wide};
     memcpy(m.lower, map->im2col_lower, sizeof m.lower);
     memcpy(m.upper, map->im2col_upper, sizeof m.upper);
     for (uint32_t i = 0; i < map->rank; i++) {

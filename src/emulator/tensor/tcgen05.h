@@ -53,6 +53,7 @@ typedef struct pg_tcgen05_mma_plan {
     pg_op a;                /* address operand, if a_in_tensor */
     pg_row a_descriptor;    /* 64-bit, otherwise */
     pg_row b_descriptor;    /* 64-bit */
+    pg_op indices;          /* address operand, if form.sparse */
     pg_row instruction;     /* 32-bit instruction descriptor */
     pg_op scale_a, scale_b; /* address operands, if form.scale_block */
     uint32_t mask_count;    /* words of the mask of lanes of D that are not written: 0, 4, 8 */
@@ -65,7 +66,7 @@ typedef struct pg_tcgen05_mma_plan {
 typedef struct pg_async_tcgen05_mma {
     pg_async head;
     uint64_t a_descriptor, b_descriptor, zero_columns;
-    uint32_t d, a, scale_a, scale_b; /* tensor-memory addresses */
+    uint32_t d, a, indices, scale_a, scale_b; /* tensor-memory addresses */
     uint32_t instruction;
     uint32_t masks[PG_TCGEN05_LANE_MASKS];
     bool add_d;         /* else D = A * B */

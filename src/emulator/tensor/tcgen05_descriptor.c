@@ -92,7 +92,8 @@ static bool m_exists(const pg_tcgen05_form *form, uint32_t m)
     if (form->ws)
         return m == 32 || m == 64 || m == 128;
     if (kinds[form->kind].scaled)
-        return m == 128 || (form->cta_group == 2 && m == 256);
+        return (m == 128 && !(form->sparse && form->cta_group == 2)) ||
+               (form->cta_group == 2 && m == 256);
     return m == 64 * form->cta_group || m == 128 * form->cta_group;
 }
 
@@ -196,9 +197,10 @@ ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form
 {
     const kind_info *kind = &kinds[form->kind];
     char why[160];
-    if (bits & 4)
-        return refuse(err, PTXGEN_EUNSUPPORTED, bits, form,
-                      "sparse operands (bit 2) are not executed");
+    if (form->sparse != field(bits, 2, 1))
+        return refuse(err, PTXGEN_EINVAL, bits, form,
+                      form->sparse ? "bit 2 is clear: A is dense, the instruction is .sp"
+                                   : "bit 2 is set: A is sparse, the instruction is not .sp");
     if (form->kind >= PG_KIND_MXF4 && bits >> 31)
         return refuse(err, PTXGEN_EUNSUPPORTED, bits, form,
                       "K = 96 (bit 31) is not executed: it needs sm_103a");
@@ -208,6 +210,10 @@ ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form
         return refuse(err, PTXGEN_EINVAL, bits, form, why);
     }
     *out = (pg_tcgen05_instruction){.k = kind->k, .integer = form->kind == PG_KIND_I8};
+    out->selector = form->sparse && !kind->scaled ? field(bits, 0, 2) : 0;
+    if (out->selector && (form->kind == PG_KIND_F8F6F4 || form->kind == PG_KIND_I8))
+        return refuse(err, PTXGEN_EINVAL, bits, form,
+                      "the sparsity selector (bits 0-1) of this kind must be zero");
     out->saturate = !kind->scaled && field(bits, 3, 1);
     out->n = field(bits, 17, 6) << 3;
     out->m = kind->scaled ? field(bits, 27, 2) << 7 : field(bits, 24, 5) << 4;

@@ -27,6 +27,7 @@ typedef struct pg_tcgen05_form {
     pg_tcgen05_kind kind;
     uint32_t cta_group; /* 1, 2 */
     bool ws;
+    bool sparse;
     uint32_t scale_block; /* elements of K that share a scale: 16, 32; 0: not scaled */
 } pg_tcgen05_form;
 
@@ -49,17 +50,17 @@ typedef struct pg_tcgen05_operand {
 } pg_tcgen05_operand;
 
 typedef struct pg_tcgen05_instruction {
-    uint32_t m, n, k; /* m and n of the pair with cta_group::2 */
+    uint32_t m, n, k; /* m and n of the pair with cta_group::2; k as A stores it: half, if sparse */
     pg_tcgen05_operand a, b;
     bool integer, saturate;
     pg_mma_result result;
     pg_scale_type scale_type;
     uint32_t sfa_id, sfb_id; /* first byte of a scale word that is used */
+    uint32_t selector;       /* sparse: columns from the address of the indices on */
     uint32_t max_shift;      /* .ws: columns that a zero-column mask may shift B by */
 } pg_tcgen05_instruction;
 
-/* PTXGEN_EINVAL for a field that means nothing, PTXGEN_EUNSUPPORTED for sparse operands and for
- * K = 96. */
+/* PTXGEN_EINVAL for a field that means nothing, PTXGEN_EUNSUPPORTED for K = 96. */
 ptxgen_status pg_tcgen05_instruction_decode(uint32_t bits, const pg_tcgen05_form *form,
                                             pg_tcgen05_instruction *out, ptxgen_error *err);
 

@@ -5,21 +5,22 @@
 #include "emulator/matrix/mma_numerics.h"
 #include "emulator/machine/stop.h"
 #include "emulator/matrix/wgmma_op.h"
+#include "emulator/tensor/tcgen05_sparse.h"
 
 enum {
     A_BYTES = PG_TCGEN05_MAX_M * PG_TCGEN05_MAX_K,
     MAX_SHIFT = 32,
     B_ROWS = PG_TCGEN05_MAX_N + MAX_SHIFT,
-    B_BYTES = B_ROWS * PG_TCGEN05_MAX_K,
-    MAX_SCALES = 4 /* of a row */
+    B_BYTES = B_ROWS * 2 * PG_TCGEN05_MAX_K, /* of a sparse A: twice its K */
+    MAX_SCALES = 4                           /* of a row */
 };
 
 /* ---- elements in their containers ---- */
 
-/* Bytes that a row of K has once it is unpacked. */
-static uint32_t row_bytes(const pg_tcgen05_work *w, const pg_tcgen05_operand *o)
+/* Bytes that a row of K of B has once it is unpacked. */
+static uint32_t b_row_bytes(const pg_tcgen05_work *w)
 {
-    return w->x.k * pg_mma_container(o->format);
+    return w->x.k * pg_mma_container(w->x.b.format) * (w->plan->form.sparse ? 2 : 1);
 }
 
 /* `count` elements of `bits` bits each, from consecutive bits, into a byte each. */
@@ -33,11 +34,10 @@ static void spread_bits(const uint8_t *in, uint32_t bits, uint32_t count, uint8_
     }
 }
 
-/* Rows of 32 bytes as they lie in memory, into rows of containers. */
-static void unpack(pg_tcgen05_packing packing, const uint8_t *in, uint32_t rows, uint8_t *out)
+/* Rows as they lie in memory, into rows of containers. */
+static void unpack(pg_tcgen05_packing packing, const uint8_t *in, uint32_t bytes, uint8_t *out)
 {
     enum { CHUNK = 16 };
-    const uint32_t bytes = rows * PG_OPERAND_ROW_BYTES;
     switch (packing) {
     case PG_PACKING_PADDED_6:
         for (uint32_t i = 0; i < bytes; i += CHUNK)
@@ -72,7 +72,7 @@ static void read_a_shared(const pg_tcgen05_work *w, const pg_cta *cta, uint8_t *
 {
     uint8_t packed[PG_TCGEN05_MAX_M * PG_OPERAND_ROW_BYTES];
     pg_matrix_gather(&w->a_layout, &w->a_shape, cta->shared, packed);
-    unpack(w->x.a.packing, packed, w->rows, out);
+    unpack(w->x.a.packing, packed, w->rows * PG_OPERAND_ROW_BYTES, out);
 }
 
 /* .ashift: each row takes what the next has, the last its own (as tcgen05.shift does). */
@@ -85,23 +85,23 @@ static void read_a_tensor(const pg_tcgen05_work *w, const pg_cta *cta, uint32_t 
         memcpy(packed + row * PG_OPERAND_ROW_BYTES,
                &cta->tensor->word[pg_tcgen05_lane_of(w, from, part)][column], PG_OPERAND_ROW_BYTES);
     }
-    unpack(packing_in_tensor(w->x.a.packing), packed, w->rows, out);
+    unpack(packing_in_tensor(w->x.a.packing), packed, w->rows * PG_OPERAND_ROW_BYTES, out);
 }
 
 /* B of all CTAs, one below the other. */
 static void read_b(const pg_tcgen05_work *w, uint8_t *out)
 {
-    uint8_t packed[B_ROWS * PG_OPERAND_ROW_BYTES];
+    uint8_t packed[B_ROWS * 2 * PG_OPERAND_ROW_BYTES];
+    const uint32_t bytes = w->b_shape.rows * pg_tcgen05_b_bytes(w);
     for (uint32_t i = 0; i < w->cta_count; i++)
-        pg_matrix_gather(&w->b_layout, &w->b_shape, w->cta[i]->shared,
-                         packed + i * w->b_shape.rows * PG_OPERAND_ROW_BYTES);
-    unpack(w->x.b.packing, packed, w->cta_count * w->b_shape.rows, out);
+        pg_matrix_gather(&w->b_layout, &w->b_shape, w->cta[i]->shared, packed + i * bytes);
+    unpack(w->x.b.packing, packed, w->cta_count * bytes, out);
 }
 
 /* The first row of B that is used; rows that count as zero become zero. */
 static uint8_t *mask_b(const pg_tcgen05_work *w, uint8_t *b)
 {
-    const uint32_t bytes = row_bytes(w, &w->x.b);
+    const uint32_t bytes = b_row_bytes(w);
     b += w->shift * bytes;
     for (uint32_t i = 0; w->plan->has_zero_columns && i < w->x.n; i++)
         if (w->zero[i])
@@ -176,30 +176,50 @@ static bool read_part_scales(pg_async *a, const pg_tcgen05_work *w, const pg_cta
     return read_scales(a, &sa, per_row, o->sfa) && read_scales(a, &sb, per_row, o->sfb);
 }
 
-static void multiply_part(pg_async *a, const pg_tcgen05_work *w, const operands *o,
-                          const uint8_t *b, void *scratch)
+static pg_tcgen05_tile tile_of(const pg_tcgen05_work *w, const operands *o, const uint8_t *b)
 {
-    const pg_tcgen05_tile tile = {.m = w->rows,
-                                  .n = w->columns,
-                                  .k = w->x.k,
-                                  .a_format = w->x.a.format,
-                                  .b_format = w->x.b.format,
-                                  .integer = w->x.integer,
-                                  .a_signed = w->x.a.is_signed,
-                                  .b_signed = w->x.b.is_signed,
-                                  .saturate = w->x.saturate,
-                                  .negate = w->x.a.negate != w->x.b.negate,
-                                  .zero_d = !w->given->add_d,
-                                  .scale_d = w->plan->scale_d,
-                                  .result = w->x.result,
-                                  .scale_block = w->plan->form.scale_block,
-                                  .scale_type = w->x.scale_type,
-                                  .sfa = o->sfa,
-                                  .sfb = o->sfb,
-                                  .a = o->a,
-                                  .b = b,
-                                  .d = o->d};
-    (a->warp->launch->exact ? pg_tcgen05_exact : pg_tcgen05_fast)(&tile, scratch);
+    return (pg_tcgen05_tile){.m = w->rows,
+                             .n = w->columns,
+                             .k = w->x.k,
+                             .a_format = w->x.a.format,
+                             .b_format = w->x.b.format,
+                             .integer = w->x.integer,
+                             .a_signed = w->x.a.is_signed,
+                             .b_signed = w->x.b.is_signed,
+                             .saturate = w->x.saturate,
+                             .negate = w->x.a.negate != w->x.b.negate,
+                             .zero_d = !w->given->add_d,
+                             .scale_d = w->plan->scale_d,
+                             .result = w->x.result,
+                             .scale_block = w->plan->form.scale_block,
+                             .scale_type = w->x.scale_type,
+                             .sfa = o->sfa,
+                             .sfb = o->sfb,
+                             .a = o->a,
+                             .b = b,
+                             .d = o->d};
+}
+
+/* A sparse row of A meets rows of B of which only what it stores is left: a tile of its own, as if
+ * dense. */
+static void multiply_sparse(const pg_tcgen05_work *w, const pg_tcgen05_tile *whole,
+                            const pg_sparse_source *source, pg_tcgen05_engine engine, void *scratch)
+{
+    const uint32_t a_bytes = w->x.k * pg_mma_container(w->x.a.format),
+                   scales = pg_tcgen05_scales_per_row(whole);
+    uint8_t b[PG_TCGEN05_MAX_N * PG_TCGEN05_MAX_K];
+    pg_tcgen05_tile tile = *whole;
+    tile.m = 1;
+    tile.b = b;
+    for (uint32_t row = 0; row < w->rows; row++) {
+        if (!whole->d[row])
+            continue;
+        pg_sparse_select(w, pg_sparse_row_indices(w, source, row), whole->b, b);
+        tile.a = (const uint8_t *)whole->a + row * a_bytes;
+        tile.sfa = whole->sfa + row * scales;
+        tile.d = whole->d + row;
+        engine(&tile, scratch);
+    }
 }
 
 /* ---- the instruction ---- */
@@ -218,6 +238,7 @@ bool pg_tcgen05_mma_execute(pg_async *a)
     pg_tcgen05_work w;
     operands o;
     void *scratch = pg_mma_scratch_of(a->warp->cta->cluster->worker);
+    const pg_tcgen05_engine engine = a->warp->launch->exact ? pg_tcgen05_exact : pg_tcgen05_fast;
     if (!scratch || !pg_tcgen05_work_make(a, &w))
         return false;
     read_b(&w, o.b);
@@ -231,7 +252,11 @@ bool pg_tcgen05_mma_execute(pg_async *a)
             if (!read_part_scales(a, &w, w.cta[cta], part, &o))
                 return false;
             point_at_d(&w, cta, part, o.d);
-            multiply_part(a, &w, &o, b + part * w.columns * row_bytes(&w, &w.x.b), scratch);
+            const pg_tcgen05_tile tile = tile_of(&w, &o, b + part * w.columns * b_row_bytes(&w));
+            if (w.plan->form.sparse)
+                multiply_sparse(&w, &tile, &(pg_sparse_source){w.cta[cta], part}, engine, scratch);
+            else
+                engine(&tile, scratch);
         }
     }
     return true;

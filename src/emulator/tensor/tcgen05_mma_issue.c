@@ -37,6 +37,8 @@ static void read_operands(pg_async *a)
     else
         m->a_descriptor = lane_u64(w, p->a_descriptor, a->lane);
     m->b_descriptor = lane_u64(w, p->b_descriptor, a->lane);
+    if (p->form.sparse)
+        m->indices = lane_address(w, &p->indices, a->lane);
     m->instruction = lane_u32(w, p->instruction, a->lane);
     if (p->form.scale_block) {
         m->scale_a = lane_address(w, &p->scale_a, a->lane) & ~SCALE_ID;

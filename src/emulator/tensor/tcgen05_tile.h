@@ -49,6 +49,7 @@ enum { PG_TCGEN05_MAX_M = 128, PG_TCGEN05_MAX_N = 256, PG_TCGEN05_MAX_K = 64 };
  * irrelevant. */
 void pg_tcgen05_exact(const pg_tcgen05_tile *tile, void *scratch);
 void pg_tcgen05_fast(const pg_tcgen05_tile *tile, void *scratch);
+typedef void (*pg_tcgen05_engine)(const pg_tcgen05_tile *tile, void *scratch);
 
 /* ---- parts of the engines ---- */
 

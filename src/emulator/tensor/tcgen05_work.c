@@ -30,7 +30,7 @@ static void set_layout(pg_async *a, pg_tcgen05_work *w)
     if (w->cta_count == 2)
         w->cta[~own->rank & 1] = pg_pair_of(own);
     w->rows = w->x.m / w->cta_count;
-    w->spread = w->x.m == 64 && !w->plan->form.ws;
+    w->spread = w->rows == 64 && !w->plan->form.ws && (w->cta_count == 1 || w->plan->form.sparse);
     w->parts = w->spread ? 1 : PG_TENSOR_LANES / w->rows;
     w->columns = w->x.n / w->parts;
 }
@@ -51,14 +51,12 @@ static bool check_options(pg_async *a, const pg_tcgen05_work *w)
 
 /* ---- operands in shared memory ---- */
 
-/* An operand of `rows` rows in each CTA. */
-static pg_matrix_shape shape_of(const pg_tcgen05_operand *o, uint32_t rows)
+/* An operand of `rows` rows of `bytes` of K in each CTA. */
+static pg_matrix_shape shape_of(const pg_tcgen05_operand *o, uint32_t rows, uint32_t bytes)
 {
     const uint32_t bits = 8 * pg_mma_container(o->format);
-    return (pg_matrix_shape){.rows = rows,
-                             .depth = 8 * PG_OPERAND_ROW_BYTES / bits,
-                             .elem_bits = bits,
-                             .mn_major = o->mn_major};
+    return (pg_matrix_shape){
+        .rows = rows, .depth = 8 * bytes / bits, .elem_bits = bits, .mn_major = o->mn_major};
 }
 
 static bool make_layout(pg_async *a, const pg_tcgen05_work *w, uint64_t descriptor,
@@ -100,8 +98,9 @@ static bool make_layouts(pg_async *a, pg_tcgen05_work *w)
 {
     const uint32_t chunk = 16 / pg_mma_container(w->x.b.format),
                    rows = w->x.n / w->cta_count + w->shift;
-    w->a_shape = shape_of(&w->x.a, w->rows);
-    w->b_shape = shape_of(&w->x.b, w->x.b.mn_major ? (rows + chunk - 1) / chunk * chunk : rows);
+    w->a_shape = shape_of(&w->x.a, w->rows, PG_OPERAND_ROW_BYTES);
+    w->b_shape = shape_of(&w->x.b, w->x.b.mn_major ? (rows + chunk - 1) / chunk * chunk : rows,
+                          pg_tcgen05_b_bytes(w));
     return (w->plan->a_in_tensor ||
             make_layout(a, w, w->given->a_descriptor, &w->a_shape, &w->a_layout)) &&
            make_layout(a, w, w->given->b_descriptor, &w->b_shape, &w->b_layout);
@@ -133,6 +132,11 @@ static uint32_t scale_columns(uint32_t rows)
     return (rows + PG_SCALE_LANES - 1) / PG_SCALE_LANES;
 }
 
+uint32_t pg_tcgen05_index_columns(const pg_tcgen05_work *w)
+{
+    return pg_mma_container(w->x.b.format) > 1 ? 1 : 2;
+}
+
 static bool check_tensor_operands(pg_async *a, const pg_tcgen05_work *w)
 {
     const pg_tcgen05_mma_plan *p = w->plan;
@@ -143,6 +147,11 @@ static bool check_tensor_operands(pg_async *a, const pg_tcgen05_work *w)
         return false;
     if (p->a_in_tensor && pg_tensor_lane(m->a) != pg_tensor_lane(m->d))
         return stop(a, "A and D must begin at the same lane");
+    if (p->form.sparse && !reachable(a, w, m->indices, w->x.selector + pg_tcgen05_index_columns(w),
+                                     "the indices of A"))
+        return false;
+    if (p->form.sparse && pg_tensor_lane(m->indices) != pg_tensor_lane(m->d))
+        return stop(a, "the indices of A and D must begin at the same lane");
     return !p->form.scale_block ||
            (reachable(a, w, m->scale_a, scale_columns(w->rows), "the scale factors of A") &&
             reachable(a, w, m->scale_b, scale_columns(w->columns), "the scale factors of B"));

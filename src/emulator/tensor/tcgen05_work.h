@@ -10,7 +10,8 @@
  *   E  M 64, .ws         lane m + 64 * part: two halves of N
  *   F  M 64              lane m % 16 + 32 * (m / 16), + 16 if D's address says so
  *   G  M 32, .ws         lane m + 32 * part: four quarters of N
- * (C is for sparse operands.) A datapath lane works on its own copy of A: A in tensor memory is
+ *   C  M 128 in a pair, sparse A: CTA m / 64, lanes as F
+ * A datapath lane works on its own copy of A: A in tensor memory is
  * read in the lane where D's row is, so layouts with several parts need a copy of A in each. */
 #ifndef PG_EMULATOR_TCGEN05_WORK_H
 #define PG_EMULATOR_TCGEN05_WORK_H
@@ -33,7 +34,7 @@ typedef struct pg_tcgen05_work {
     pg_cta *cta[2];     /* the pair by rank */
     uint32_t rows;      /* of M in each CTA */
     uint32_t parts;     /* of N, in different lanes */
-    bool spread;        /* layout F */
+    bool spread;        /* layouts C and F */
     pg_matrix_shape a_shape,
         b_shape; /* what each CTA's shared memory holds; a_shape: unless a_in_tensor */
     pg_matrix_layout a_layout, b_layout; /* the same in both CTAs */
@@ -47,6 +48,15 @@ bool pg_tcgen05_work_make(pg_async *a, pg_tcgen05_work *work);
 
 /* Lane of row `row` (of its CTA) of D in part `part`. */
 uint32_t pg_tcgen05_lane_of(const pg_tcgen05_work *w, uint32_t row, uint32_t part);
+
+/* Columns of tensor memory that the indices of a sparse A take. */
+uint32_t pg_tcgen05_index_columns(const pg_tcgen05_work *w);
+
+/* Bytes of K of a row of B in shared memory: of a sparse A, half of K is stored. */
+static inline uint32_t pg_tcgen05_b_bytes(const pg_tcgen05_work *w)
+{
+    return w->plan->form.sparse ? 2 * PG_OPERAND_ROW_BYTES : PG_OPERAND_ROW_BYTES;
+}
 
 /* Quarters of the lanes (32 each) that work on one part. */
 static inline uint32_t pg_tcgen05_quarters(const pg_tcgen05_work *w)

@@ -60,6 +60,34 @@ static pg_texel border_of(const pg_texture *t)
     return x;
 }
 
+/* The word of a channel: clamped, or scaled and rounded to nearest even. */
+static uint32_t bits_of_channel(const pg_texture *t, uint32_t word)
+{
+    const uint32_t bits = 8 * channel_bytes(t->format);
+    const bool is_signed = t->format >= PG_TEXEL_S8 && t->format <= PG_TEXEL_S32;
+    if (t->format == PG_TEXEL_F32 || bits == 32)
+        return word;
+    if (t->format == PG_TEXEL_F16)
+        return pg_f16_of_f32(pg_f32_of(word));
+    const int64_t most = ((int64_t)1 << (bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
+    if (!t->integers) {
+        const float value = pg_f32_of(word), low = is_signed ? -1.0f : 0.0f;
+        const float inside = value >= low ? value <= 1 ? value : 1 : value < low ? low : 0;
+        return (uint32_t)(int32_t)rint((double)inside * (double)most);
+    }
+    const int64_t value = is_signed ? (int32_t)word : (int64_t)word;
+    return (uint32_t)(value < least ? least : value > most ? most : value);
+}
+
+void pg_texel_store(const pg_texture *t, uint8_t *at, const uint32_t *words, uint32_t count)
+{
+    const uint32_t bytes = channel_bytes(t->format);
+    for (uint32_t i = 0; i < t->channels; i++) {
+        const uint32_t bits = i < count ? bits_of_channel(t, words[i]) : 0;
+        memcpy(at + i * bytes, &bits, bytes);
+    }
+}
+
 /* ---- addresses ---- */
 
 /* The texel for an index that may lie outside; -1: the border. */

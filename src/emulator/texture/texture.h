@@ -63,6 +63,10 @@ bool pg_texture_is_float(const pg_texture *t);
 pg_texel pg_texture_read(const pg_texture *t, const pg_texture_place *p);
 /* One channel of the four texels that linear filtering would mix: (0,1), (1,1), (1,0), (0,0). */
 pg_texel pg_texture_gather(const pg_texture *t, const pg_texture_place *p, uint32_t channel);
+/* What sust.p stores: `count` words of 32 bits become channels of the texel at `at`, floats where
+ * the texture gives floats. Integers are clamped, floats of 0..1 (-1..1) rounded to nearest;
+ * channels beyond `count` become 0, those that the texel lacks are dropped. */
+void pg_texel_store(const pg_texture *t, uint8_t *at, const uint32_t *words, uint32_t count);
 /* The place on one of six faces that a direction meets: p->at[0..2] become its two coordinates,
  * the layer its face of cube `cube`. */
 void pg_texture_face(pg_texture_place *p, uint32_t cube);

@@ -163,14 +163,16 @@ pg_step pg_op_txq(pg_warp *w, const pg_op *op, uint32_t lanes)
 
 /* ---- surfaces ---- */
 
-/* Where a lane's element lies; *at NULL: outside, with .zero. The first coordinate counts bytes. */
+/* Where a lane's element lies; *at NULL: outside, with .zero. The first coordinate counts bytes, or
+ * texels where the access is formatted. */
 static bool surface_place(pg_warp *w, const pg_op *op, int lane, uint8_t **at)
 {
     const pg_texture_plan *p = op->extra;
     const pg_texture *t = find(w, op, lane);
-    const uint32_t first = p->layered ? 1 : 0, bytes = p->size * op->row_count;
     if (!t)
         return false;
+    const uint32_t first = p->layered ? 1 : 0,
+                   bytes = p->formatted ? pg_texel_bytes(t) : p->size * op->row_count;
     uint64_t offset = 0;
     bool outside = false;
     for (uint32_t i = 0; i < p->dimensions + first; i++) {
@@ -180,6 +182,7 @@ static bool surface_place(pg_warp *w, const pg_op *op, int lane, uint8_t **at)
             layer ? t->layers : (int64_t)t->extent[dimension] * (dimension ? 1 : pg_texel_bytes(t));
         const int64_t last = layer || dimension ? end - 1 : end - bytes;
         int64_t x = coordinate(w, p, i, lane);
+        x *= p->formatted && !layer && !dimension ? bytes : 1;
         outside |= x < 0 || x > last;
         x = x < 0 ? 0 : x > last ? last : x;
         offset += (uint64_t)x * (layer ? t->pitch[1] : dimension ? t->pitch[dimension - 1] : 1);
@@ -227,6 +230,23 @@ pg_step pg_op_sust(pg_warp *w, const pg_op *op, uint32_t lanes)
     return PG_NEXT;
 }
 
+pg_step pg_op_sust_formatted(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        uint32_t words[4];
+        uint8_t *at;
+        if (!surface_place(w, op, lane, &at))
+            return PG_STOP;
+        for (uint32_t i = 0; i < op->row_count; i++)
+            words[i] = ((const uint32_t *)pg_row_at(w, op->rows[i]))[lane];
+        if (at)
+            pg_texel_store(find(w, op, lane), at, words, op->row_count);
+    }
+    w->cta->cluster->progress++;
+    return PG_NEXT;
+}
+
 static uint64_t reduced(const pg_texture_plan *p, uint64_t a, uint64_t b)
 {
     const unsigned down = 64 - 8 * p->size; /* the sign is the top bit of 64 */
@@ -262,14 +282,30 @@ static void reduce_at(const pg_texture_plan *p, void *at, uint64_t value)
         ;
 }
 
+/* sured.p reduces texels of one integer of 32 bits; their format says whether they have signs. */
+static bool is_reducible(pg_warp *w, const pg_op *op, int lane, pg_texture_plan *p)
+{
+    const pg_texture *t = p->formatted ? find(w, op, lane) : NULL;
+    if (!p->formatted || !t)
+        return !p->formatted;
+    p->is_signed = t->format == PG_TEXEL_S32;
+    if (t->channels == 1 && (t->format == PG_TEXEL_S32 || t->format == PG_TEXEL_U32))
+        return true;
+    pg_stop(w, op, PTXGEN_EEMULATOR,
+            "lane %d: sured.p needs texels of one 32-bit integer; this surface has %u channel%s of "
+            "format %d",
+            lane, t->channels, t->channels > 1 ? "s" : "", (int)t->format);
+    return false;
+}
+
 pg_step pg_op_sured(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    const pg_texture_plan *p = op->extra;
+    pg_texture_plan plan = *(const pg_texture_plan *)op->extra, *const p = &plan;
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         uint64_t value = 0;
         uint8_t *at;
-        if (!surface_place(w, op, lane, &at))
+        if (!is_reducible(w, op, lane, p) || !surface_place(w, op, lane, &at))
             return PG_STOP;
         memcpy(&value, (const uint8_t *)pg_row_at(w, op->rows[0]) + (size_t)lane * p->lane_bytes,
                p->size);

@@ -18,7 +18,8 @@ typedef struct pg_texture_plan {
     uint32_t size, lane_bytes; /* surfaces: bytes of an element and of a register's lane */
     uint32_t boundary;         /* PG_M_BOUNDARY_... */
     uint32_t reduce;           /* sured: PG_M_OP_... */
-    bool is_signed;
+    bool is_signed;            /* sured.b */
+    bool formatted;            /* sust.p, sured.p: the first coordinate counts texels, not bytes */
 } pg_texture_plan;
 
 pg_step pg_op_tex(pg_warp *w, const pg_op *op, uint32_t lanes);
@@ -26,6 +27,7 @@ pg_step pg_op_tld4(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_txq(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_suld(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_sust(pg_warp *w, const pg_op *op, uint32_t lanes);
+pg_step pg_op_sust_formatted(pg_warp *w, const pg_op *op, uint32_t lanes);
 pg_step pg_op_sured(pg_warp *w, const pg_op *op, uint32_t lanes);
 
 #endif

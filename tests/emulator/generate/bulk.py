@@ -414,15 +414,18 @@ def delivered(tensor, offset):
     return word.to_bytes(tensor.size, "little")
 
 
-def load_case(name, tensor, coords, suffix="", offsets=None):
+def load_case(name, tensor, coords, suffix="", offsets=None, target="sm_90a", fails=None):
     size = round_up(tensor.shared_bytes(), 128)
     case = Case(
         name,
         f"cp.async.bulk.tensor load: {tensor.type} {tensor.dims}, box {tensor.box} at {coords}",
         block=32,
     )
+    case.target, case.version = target, "8.4" if target == "sm_90a" else "8.6"
     case.buffer("in", "tensor", 4, as_words(bytes(tensor.data)))
     tensor.declare(case, "tensor")
+    if fails:
+        case.lines.append(f"//: fails {fails}")
     out = bytearray(b"\xee" * size)
     fill = (b"\xf7\x7f" * (tensor.size // 2)) if tensor.fill == "nan" else bytes(tensor.size)
     for at, offset in tensor.elements(coords):

@@ -40,6 +40,48 @@ class Im2col(Tensor):
         case.lines[-1] += f" pixels={self.pixels} lower={text(self.lower)} upper={text(self.upper)}"
 
 
+class Wide(Im2col):
+    """im2col::w and, with blocks of 32, im2col::w::128: along W, then along N; the halo goes on where a block ends."""
+
+    def __init__(self, type_, dims, channels, pixels, lower, upper, swizzle, halo=0, mode=1, **options):
+        super().__init__(type_, dims, channels, pixels, [lower], [upper], swizzle, **options)
+        self.halo, self.mode = halo, mode
+        self.block = 32 if mode == 2 else pixels
+        self.pixels = 128 if mode == 2 else pixels
+
+    def count(self):
+        return self.pixels + self.pixels // self.block * self.halo
+
+    def box_bytes(self):
+        return self.box[0] * self.count() * self.size
+
+    def walk(self, coords):
+        """Endless."""
+        at = list(coords[1:])
+        while True:
+            yield [at[0] + self.offsets[1]] + at[1:]
+            at[0] += self.element_strides[1]
+            if at[0] >= self.dims[1] + self.upper[0]:
+                at[0] = self.lower[0]
+                at[-1] += 1
+
+    def places(self, coords):
+        walk = self.walk(coords)
+        row = [next(walk) for _ in range(self.pixels + self.halo)]
+        for first in range(0, self.pixels, self.block):
+            yield from row[first : first + self.block + self.halo]
+
+    def declare(self, case, over):
+        super().declare(case, over)
+        case.lines[-1] += f" wide={self.mode}"
+
+
+def wide(name, tensor, coords, offset, mode=None, fails=None):
+    tensor.offsets = [tensor.halo, offset]
+    suffix = ".im2col::w::128" if (mode or tensor.mode) == 2 else ".im2col::w"
+    load_case(name, tensor, coords, suffix, tensor.offsets, "sm_100a", fails)
+
+
 def load(name, tensor, coords, offsets):
     tensor.offsets = list(offsets)
     load_case(name, tensor, coords, ".im2col", offsets)
@@ -111,3 +153,14 @@ def generate():
         "add",
         suffix=".im2col_no_offs",
     )
+    wide("tensor_im2col_w_3d", Wide("float16", [64, 9, 4], 32, 20, -1, 0, "64B"), [0, -1, 1], 0)
+    wide("tensor_im2col_w_4d", Wide("float16", [64, 7, 3, 5], 64, 24, -1, -1, "128B"), [0, 2, 1, 1], 2)
+    wide("tensor_im2col_w_5d", Wide("float32", [16, 5, 2, 3, 4], 8, 12, 0, 0, "32B", fill="nan"), [8, 3, 1, 2, 1], 1)
+    strided = Wide("float16", [16, 9, 3, 6], 16, 24, -1, 0, "32B", halo=1, element_strides=[1, 2, 1, 1])
+    wide("tensor_im2col_w_halo_strided", strided, [0, -1, 2, 0], 0)
+    wide("tensor_im2col_w_halo", Wide("bfloat16", [32, 6, 2, 5], 32, 17, 0, 0, "64B", halo=2), [0, 3, 1, 1], 0)
+    wide("tensor_im2col_w128_3d", Wide("float16", [16, 50, 4], 16, 9, -1, 1, "32B", mode=2), [0, 30, 0], 1)
+    wide("tensor_im2col_w128_halo", Wide("float16", [16, 50, 2, 4], 16, 9, -1, 0, "32B", halo=2, mode=2), [0, 4, 1, 0], 0)
+    other = Wide("float16", [16, 50, 2, 4], 16, 128, -1, 0, "32B")
+    text = "the tensor map was encoded for im2col::w, the instruction is im2col::w::128"
+    wide("tensor_im2col_w_other_mode", other, [0, 4, 1, 0], 0, mode=2, fails=text)

@@ -14,7 +14,6 @@ from memory import pointer
 
 M32 = 0xFFFFFFFF
 LANES = 128
-ROW = 32  # bytes of K in one instruction
 
 E2M3 = n.Format("e2m3", 2, 3, 0, False, 0x1F)
 E3M2 = n.Format("e3m2", 3, 2, 0, False, 0x1F)
@@ -128,23 +127,23 @@ class Image:
 
 
 def place(image, base, rows, mode, container, mn_major, gap):
-    """Rows of bytes into shared memory; the descriptor without the address of the image. K advances 32 bytes inside
-    a swizzled line: the operand begins in its second 32 bytes where there is room, to see that. `gap`: between groups
+    """Rows of bytes into shared memory; the descriptor without the address of the image. K advances inside a
+    swizzled line: the operand begins behind a row's width where there is room, to see that. `gap`: between groups
     of eight rows."""
-    span, count = SPANS[mode], len(rows)
+    span, count, row = SPANS[mode], len(rows), len(rows[0])
     width = span or 16
     if not mn_major:
-        offset = 32 if span > 32 else 0
+        offset = row if span > row else 0
         stride, leading = 8 * width * (1 + gap), 16 if span else (count + 7) // 8 * 128 * (1 + gap)
         for r, data in enumerate(rows):
-            for x in range(0, ROW, 16):
+            for x in range(0, row, 16):
                 at = r // 8 * stride + r % 8 * width + (x + offset if span else x // 16 * leading)
                 image.put(base + swizzle(at, mode), data[x : x + 16])
         start = base + offset
     else:
         per_line = width // container
         lines = 4 if mode == "128B_32B" else 8
-        depth = ROW // container
+        depth = row // container
         if span:
             stride = lines * width
             leading = (depth + lines - 1) // lines * stride + 1024 * gap
@@ -774,7 +773,7 @@ def refusals():
         Mma(f"tcgen05_mma_fails_{name}", kind, ta, fails=text, **{"n": 8, **options}).write()
 
     refuse("reserved", "bits 0x00800000 must be zero", bits=1 << 23)
-    refuse("sparse", "sparse operands (bit 2) are not executed", bits=1 << 2)
+    refuse("sparse", "bit 2 is set: A is sparse, the instruction is not .sp", bits=1 << 2)
     refuse("types", "type codes 6 of A", bits=6 << 7)
     refuse("shape", "M is 64 or 128, N a multiple of 8 up to 256", n=8, bits=256 >> 3 << 17)
     refuse("lane", "this shape needs lane 0", lane=16)

@@ -224,6 +224,64 @@ def surface_body(before, text, after):
     return "\n".join(body + before + text + after) + "\n    ret;\n"
 
 
+def stored(image, words):
+    """The texel that sust.p makes of words: clamped integers, floats scaled and rounded to nearest even."""
+    from fractions import Fraction
+
+    out, n = [], 8 * image.size
+    signed = image.format[0] == "s"
+    for i in range(image.channels):
+        word = words[i] if i < len(words) else 0
+        most = (1 << n - 1) - 1 if signed else (1 << n) - 1
+        least = -most - 1 if signed else 0
+        if image.format == "f32":
+            out.append(word)
+        elif image.format == "f16":
+            out.append(half(struct.unpack("<f", struct.pack("<I", word))[0]))
+        elif image.integers or n == 32:
+            x = word - (word >> 31 << 32) if signed else word
+            out.append(min(max(x, least), most) & (1 << n) - 1)
+        else:
+            x = struct.unpack("<f", struct.pack("<I", word))[0]
+            x = 0.0 if x != x else min(max(x, -1.0 if signed else 0.0), 1.0)
+            out.append(round(Fraction(x) * most) & (1 << n) - 1)  # half to even
+    return out
+
+
+def formatted_cases(write_case, own):
+    """sust.p and sured.p: texels, not bytes."""
+    rng = random.Random("formatted surfaces")
+    x = ["    and.b32 %x, %t, 7;", "    shr.u32 %y, %t, 3;", "    ld.param.u64 %p, [v];"]
+    for format_, channels, integers, given in (
+        ("u8", 4, 1, 4), ("s8", 4, 1, 4), ("u16", 2, 1, 2), ("s16", 1, 1, 1), ("u32", 2, 1, 4), ("s32", 4, 1, 2),
+        ("u8", 4, 0, 4), ("s16", 2, 0, 2), ("f16", 2, 0, 2), ("f32", 4, 0, 4), ("u8", 2, 0, 1),
+    ):  # fmt: skip
+        image = Image("formatted", format_, channels, (8, 8), integers=integers)
+        floats = format_[0] == "f" or not integers
+        odd = [0x7FC00000, bits(2.0), bits(-3.0), bits(-0.25), bits(0.5 / 255), bits(1.5 / 255), 0x80000000, bits(1.0)]
+        draw = (lambda: rng.choice(odd + [bits(rng.randrange(-256, 512) / 256)] * 8)) if floats else (lambda: rng.choice((0, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, M32 := 0xFFFFFFFF, rng.randrange(M32))))
+        if format_ == "f16":
+            draw = lambda: bits(rng.randrange(-64, 64) / 4)
+        values = [[draw() for _ in range(given)] for _ in range(64)]
+        after = [w for v in values for w in stored(image, v)]
+        registers = [f"%v{i}" for i in range(given)]
+        vector = f".v{given}" if given > 1 else ""
+        value = "{" + ", ".join(registers) + "}" if given > 1 else "%v0"
+        text = [f"    mad.wide.u32 %p, %t, {4 * given}, %p;", f"    ld.global{vector}.b32 {value}, [%p];", f"    sust.p.2d{vector}.b32.trap [%h, {{%x, %y}}], {value};"]
+        name = f"sust_p_{format_}_{channels}" + ("" if integers or format_[0] == "f" else "_normalized") + (f"_{given}" if given != channels else "")
+        write_case(name, f"sust.p.2d{vector} to {channels} x {format_}", x, text, after, image=image, more=[("in", "v", 4, [w for v in values for w in v])],
+                   emulator_only=not integers and format_[0] != "f")  # an array of integers is never normalized on a GPU
+    for format_, op in (("u32", "add"), ("u32", "min"), ("s32", "min"), ("s32", "max"), ("u32", "and"), ("u32", "or")):
+        image = Image(f"reduced_{op}", format_, 1, (8, 8), integers=1)
+        signed = lambda w: w - (w >> 31 << 32) if format_ == "s32" else w
+        f = {"add": lambda a, b: a + b, "min": min, "max": max, "and": lambda a, b: a & b, "or": lambda a, b: a | b}[op]
+        after = list(image.words)
+        for t in range(64):
+            after[t] = f(signed(after[t]), signed(((t - 32) * 0x03000000) & 0xFFFFFFFF)) & 0xFFFFFFFF
+        text = ["    sub.s32 %v0, %t, 32;", "    mul.lo.s32 %v0, %v0, 0x03000000;", f"    sured.p.{op}.2d.b32.trap [%h, {{%x, %y}}], %v0;"]
+        write_case(f"sured_p_{op}_{format_}", f"sured.p.{op} of {format_}", x[:2], text, after, image=image)
+
+
 def surface_cases():
     rng = random.Random("surfaces")
     extent = (8, 8)  # u32: 64 texels, one a thread, in the order of a permutation
@@ -256,8 +314,9 @@ def surface_cases():
     case.body = surface_body(load, text, ["    ld.param.u64 %p, [d];", "    mad.wide.u32 %p, %t, 8, %p;", "    st.global.v2.b32 [%p], {%v0, %v1};"])
     case.write()
 
-    def write_case(name, title, before, text, expect, image=image, block=64, more=()):
+    def write_case(name, title, before, text, expect, image=image, block=64, more=(), emulator_only=False):
         case = Case(name, title, block=block)
+        case.emulator_only = emulator_only
         case.buffer("inout", "image", image.size, image.words, expect)
         image.declare(case, "surface")
         for buffer in more:
@@ -286,6 +345,7 @@ def surface_cases():
         after += [t, t + 1, t + 2, t + 3]
     text = ["    add.u32 %v1, %t, 1;", "    add.u32 %v2, %t, 2;", "    add.u32 %v3, %t, 3;", "    sust.b.1d.v4.b32.trap [%h, {%x}], {%t, %v1, %v2, %v3};"]
     write_case("sust_1d_v4", "sust.b.1d.v4", ["    shl.b32 %x, %t, 4;"], text, after, image=wide, block=16)
+    formatted_cases(write_case, own)
     layers = Image("surface_a2d", "u16", 1, (4, 4), layers=2, integers=1)
     after = [w ^ 0x5555 for w in layers.words]
     before = ["    and.b32 %x, %t, 3;", "    shl.b32 %x, %x, 1;", "    shr.u32 %y, %t, 2;", "    and.b32 %y, %y, 3;", "    shr.u32 %z, %t, 4;", "    mov.u32 %n, 0;"]
