@@ -328,6 +328,12 @@ effect doctor --log 'debug: ' doctor -- --log debug
 
 effect draw --output 'file x.svg' draw swizzle -- -o x.svg
 
+effect diff --output 'file x.txt' diff kernel.ptx kernel.ptx -- -o x.txt
+effect diff --json '"equal":' diff kernel.ptx kernel.ptx -- --json
+effect diff --toolkit '^SASS not compared: .*nonexistent' diff kernel.ptx kernel.ptx -- --toolkit /nonexistent
+effect diff --cache-dir 'file elsewhere/' diff "scatter_add n=8" "scatter_add n=16" -- --cache-dir elsewhere
+effect diff --log 'debug: ' diff kernel.ptx kernel.ptx -- --log debug
+
 effect array --output 'file x.npy' array random:2x2 -- -o x.npy
 differs array --seed x.npy array random:2x2 -o x.npy -- --seed 7
 

@@ -97,8 +97,9 @@ const cli_command *cli_command_at(size_t i);
 const char *cli_exit_text(size_t i);
 extern const char cli_purpose[], cli_environment[];
 
-extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_doctor, cli_draw,
-    cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run, cli_tune;
+extern const cli_command cli_array, cli_bench, cli_cache, cli_compile, cli_diff, cli_doctor,
+    cli_draw, cli_emit, cli_emulate, cli_inline, cli_inspect, cli_list, cli_prewarm, cli_run,
+    cli_tune;
 
 /* ---- reports --------------------------------------------------------------------------------- */
 

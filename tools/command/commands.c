@@ -3,8 +3,9 @@
 #include "command/command.h"
 
 static const cli_command *const commands[] = {
-    &cli_emit,  &cli_compile, &cli_run,    &cli_list,  &cli_inspect, &cli_cache,   &cli_prewarm,
-    &cli_bench, &cli_tune,    &cli_doctor, &cli_array, &cli_inline,  &cli_emulate, &cli_draw,
+    &cli_emit,  &cli_compile, &cli_run,     &cli_list, &cli_inspect,
+    &cli_cache, &cli_prewarm, &cli_bench,   &cli_tune, &cli_doctor,
+    &cli_array, &cli_inline,  &cli_emulate, &cli_draw, &cli_diff,
 };
 
 const cli_command *cli_command_at(size_t i)

@@ -2,6 +2,7 @@
 #include "command/command.h"
 #include "command/json.h"
 #include "command/options.h"
+#include "command/problem.h"
 #include "command/progress.h"
 
 #include "ptxgen/tuning.h"
@@ -10,14 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DEFAULT_CANDIDATES = 48,
-    FINALISTS = 6,
-    ROUNDS = 5,
-    MAX_OPERANDS = 16,
-    MAX_SYMBOLS = 8,
-    RANK = 4
-};
+enum { DEFAULT_CANDIDATES = 48, FINALISTS = 6, ROUNDS = 5 };
 static const double pass_us = 1500, round_us = 4000; /* of measuring */
 
 typedef struct candidate {
@@ -27,198 +21,40 @@ typedef struct candidate {
     char *why;             /* owned */
 } candidate;
 
-typedef struct symbol {
-    const char *name;
-    int64_t value;
-} symbol;
-
 typedef struct job {
     const cli_args *args;
     const char *family;
-    size_t place; /* of the family */
     ptxgen *ctx;
-    char *words; /* owned: the parameters that are the family's */
-    symbol symbols[MAX_SYMBOLS];
-    size_t symbol_count;
-    ptxgen_tensor tensors[MAX_OPERANDS];
-    int64_t shape[MAX_OPERANDS][RANK], stride[MAX_OPERANDS][RANK];
-    void *memory[MAX_OPERANDS]; /* owned; of the device */
-    size_t operands;
-    candidate *all; /* owned */
+    cli_problem problem;
+    void *memory[PROBLEM_MAX_OPERANDS]; /* owned; of the device */
+    candidate *all;                     /* owned */
     size_t count;
     const candidate *best;
 } job;
 
-/* ---- the problem: extents by name, the rest is the family's ---- */
+/* ---- the problem ---- */
 
-static bool take_symbol(job *j, const char *word)
+static ptxgen_status fill(job *j, size_t i, ptxgen_error *err)
 {
-    const size_t n = strcspn(word, "=");
-    for (size_t i = 0; i < j->symbol_count; i++) {
-        char *end;
-        if (strlen(j->symbols[i].name) != n || strncmp(word, j->symbols[i].name, n) != 0)
-            continue;
-        j->symbols[i].value = word[n] ? strtoll(word + n + 1, &end, 10) : -1;
-        if (j->symbols[i].value < 0 || end == word + n + 1 || *end)
-            j->symbols[i].value = -2;
-        return true;
-    }
-    return false;
-}
-
-static void find_symbols(job *j, size_t family)
-{
-    ptxgen_operand_info o = {.size = sizeof o};
-    for (size_t i = 0; ptxgen_family_operand(family, i, &o); i++)
-        for (int d = 0; d < o.rank && o.role != PTXGEN_ROLE_WORKSPACE; d++) {
-            size_t s = 0;
-            while (s < j->symbol_count && strcmp(j->symbols[s].name, o.extents[d]) != 0)
-                s++;
-            if (s == j->symbol_count && s < MAX_SYMBOLS)
-                j->symbols[j->symbol_count++] = (symbol){o.extents[d], -1};
-        }
-}
-
-static ptxgen_status read_words(job *j, size_t family, ptxgen_error *err)
-{
-    find_symbols(j, family);
-    j->words = cli_format("%s", "");
-    for (size_t i = 1; i < j->args->count; i++) {
-        if (take_symbol(j, j->args->words[i]))
-            continue;
-        char *more = cli_format("%s%s%s", j->words, *j->words ? " " : "", j->args->words[i]);
-        free(j->words);
-        j->words = more;
-    }
-    for (size_t s = 0; s < j->symbol_count; s++)
-        if (j->symbols[s].value < 0)
-            return cli_fail(err, PTXGEN_EINVAL, "%s=NUMBER %s", j->symbols[s].name,
-                            j->symbols[s].value == -1 ? "is missing" : "takes a whole number");
-    return PTXGEN_OK;
-}
-
-/* The value of a parameter among the words; NULL when it is not there. */
-static const char *word_of(const job *j, const char *name, char *out, size_t size)
-{
-    const size_t n = strlen(name);
-    for (const char *p = j->words; n && *p; p += strcspn(p, " "), p += strspn(p, " "))
-        if (strncmp(p, name, n) == 0 && p[n] == '=') {
-            snprintf(out, size, "%.*s", (int)strcspn(p + n + 1, " "), p + n + 1);
-            return out;
-        }
-    return NULL;
-}
-
-static int64_t extent(const job *j, const char *name)
-{
-    for (size_t s = 0; s < j->symbol_count; s++)
-        if (strcmp(j->symbols[s].name, name) == 0)
-            return j->symbols[s].value;
-    return 0;
-}
-
-static ptxgen_dtype dtype_of(const job *j, const ptxgen_operand_info *o)
-{
-    char word[32];
-    if (o->like >= 0)
-        return j->tensors[o->like].dtype;
-    if (word_of(j, o->dtype_param, word, sizeof word))
-        for (size_t i = 0; o->dtypes[i]; i++)
-            if (strcmp(ptxgen_dtype_name(o->dtypes[i]), word) == 0)
-                return o->dtypes[i];
-    return o->dtypes[0];
-}
-
-/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says
- * none. */
-static bool has_param(const job *j, const char *name)
-{
-    ptxgen_param_info p;
-    for (size_t i = 0;
-         i < ptxgen_family_param_count(j->place) && ptxgen_family_param(j->place, i, &p); i++)
-        if (strcmp(p.name, name) == 0)
-            return true;
-    return false;
-}
-
-static void describe_operand(job *j, size_t i, const ptxgen_operand_info *o)
-{
-    char word[32];
-    const char *how = word_of(j, o->name, word, sizeof word);
-    int64_t *shape = j->shape[i], *stride = j->stride[i];
-    if (o->role == PTXGEN_ROLE_WORKSPACE || o->role == PTXGEN_ROLE_SCALAR ||
-        (how && strcmp(how, "none") == 0))
-        return;
-    if (o->optional && !o->zero_if_absent && !has_param(j, o->name))
-        return;
-    int64_t dense = 1;
-    for (int d = o->rank - 1; d >= 0; d--) {
-        shape[d] = extent(j, o->extents[d]);
-        stride[d] = dense;
-        dense *= shape[d];
-    }
-    if (how && o->transposable && strcmp(how, "transposed") == 0) {
-        stride[o->rank - 2] = 1;
-        stride[o->rank - 1] = shape[o->rank - 2];
-    }
-    j->tensors[i] = (ptxgen_tensor){
-        .dtype = dtype_of(j, o), .rank = o->rank, .shape = shape, .strides = stride};
-}
-
-/* Values of either sign between 1/16 and 1: zeros would be multiplied faster. */
-static uint32_t random_element(ptxgen_dtype dtype, uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    const uint32_t r = (uint32_t)(*state >> 32), step = r >> 8 & 3;
-    switch (dtype) {
-    case PTXGEN_F16:
-        return (r & 0x83ff) | (11 + step) << 10;
-    case PTXGEN_BF16:
-        return (r & 0x807f) | (123 + step) << 7;
-    default:
-        return (r & 0x807fffff) | (123 + step) << 23;
-    }
-}
-
-static ptxgen_status fill(job *j, size_t i, int64_t elements, int bytes, ptxgen_error *err)
-{
-    uint64_t state = i + 1;
-    const size_t size = (size_t)elements * (size_t)bytes;
+    const size_t size = cli_problem_bytes(&j->problem, i);
     char *host = malloc(size ? size : 1);
     if (!host)
         return cli_fail(err, PTXGEN_ENOMEM, "no memory for an operand of %zu bytes", size);
-    for (int64_t e = 0; e < elements; e++) {
-        const uint32_t v = random_element(j->tensors[i].dtype, &state);
-        memcpy(host + e * bytes, &v, (size_t)bytes);
-    }
+    cli_problem_values(&j->problem, i, host);
     ptxgen_status status = ptxgen_device_alloc(j->ctx, size, &j->memory[i], err);
     if (status == PTXGEN_OK)
         status = ptxgen_device_upload(j->ctx, j->memory[i], host, size, err);
-    j->tensors[i].data = j->memory[i];
+    j->problem.tensors[i].data = j->memory[i];
     free(host);
     return status;
-}
-
-static ptxgen_status describe_problem(job *j, size_t family)
-{
-    ptxgen_operand_info o = {.size = sizeof o};
-    for (size_t i = 0; i < MAX_OPERANDS && ptxgen_family_operand(family, i, &o); i++) {
-        describe_operand(j, i, &o);
-        j->operands = i + 1;
-    }
-    return PTXGEN_OK;
 }
 
 static ptxgen_status make_operands(job *j, ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
-    for (size_t i = 0; i < j->operands && status == PTXGEN_OK; i++) {
-        int64_t elements = 1;
-        for (int d = 0; d < j->tensors[i].rank; d++)
-            elements *= j->shape[i][d];
-        if (j->tensors[i].rank)
-            status = fill(j, i, elements, ptxgen_dtype_bits(j->tensors[i].dtype) / 8, err);
-    }
+    for (size_t i = 0; i < j->problem.count && status == PTXGEN_OK; i++)
+        if (j->problem.tensors[i].rank)
+            status = fill(j, i, err);
     return status;
 }
 
@@ -237,8 +73,8 @@ static ptxgen_status find_candidates(job *j, ptxgen_error *err)
     const int64_t wanted = j->args->set.candidates ? j->args->set.candidates : DEFAULT_CANDIDATES;
     j->all = cli_calloc((size_t)wanted, sizeof *j->all);
     const ptxgen_status status =
-        ptxgen_call_candidates(j->ctx, j->family, j->words, j->tensors, j->operands, (size_t)wanted,
-                               add_candidate, j, err);
+        ptxgen_call_candidates(j->ctx, j->family, j->problem.words, j->problem.tensors,
+                               j->problem.count, (size_t)wanted, add_candidate, j, err);
     if (status == PTXGEN_OK && !j->count)
         return cli_fail(err, PTXGEN_EUNSUPPORTED,
                         "there is nothing to choose from for such a problem on this device");
@@ -274,7 +110,7 @@ static void time_one(job *j, candidate *c, double budget_us, double *us)
     ptxgen_error err = {0};
     if (!c->kernel)
         return;
-    if (ptxgen_call_time(c->kernel, j->tensors, j->operands,
+    if (ptxgen_call_time(c->kernel, j->problem.tensors, j->problem.count,
                          repeats(c->us > 0 ? c->us : c->estimate_us, budget_us), us,
                          &err) == PTXGEN_OK)
         return;
@@ -333,8 +169,8 @@ static ptxgen_status tune(job *j, ptxgen_error *err)
     if (!j->best)
         return cli_fail(err, PTXGEN_EUNSUPPORTED, "no candidate runs: %s",
                         j->all[0].why ? j->all[0].why : "?");
-    return ptxgen_tuning_keep(j->ctx, j->family, j->words, j->tensors, j->operands, j->best->params,
-                              j->best->us, err);
+    return ptxgen_tuning_keep(j->ctx, j->family, j->problem.words, j->problem.tensors,
+                              j->problem.count, j->best->params, j->best->us, err);
 }
 
 /* ---- the report ---- */
@@ -405,10 +241,10 @@ static void free_job(job *j)
         free(j->all[i].params);
         free(j->all[i].why);
     }
-    for (size_t i = 0; i < j->operands && j->ctx; i++)
+    for (size_t i = 0; i < j->problem.count && j->ctx; i++)
         ptxgen_device_free(j->ctx, j->memory[i]);
     free(j->all);
-    free(j->words);
+    cli_problem_free(&j->problem);
     ptxgen_destroy(j->ctx);
 }
 
@@ -424,10 +260,10 @@ static int run(const cli_args *args)
     j.family = args->words[0];
     while (ptxgen_family_name(family) && strcmp(ptxgen_family_name(family), j.family) != 0)
         family++;
-    ptxgen_status status = ptxgen_family_name(family)
-                               ? read_words(&j, family, &err)
-                               : ptxgen_canonical(j.family, "", NULL, 0, &err);
-    j.place = family;
+    ptxgen_status status =
+        ptxgen_family_name(family)
+            ? cli_problem_read(&j.problem, family, args->words + 1, args->count - 1, &err)
+            : ptxgen_canonical(j.family, "", NULL, 0, &err);
     if (status == PTXGEN_OK)
         status = cli_context(&args->set, &j.ctx, &err);
     if (status == PTXGEN_OK)
@@ -440,8 +276,6 @@ static int run(const cli_args *args)
         status = cli_fail(&err, PTXGEN_EIO,
                           "there is no tuning file: name a cache folder with --cache-dir, or set "
                           "PTXGEN_TUNING_FILE");
-    if (status == PTXGEN_OK)
-        status = describe_problem(&j, family);
     if (status == PTXGEN_OK)
         status = find_candidates(&j, &err);
     if (status == PTXGEN_OK && !args->set.dry_run)
