@@ -83,7 +83,12 @@ typedef enum ptxgen_emulator_event_kind {
     PTXGEN_EMULATOR_PASSES,  /* it */
     PTXGEN_EMULATOR_FENCES,  /* fence.proxy.async */
     /* the warp's first plain write of shared memory since it began or fenced */
-    PTXGEN_EMULATOR_WRITES
+    PTXGEN_EMULATOR_WRITES,
+    PTXGEN_EMULATOR_GROUPS_WAITED, /* the warp has waited for groups of `unit` */
+    /* Tensor memory of the CTA: `columns` from `column` on. */
+    PTXGEN_EMULATOR_TENSOR_ALLOCATES,
+    PTXGEN_EMULATOR_TENSOR_FREES,
+    PTXGEN_EMULATOR_TENSOR_USES /* `use`, in `lanes`; it `reads`, it `writes` */
 } ptxgen_emulator_event_kind;
 
 typedef struct ptxgen_emulator_event {
@@ -96,12 +101,18 @@ typedef struct ptxgen_emulator_event {
     uint32_t warp;
     uint32_t line; /* of the PTX; 0: none */
     uint32_t operation;
-    const char *unit; /* as ptxgen_emulator_engine's names */
-    uint64_t bytes;
+    const char *unit;  /* as ptxgen_emulator_engine's names */
+    uint64_t bytes;    /* WARP_STARTS: of shared memory that its CTA has */
     bool reads_shared; /* ISSUES: the operation reads shared memory through the async proxy */
     uint32_t barrier,
         barrier_cta; /* shared offset, or number of a named barrier; rank of its CTA */
     uint64_t phase;
+    /* of tcgen05.mma "D", "A", "indices of A", "scales of A", "scales of B"; "tcgen05.cp",
+     * "tcgen05.shift", "tcgen05.ld", "tcgen05.st" */
+    const char *use;
+    uint32_t column, columns;
+    uint16_t lanes[8]; /* a bit for each of 128 */
+    bool reads, writes;
 } ptxgen_emulator_event;
 
 typedef struct ptxgen_emulator_config {
@@ -335,13 +346,15 @@ PTXGEN_API bool ptxgen_emulator_line_at(const ptxgen_emulator_module *module, si
                                         ptxgen_emulator_line *out);
 
 /* What the units that work on their own have done (config.profile): "cp.async", "cp.async.bulk",
- * "cp.async.bulk.tensor", "st.async", "wgmma", "tcgen05", "other". Bytes; multicast is read once
- * and written in each CTA; of wgmma and tcgen05.cp the shared memory of operands. */
+ * "cp.async.bulk.tensor", "st.async", "wgmma", "tcgen05", "tcgen05.ld", "tcgen05.st", "other".
+ * Bytes; multicast is read once and written in each CTA; of wgmma and tcgen05 the operands in
+ * shared memory, and of tcgen05 those in tensor memory: D is read where it is added. */
 typedef struct ptxgen_emulator_engine {
     size_t size;
     const char *name;
     uint64_t operations;
     uint64_t global_read, global_written, shared_read, shared_written;
+    uint64_t tensor_read, tensor_written;
 } ptxgen_emulator_engine;
 /* false past the end. */
 PTXGEN_API bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i,

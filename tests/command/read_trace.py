@@ -1,5 +1,5 @@
 """Reads a trace of `ptxgen run --trace`: checks that it is well formed (every slice closed, ends after its begin, times
-that do not go back, flows that end where one began), and prints its slices and flows, a line each."""
+that do not go back, flows that end where one began), and prints its slices, flows and counters (largest and last value), a line each."""
 import sys
 
 
@@ -34,7 +34,7 @@ def fields(data):
             raise AssertionError(f"wire type {kind}")
 
 
-tracks, stacks, begun, slices, last = {}, {}, {}, [], 0
+tracks, stacks, begun, counters, slices, last = {}, {}, {}, {}, [], 0
 for number, packet in fields(open(sys.argv[1], "rb").read()):
     assert number == 1, "not a packet"
     packet = dict(fields(packet))
@@ -63,6 +63,7 @@ for number, packet in fields(open(sys.argv[1], "rb").read()):
         stacks[uuid].pop()
     else:
         assert kind == 4 and 30 in event
+        counters.setdefault(place, []).append(event[30])
 assert not any(stacks.values()), "a slice is not closed"
 for place, name, flows, ends in slices:
     for flow in flows:
@@ -72,3 +73,5 @@ for place, name, flows, ends in slices:
     for flow in ends:
         assert flow in begun, "a flow ends that nothing began"
         print(f"flow\t{begun[flow][1]}\t{name}\t{place}")
+for place, values in counters.items():
+    print(f"counter\t{place}\t{max(values)}\t{values[-1]}")

@@ -101,9 +101,9 @@ while IFS= read -r row; do
     done
 done <wanted
 [ $checked -gt 30 ] || die "only $checked counts"
-grep -q '"cp.async.bulk":{"operations":2,"global_read":256,"global_written":128,"shared_read":128,"shared_written":256}' flat ||
+grep -q '"cp.async.bulk":{"operations":2,"global_read":256,"global_written":128,"shared_read":128,"shared_written":256,"tensor_read":0,"tensor_written":0}' flat ||
     die "units: $(grep -oE '"units":.*"opcodes"' flat)"
-grep -q '"cp.async":{"operations":1,"global_read":512,"global_written":0,"shared_read":0,"shared_written":512}' flat ||
+grep -q '"cp.async":{"operations":1,"global_read":512,"global_written":0,"shared_read":0,"shared_written":512,"tensor_read":0,"tensor_written":0}' flat ||
     die "units: $(grep -oE '"units":.*"opcodes"' flat)"
 grep -q '"mbarrier.init":1' flat || die "mnemonics are not those of PTX"
 
@@ -126,3 +126,10 @@ ok array random:9x8 --seed 2 -o src.npy
 ok array index:9/6 --seed 3 -o index.npy
 ok run scatter_add out=out.npy index=index.npy src=src.npy --report family.html
 grep -qE '<td class=o>[a-z_]+\.ptxc:[0-9]+</td>' family.html || die "no template line"
+
+# Four tcgen05.mma of 128 x 64 x 16: A and B from shared memory, D written by all and read by three; then loaded once.
+ok array random:128x64 dtype=f16 --seed 1 -o a.npy
+ok array random:64x64 dtype=f16 --seed 2 -o b.npy
+ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 schedule=fill --stats
+expect_out "^tcgen05 +6 +0 +0 +$((4 * (128 + 64) * 16 * 2)) +0 +$((3 * 128 * 64 * 4)) +$((4 * 128 * 64 * 4))$"
+expect_out "^tcgen05.ld +4 +0 +0 +0 +0 +$((128 * 64 * 4)) +0$"

@@ -50,6 +50,8 @@ trace() { # NAME ARGS...
 }
 trace good $run
 [ "$(flows good.txt cp.async.bulk 'first reader')" = 1 ] || die "from the load to its first reader: $(cat good.txt)"
+[ "$(flows good.txt cp.async.bulk 'waited for groups')" = 1 ] || die "from the store to its wait: $(cat good.txt)"
+grep -q "^counter	.* / shared memory bytes	$((1024 + 8))	0$" good.txt || die "shared memory in use: $(grep counter good.txt)"
 [ "$(flows good.txt 'writes shared memory' fence.proxy.async)" = 2 ] || die "each warp writes and fences: $(cat good.txt)"
 [ "$(flows good.txt fence.proxy.async cp.async.bulk)" = 2 ] || die "both fences lead to the store: $(cat good.txt)"
 [ "$(grep -c '^slice.*waits for an mbarrier' good.txt)" = 2 ] || die "two warps wait: $(cat good.txt)"
@@ -79,4 +81,9 @@ trace matmul run matmul_accumulate a=a.npy b=b.npy arch=sm_90a
 expect_code 0
 grep -q '^slice.* / cp.async.bulk.tensor 0	' matmul.txt && grep -q '^slice.* / wgmma 0	' matmul.txt || die "no units: $(cut -f 2,3 matmul.txt | sort | uniq -c | head -30)"
 [ "$(flows matmul.txt cp.async.bulk.tensor 'first reader')" -gt 0 ] || die "no tile is read"
+[ "$(flows matmul.txt wgmma 'waited for groups')" -gt 0 ] || die "no wgmma is waited for"
+trace blackwell run matmul_accumulate a=a.npy b=b.npy arch=sm_100a
+expect_code 0
+grep -qE '^counter	.* / tensor memory columns	[1-9][0-9]*	0$' blackwell.txt || die "columns: $(grep counter blackwell.txt)"
+[ "$(flows blackwell.txt tcgen05 'first reader')" -gt 0 ] || die "no tcgen05 operation is waited for"
 refuse 2 'one of them at a time' $run --trace x.pftrace --check-races

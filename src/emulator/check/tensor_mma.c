@@ -15,18 +15,6 @@ static uint32_t sequence_of(const pg_tcgen05_work *w)
     return w->given->d * UINT32_C(0x9e3779b1) ^ shape;
 }
 
-/* The lanes that hold rows of D. */
-static pg_tensor_area area_of_d(const pg_tcgen05_work *w)
-{
-    pg_tensor_area area = {.column = pg_tensor_column(w->given->d), .columns = w->columns};
-    for (uint32_t row = 0; row < w->rows; row++)
-        for (uint32_t part = 0; part < w->parts; part++) {
-            const uint32_t lane = pg_tcgen05_lane_of(w, row, part);
-            area.lanes[lane / PG_TENSOR_BAND] |= (uint16_t)(1u << lane % PG_TENSOR_BAND);
-        }
-    return area;
-}
-
 static void read_shared(pg_async *a, const pg_tcgen05_work *w, pg_cta *cta)
 {
     const pg_matrix_extent b = pg_matrix_layout_extent(&w->b_layout, &w->b_shape);
@@ -58,7 +46,7 @@ typedef struct columns {
 /* An operand in the lanes where D is. */
 static void read_lanes_of_d(pg_async *a, const pg_tcgen05_work *w, uint32_t cta, columns of)
 {
-    pg_tensor_area area = area_of_d(w);
+    pg_tensor_area area = pg_tcgen05_area_of_d(w);
     area.column = (uint16_t)of.first;
     area.columns = (uint16_t)of.count;
     area.reads = true;
@@ -81,7 +69,7 @@ void pg_check_tensor_mma(pg_async *a)
     pg_tcgen05_work w;
     if (!pg_tcgen05_work_make(a, &w))
         return;
-    const pg_tensor_area d = area_of_d(&w);
+    const pg_tensor_area d = pg_tcgen05_area_of_d(&w);
     for (uint32_t i = 0; i < w.cta_count; i++) {
         read_shared(a, &w, w.cta[i]);
         if (w.plan->a_in_tensor)

@@ -12,6 +12,8 @@ const char *pg_engine_name(pg_engine engine)
                                                        [PG_ENGINE_REMOTE] = "st.async",
                                                        [PG_ENGINE_WGMMA] = "wgmma",
                                                        [PG_ENGINE_TCGEN05] = "tcgen05",
+                                                       [PG_ENGINE_TENSOR_LOAD] = "tcgen05.ld",
+                                                       [PG_ENGINE_TENSOR_STORE] = "tcgen05.st",
                                                        [PG_ENGINE_OTHER] = "other"};
     return names[engine];
 }

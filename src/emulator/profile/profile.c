@@ -1,6 +1,7 @@
 /* Sectors, banks and asynchronous bytes. */
 #include "emulator/profile/profile.h"
 
+#include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/matrix/wgmma_op.h"
 
 enum { SECTOR_SHIFT = 5, WORD_SHIFT = 2, BANKS = 32, ROW_BYTES = 128, MOST_PIECES = 128 };
@@ -24,11 +25,6 @@ void pg_profile_free(pg_profile *p, const pg_grid_run *launch)
         return;
     pg_free(launch->alloc, p->ops, (launch->program->op_count + 1) * sizeof *p->ops);
     pg_free(launch->alloc, p, sizeof *p);
-}
-
-static pg_op_profile *profile_of(const pg_warp *w, const pg_op *op)
-{
-    return &w->launch->profile->ops[pg_pc_of(w, op)];
 }
 
 /* ---- sectors and banks ---- */
@@ -92,7 +88,7 @@ static void count_part(pg_op_profile *p, const pg_op *op, const pg_checked_acces
 
 static void profile_access(pg_warp *w, const pg_op *op, const pg_checked_access *a)
 {
-    pg_op_profile *p = profile_of(w, op);
+    pg_op_profile *p = pg_profile_of(w, op);
     uint64_t at;
     const pg_space space = space_of(op, a->address[__builtin_ctz(a->lanes ? a->lanes : 1)], &at);
     p->global_requests += space == PG_MEM_GLOBAL;
@@ -127,36 +123,38 @@ static void profile_issue(pg_async *a)
     sum->global_written += use.global_written;
     sum->shared_read += use.shared_read;
     sum->shared_written += use.shared_written;
-    pg_op_profile *p = profile_of(a->warp, a->op);
+    pg_op_profile *p = pg_profile_of(a->warp, a->op);
     p->async_operations++;
     p->async_bytes += use.global_read + use.global_written +
                       (use.global_read + use.global_written ? 0 : use.shared_written);
     pg_trace_issue(a, engine, &use);
 }
 
-/* An operand of wgmma in shared memory. */
-static void profile_mma_read(pg_async *a, uint32_t first, uint32_t end)
+/* An operand in shared memory, of wgmma or tcgen05.cp: its elements, not the gaps between. */
+static void profile_operand(pg_async *a, const pg_matrix_layout *layout,
+                            const pg_matrix_shape *shape)
 {
+    pg_engine_use use = {0};
+    (void)layout;
     if (is_part(a))
         return;
-    pg_profile *profile = a->warp->launch->profile;
-    profile->engines[PG_ENGINE_WGMMA].shared_read += end - first;
-    profile_of(a->warp, a->op)->async_bytes += end - first;
-}
-
-static void profile_tensor_read(pg_async *a, pg_cta *cta, uint32_t first, uint32_t end)
-{
-    (void)cta;
-    pg_profile *profile = a->warp->launch->profile;
-    profile->engines[PG_ENGINE_TCGEN05].shared_read += end - first;
-    profile_of(a->warp, a->op)->async_bytes += end - first;
+    const uint64_t bytes = (uint64_t)shape->rows * shape->depth * shape->elem_bits / 8;
+    a->warp->launch->profile->engines[pg_engine_use_of(a, &use)].shared_read += bytes;
+    pg_profile_of(a->warp, a->op)->async_bytes += bytes;
 }
 
 const pg_observer pg_profile_observer = {
     .access = profile_access,
     .async_issue = profile_issue,
-    .mma_read = profile_mma_read,
-    .tensor_read = profile_tensor_read,
+    .matrix_operand = profile_operand,
+    .tensor_move = pg_profile_tensor_move,
+    .tensor_use = pg_profile_tensor_use,
+    .tensor_mma = pg_profile_tensor_mma,
+    .tensor_alloc = pg_trace_tensor_alloc,
+    .tensor_dealloc = pg_trace_tensor_dealloc,
+    .bulk_wait = pg_trace_bulk_wait,
+    .copy_wait = pg_trace_copy_wait,
+    .mma_wait = pg_trace_mma_wait,
     .exit = pg_trace_exit,
     .proxy_fence = pg_trace_proxy_fence,
     .barrier = pg_trace_barrier,

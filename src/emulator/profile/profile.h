@@ -14,8 +14,10 @@ typedef enum pg_engine {
     PG_ENGINE_TENSOR,   /* the same with .tensor */
     PG_ENGINE_REMOTE,   /* st.async, red.async */
     PG_ENGINE_WGMMA,
-    PG_ENGINE_TCGEN05, /* tcgen05.mma, .cp, .shift, .commit */
-    PG_ENGINE_OTHER,   /* arrivals, clusterlaunchcontrol */
+    PG_ENGINE_TCGEN05,     /* tcgen05.mma, .cp, .shift, .commit */
+    PG_ENGINE_TENSOR_LOAD, /* tcgen05.ld: a warp instruction each */
+    PG_ENGINE_TENSOR_STORE,
+    PG_ENGINE_OTHER, /* arrivals, clusterlaunchcontrol */
     PG_ENGINE_COUNT
 } pg_engine;
 const char *pg_engine_name(pg_engine engine);
@@ -23,6 +25,7 @@ const char *pg_engine_name(pg_engine engine);
 typedef struct pg_engine_use {
     uint64_t operations;
     uint64_t global_read, global_written, shared_read, shared_written; /* bytes */
+    uint64_t tensor_read, tensor_written;                              /* of tensor memory */
 } pg_engine_use;
 
 /* Of one instruction, or of all of a line. Requests: warp instructions that access the space.
@@ -53,6 +56,16 @@ struct pg_profile {
 extern const pg_observer pg_profile_observer;
 
 pg_engine pg_engine_use_of(const pg_async *a, pg_engine_use *use);
+static inline pg_op_profile *pg_profile_of(const pg_warp *w, const pg_op *op)
+{
+    return &w->launch->profile->ops[pg_pc_of(w, op)];
+}
+
+/* Tensor memory (tensor.c). */
+void pg_profile_tensor_move(pg_warp *w, const pg_op *op, const pg_tensor_area *areas,
+                            uint32_t count);
+void pg_profile_tensor_use(pg_async *a, pg_cta *cta, const pg_tensor_area *area);
+void pg_profile_tensor_mma(pg_async *a);
 
 /* Events (trace.c); each does nothing when nobody listens. */
 void pg_trace_issue(pg_async *a, pg_engine engine, const pg_engine_use *use);
@@ -66,6 +79,12 @@ void pg_trace_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id);
 void pg_trace_mbarrier_phase(pg_cta *cta, pg_mbarrier *b);
 void pg_trace_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *b,
                             pg_observed_wait wait);
+void pg_trace_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_trace_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_trace_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes);
+void pg_trace_tensor_alloc(pg_cta *cta, uint32_t column, uint32_t columns);
+void pg_trace_tensor_dealloc(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns);
+void pg_trace_tensor(pg_cta *cta, const pg_op *op, const pg_tensor_area *area, const char *use);
 bool pg_trace_cluster_start(pg_cluster *c);
 void pg_trace_cluster_free(pg_cluster *c);
 

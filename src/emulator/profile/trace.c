@@ -161,6 +161,74 @@ void pg_trace_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
     tell_of_warp(w, op, wait.done ? PTXGEN_EMULATOR_WAITED : PTXGEN_EMULATOR_WAITS, b->offset);
 }
 
+static void tell_of_groups(pg_warp *w, const pg_op *op, const char *unit)
+{
+    if (!listener(w->launch))
+        return;
+    ptxgen_emulator_event e = event_of(w->cta, PTXGEN_EMULATOR_GROUPS_WAITED);
+    e.warp = w->index;
+    e.line = op->line;
+    e.unit = unit;
+    tell(w->launch, &e);
+}
+
+void pg_trace_bulk_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)lanes;
+    tell_of_groups(w, op, pg_engine_name(PG_ENGINE_BULK));
+}
+
+void pg_trace_copy_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)lanes;
+    tell_of_groups(w, op, pg_engine_name(PG_ENGINE_CP_ASYNC));
+}
+
+void pg_trace_mma_wait(pg_warp *w, const pg_op *op, uint32_t lanes)
+{
+    (void)lanes;
+    tell_of_groups(w, op, pg_engine_name(PG_ENGINE_WGMMA));
+}
+
+/* ---- tensor memory ---- */
+
+void pg_trace_tensor_alloc(pg_cta *cta, uint32_t column, uint32_t columns)
+{
+    if (!listener(cta->cluster->launch))
+        return;
+    ptxgen_emulator_event e = event_of(cta, PTXGEN_EMULATOR_TENSOR_ALLOCATES);
+    e.column = column;
+    e.columns = columns;
+    tell(cta->cluster->launch, &e);
+}
+
+void pg_trace_tensor_dealloc(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns)
+{
+    if (!listener(w->launch))
+        return;
+    ptxgen_emulator_event e = event_of(w->cta, PTXGEN_EMULATOR_TENSOR_FREES);
+    e.warp = w->index;
+    e.line = op->line;
+    e.column = column;
+    e.columns = columns;
+    tell(w->launch, &e);
+}
+
+void pg_trace_tensor(pg_cta *cta, const pg_op *op, const pg_tensor_area *area, const char *use)
+{
+    if (!listener(cta->cluster->launch))
+        return;
+    ptxgen_emulator_event e = event_of(cta, PTXGEN_EMULATOR_TENSOR_USES);
+    e.line = op->line;
+    e.use = use;
+    e.column = area->column;
+    e.columns = area->columns;
+    memcpy(e.lanes, area->lanes, sizeof e.lanes);
+    e.reads = area->reads;
+    e.writes = area->writes;
+    tell(cta->cluster->launch, &e);
+}
+
 /* ---- clusters ---- */
 
 bool pg_trace_cluster_start(pg_cluster *c)
@@ -169,8 +237,12 @@ bool pg_trace_cluster_start(pg_cluster *c)
         return true;
     c->check = pg_alloc_zero(c->launch->alloc, sizeof(unfenced));
     for (uint32_t i = 0; i < c->cta_count; i++)
-        for (uint32_t k = 0; k < c->ctas[i].warp_count; k++)
-            tell_of_warp(&c->ctas[i].warps[k], NULL, PTXGEN_EMULATOR_WARP_STARTS, 0);
+        for (uint32_t k = 0; k < c->ctas[i].warp_count; k++) {
+            ptxgen_emulator_event e = event_of(&c->ctas[i], PTXGEN_EMULATOR_WARP_STARTS);
+            e.warp = k;
+            e.bytes = c->ctas[i].shared_bytes - PG_SHARED_BASE;
+            tell(c->launch, &e);
+        }
     return c->check != NULL;
 }
 

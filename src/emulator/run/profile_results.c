@@ -96,7 +96,9 @@ bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i, ptxgen_emul
                                           .global_read = u->global_read,
                                           .global_written = u->global_written,
                                           .shared_read = u->shared_read,
-                                          .shared_written = u->shared_written};
+                                          .shared_written = u->shared_written,
+                                          .tensor_read = u->tensor_read,
+                                          .tensor_written = u->tensor_written};
     pg_sized_give(out, &whole, sizeof whole);
     pthread_mutex_unlock((pthread_mutex_t *)&emu->lock);
     return true;

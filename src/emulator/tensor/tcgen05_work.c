@@ -13,6 +13,17 @@ uint32_t pg_tcgen05_lane_of(const pg_tcgen05_work *w, uint32_t row, uint32_t par
     return row + part * (PG_TENSOR_LANES / w->parts);
 }
 
+pg_tensor_area pg_tcgen05_area_of_d(const pg_tcgen05_work *w)
+{
+    pg_tensor_area area = {.column = pg_tensor_column(w->given->d), .columns = w->columns};
+    for (uint32_t row = 0; row < w->rows; row++)
+        for (uint32_t part = 0; part < w->parts; part++) {
+            const uint32_t lane = pg_tcgen05_lane_of(w, row, part);
+            area.lanes[lane / HALF_LANES] |= (uint16_t)(1u << lane % HALF_LANES);
+        }
+    return area;
+}
+
 /* A mistake of the program, found while it runs. */
 static bool stop(pg_async *a, const char *text)
 {

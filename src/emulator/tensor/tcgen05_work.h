@@ -17,6 +17,7 @@
 #define PG_EMULATOR_TCGEN05_WORK_H
 
 #include "emulator/tensor/tcgen05.h"
+#include "emulator/machine/observer.h"
 #include "emulator/matrix/matrix_descriptor.h"
 #include "emulator/tensor/tensor_memory.h"
 
@@ -48,6 +49,9 @@ bool pg_tcgen05_work_make(pg_async *a, pg_tcgen05_work *work);
 
 /* Lane of row `row` (of its CTA) of D in part `part`. */
 uint32_t pg_tcgen05_lane_of(const pg_tcgen05_work *w, uint32_t row, uint32_t part);
+
+/* The lanes and columns that hold D in one CTA, masked or not. */
+pg_tensor_area pg_tcgen05_area_of_d(const pg_tcgen05_work *w);
 
 /* Columns of tensor memory that the indices of a sparse A take. */
 uint32_t pg_tcgen05_index_columns(const pg_tcgen05_work *w);

@@ -58,6 +58,7 @@ static void add_units(diff_side *s, const ptxgen_emulator *emu)
         add(s, e.name, " operations", e.operations);
         add(s, e.name, " global bytes", e.global_read + e.global_written);
         add(s, e.name, " shared bytes", e.shared_read + e.shared_written);
+        add(s, e.name, " tensor bytes", e.tensor_read + e.tensor_written);
     }
 }
 

@@ -9,8 +9,9 @@ enum { BUSIEST = 24, TEXT_WIDTH = 60 };
 
 /* ---- units and mnemonics ---- */
 
-static const char *const unit_columns[] = {"operations", "global_read", "global_written",
-                                           "shared_read", "shared_written"};
+static const char *const unit_columns[] = {"operations",    "global_read",    "global_written",
+                                           "shared_read",   "shared_written", "tensor_read",
+                                           "tensor_written"};
 enum { UNIT_COLUMNS = sizeof unit_columns / sizeof *unit_columns };
 
 void run_print_units(const ptxgen_emulator *emu, cJSON *json, FILE *to)
@@ -19,16 +20,18 @@ void run_print_units(const ptxgen_emulator *emu, cJSON *json, FILE *to)
     cJSON *list = json ? cJSON_AddObjectToObject(json, "units") : NULL;
     bool head = false;
     for (size_t i = 0; ptxgen_emulator_engine_at(emu, i, &e); i++) {
-        const uint64_t values[UNIT_COLUMNS] = {e.operations, e.global_read, e.global_written,
-                                               e.shared_read, e.shared_written};
+        const uint64_t values[UNIT_COLUMNS] = {e.operations,    e.global_read,    e.global_written,
+                                               e.shared_read,   e.shared_written, e.tensor_read,
+                                               e.tensor_written};
         cJSON *o = list ? cJSON_AddObjectToObject(list, e.name) : NULL;
         for (size_t c = 0; o && c < UNIT_COLUMNS; c++)
             cli_json_integer(o, unit_columns[c], (int64_t)values[c]);
         if (list || e.operations == 0)
             continue;
         if (!head)
-            fprintf(to, "%-22s %12s %14s %14s %14s %14s\n", "asynchronous, bytes", "operations",
-                    "global read", "global written", "shared read", "shared written");
+            fprintf(to, "%-22s %12s %14s %14s %14s %14s %14s %14s\n", "asynchronous, bytes",
+                    "operations", "global read", "global written", "shared read", "shared written",
+                    "tensor read", "tensor written");
         head = true;
         fprintf(to, "%-22s", e.name);
         for (size_t c = 0; c < UNIT_COLUMNS; c++)

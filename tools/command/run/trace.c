@@ -72,13 +72,16 @@ typedef struct track {
     /* Of a warp's: 0, or the number of its last write of shared memory, which is odd; one more
      * when it has fenced. */
     uint32_t written;
-    bool waiting; /* of a warp's: a wait is open */
+    bool waiting;  /* of a warp's: a wait is open */
+    int64_t value; /* of a counter's */
 } track;
 
-/* An operation that signals a barrier and has not been waited for. */
+/* An operation that has signalled a barrier, or completed without, and was not waited for. */
 typedef struct signal {
-    uint64_t cta; /* uuid of the process of the barrier's CTA */
+    uint64_t cta; /* uuid of the process of the barrier's CTA, or of its own */
     uint32_t barrier, operation;
+    const char *unit; /* completed without; NULL: `barrier` is signalled */
+    uint32_t warp;    /* then: that issued it */
 } signal;
 
 struct run_trace {
@@ -87,6 +90,7 @@ struct run_trace {
     size_t track_count, track_room;
     signal *signals;
     size_t signal_count, signal_room;
+    uint32_t signalled;         /* the last operation that did */
     uint64_t last_time, offset; /* launches follow each other on one time line */
     uint32_t launch;
     uint64_t packets;
@@ -222,7 +226,8 @@ static void count(run_trace *t, uint64_t parent, const char *name, int64_t value
     message event = {.n = 0}, packet = {.n = 0};
     if (t->cut)
         return;
-    const track *k = find_track(t, parent, name, true);
+    track *k = find_track(t, parent, name, true);
+    k->value = value;
     put_number(&event, 9, COUNTER);
     put_number(&event, 11, k->uuid);
     put_number(&event, 30, (uint64_t)value);
@@ -300,18 +305,7 @@ static void on_issue(run_trace *t, const ptxgen_emulator_event *e)
     count(t, cta, "operations in flight", in_flight(t, cta));
 }
 
-static void on_complete(run_trace *t, const ptxgen_emulator_event *e)
-{
-    track *k = unit_track(t, e, e->operation);
-    if (!k)
-        return;
-    k->operation = 0;
-    write_event(t, k, SLICE_END, NULL);
-    const uint64_t cta = cta_of(t, e, e->cta_rank);
-    count(t, cta, "operations in flight", in_flight(t, cta));
-}
-
-static void on_signal(run_trace *t, const ptxgen_emulator_event *e)
+static void add_signal(run_trace *t, signal s)
 {
     if (t->signal_count == t->signal_room) {
         const size_t room = t->signal_room ? 2 * t->signal_room : 64;
@@ -322,30 +316,74 @@ static void on_signal(run_trace *t, const ptxgen_emulator_event *e)
         t->signals = more;
         t->signal_room = room;
     }
-    t->signals[t->signal_count++] =
-        (signal){cta_of(t, e, e->barrier_cta), e->barrier, e->operation};
+    t->signals[t->signal_count++] = s;
 }
 
-/* The wait that sees the operations' phase first ends their flows. */
+static void on_signal(run_trace *t, const ptxgen_emulator_event *e)
+{
+    t->signalled = e->operation;
+    add_signal(t, (signal){.cta = cta_of(t, e, e->barrier_cta),
+                           .barrier = e->barrier,
+                           .operation = e->operation});
+}
+
+static void on_complete(run_trace *t, const ptxgen_emulator_event *e)
+{
+    track *k = unit_track(t, e, e->operation);
+    if (!k)
+        return;
+    k->operation = 0;
+    write_event(t, k, SLICE_END, NULL);
+    const uint64_t cta = cta_of(t, e, e->cta_rank);
+    count(t, cta, "operations in flight", in_flight(t, cta));
+    if (t->signalled != e->operation)
+        add_signal(
+            t, (signal){.cta = cta, .operation = e->operation, .unit = e->unit, .warp = e->warp});
+}
+
+/* Is it what this wait has waited for: the barrier's phase, or the warp's groups of a unit? A wait
+ * for bulk groups is for those of tensor copies as well. */
+static bool is_waited_for(const signal *s, uint64_t cta, const ptxgen_emulator_event *e)
+{
+    if (s->cta != cta || !s->unit != (e->kind == PTXGEN_EMULATOR_WAITED))
+        return false;
+    if (!s->unit)
+        return s->barrier == e->barrier;
+    const bool bulk = strcmp(e->unit, "cp.async.bulk") == 0;
+    return s->warp == e->warp &&
+           (bulk ? strncmp(s->unit, e->unit, strlen(e->unit)) : strcmp(s->unit, e->unit)) == 0;
+}
+
+/* The first wait that sees operations done ends their flows. */
+static void end_flows(run_trace *t, const ptxgen_emulator_event *e, uint64_t cta)
+{
+    enum { MOST = 16 };
+    const char *name = e->kind == PTXGEN_EMULATOR_WAITED ? "first reader" : "waited for groups";
+    flow flows[MOST];
+    size_t n, kept;
+    do {
+        n = kept = 0;
+        for (size_t i = 0; i < t->signal_count; i++) {
+            const signal s = t->signals[i];
+            if (n < MOST && is_waited_for(&s, cta, e))
+                flows[n++] = (flow){flow_of(t, s.operation, FLOW_OPERATION), true};
+            else
+                t->signals[kept++] = s;
+        }
+        t->signal_count = kept;
+        if (n)
+            mark(t, warp_of(t, e), &(slice){name, e->line, 0, flows, n});
+    } while (n == MOST);
+}
+
 static void on_waited(run_trace *t, const ptxgen_emulator_event *e)
 {
-    flow flows[16];
-    size_t n = 0, kept = 0;
     const uint64_t cta = cta_of(t, e, e->barrier_cta);
     track *w = warp_of(t, e);
     if (w->waiting)
         write_event(t, w, SLICE_END, NULL);
     w->waiting = false;
-    for (size_t i = 0; i < t->signal_count; i++) {
-        const signal s = t->signals[i];
-        if (s.cta == cta && s.barrier == e->barrier && n < 16)
-            flows[n++] = (flow){flow_of(t, s.operation, FLOW_OPERATION), true};
-        else
-            t->signals[kept++] = s;
-    }
-    t->signal_count = kept;
-    if (n)
-        mark(t, w, &(slice){"first reader", e->line, 0, flows, n});
+    end_flows(t, e, cta);
 }
 
 static void begin_wait(run_trace *t, const ptxgen_emulator_event *e, const char *name)
@@ -383,6 +421,41 @@ static void on_fence(run_trace *t, const ptxgen_emulator_event *e)
     w->written += wrote;
 }
 
+/* ---- memory in use ---- */
+
+static const char shared_counter[] = "shared memory bytes",
+                  tensor_counter[] = "tensor memory columns";
+
+static void on_start(run_trace *t, const ptxgen_emulator_event *e)
+{
+    const uint64_t cta = cta_of(t, e, e->cta_rank);
+    write_event(t, warp_of(t, e), SLICE_BEGIN, &(slice){.name = "warp"});
+    if (e->warp == 0)
+        count(t, cta, shared_counter, (int64_t)e->bytes);
+}
+
+/* The last warp's end is the CTA's. */
+static void on_end(run_trace *t, const ptxgen_emulator_event *e)
+{
+    const uint64_t cta = cta_of(t, e, e->cta_rank);
+    bool others = false;
+    if (warp_of(t, e)->open)
+        write_event(t, warp_of(t, e), SLICE_END, NULL);
+    for (size_t i = 0; i < t->track_count; i++)
+        others |= t->tracks[i].parent == cta && t->tracks[i].open &&
+                  strncmp(t->tracks[i].name, "warp ", 5) == 0;
+    if (!others)
+        count(t, cta, shared_counter, 0);
+}
+
+static void on_tensor(run_trace *t, const ptxgen_emulator_event *e)
+{
+    const uint64_t cta = cta_of(t, e, e->cta_rank);
+    const int64_t now = find_track(t, cta, tensor_counter, true)->value, change = e->columns;
+    count(t, cta, tensor_counter,
+          e->kind == PTXGEN_EMULATOR_TENSOR_ALLOCATES ? now + change : now - change);
+}
+
 void run_trace_event(run_trace *t, const ptxgen_emulator_event *e)
 {
     char name[40];
@@ -393,12 +466,11 @@ void run_trace_event(run_trace *t, const ptxgen_emulator_event *e)
     t->last_time = e->time;
     switch (e->kind) {
     case PTXGEN_EMULATOR_WARP_STARTS:
-        write_event(t, warp_of(t, e), SLICE_BEGIN, &(slice){.name = "warp"});
+        on_start(t, e);
         break;
     case PTXGEN_EMULATOR_WARP_ENDS:
         end_wait(t, e);
-        if (warp_of(t, e)->open)
-            write_event(t, warp_of(t, e), SLICE_END, NULL);
+        on_end(t, e);
         break;
     case PTXGEN_EMULATOR_ISSUES:
         on_issue(t, e);
@@ -431,6 +503,15 @@ void run_trace_event(run_trace *t, const ptxgen_emulator_event *e)
         break;
     case PTXGEN_EMULATOR_WRITES:
         on_write(t, e);
+        break;
+    case PTXGEN_EMULATOR_GROUPS_WAITED:
+        end_flows(t, e, cta_of(t, e, e->cta_rank));
+        break;
+    case PTXGEN_EMULATOR_TENSOR_ALLOCATES:
+    case PTXGEN_EMULATOR_TENSOR_FREES:
+        on_tensor(t, e);
+        break;
+    case PTXGEN_EMULATOR_TENSOR_USES: /* too many for a track */
         break;
     }
 }

@@ -1,8 +1,9 @@
 /* --trace FILE.pftrace: what happened, as Perfetto shows it (ui.perfetto.dev): a track for each
- * warp and for each asynchronous unit of a CTA, counters of operations in flight and of barrier
- * phases, and flows: from the write of shared memory over the proxy fence to the operation that
- * reads it, and from an operation's issue over its run to the first wait that it ends. Time is
- * the emulator's: one nanosecond is one warp instruction. */
+ * warp and for each asynchronous unit of a CTA, counters of operations in flight, barrier phases,
+ * shared memory and columns of tensor memory in use, and flows: from the write of shared memory
+ * over the proxy fence to the operation that reads it, and from an operation's issue over its run
+ * to the first wait that it ends. Time is the emulator's: one nanosecond is one warp
+ * instruction. */
 #ifndef PTXGEN_RUN_TRACE_H
 #define PTXGEN_RUN_TRACE_H
 
