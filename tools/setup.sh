@@ -46,6 +46,8 @@ missing_package() {
     libcjson-dev) have_header cjson/cJSON.h || echo "$1" ;;
     libdlpack-dev) have_header dlpack/dlpack.h || echo "$1" ;;
     libsodium23) ldconfig -p 2>/dev/null | grep -q 'libsodium\.so\.2' || echo "$1" ;;
+    libhiredis-dev) have_header hiredis/hiredis.h || echo "$1" ;;
+    redis-server) have redis-server || echo "$1" ;;
     libjsmn-dev) have_header jsmn.h || echo "$1" ;;
     groff) have groff || echo "$1" ;;
     python3-dev)

@@ -19,7 +19,7 @@ all | --quick | --slow) ;;
     ;;
 esac
 
-BUILD_PACKAGES="g++ pkg-config binutils clang-format libdlpack-dev python3-dev python3-venv groff"
+BUILD_PACKAGES="g++ pkg-config binutils clang-format libdlpack-dev libhiredis-dev redis-server python3-dev python3-venv groff"
 setup "$PWD"
 
 # Tests that count instructions in SASS use it; they skip themselves without.

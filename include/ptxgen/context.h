@@ -91,6 +91,20 @@ typedef struct ptxgen_config {
     /* Absolute; which kernels were measured to be the fastest (ptxgen/tuning.h). NULL: "tuning"
      * in cache_dir; "": none. */
     const char *tuning_file;
+    /* A store behind cache_dir that machines share: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB],
+     * redis+unix:///SOCKET, crsh:/SOCKET, or SCHEME://... for ccache's storage helper
+     * ccache-storage-SCHEME on PATH; behind it "read-only" and, for a helper, "@NAME=VALUE". It is
+     * asked by the threads of ptxgen_prefetch and stall=never, and by who waits for a compile for
+     * at most a millisecond; its entries are checked as those of layers are. Needs cache_dir.
+     * NULL or "": none. */
+    const char *cache_remote;
+    uint32_t cache_remote_timeout_ms; /* for connecting and an answer, together; 0: 500 */
+    /* Absolute; the secret key (`ptxgen cache keygen`) that signs what is sent to cache_remote.
+     * With PTXGEN_CACHE_TRUST_SIGNED and without it, nothing is sent. */
+    const char *cache_sign_key;
+    /* Absolute; a key (`ptxgen cache keygen FILE NAME mac`) that only its owner may read: entries
+     * of cache_dir get a keyed code, and those without it are not taken. NULL or "": none. */
+    const char *cache_mac_key;
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */
@@ -103,6 +117,14 @@ PTXGEN_API void ptxgen_destroy(ptxgen *ctx);
 PTXGEN_API const char *ptxgen_version(void);
 
 /* ---- its cache ------------------------------------------------------------------------------- */
+
+/* Whether the remote store is asked at the moment. */
+typedef enum ptxgen_breaker {
+    PTXGEN_BREAKER_NONE, /* there is no remote store */
+    PTXGEN_BREAKER_CLOSED,
+    PTXGEN_BREAKER_OPEN,   /* it did not answer: not asked for a second, doubled up to 30 */
+    PTXGEN_BREAKER_PROBING /* the next request tries it */
+} ptxgen_breaker;
 
 typedef struct ptxgen_cache_info {
     size_t size;                             /* set by the caller */
@@ -126,6 +148,12 @@ typedef struct ptxgen_cache_info {
     uint64_t signatures_refused;
     /* entries whose cubin was not what their key says: another target or kernel */
     uint64_t mismatched;
+    uint64_t macs_refused; /* entries of the folder without the code of cache_mac_key */
+    /* Of the remote store: its answers, requests that failed, entries sent and not sent, and
+     * entries of it that were not taken (`ptxgen cache stats` counts them by reason). */
+    uint64_t remote_hits, remote_misses, remote_errors, remote_stores, remote_dropped;
+    uint64_t remote_refused;
+    ptxgen_breaker remote_breaker;
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
 /* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the
@@ -143,6 +171,10 @@ typedef struct ptxgen_cache_why_result {
 } ptxgen_cache_why_result;
 PTXGEN_API ptxgen_status ptxgen_cache_why(ptxgen *ctx, const char *family, const char *params,
                                           ptxgen_cache_why_result *out, ptxgen_error *err);
+
+/* Asks the remote store whether it is there, whatever its breaker says: the round trip in
+ * microseconds. EMISSING: none is configured; EIO says why it does not answer. */
+PTXGEN_API ptxgen_status ptxgen_cache_remote_ping(ptxgen *ctx, double *us, ptxgen_error *err);
 
 /* ---- settings -------------------------------------------------------------------------------- */
 

@@ -26,6 +26,11 @@ void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info)
     pg_sized_give(info, &i, sizeof i);
 }
 
+ptxgen_status ptxgen_cache_remote_ping(ptxgen *ctx, double *us, ptxgen_error *err)
+{
+    return pg_cache_remote_ping(ctx->engine->cache, us, err);
+}
+
 ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error *err)
 {
     pg_compile_pool_forget(ctx->pool);

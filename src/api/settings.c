@@ -6,6 +6,7 @@
 #include "api/shipped.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "remote/address.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@ typedef enum kind {
     NUMBER,        /* uint64_t */
     SECONDS,       /* uint32_t */
     SECONDS_IN_MS, /* uint32_t of milliseconds, written in seconds */
+    MILLISECONDS,  /* uint32_t */
+    ADDRESS,       /* shown without its password */
     PATH,          /* absolute */
     PATHS          /* absolute ones, separated by ':' in the environment */
 } kind;
@@ -55,6 +58,11 @@ static const row rows[] = {
     {"cache_readable", "PTXGEN_CACHE_READABLE", SWITCH, FIELD(cache_readable), NULL, "off"},
     {"cache_wait_s", "PTXGEN_CACHE_WAIT", SECONDS_IN_MS, FIELD(cache_wait_ms), NULL, "30"},
     {"cache_failure_s", "PTXGEN_CACHE_FAILURE", SECONDS, FIELD(cache_failure_s), NULL, "600"},
+    {"cache_remote", "PTXGEN_CACHE_REMOTE", ADDRESS, FIELD(cache_remote), NULL, ""},
+    {"cache_remote_timeout_ms", "PTXGEN_CACHE_REMOTE_TIMEOUT_MS", MILLISECONDS,
+     FIELD(cache_remote_timeout_ms), NULL, "500"},
+    {"cache_sign_key", "PTXGEN_CACHE_SIGN_KEY", PATH, FIELD(cache_sign_key), NULL, ""},
+    {"cache_mac_key", "PTXGEN_CACHE_MAC_KEY", PATH, FIELD(cache_mac_key), NULL, ""},
     {"assembler", "PTXGEN_ASSEMBLER", WORD, FIELD(assembler), assembler_words, "auto"},
     {"assembler_timeout_s", "PTXGEN_ASSEMBLER_TIMEOUT", SECONDS_IN_MS, FIELD(assembler_timeout_ms),
      NULL, "300"},
@@ -126,11 +134,12 @@ static bool parse_number(const char *text, bool size, uint64_t *out)
            !__builtin_mul_overflow(*out, (uint64_t)1 << 10 * (unit - units + 1), out);
 }
 
-static ptxgen_status read_seconds(const given *g, uint32_t factor, uint32_t *out, ptxgen_error *err)
+static ptxgen_status read_span(const given *g, uint32_t factor, const char *what, uint32_t *out,
+                               ptxgen_error *err)
 {
     uint64_t value;
     if (!parse_number(g->text, false, &value) || value > UINT32_MAX / factor)
-        return refuse(g, "a number of seconds above 0", err);
+        return refuse(g, what, err);
     *out = (uint32_t)value * factor;
     return PTXGEN_OK;
 }
@@ -191,9 +200,14 @@ static ptxgen_status read_given(pg_settings *s, const row *r, const given *g, pt
                                       : "a number above 0",
                       err);
     case SECONDS:
-        return read_seconds(g, 1, field, err);
+        return read_span(g, 1, "a number of seconds above 0", field, err);
     case SECONDS_IN_MS:
-        return read_seconds(g, 1000, field, err);
+        return read_span(g, 1000, "a number of seconds above 0", field, err);
+    case MILLISECONDS:
+        return read_span(g, 1, "a number of milliseconds above 0", field, err);
+    case ADDRESS:
+        *(const char **)field = g->text;
+        return PTXGEN_OK;
     case PATH:
         return read_path(g, field, err);
     case PATHS:
@@ -207,10 +221,16 @@ static ptxgen_status read_given(pg_settings *s, const row *r, const given *g, pt
 static bool is_open(const row *r, const ptxgen_config *c)
 {
     static const char zero[sizeof(uint64_t)];
-    static const size_t sizes[] = {[WORD] = sizeof(int),         [SWITCH] = sizeof(bool),
-                                   [SIZE] = sizeof(uint64_t),    [NUMBER] = sizeof(uint64_t),
-                                   [SECONDS] = sizeof(uint32_t), [SECONDS_IN_MS] = sizeof(uint32_t),
-                                   [PATH] = sizeof(char *),      [PATHS] = sizeof(char **)};
+    static const size_t sizes[] = {[WORD] = sizeof(int),
+                                   [SWITCH] = sizeof(bool),
+                                   [SIZE] = sizeof(uint64_t),
+                                   [NUMBER] = sizeof(uint64_t),
+                                   [SECONDS] = sizeof(uint32_t),
+                                   [SECONDS_IN_MS] = sizeof(uint32_t),
+                                   [MILLISECONDS] = sizeof(uint32_t),
+                                   [ADDRESS] = sizeof(char *),
+                                   [PATH] = sizeof(char *),
+                                   [PATHS] = sizeof(char **)};
     /* Without a folder by the program's wish there are no layers either, but its own. */
     if (r->kind == PATHS)
         return c->cache_layer_count == 0 && !(c->cache_dir && !c->cache_dir[0]);
@@ -238,6 +258,14 @@ static given find_given(const pg_settings *s, const row *r)
     return (given){.origin = "default"};
 }
 
+static void print_text(const row *r, const char *text, pg_buf *out)
+{
+    char shown[PG_ADDRESS_TEXT];
+    if (r->kind == ADDRESS)
+        pg_address_show(text, shown);
+    pg_buf_puts(out, r->kind == ADDRESS ? shown : text);
+}
+
 /* The program's value as text. */
 static void print_field(const row *r, const ptxgen_config *c, pg_buf *out)
 {
@@ -260,6 +288,7 @@ static void print_field(const row *r, const ptxgen_config *c, pg_buf *out)
         pg_buf_put_u64(out, large);
         break;
     case SECONDS:
+    case MILLISECONDS:
         memcpy(&number, field, sizeof number);
         pg_buf_put_u64(out, number);
         break;
@@ -267,9 +296,10 @@ static void print_field(const row *r, const ptxgen_config *c, pg_buf *out)
         memcpy(&number, field, sizeof number);
         pg_buf_printf(out, "%u.%03u", number / 1000, number % 1000);
         break;
+    case ADDRESS:
     case PATH:
         memcpy(&path, field, sizeof path);
-        pg_buf_puts(out, path);
+        print_text(r, path, out);
         break;
     case PATHS:
         for (size_t i = 0; i < c->cache_layer_count; i++)
@@ -290,7 +320,7 @@ static ptxgen_status fill_row(pg_settings *s, size_t i, ptxgen_config *c, ptxgen
         if (g.text && !idle)
             PG_TRY(read_given(s, r, &g, c, err));
         s->of[i].origin = g.origin;
-        pg_buf_puts(&s->texts, g.text ? g.text : r->usual);
+        print_text(r, g.text ? g.text : r->usual, &s->texts);
     } else {
         s->of[i].origin = "program";
         print_field(r, c, &s->texts);

@@ -8,7 +8,7 @@
 #include "base/file_path.h"
 #include "ptxgen/ptxgen.h"
 
-enum { PG_SETTINGS_MAX = 24, PG_LAYERS_MAX = 32 };
+enum { PG_SETTINGS_MAX = 32, PG_LAYERS_MAX = 32 };
 
 typedef struct pg_settings {
     pg_config_file files[2]; /* the user's, the machine's */

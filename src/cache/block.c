@@ -3,23 +3,45 @@
 
 #include <errno.h>
 
+#include <string.h>
+
+/* Where to put n bytes; NULL without memory. */
+static unsigned char *allocate(pg_block *block, const pg_alloc *alloc, size_t n)
+{
+    const size_t size = n + PG_ENTRY_ALIGN;
+    unsigned char *raw = alloc->realloc(alloc->user, NULL, 0, size);
+    *block = (pg_block){0};
+    if (!raw)
+        return NULL;
+    unsigned char *bytes =
+        raw + (PG_ENTRY_ALIGN - (uintptr_t)raw % PG_ENTRY_ALIGN) % PG_ENTRY_ALIGN;
+    *block = (pg_block){bytes, n, raw, size};
+    return bytes;
+}
+
 int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, int fd,
                   uint64_t offset, uint64_t n)
 {
     *block = (pg_block){0};
     if (n > PG_ENTRY_FILE_MAX)
         return -EFBIG;
-    size_t size = n + PG_ENTRY_ALIGN;
-    unsigned char *raw = alloc->realloc(alloc->user, NULL, 0, size);
-    if (!raw)
+    unsigned char *bytes = allocate(block, alloc, n);
+    if (!bytes)
         return -ENOMEM;
-    unsigned char *bytes =
-        raw + (PG_ENTRY_ALIGN - (uintptr_t)raw % PG_ENTRY_ALIGN) % PG_ENTRY_ALIGN;
-    *block = (pg_block){bytes, n, raw, size};
     int r = pg_file_read_exact(files, fd, bytes, n, offset);
     if (r < 0)
         pg_block_free(block, alloc);
     return r;
+}
+
+int pg_block_copy(pg_block *block, const pg_alloc *alloc, const void *bytes, size_t n)
+{
+    unsigned char *to = allocate(block, alloc, n);
+    if (!to)
+        return -ENOMEM;
+    if (n)
+        memcpy(to, bytes, n);
+    return 0;
 }
 
 void pg_block_free(pg_block *block, const pg_alloc *alloc)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cache/layers.h"
+#include "cache/remote_layer.h"
 #include "cache/space.h"
 #include "cache/state.h"
 
@@ -59,6 +60,16 @@ static ptxgen_status read_keys(pg_cache *cache, ptxgen_error *err)
                           : pg_fail_memory(err, sizeof *cache->trusted);
 }
 
+static ptxgen_status read_mac_key(pg_cache *cache, ptxgen_error *err)
+{
+    const char *path = cache->config.mac_key;
+    if (!path || !*path)
+        return PTXGEN_OK;
+    cache->mac = pg_alloc_zero(&cache->alloc, sizeof *cache->mac);
+    return cache->mac ? pg_mac_read(path, cache->mac, err)
+                      : pg_fail_memory(err, sizeof *cache->mac);
+}
+
 ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
                               const pg_cache_config *config, pg_cache **out, ptxgen_error *err)
 {
@@ -83,13 +94,19 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
     size_t layers = raised ? 0 : config->layer_count;
     ptxgen_status status = read_keys(cache, err);
     if (status == PTXGEN_OK)
+        status = read_mac_key(cache, err);
+    if (status == PTXGEN_OK)
         status = cache->dir ? pg_layers_open(cache, config->layers, layers, err)
                             : pg_fail_memory(err, cache->dir_size);
+    if (status == PTXGEN_OK) {
+        memcpy(cache->dir, dir, cache->dir_size);
+        if (!raised)
+            status = pg_remote_layer_open(cache, err);
+    }
     if (status != PTXGEN_OK) {
         pg_cache_destroy(cache);
         return status;
     }
-    memcpy(cache->dir, dir, cache->dir_size);
     if (raised && (*dir || config->layer_count))
         pg_cache_stay_off(cache, "this process runs with raised rights (setuid or setgid)");
     else if (*dir)
@@ -104,34 +121,45 @@ void pg_cache_destroy(pg_cache *cache)
         return;
     pg_alloc alloc = cache->alloc;
     const bool on = atomic_load(&cache->opening) == PG_OPENING_DONE;
+    pg_remote_destroy(cache->remote); /* it counts to the end */
     if (on && !cache->config.observer)
         pg_cache_flush_counts(cache);
     if (on)
         pg_locks_fini(&cache->locks);
     pg_layers_close(cache);
     pg_free(&alloc, cache->trusted, sizeof *cache->trusted);
+    pg_free(&alloc, cache->mac, sizeof *cache->mac);
+    pg_free(&alloc, cache->signer, sizeof *cache->signer);
     pg_folder_close(&cache->folder);
     pg_free(&alloc, cache->dir, cache->dir_size);
     pg_free(&alloc, cache, sizeof *cache);
 }
 
+pg_cache_found pg_cache_find(pg_cache *cache, pg_lookup *look, pg_cache_entry *out)
+{
+    *out = (pg_cache_entry){0};
+    look->why = "there is no cache folder in use";
+    const pg_cache_found found = pg_cache_is_on(cache)
+                                     ? pg_cache_read(cache, &cache->folder, true, look, out)
+                                     : PG_CACHE_MISS;
+    if (found != PG_CACHE_MISS || pg_layers_find(cache, look, out))
+        return found != PG_CACHE_MISS ? found : PG_CACHE_HIT;
+    return PG_CACHE_MISS;
+}
+
 pg_cache_found pg_cache_lookup_judged(pg_cache *cache, pg_str key, const pg_cache_judge *judge,
                                       pg_cache_entry *out)
 {
-    *out = (pg_cache_entry){0};
-    pg_lookup look = {key, judge, "there is no cache folder in use"};
-    pg_cache_found found = pg_cache_is_on(cache)
-                               ? pg_cache_read(cache, &cache->folder, true, &look, out)
-                               : PG_CACHE_MISS;
-    if (found != PG_CACHE_MISS) {
-        pg_count_add(&cache->counts, found == PG_CACHE_HIT ? PG_COUNT_HITS : PG_COUNT_FAILURE_HITS,
-                     1);
-    } else if (pg_layers_find(cache, &look, out)) {
-        pg_count_add(&cache->counts, PG_COUNT_LAYER_HITS, 1);
-        found = PG_CACHE_HIT;
-    } else {
+    pg_lookup look = {key, judge, NULL};
+    const pg_cache_found found = pg_cache_find(cache, &look, out);
+    if (found == PG_CACHE_MISS)
         out->miss = look.why;
-    }
+    else
+        pg_count_add(&cache->counts,
+                     found == PG_CACHE_FAILED ? PG_COUNT_FAILURE_HITS
+                     : out->layer             ? PG_COUNT_LAYER_HITS
+                                              : PG_COUNT_HITS,
+                     1);
     return found;
 }
 
@@ -205,6 +233,17 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->wait_timeouts = pg_count_get(c, PG_COUNT_LOCK_TIMEOUTS);
     info->mismatched = pg_count_get(c, PG_COUNT_MISMATCHED);
     info->signatures_refused = pg_count_get(c, PG_COUNT_SIGNATURES);
+    info->macs_refused = pg_count_get(c, PG_COUNT_CODES);
+    info->remote_hits = pg_count_get(c, PG_COUNT_REMOTE_HITS);
+    info->remote_misses = pg_count_get(c, PG_COUNT_REMOTE_MISSES);
+    info->remote_errors = pg_count_get(c, PG_COUNT_REMOTE_ERRORS);
+    info->remote_stores = pg_count_get(c, PG_COUNT_REMOTE_STORES);
+    info->remote_dropped = pg_count_get(c, PG_COUNT_REMOTE_DROPPED);
+    for (int i = PG_COUNT_REMOTE_DAMAGED; i <= PG_COUNT_REMOTE_MISMATCHED; i++)
+        info->remote_refused += pg_count_get(c, (pg_count)i);
+    info->remote_breaker =
+        !cache->remote ? PTXGEN_BREAKER_NONE
+                       : (ptxgen_breaker)(PTXGEN_BREAKER_CLOSED + pg_remote_breaker(cache->remote));
     info->dir = pg_cache_is_on(cache) ? cache->dir : "";
 }
 

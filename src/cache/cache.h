@@ -40,9 +40,15 @@ typedef struct pg_cache_config {
     bool no_sync;     /* do not wait for the disk before an entry becomes visible */
     pg_cache_trust trust;
     const char *trusted_keys; /* of TRUST_SIGNED: the path of a file (signature.h) */
-    uint32_t failure_ttl;     /* seconds for which a stored failure is believed; 0: 600 */
-    uint64_t max_bytes;       /* of all entries; 0: 2 GiB */
-    uint64_t max_entries;     /* 0: 100000 */
+    const char *mac_key;      /* the path of a file (mac.h); NULL or "": entries have no code */
+    const char *remote;       /* a store behind the folder (remote/address.h); NULL or "": none */
+    uint32_t remote_timeout_ms;
+    const char *remote_run_dir; /* of a storage helper's socket; NULL or "": `dir` */
+    const char *remote_path;    /* where helpers are looked for, as PATH */
+    const char *sign_key;       /* entries are sent signed by this key (signature.h) */
+    uint32_t failure_ttl;       /* seconds for which a stored failure is believed; 0: 600 */
+    uint64_t max_bytes;         /* of all entries; 0: 2 GiB */
+    uint64_t max_entries;       /* 0: 100000 */
     int64_t min_age_s; /* entries used so recently are not evicted; 0: 3600, negative: no limit */
     const char *const *layers; /* folders and packs to look in after `dir`; read only */
     size_t layer_count;
@@ -60,6 +66,7 @@ typedef struct pg_cache_entry {
     int32_t error_line;
     const char *family, *params, *entry_name, *assembler, *log;
     const char *signature; /* signature.h; "": none */
+    const char *mac;       /* mac.h; "": none */
     ptxgen_arch arch;
     int32_t registers, shared_bytes, local_bytes, spill_bytes;
     double emit_us, assemble_us;
@@ -111,6 +118,38 @@ void pg_cache_store(pg_cache *, const char *key, size_t key_size, const pg_cache
 /* The driver refused an entry that pg_cache_lookup had returned (errors 200, 209, 218): takes it
  * out of the folder, so that the next lookup misses. */
 void pg_cache_reject(pg_cache *, const char *key, size_t key_size);
+
+/* ---- the remote store behind the folder (remote_layer.h) ---- */
+
+enum { PG_CACHE_CALLER_WAITS_US = 500 }; /* for the store, by who waits for a compile anyhow */
+
+typedef enum pg_fetched {
+    PG_FETCHED_NOTHING, /* compile; claim->held: for all machines, until pg_cache_unclaim */
+    PG_FETCHED_ENTRY,   /* it is in the folder now */
+    PG_FETCHED_LATER    /* another machine compiles it: ask again, in some milliseconds */
+} pg_fetched;
+
+typedef struct pg_claim {
+    bool held;
+    pg_hash128 id;
+} pg_claim;
+
+/* For threads behind the calls, before they build: asks for at most the timeout. A pg_cache_store
+ * of the key sends the entry, behind the caller; pg_cache_unclaim follows it. */
+pg_fetched pg_cache_fetch(pg_cache *, pg_str key, const pg_cache_judge *judge, pg_claim *claim);
+void pg_cache_unclaim(pg_cache *, pg_claim *claim);
+/* For who waits for a compile: true when it is in the folder now, within
+ * PG_CACHE_CALLER_WAITS_US. */
+bool pg_cache_fetch_quickly(pg_cache *, pg_str key, const pg_cache_judge *judge);
+bool pg_cache_has_remote(const pg_cache *);
+/* How long another's compile is waited for. */
+uint32_t pg_cache_longest_wait_ms(const pg_cache *);
+
+/* For who looks: the place ("": none), whether it answers, whether it has a good entry (nothing is
+ * kept; *why of it has not, NULL: there is no store). */
+const char *pg_cache_remote_place(const pg_cache *);
+ptxgen_status pg_cache_remote_ping(pg_cache *, double *us, ptxgen_error *err);
+bool pg_cache_remote_has(pg_cache *, pg_str key, const pg_cache_judge *judge, const char **why);
 
 /* Cross-process single flight. Returns at once with *token = 0 when there is no disk. When another
  * process holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The

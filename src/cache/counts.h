@@ -28,7 +28,21 @@
     X(EVICTED, "evicted", "entries removed to stay within the limits")                             \
     X(SWEPT, "swept", "leftover temporary files removed")                                          \
     X(MISMATCHED, "mismatched", "entries whose cubin is not what their key says")                  \
-    X(SIGNATURES, "signatures_refused", "entries without a signature that is trusted")
+    X(SIGNATURES, "signatures_refused", "entries without a signature that is trusted")             \
+    X(CODES, "macs_refused", "entries of the folder without this machine's code")                  \
+    X(REMOTE_HITS, "remote_hits", "entries that the remote store sent")                            \
+    X(REMOTE_MISSES, "remote_misses", "questions to it that found no entry")                       \
+    X(REMOTE_ERRORS, "remote_errors", "requests to it that failed or had no answer in time")       \
+    X(REMOTE_STORES, "remote_stores", "entries sent to it")                                        \
+    X(REMOTE_DROPPED, "remote_dropped", "entries not sent: it did not answer, too many waited")    \
+    X(REMOTE_OPENED, "remote_breaker_opened", "pauses in which it is not asked")                   \
+    X(REMOTE_WAITS, "remote_waits", "looks at a kernel that another machine compiles")             \
+    X(REMOTE_DAMAGED, "remote_damaged", "its entries refused: damaged, or no kernel")              \
+    X(REMOTE_SWAPPED, "remote_swapped", "its entries refused: of another key")                     \
+    X(REMOTE_UNSIGNED, "remote_unsigned", "its entries refused: no signature that is trusted")     \
+    X(REMOTE_REKEYED, "remote_rekeyed", "its entries refused: not what was signed")                \
+    X(REMOTE_EXPIRED, "remote_expired", "its entries refused: the signature has expired")          \
+    X(REMOTE_MISMATCHED, "remote_mismatched", "its entries refused: for another target or kernel")
 
 typedef enum pg_count {
 #define PG_COUNT_ENUM(id, name, text) PG_COUNT_##id,

@@ -47,10 +47,13 @@ static const struct field {
     FIELD(11, VALUE_F64, assemble_us), FIELD(12, VALUE_I64, created),
     FIELD(13, VALUE_I32, status),      FIELD(14, VALUE_I32, error_line),
     FIELD(15, VALUE_TEXT, message),    FIELD(16, VALUE_TEXT, error_file),
-    FIELD(17, VALUE_TEXT, signature),
+    FIELD(17, VALUE_TEXT, signature),  FIELD(18, VALUE_TEXT, mac),
 #undef FIELD
 };
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+enum {
+    FIELD_COUNT = sizeof fields / sizeof *fields,
+    FIELD_MAC = 18 /* left out when empty: what was signed before there was one stays as it was */
+};
 _Static_assert(sizeof(ptxgen_status) == 4, "the status is stored as an int32");
 
 typedef struct sizes {
@@ -170,7 +173,8 @@ bool pg_entry_encode(pg_buf *out, pg_str key, const pg_cache_entry *entry)
     pg_buf meta;
     pg_buf_init(&meta, out->alloc);
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        put_field(&meta, &fields[i], entry);
+        if (fields[i].id != FIELD_MAC || *text_of(entry->mac))
+            put_field(&meta, &fields[i], entry);
     const char *log = text_of(entry->log);
     size_t log_size = strlen(log), start = out->len;
     bool fits = key.n <= PG_ENTRY_KEY_MAX && !(key.n && memchr(key.p, 0, key.n)) &&
@@ -292,6 +296,7 @@ pg_entry_fault pg_entry_decode(const void *bytes, size_t n, pg_cache_entry *entr
                               .assembler = "",
                               .log = "",
                               .signature = "",
+                              .mac = "",
                               .ptx = ""};
     *key = (pg_str){"", 0};
     if (n < PG_ENTRY_HEADER_SIZE)

@@ -80,16 +80,26 @@ static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *f
     return BAD;
 }
 
+/* Who has made it: the own folder's entries have a code, where there is a key for it, those of
+ * layers a signature. */
+static const char *origin_fault(const pg_cache *cache, pg_str key, const pg_cache_entry *entry,
+                                bool own)
+{
+    if (own)
+        return cache->mac ? pg_mac_fault(cache->mac, &cache->alloc, key, entry) : NULL;
+    return cache->trusted ? pg_signature_fault_text(
+                                pg_signature_check(cache->trusted, &cache->alloc, key, entry,
+                                                   cache->files->now(cache->files->user)))
+                          : NULL;
+}
+
 pg_cache_verdict pg_cache_judge_entry(pg_cache *cache, pg_lookup *look, const pg_cache_entry *entry,
                                       bool own, const char *where)
 {
-    const char *fault = own || !cache->trusted
-                            ? NULL
-                            : pg_signature_fault(cache->trusted, &cache->alloc, look->key, entry,
-                                                 cache->files->now(cache->files->user));
+    const char *fault = origin_fault(cache, look->key, entry, own);
     if (fault) {
         look->why = fault;
-        pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_SIGNATURES,
+        pg_count_trouble(&cache->counts, &cache->log, own ? PG_COUNT_CODES : PG_COUNT_SIGNATURES,
                          "an entry in '%s' is not used: %s", where, fault);
         return PG_CACHE_PASSES;
     }

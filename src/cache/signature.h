@@ -8,9 +8,10 @@
 #define PG_SIGNATURE_H
 
 #include "cache/entry.h"
+#include "cache/key_file.h"
 #include "cache/sodium.h"
 
-enum { PG_KEY_NAME_MAX = 31, PG_TRUSTED_MAX = 32 };
+enum { PG_TRUSTED_MAX = 32 };
 
 typedef struct pg_trusted_key {
     char name[PG_KEY_NAME_MAX + 1];
@@ -38,8 +39,20 @@ ptxgen_status pg_key_pair_write(const char *path, const char *name, ptxgen_error
 /* Appends the entry's file with a signature; `expires`: seconds since 1970, 0: never. */
 bool pg_signature_encode(const pg_secret_key *, pg_str key, const pg_cache_entry *, int64_t expires,
                          pg_buf *out);
-/* NULL: signed by a trusted key and not expired at `now`. Else what is wrong, as a clause. */
-const char *pg_signature_fault(const pg_trusted_keys *, const pg_alloc *, pg_str key,
-                               const pg_cache_entry *, int64_t now);
+typedef enum pg_signature_fault {
+    PG_SIGNATURE_GOOD,
+    PG_SIGNATURE_NONE,
+    PG_SIGNATURE_STRANGER, /* by a key that is not trusted */
+    PG_SIGNATURE_MALFORMED,
+    PG_SIGNATURE_WRONG, /* key or content are not what was signed */
+    PG_SIGNATURE_EXPIRED,
+    PG_SIGNATURE_MEMORY
+} pg_signature_fault;
+
+/* GOOD: signed by a trusted key and not expired at `now`. */
+pg_signature_fault pg_signature_check(const pg_trusted_keys *, const pg_alloc *, pg_str key,
+                                      const pg_cache_entry *, int64_t now);
+/* As a clause; NULL: nothing is wrong. */
+const char *pg_signature_fault_text(pg_signature_fault);
 
 #endif

@@ -25,7 +25,8 @@ static void open_it(void)
                  {"crypto_sign_ed25519_keypair", &sodium.keypair},
                  {"crypto_sign_ed25519_detached", &sodium.sign},
                  {"crypto_sign_ed25519_verify_detached", &sodium.check},
-                 {"crypto_generichash", &sodium.hash}};
+                 {"crypto_generichash", &sodium.hash},
+                 {"randombytes_buf", &sodium.random}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (!(*(void **)calls[i].place = dlsym(handle, calls[i].name)))
             return;

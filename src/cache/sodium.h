@@ -17,6 +17,7 @@ typedef struct pg_sodium {
                  const unsigned char *public_key);
     int (*hash)(unsigned char *out, size_t out_size, const unsigned char *in, unsigned long long n,
                 const unsigned char *key, size_t key_size);
+    void (*random)(void *out, size_t size);
 } pg_sodium;
 
 /* Opened once for the process. EMISSING names the package. */

@@ -8,8 +8,10 @@
 #include "cache/counts.h"
 #include "cache/folder.h"
 #include "cache/lock.h"
+#include "cache/mac.h"
 #include "cache/pack.h"
 #include "cache/signature.h"
+#include "remote/remote.h"
 
 enum {
     PG_CACHE_FLUSH_MS = 60000
@@ -51,6 +53,9 @@ struct pg_cache {
     char *layer_paths; /* their texts, one after the other */
     size_t layer_paths_size;
     pg_trusted_keys *trusted; /* of trust SIGNED */
+    pg_mac *mac;              /* of the folder's entries; NULL: they have none */
+    pg_secret_key *signer;    /* of what is sent to the remote store */
+    pg_remote *remote;
     pg_counts counts;
     /* Moments of the monotonic clock. */
     _Atomic int64_t write_after_ms; /* no store before */
@@ -98,6 +103,11 @@ pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own,
 pg_cache_verdict pg_cache_judge_entry(pg_cache *cache, pg_lookup *look, const pg_cache_entry *,
                                       bool own, const char *where);
 
+/* ---- cache.c ---- */
+
+/* A lookup in folder and layers that counts no hit. */
+pg_cache_found pg_cache_find(pg_cache *cache, pg_lookup *look, pg_cache_entry *out);
+
 /* ---- quarantine.c ---- */
 
 /* Moves folder/name out of the way: into quarantine/, or deletes it when that is not possible.
@@ -114,6 +124,11 @@ void pg_cache_empty_aside(pg_cache *cache);
 /* Publishes encoded bytes as the entry of `hash`: 0, or a negative errno; -EDQUOT when there is no
  * room. */
 int pg_cache_publish(pg_cache *cache, pg_hash128 hash, const void *bytes, size_t n);
+
+/* Appends the file that the folder keeps of an entry; false: too large, or no memory. */
+bool pg_cache_encode_own(pg_cache *cache, pg_str key, const pg_cache_entry *, pg_buf *out);
+/* Publishes encoded bytes as the entry of a key; trouble is counted. */
+bool pg_cache_keep(pg_cache *cache, pg_str key, const pg_buf *bytes);
 
 /* ---- stats.c ---- */
 

@@ -1,6 +1,7 @@
 /* Writing one entry: a temporary file in the entry's own shard, synced, renamed into place. After
  * an error no store is tried for a while: 1 s, doubled up to 5 minutes. */
 #include "base/clock.h"
+#include "cache/remote_layer.h"
 #include "cache/space.h"
 #include "cache/state.h"
 
@@ -61,7 +62,7 @@ static void note_error(pg_cache *cache, int error)
                      strerror(error));
 }
 
-static void publish_or_note(pg_cache *cache, pg_str key, const pg_buf *bytes)
+bool pg_cache_keep(pg_cache *cache, pg_str key, const pg_buf *bytes)
 {
     pg_hash128 hash = pg_hash(key.p, key.n);
     int fault_errno, r = pg_cache_publish(cache, hash, bytes->data, bytes->len);
@@ -80,6 +81,13 @@ static void publish_or_note(pg_cache *cache, pg_str key, const pg_buf *bytes)
     } else {
         note_error(cache, -r);
     }
+    return r == 0;
+}
+
+bool pg_cache_encode_own(pg_cache *cache, pg_str key, const pg_cache_entry *entry, pg_buf *out)
+{
+    return cache->mac ? pg_mac_encode(cache->mac, key, entry, out)
+                      : pg_entry_encode(out, key, entry);
 }
 
 void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_cache_entry *entry)
@@ -91,14 +99,16 @@ void pg_cache_store(pg_cache *cache, const char *key, size_t key_size, const pg_
     pg_cache_entry dated = *entry;
     if (dated.created == 0)
         dated.created = cache->files->now(cache->files->user);
+    const pg_str text = {key, key_size};
     pg_buf bytes;
     pg_buf_init(&bytes, &cache->alloc);
     if (now < atomic_load(&cache->write_after_ms) ||
-        !pg_entry_encode(&bytes, (pg_str){key, key_size}, &dated))
+        !pg_cache_encode_own(cache, text, &dated, &bytes))
         pg_count_add(&cache->counts, PG_COUNT_SKIPPED, 1);
     else
-        publish_or_note(cache, (pg_str){key, key_size}, &bytes);
+        pg_cache_keep(cache, text, &bytes);
     pg_buf_fini(&bytes);
+    pg_remote_layer_put(cache, text, &dated);
     if (now >= atomic_load(&cache->flush_after_ms)) {
         atomic_store(&cache->flush_after_ms, now + PG_CACHE_FLUSH_MS);
         pg_cache_flush_counts(cache);

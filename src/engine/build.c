@@ -252,6 +252,16 @@ static ptxgen_status fill_locked(ptxgen_kernel *k, ptxgen_assembler kind, pg_bui
     return status;
 }
 
+/* Who builds ahead has asked other machines before (fleet.h), for longer. */
+static bool fetch_quickly(const ptxgen_kernel *k, pg_entry_judge *judge)
+{
+    pg_cache *cache = k->engine->cache;
+    const pg_cache_judge say = pg_entry_judge_of(judge);
+    return pg_cache_has_remote(cache) &&
+           pg_cache_fetch_quickly(cache, (pg_str){pg_buf_text(&k->key_text), k->key_text.len},
+                                  &say);
+}
+
 /* Disk, which needs no assembler; else one is chosen. */
 static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *err)
 {
@@ -261,6 +271,8 @@ static ptxgen_status fill(ptxgen_kernel *k, pg_build_mode mode, ptxgen_error *er
     pg_entry_judge judge = {k, "the driver refused what the cache had"};
     PG_TRY(pg_write_key(&k->id, &k->engine->extra_key, &k->key_text, err));
     if (mode != PG_BUILD_FRESH && look_up(k, &judge, &status, err))
+        return status;
+    if (mode == PG_BUILD_ON_DEMAND && fetch_quickly(k, &judge) && look_up(k, &judge, &status, err))
         return status;
     PG_TRY(add_why(choose_assembler(k, &kind, &identity, err), judge.why, err));
     snprintf(k->assembler, sizeof k->assembler, "%s", identity);

@@ -20,6 +20,7 @@ typedef struct job {
     struct job *next;
     job_state state;
     pg_kernel_id id;
+    pg_fleet fleet;
     ptxgen_error error; /* FAILED */
 } job;
 
@@ -29,7 +30,7 @@ struct pg_compile_pool {
     uint32_t max_threads, max_waiting;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t work;  /* something waits, or `stopping` */
-    bool stopping;
+    bool stopping, jobs_turn;
     pthread_t threads[PG_POOL_THREADS_MAX];
     uint32_t thread_count, idle, dozing;
     uint32_t waiting, running, failures;
@@ -142,6 +143,25 @@ static void wake_one(pg_compile_pool *p)
         pthread_cond_signal(&p->work);
 }
 
+/* Another machine is at it: the thread may do something else first. The lock is held. */
+static void pause_for(pg_compile_pool *p, const pg_fleet *a)
+{
+    const uint32_t ms = pg_fleet_pause_ms(a);
+    if (!ms || p->stopping)
+        return;
+    pthread_mutex_unlock(&p->lock);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
+    pthread_mutex_lock(&p->lock);
+}
+
+static void append_task(pg_compile_pool *p, pg_pool_task *t)
+{
+    t->next = NULL;
+    *p->last_task = t;
+    p->last_task = &t->next;
+    p->tasks_waiting++;
+}
+
 /* The lock is held before and after; likewise below. */
 static void do_task(pg_compile_pool *p)
 {
@@ -155,10 +175,15 @@ static void do_task(pg_compile_pool *p)
         wake_one(p);
     const unsigned generation = pg_fork_generation();
     pthread_mutex_unlock(&p->lock);
-    t->run(t);
+    const bool done = t->run(t);
     pthread_mutex_lock(&p->lock);
     if (pg_fork_generation() == generation)
         p->running--;
+    if (!done) {
+        const pg_fleet fleet = t->fleet;
+        append_task(p, t);
+        pause_for(p, &fleet);
+    }
 }
 
 static job *take_job(pg_compile_pool *p)
@@ -172,14 +197,39 @@ static job *take_job(pg_compile_pool *p)
     return j;
 }
 
+/* To the end of the list. The lock is held. */
+static void put_off(pg_compile_pool *p, job *j)
+{
+    const pg_fleet fleet = j->fleet;
+    job **link = &p->jobs;
+    while (*link && *link != j)
+        link = &(*link)->next;
+    if (!*link) /* a child's parent has it */
+        return;
+    *link = j->next;
+    append(p, j);
+    j->state = WAITING;
+    p->running--;
+    p->waiting++;
+    pause_for(p, &fleet);
+}
+
 static void do_job(pg_compile_pool *p)
 {
     job *const j = take_job(p), *done = NULL;
     pthread_mutex_unlock(&p->lock);
     ptxgen_kernel *k = NULL;
     ptxgen_error error = {0};
+    const bool begun = pg_fleet_begin(p->kernels, &j->id, &j->fleet);
+    if (!begun) {
+        pthread_mutex_lock(&p->lock);
+        put_off(p, j);
+        return;
+    }
+    pg_fleet fleet = j->fleet;
     const ptxgen_status status =
         pg_kernel_store_get(p->kernels, &j->id, PG_BUILD_AHEAD, &k, &error);
+    pg_fleet_end(p->kernels, &fleet);
     ptxgen_kernel_unref(k);
     pthread_mutex_lock(&p->lock);
     finish(p, j, status, &error, &done);
@@ -188,12 +238,21 @@ static void do_job(pg_compile_pool *p)
     pthread_mutex_lock(&p->lock);
 }
 
+/* Tasks go first; one that another machine is at takes turns with the jobs. */
+static bool is_tasks_turn(pg_compile_pool *p)
+{
+    if (!p->tasks || !p->waiting || !p->tasks->fleet.rounds)
+        return p->tasks != NULL;
+    p->jobs_turn = !p->jobs_turn;
+    return !p->jobs_turn;
+}
+
 static void *work(void *user)
 {
     pg_compile_pool *p = user;
     pthread_mutex_lock(&p->lock);
     while (wait_for_work(p)) {
-        if (p->tasks)
+        if (is_tasks_turn(p))
             do_task(p);
         else
             do_job(p);
@@ -334,15 +393,12 @@ ptxgen_status pg_compile_pool_submit(pg_compile_pool *p, const pg_kernel_id *id,
 ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
-    t->next = NULL;
     pthread_mutex_lock(&p->lock);
     if (p->tasks_waiting >= p->max_waiting) {
         status = fail_full(p, err);
     } else {
         pg_pool_task **const place = p->last_task;
-        *place = t;
-        p->last_task = &t->next;
-        p->tasks_waiting++;
+        append_task(p, t);
         if (provide_thread(p)) {
             wake_one(p);
         } else { /* it is the last, and nobody has seen it */

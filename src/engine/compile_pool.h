@@ -8,6 +8,7 @@
 #ifndef PG_COMPILE_POOL_H
 #define PG_COMPILE_POOL_H
 
+#include "engine/fleet.h"
 #include "engine/kernel_store.h"
 #include "base/alloc.h"
 
@@ -24,8 +25,11 @@ typedef struct pg_compile_pool_config {
  * wait. */
 typedef struct pg_pool_task {
     struct pg_pool_task *next;
-    void (*run)(struct pg_pool_task *);  /* on a thread of the pool; gives the task up */
-    void (*drop)(struct pg_pool_task *); /* instead, when the pool ends */
+    /* On a thread of the pool: true: done, and the task is given up. false: another machine is at
+     * it (`fleet` says for how long); it is run again behind what else waits. */
+    bool (*run)(struct pg_pool_task *);
+    void (*drop)(struct pg_pool_task *); /* when the pool ends, instead of a run */
+    pg_fleet fleet;
 } pg_pool_task;
 
 /* `kernels` is borrowed and outlives the pool. EINVAL: too many threads. */

@@ -1,6 +1,8 @@
 /* Getting a kernel: the table decides who builds, build.c builds, kernel_load.c loads. */
 #include "engine/kernel_store.h"
 
+#include "engine/fleet.h"
+
 #include "base/error.h"
 
 ptxgen_status pg_kernel_store_init(pg_kernel_store *s, pg_engine *engine, ptxgen_error *err)
@@ -138,7 +140,11 @@ ptxgen_status pg_kernel_store_behind(pg_kernel_store *s, pg_device *device, pg_k
     ptxgen_status status = PTXGEN_OK;
     if (!atomic_load_explicit(&(*out)->helper, memory_order_acquire) &&
         pg_kernel_helper_id(*out, &helper_id)) {
+        pg_fleet fleet = {0};
+        helper_id.assembled = id->assembled;
+        pg_fleet_begin(s, &helper_id, &fleet); /* made here when another machine is at it */
         status = pg_kernel_store_behind(s, device, &helper_id, &helper, err);
+        pg_fleet_end(s, &fleet);
         if (status == PTXGEN_OK) {
             pg_kernel_set_helper(*out, helper);
             ptxgen_kernel_unref(helper);

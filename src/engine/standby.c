@@ -21,6 +21,7 @@ typedef struct task {
     pg_device *device;
     void *where; /* the device's context of the call */
     double asked_us;
+    bool chosen;
 } task;
 
 /* ---- behind ---- */
@@ -32,14 +33,21 @@ static void drop(pg_pool_task *head)
     pg_free(&alloc, t, sizeof *t);
 }
 
+static ptxgen_status choose(task *t, ptxgen_error *err)
+{
+    pg_tuned_apply(&t->problem, &t->id, t->standby->kernels->engine);
+    if (t->id.family->choose)
+        t->id.family->choose(&t->problem, t->id.key);
+    t->chosen = true;
+    PG_TRY(pg_kernel_id_resolve(&t->id, err));
+    t->id.assembled = t->device->ops->kind != PTXGEN_DEVICE_EMULATOR;
+    return PTXGEN_OK;
+}
+
 static ptxgen_status make(task *t, ptxgen_error *err)
 {
     pg_device *d = t->device;
     ptxgen_kernel *k;
-    pg_tuned_apply(&t->problem, &t->id, t->standby->kernels->engine);
-    if (t->id.family->choose)
-        t->id.family->choose(&t->problem, t->id.key);
-    PG_TRY(pg_kernel_id_resolve(&t->id, err));
     PG_TRY(d->ops->enter(d, t->where, err));
     const ptxgen_status status = pg_kernel_store_behind(t->standby->kernels, d, &t->id, &k, err);
     d->ops->leave(d, t->where);
@@ -58,12 +66,18 @@ static void note_made(pg_standby *s, double us)
         ;
 }
 
-static void run(pg_pool_task *head)
+static bool run(pg_pool_task *head)
 {
     task *t = (task *)head;
     pg_standby *s = t->standby;
     ptxgen_error err = {0};
-    if (make(t, &err) == PTXGEN_OK) {
+    ptxgen_status status = t->chosen ? PTXGEN_OK : choose(t, &err);
+    if (status == PTXGEN_OK && !pg_fleet_begin(s->kernels, &t->id, &head->fleet))
+        return false;
+    if (status == PTXGEN_OK)
+        status = make(t, &err);
+    pg_fleet_end(s->kernels, &head->fleet);
+    if (status == PTXGEN_OK) {
         note_made(s, pg_clock_us() - t->asked_us);
         pg_choices_settle(s->choices, &t->key, PG_CHOICE_READY, &t->id);
     } else {
@@ -73,6 +87,7 @@ static void run(pg_pool_task *head)
         pg_choices_settle(s->choices, &t->key, PG_CHOICE_FAILED, NULL);
     }
     drop(head);
+    return true;
 }
 
 /* Host memory that the caller may take back after the call. */

@@ -53,7 +53,7 @@ static const char *fault_of(const pg_buf *file, int64_t now)
     pg_cache_entry entry;
     pg_str key;
     assert_int_equal(pg_entry_decode(file->data, file->len, &entry, &key), PG_ENTRY_OK);
-    return pg_signature_fault(&trusted, &pg_alloc_libc, key, &entry, now);
+    return pg_signature_fault_text(pg_signature_check(&trusted, &pg_alloc_libc, key, &entry, now));
 }
 
 static void a_signed_entry_is_good_until_it_expires(void **state)

@@ -138,8 +138,8 @@ static bool check_entry(void *user, const char *hex)
         entry.error || *entry.record.fault ? "it is damaged or cannot be read" : NULL;
     if (!fault &&
         pg_entry_decode(entry.block.bytes, entry.block.size, &content, &key) == PG_ENTRY_OK)
-        fault = pg_signature_fault(c->trusted, &c->cache->alloc, key, &content,
-                                   files->now(files->user));
+        fault = pg_signature_fault_text(pg_signature_check(c->trusted, &c->cache->alloc, key,
+                                                           &content, files->now(files->user)));
     c->result->checked++;
     c->result->refused += fault != NULL;
     bool more = true;
