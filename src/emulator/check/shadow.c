@@ -475,6 +475,16 @@ static bool in_order(const pg_touch *t, const pg_record *r)
                                 has_seen(t, r, known_of(t, r, fenced_part(t)), false));
 }
 
+/* Touching the whole of a block will report nothing. */
+static bool is_silent(const pg_touch *t, const pg_granule *g)
+{
+    bool silent = !t->map && in_order(t, &g->write) && !reads_nothing(t, g, 15) &&
+                  !breaks_read_only(t, g, 15);
+    for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
+        silent = silent && in_order(t, &g->reads[i]);
+    return silent;
+}
+
 /* An access in order to all of a block whose entry has striped records, which stay so. */
 static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
 {
@@ -484,11 +494,7 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
     spread(&after.write, lanes);
     for (int i = 0; i < PG_SHADOW_READS; i++)
         spread(&after.reads[i], lanes);
-    bool silent = !t->map && in_order(t, &after.write) && !reads_nothing(t, &after, 15) &&
-                  !breaks_read_only(t, &after, 15);
-    for (int i = 0; t->write && i < PG_SHADOW_READS; i++)
-        silent = silent && in_order(t, &after.reads[i]);
-    if (!silent)
+    if (!is_silent(t, &after))
         return false;
     const pg_granule before = after;
     touch_granule(t, &after, 15);
@@ -497,6 +503,56 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
         keep_changed(&b->whole.reads[i], &before.reads[i], &after.reads[i]);
     b->whole.written = after.written;
     b->whole.read_only = after.read_only;
+    return true;
+}
+
+/* Neighbours mostly hold the same, and what an operation leaves in shared memory does not depend
+ * on where: what holds the same as the one before becomes the same. */
+static bool copy_known(const pg_touch *t, pg_granule *g, uint16_t stripe)
+{
+    const pg_known_granule *k = &t->warp->launch->checker->known;
+    if (!k->silent || k->agent != t->agent || k->clock != t->clock || k->clock == PG_IN_FLIGHT ||
+        k->cta != t->cta || k->pc != t->pc || k->lane != t->lane || k->write != t->write ||
+        k->stripe != stripe || memcmp(g, &k->before, sizeof *g))
+        return false;
+    *g = k->after;
+    return true;
+}
+
+static void keep_known(const pg_touch *t, const pg_known_granule *found)
+{
+    pg_known_granule *k = &t->warp->launch->checker->known;
+    *k = *found;
+    k->cta = t->cta;
+    k->clock = t->clock;
+    k->pc = t->pc;
+    k->lane = t->lane;
+    k->agent = t->agent;
+    k->write = t->write;
+}
+
+/* All bytes of a granule of shared memory, or of the one that stands for a block. */
+static void touch_whole(const pg_touch *t, pg_granule *g)
+{
+    if (copy_known(t, g, 0))
+        return;
+    pg_known_granule found = {.before = *g, .silent = is_silent(t, g)};
+    touch_granule(t, g, 15);
+    found.after = *g;
+    keep_known(t, &found);
+}
+
+/* touch_striped of shared memory. */
+static bool touch_striped_shared(const pg_touch *t, pg_shadow_block *b)
+{
+    const uint16_t stripe = (uint16_t)(1u << 15 | b->first_lane << 8 | b->lane_shift);
+    if (copy_known(t, &b->whole, stripe))
+        return true;
+    pg_known_granule found = {.before = b->whole, .silent = true, .stripe = stripe};
+    if (!touch_striped(t, b))
+        return false;
+    found.after = b->whole;
+    keep_known(t, &found);
     return true;
 }
 
@@ -521,6 +577,7 @@ static void settle_granule(const pg_touch *t, pg_granule *g, uint8_t bytes)
 static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule *, uint8_t))
 {
     const uint64_t end = t->address + t->bytes;
+    const bool copies = f == touch_granule && t->async && t->cta;
     pg_touch part = *t;
     for (uint64_t at = t->address; at < end;) {
         pg_shadow_block *b = pg_shadow_block_at(t, at);
@@ -531,11 +588,14 @@ static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule
         part.address = at;
         const bool striped = all && !b->split && pg_granule_is_striped(&b->whole);
         if (all && !b->split && (!striped || f == settle_granule)) {
-            f(&part, &b->whole, 15);
+            if (copies)
+                touch_whole(&part, &b->whole);
+            else
+                f(&part, &b->whole, 15);
             at = block_end;
             continue;
         }
-        if (striped && touch_striped(&part, b)) {
+        if (striped && (copies ? touch_striped_shared(&part, b) : touch_striped(&part, b))) {
             at = block_end;
             continue;
         }
@@ -546,8 +606,11 @@ static void each_entry(const pg_touch *t, void (*f)(const pg_touch *, pg_granule
             const uint32_t n = (uint32_t)((next < end ? next : end) - at);
             part.address = at;
             part.bytes = n;
-            f(&part, &b->parts[at % PG_BLOCK / PG_GRANULE],
-              (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
+            pg_granule *g = &b->parts[at % PG_BLOCK / PG_GRANULE];
+            if (copies && n == PG_GRANULE)
+                touch_whole(&part, g);
+            else
+                f(&part, g, (uint8_t)(((1u << n) - 1) << at % PG_GRANULE));
             at += n;
         }
         if (all && t->write && f == touch_granule) {

@@ -219,6 +219,18 @@ typedef struct pg_shadow_page {
     pg_shadow_block *blocks;
 } pg_shadow_page;
 
+/* What an asynchronous operation made of all bytes of a granule of shared memory, which it then
+ * makes of those that hold the same; of the latest operation. */
+typedef struct pg_known_granule {
+    pg_granule before, after;
+    bool silent; /* nothing was reported */
+    const pg_cta *cta;
+    uint32_t clock, pc, lane;
+    uint16_t agent;
+    uint16_t stripe; /* of a striped block: its shift and first lane */
+    bool write;
+} pg_known_granule;
+
 struct pg_checker {
     pg_grid_run *launch;
     pg_shadow_page *pages;
@@ -230,6 +242,7 @@ struct pg_checker {
     bool has_undefined;     /* some buffer holds nothing at the start */
     uint64_t (*strides)[2]; /* by op: of the last matrix operands that were looked at */
     uint8_t *fence_use;     /* by op: 1 executed, 2 needed */
+    pg_known_granule known;
 };
 
 static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)

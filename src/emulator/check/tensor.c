@@ -187,13 +187,17 @@ static void mark_fences(const pg_tensor_actor *a, const pg_tensor_record *r, boo
         k->fence_use[before - ops] |= 2;
 }
 
-static void judge(const pg_tensor_actor *a, const place *at, const pg_tensor_record *r)
+/* False: it was reported. */
+static bool judge(const pg_tensor_actor *a, const place *at, const pg_tensor_record *r)
 {
     const bool own = same_thread(r, a), complete = all_rely_on(a, r->agent, r->clock);
-    if (!complete && !(in_order(r, a) && (own || all_rely_on(a, r->agent + 1u, r->clock))))
+    if (!complete && !(in_order(r, a) && (own || all_rely_on(a, r->agent + 1u, r->clock)))) {
         report_conflict(a, at, r);
-    else if (!own)
+        return false;
+    }
+    if (!own)
         mark_fences(a, r, complete && !pg_tensor_is_move((pg_tensor_action)r->action));
+    return true;
 }
 
 /* An access in progress: what it leaves behind, and the last record that it was judged against,
@@ -203,6 +207,7 @@ typedef struct touching {
     const pg_tensor_area *area;
     pg_tensor_record record, judged;
     place at;
+    bool reported; /* something, at this entry */
 } touching;
 
 static bool is_same(const pg_tensor_record *a, const pg_tensor_record *b)
@@ -215,7 +220,7 @@ static void consider(touching *t, const pg_tensor_record *r, uint16_t lanes)
 {
     if (!(r->lanes & lanes) || (t->judged.lanes && is_same(&t->judged, r)))
         return;
-    judge(t->actor, &t->at, r);
+    t->reported |= !judge(t->actor, &t->at, r);
     t->judged = *r;
 }
 
@@ -253,12 +258,36 @@ static void touch_entry(touching *t, pg_tensor_entry *e, uint16_t lanes)
         report(t->actor, &t->at, PTXGEN_EMULATOR_REPORT_UNINITIALIZED, NULL,
                "nothing has written this tensor memory since its allocation");
         e->written |= lanes; /* once */
+        t->reported = true;
     }
     t->record.lanes = lanes;
     if (t->area->writes)
         remember_write(e, &t->record);
     else
         remember_read(e, &t->record);
+}
+
+/* Neighbouring entries mostly hold the same and so become the same: where the first was found
+ * good, the others are copied. */
+static void touch_band(touching *t, pg_tensor_shadow *s, uint32_t band)
+{
+    pg_tensor_entry before, after;
+    bool known = false;
+    for (uint32_t i = 0; i < t->area->columns; i++) {
+        const uint32_t column = (t->area->column + i) % PG_TENSOR_COLUMNS;
+        pg_tensor_entry *e = &s->entry[band][column];
+        if (known && !memcmp(e, &before, sizeof before)) {
+            *e = after;
+            continue;
+        }
+        t->at.lane = band * PG_TENSOR_BAND;
+        t->at.column = column;
+        t->reported = false;
+        before = *e;
+        touch_entry(t, e, t->area->lanes[band]);
+        after = *e;
+        known = !t->reported;
+    }
 }
 
 void pg_tensor_touch(const pg_tensor_actor *a, pg_cta *cta, const pg_tensor_area *area)
@@ -276,12 +305,8 @@ void pg_tensor_touch(const pg_tensor_actor *a, pg_cta *cta, const pg_tensor_area
                                   .thread = (uint16_t)(pg_warp_agent(a->warp) + lane),
                                   .action = (uint8_t)a->action};
     for (uint32_t band = 0; band < PG_TENSOR_BANDS; band++)
-        for (uint32_t i = 0; area->lanes[band] && i < area->columns; i++) {
-            const uint32_t column = (area->column + i) % PG_TENSOR_COLUMNS;
-            t.at.lane = band * PG_TENSOR_BAND;
-            t.at.column = column;
-            touch_entry(&t, &s->entry[band][column], area->lanes[band]);
-        }
+        if (area->lanes[band])
+            touch_band(&t, s, band);
 }
 
 /* ---- allocation ---- */

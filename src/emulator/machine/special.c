@@ -7,11 +7,28 @@
 /* An SM id for %smid: clusters go round robin over as many as an H200 has. */
 enum { SM_COUNT = 132 };
 
-static uint32_t thread_index(const pg_warp *w, uint32_t lane, unsigned axis)
+/* %tid of every lane, counted on from the first lane's: a division a lane would cost more than
+ * many a short kernel. */
+static void thread_indices(const pg_warp *w, unsigned axis, uint32_t *out)
 {
     const uint32_t *b = w->launch->block;
-    const uint32_t i = w->index * PG_LANES + lane;
-    return axis == 0 ? i % b[0] : axis == 1 ? i / b[0] % b[1] : i / b[0] / b[1];
+    const uint32_t first = w->index * PG_LANES;
+    uint32_t at[3] = {first % b[0], first / b[0] % b[1], first / b[0] / b[1]};
+    if (at[0] + PG_LANES <= b[0]) { /* a row of threads: as most blocks have them */
+        for (uint32_t l = 0; l < PG_LANES; l++)
+            out[l] = at[axis] + (axis ? 0 : l);
+        return;
+    }
+    for (uint32_t l = 0; l < PG_LANES; l++) {
+        out[l] = at[axis];
+        if (++at[0] == b[0]) {
+            at[0] = 0;
+            if (++at[1] == b[1]) {
+                at[1] = 0;
+                at[2]++;
+            }
+        }
+    }
 }
 
 static uint32_t lane_mask(uint32_t special, uint32_t lane)
@@ -82,35 +99,44 @@ static bool has_axes(uint32_t special)
     return special < PG_SPECIAL_CLUSTER_CTARANK;
 }
 
-static uint32_t lane_value(const pg_warp *w, uint32_t special, uint32_t lane)
+static bool is_lane_mask(uint32_t special)
+{
+    return special >= PG_SPECIAL_LANEMASK_EQ && special <= PG_SPECIAL_LANEMASK_GT;
+}
+
+/* The value of each lane. */
+static void lane_values(const pg_warp *w, uint32_t special, uint32_t *out)
 {
     const unsigned axis = has_axes(special) ? special % 3 : 0;
     const uint32_t first = special - axis;
-    if (has_axes(special))
-        return first == PG_SPECIAL_TID_X ? thread_index(w, lane, axis)
-                                         : cta_value(w->cta, first, axis);
-    if (special == PG_SPECIAL_LANEID)
-        return lane;
-    if (special == PG_SPECIAL_WARPID)
-        return w->index;
-    if (special >= PG_SPECIAL_LANEMASK_EQ && special <= PG_SPECIAL_LANEMASK_GT)
-        return lane_mask(special, lane);
-    return cta_value(w->cta, special, 0);
+    if (first == PG_SPECIAL_TID_X) {
+        thread_indices(w, axis, out);
+        return;
+    }
+    if (special == PG_SPECIAL_LANEID || is_lane_mask(special)) {
+        for (uint32_t l = 0; l < PG_LANES; l++)
+            out[l] = special == PG_SPECIAL_LANEID ? l : lane_mask(special, l);
+        return;
+    }
+    const uint32_t value = special == PG_SPECIAL_WARPID ? w->index : cta_value(w->cta, first, axis);
+    for (uint32_t l = 0; l < PG_LANES; l++)
+        out[l] = value;
 }
 
 void pg_fill_specials(pg_warp *w)
 {
     const pg_program *p = w->launch->program;
+    uint32_t values[PG_LANES];
     for (uint32_t i = 0; i < p->special_count; i++) {
-        const uint32_t special = p->specials[i].special;
         void *row = pg_row_at(w, p->specials[i].row);
+        lane_values(w, p->specials[i].special, values);
         for (uint32_t l = 0; l < PG_LANES; l++)
             if (p->specials[i].bytes == 8)
-                ((uint64_t *)row)[l] = lane_value(w, special, l);
+                ((uint64_t *)row)[l] = values[l];
             else if (p->specials[i].bytes == 4)
-                ((uint32_t *)row)[l] = lane_value(w, special, l);
+                ((uint32_t *)row)[l] = values[l];
             else
-                ((uint16_t *)row)[l] = (uint16_t)lane_value(w, special, l);
+                ((uint16_t *)row)[l] = (uint16_t)values[l];
     }
 }
 

@@ -68,10 +68,10 @@ enum {
     PG_MMA_MAX_K = 64 /* of sparse 8-bit types; of b1: 256 */
 };
 
-/* Room that an engine needs for a tile, in bytes: A four times and B twice, each as significands
- * and exponents, and the larger of them once more. Integers need half of it, b1 nothing. */
+/* Room that an engine needs for a tile, in bytes: A four times and B twice, each as significands,
+ * exponents and values, and the larger of them twice more. Integers need less, b1 nothing. */
 #define PG_MMA_SCRATCH(m, n, k)                                                                    \
-    (((m)*8 + (n)*4 + ((m) > (n) ? (m) : (n)) * 2) * (k) * (int)sizeof(uint32_t))
+    (((m)*12 + (n)*6 + ((m) > (n) ? (m) : (n)) * 2) * (k) * (int)sizeof(uint32_t))
 enum { PG_MMA_SCRATCH_BYTES = PG_MMA_SCRATCH(PG_MMA_MAX_M, PG_MMA_MAX_N, PG_MMA_MAX_K) };
 
 /* scratch: PG_MMA_SCRATCH of the tile, aligned like malloc's, contents irrelevant. */

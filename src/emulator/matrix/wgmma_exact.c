@@ -7,6 +7,7 @@
 #include "emulator/matrix/mma_model.h"
 
 #include "emulator/matrix/mma_numerics.h"
+#include "emulator/matrix/mma_quick.h"
 
 enum {
     MAX_CHUNK = 16 /* products whose sum fits 32 bits: each is below 2^27 */
@@ -21,6 +22,8 @@ static const pg_format_id formats[PG_MMA_TYPE_COUNT] = {
 typedef struct engine {
     const pg_mma_tile *t;
     int32_t *sig_a, *exp_a, *sig_b, *exp_b; /* panels */
+    float *value_a, *value_b;               /* panels, where `quick` */
+    bool quick;                             /* mma_quick.h serves it */
     int32_t fraction;                       /* F */
     bool low_precision;                     /* results keep 13 fraction bits */
 } engine;
@@ -161,10 +164,37 @@ static void finish_lane(const engine *e, spot s, uint32_t i, partial x, uint32_t
     write_d(t, s, lane, half ? finish_f16(e, x, addend_c) : finish_f32(e, x, addend_c));
 }
 
+static inline __attribute__((always_inline)) bool quick_outputs(const engine *e, spot s, size_t a,
+                                                                size_t b)
+{
+    const pg_mma_tile *t = e->t;
+    const pg_mma_quick q = {.value_a = e->value_a + a,
+                            .value_b = e->value_b + b,
+                            .exp_a = e->exp_a + a,
+                            .exp_b = e->exp_b + b,
+                            .k = t->k,
+                            .a_step = 32,
+                            .b_step = 16,
+                            .a_each = true,
+                            .fraction = e->fraction,
+                            .low_precision = e->low_precision};
+    const uint32_t at = 2 * (s.g * (t->n / 8) + s.j) + s.p;
+    pg_s32x8 bits = {0};
+    if (!t->zero_c)
+        bits = *(const pg_s32x8_in_memory *)(t->c[at] + 8 * s.v);
+    pg_f32x8 sum;
+    if (!pg_mma_quick_sum(&q, (pg_f32x8)bits, pg_quick_exponents_of(bits), &sum))
+        return false;
+    *(pg_f32x8_in_memory *)(t->d[at] + 8 * s.v) = sum;
+    return true;
+}
+
 static inline __attribute__((always_inline)) void eight_outputs(const engine *e, spot s)
 {
     const pg_mma_tile *t = e->t;
     const size_t a = (size_t)s.g * t->k * 32 + 8 * s.v, b = (size_t)s.j * t->k * 16 + 8 * s.p;
+    if (e->quick && quick_outputs(e, s, a, b))
+        return;
     const block_panels panels = {e->sig_a + a, e->exp_a + a, e->sig_b + b, e->exp_b + b};
     uint32_t c[8];
     lanes x;
@@ -222,6 +252,8 @@ void pg_mma_exact(const pg_mma_tile *t, void *scratch)
     int32_t *const sig = e.exp_b + size_b;
     const size_t most = t->m > t->n ? t->m : t->n;
     int32_t *const exp = sig + most * t->k;
+    e.value_a = (float *)(exp + most * t->k);
+    e.value_b = e.value_a + size_a;
     /* A's significands carry the shift that gives every product F fraction bits. */
     const pg_format_id format_a = formats[t->a_type], format_b = formats[t->b_type];
     const int up = e.fraction - pg_formats[format_a].man_bits - pg_formats[format_b].man_bits;
@@ -236,5 +268,8 @@ void pg_mma_exact(const pg_mma_tile *t, void *scratch)
     pg_mma_split_array(&split_b, t->b, (size_t)t->n * t->k, sig, exp);
     pg_mma_panel_b((const uint32_t *)sig, t->n, t->k, (uint32_t *)e.sig_b);
     pg_mma_panel_b((const uint32_t *)exp, t->n, t->k, (uint32_t *)e.exp_b);
+    e.quick = t->result != PG_MMA_D_F16 &&
+              pg_mma_quick_values(e.sig_a, e.exp_a, size_a, e.value_a) &&
+              pg_mma_quick_values(e.sig_b, e.exp_b, size_b, e.value_b);
     multiply(&e);
 }

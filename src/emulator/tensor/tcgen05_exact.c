@@ -3,6 +3,7 @@
  * path. */
 #include "emulator/matrix/mma_model.h"
 #include "emulator/matrix/mma_numerics.h"
+#include "emulator/matrix/mma_quick.h"
 #include "emulator/tensor/tcgen05_tile.h"
 
 enum {
@@ -14,6 +15,8 @@ enum {
 typedef struct engine {
     const pg_tcgen05_tile *t;
     int32_t *sig_a, *exp_a, *sig_b, *exp_b;
+    float *value_a, *value_b; /* where `quick` */
+    bool quick;               /* mma_quick.h serves it */
 } engine;
 
 /* ---- operands ---- */
@@ -47,6 +50,11 @@ static void take_apart(engine *e, int32_t *scratch)
     scale_rows(t, t->sfb, t->n, exp);
     pg_tcgen05_transpose((const uint32_t *)sig, t->n, t->k, (uint32_t *)e->sig_b);
     pg_tcgen05_transpose((const uint32_t *)exp, t->n, t->k, (uint32_t *)e->exp_b);
+    e->value_b = (float *)sig; /* in place of what was transposed */
+    e->value_a = e->value_b + 2 * size_b;
+    e->quick = t->result == PG_MMA_D_F32 &&
+               pg_mma_quick_values(e->sig_a, e->exp_a, size_a, e->value_a) &&
+               pg_mma_quick_values(e->sig_b, e->exp_b, size_b, e->value_b);
 }
 
 /* ---- one output ---- */
@@ -155,16 +163,62 @@ static inline __attribute__((always_inline)) void eight_outputs(const engine *e,
     }
 }
 
+/* ---- eight columns of all rows ---- */
+
+/* B's eight columns from `at` on, side by side. */
+typedef struct columns {
+    float value[PG_TCGEN05_MAX_K][8];
+    int32_t exp[PG_TCGEN05_MAX_K][8];
+} columns;
+
+static inline __attribute__((always_inline)) void take_columns(const engine *e, uint32_t at,
+                                                               columns *out)
+{
+    for (uint32_t i = 0; e->quick && i < e->t->k; i++) {
+        memcpy(out->value[i], e->value_b + (size_t)i * e->t->n + at, sizeof out->value[i]);
+        memcpy(out->exp[i], e->exp_b + (size_t)i * e->t->n + at, sizeof out->exp[i]);
+    }
+}
+
+static inline __attribute__((always_inline)) bool quick_outputs(const engine *e, const spot *s,
+                                                                const columns *b)
+{
+    const pg_tcgen05_tile *t = e->t;
+    const pg_mma_quick q = {.value_a = e->value_a + (size_t)s->row * t->k,
+                            .value_b = b->value[0],
+                            .exp_a = s->exp_a,
+                            .exp_b = b->exp[0],
+                            .k = t->k,
+                            .a_step = 1,
+                            .b_step = 8,
+                            .fraction = FRACTION};
+    uint32_t *const d = t->d[s->row] + s->at;
+    pg_s32x8 bits = {0};
+    if (!t->zero_d)
+        bits = *(const pg_s32x8_in_memory *)d;
+    const pg_s32x8 exp = pg_quick_exponents_of(bits);
+    const pg_f32x8 down = pg_quick_power(pg_quick_fill(-(int32_t)t->scale_d));
+    pg_f32x8 sum;
+    if (!pg_mma_quick_sum(&q, (pg_f32x8)bits * down, exp - (int32_t)t->scale_d, &sum))
+        return false;
+    *(pg_f32x8_in_memory *)d = sum;
+    return true;
+}
+
 static inline __attribute__((always_inline)) void multiply_body(const engine *e)
 {
     const pg_tcgen05_tile *t = e->t;
-    for (uint32_t row = 0; row < t->m; row++)
-        for (uint32_t at = 0; t->d[row] && at < t->n; at += 8) {
+    columns b;
+    for (uint32_t at = 0; at < t->n; at += 8) {
+        take_columns(e, at, &b);
+        for (uint32_t row = 0; row < t->m; row++) {
             const spot s = {
                 row,           at,           e->sig_a + row * t->k, e->exp_a + row * t->k,
                 e->sig_b + at, e->exp_b + at};
-            eight_outputs(e, &s);
+            if (t->d[row] && !(e->quick && quick_outputs(e, &s, &b)))
+                eight_outputs(e, &s);
         }
+    }
 }
 
 #if defined(__x86_64__)
