@@ -106,4 +106,41 @@ def emulate_run(
     instruction_budget: int,
 ) -> dict[str, Any]: ...
 def emulate_check(ptx: str) -> dict[str, list[tuple[str, int]]]: ...
+def kernel_load(
+    ptx: str,
+    entry: str | None,
+    check: bool,
+    isa_order: bool,
+    seed: int,
+    threads: int,
+    instruction_budget: int,
+    trust_pointers: bool,
+) -> Any: ...
+def kernel_info(
+    kernel: Any,
+) -> tuple[str, list[tuple[str, int]], int, int, tuple[int, int, int], tuple[int, int, int]]: ...
+def kernel_launch(
+    kernel: Any,
+    params: list[bytes],
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    cluster: tuple[int, int, int],
+    dynamic_shared: int,
+    cooperative: bool,
+    buffers: list[tuple[int, int]],
+) -> None: ...
+def kernel_result(kernel: Any) -> dict[str, Any]: ...
+def tensor_map(
+    data_type: int,
+    address: int,
+    dims: list[int],
+    strides: list[int],
+    box: list[int],
+    element_strides: list[int],
+    swizzle: int,
+    oob_fill: int,
+    im2col_pixels: int,
+    lower: list[int],
+    upper: list[int],
+) -> bytes: ...
 def xla_handler(name: str, cuda: bool) -> Any: ...

@@ -178,6 +178,7 @@ static int execute(PyObject *module)
     if (PyModule_AddFunctions(module, call_methods) != 0 ||
         PyModule_AddFunctions(module, kernel_methods) != 0 ||
         PyModule_AddFunctions(module, emulate_methods) != 0 ||
+        PyModule_AddFunctions(module, emulated_kernel_methods) != 0 ||
         PyModule_AddFunctions(module, xla_methods) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", ptxgen_version());

@@ -4,7 +4,7 @@
  *
  * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations;
  * plan.c: prepared indices; kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator;
- * xla.c: handlers for JAX. */
+ * emulated_kernel.c: kernels that stay loaded there; xla.c: handlers for JAX. */
 #ifndef PTXGEN_PYTHON_CORE_H
 #define PTXGEN_PYTHON_CORE_H
 
@@ -112,7 +112,11 @@ bool core_call(core_state *, const operands *, call_function, void *args, bool *
 
 /* ---- tables of methods ---- */
 
-extern PyMethodDef call_methods[], kernel_methods[], emulate_methods[], xla_methods[];
+extern PyMethodDef call_methods[], kernel_methods[], emulate_methods[], emulated_kernel_methods[],
+    xla_methods[];
+/* Reports and totals of an emulator, as emulate_run gives them. */
+struct ptxgen_emulator;
+PyObject *core_emulator_result(const struct ptxgen_emulator *);
 extern PyType_Spec plan_spec;
 /* ptxgen.plan, a method of kernel_methods. */
 PyObject *core_make_plan(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);

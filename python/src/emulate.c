@@ -146,11 +146,11 @@ static PyObject *report_of(const ptxgen_emulator_report *r)
                          "warp", r->warp, "lane", r->lane);
 }
 
-static PyObject *reports_of(const emulation *e)
+static PyObject *reports_of(const ptxgen_emulator *emulator)
 {
     PyObject *list = PyList_New(0);
     ptxgen_emulator_report r;
-    for (size_t i = 0; list && ptxgen_emulator_get_report(e->emulator, i, &r); i++) {
+    for (size_t i = 0; list && ptxgen_emulator_get_report(emulator, i, &r); i++) {
         PyObject *item = report_of(&r);
         if (!item || PyList_Append(list, item) != 0)
             Py_CLEAR(list);
@@ -159,11 +159,11 @@ static PyObject *reports_of(const emulation *e)
     return list;
 }
 
-static PyObject *result_of(const emulation *e)
+PyObject *core_emulator_result(const ptxgen_emulator *emulator)
 {
     ptxgen_emulator_stats t;
-    ptxgen_emulator_get_stats(e->emulator, &t);
-    PyObject *reports = reports_of(e);
+    ptxgen_emulator_get_stats(emulator, &t);
+    PyObject *reports = reports_of(emulator);
     return reports ? Py_BuildValue("{s:N,s:K,s:K,s:K}", "reports", reports, "warp_instructions",
                                    (unsigned long long)t.warp_instructions, "global_read",
                                    (unsigned long long)t.global_read, "global_written",
@@ -215,7 +215,7 @@ static PyObject *emulate_run(PyObject *module, PyObject *args)
         !take_arguments(s, e, list))
         goto done;
     Py_BEGIN_ALLOW_THREADS status = ptxgen_emulator_run(e->entry, &e->launch, &err);
-    Py_END_ALLOW_THREADS if (!failed(s, status, &err)) result = result_of(e);
+    Py_END_ALLOW_THREADS if (!failed(s, status, &err)) result = core_emulator_result(e->emulator);
 done:
     finish(e);
     return result;

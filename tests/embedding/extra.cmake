@@ -1,3 +1,5 @@
 set_kind(embedding/torch "script;slow" 600)
 set_kind(embedding/jax "script;slow" 600)
 set_kind(embedding/tvm_ffi script 300)
+set_kind(embedding/triton "script;slow" 600)
+set_kind(embedding/triton_tutorials "script;slow" 14400)
