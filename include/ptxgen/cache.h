@@ -189,6 +189,10 @@ PTXGEN_API ptxgen_status ptxgen_cache_import(ptxgen_cache *cache, const char *pa
  * other key has. EMISSING: no libsodium. */
 PTXGEN_API ptxgen_status ptxgen_cache_keygen(const char *path, const char *name, ptxgen_error *err);
 
+/* A key for cache_mac_key, readable by its owner only; otherwise as above. */
+PTXGEN_API ptxgen_status ptxgen_cache_keygen_mac(const char *path, const char *name,
+                                                 ptxgen_error *err);
+
 typedef struct ptxgen_cache_signing {
     size_t size;
     const char *secret_key; /* path */

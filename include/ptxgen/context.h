@@ -163,9 +163,10 @@ PTXGEN_API ptxgen_status ptxgen_cache_clear(ptxgen *ctx, bool disk, ptxgen_error
 /* What a request for a kernel would find on disk, now: nothing is compiled, loaded or counted as
  * a hit in memory. */
 typedef struct ptxgen_cache_why_result {
-    size_t size;        /* set by the caller */
-    bool found;         /* a request takes it, and needs no assembler */
-    char place[1024];   /* the folder or layer that it is in; "" when not found */
+    size_t size; /* set by the caller */
+    bool found;  /* a request takes it, and needs no assembler */
+    /* The folder, layer or remote store that it is in; "" when not found. */
+    char place[1024];
     char assembler[96]; /* that made it; "" when not found */
     char reason[400];   /* of not being found, as a clause: "no entry has its key" */
 } ptxgen_cache_why_result;

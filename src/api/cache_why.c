@@ -7,6 +7,23 @@
 
 #include <stdio.h>
 
+/* A thread behind the calls would ask the remote store. */
+static void look_further(pg_engine *e, pg_str key, const pg_cache_judge *say, const char *miss,
+                         ptxgen_cache_why_result *r)
+{
+    pg_remote_look remote;
+    char here[sizeof r->reason];
+    snprintf(here, sizeof here, "%s", miss ? miss : "it was refused when it was compiled");
+    r->found = pg_cache_remote_has(e->cache, key, say, &remote);
+    if (r->found) {
+        snprintf(r->place, sizeof r->place, "%s", pg_cache_remote_place(e->cache));
+        snprintf(r->assembler, sizeof r->assembler, "%s", remote.made_by);
+    } else {
+        snprintf(r->reason, sizeof r->reason, "%.150s; %.100s: %.120s", here,
+                 pg_cache_remote_place(e->cache), remote.why);
+    }
+}
+
 static ptxgen_status look(ptxgen *ctx, ptxgen_kernel *k, ptxgen_cache_why_result *r,
                           ptxgen_error *err)
 {
@@ -20,6 +37,8 @@ static ptxgen_status look(ptxgen *ctx, ptxgen_kernel *k, ptxgen_cache_why_result
         snprintf(r->place, sizeof r->place, "%.1023s",
                  k->disk.layer ? k->disk.layer : ctx->cache_dir);
         snprintf(r->assembler, sizeof r->assembler, "%s", k->disk.assembler);
+    } else if (pg_cache_has_remote(e->cache)) {
+        look_further(e, key, &say, k->disk.miss, r);
     } else {
         snprintf(r->reason, sizeof r->reason, "%s",
                  k->disk.miss ? k->disk.miss : "it was refused when it was compiled");

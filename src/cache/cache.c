@@ -115,6 +115,13 @@ ptxgen_status pg_cache_create(const pg_alloc *alloc, const pg_log *log,
     return PTXGEN_OK;
 }
 
+static void free_secret(const pg_alloc *alloc, void *secret, size_t n)
+{
+    if (secret)
+        explicit_bzero(secret, n);
+    pg_free(alloc, secret, n);
+}
+
 void pg_cache_destroy(pg_cache *cache)
 {
     if (!cache)
@@ -128,8 +135,8 @@ void pg_cache_destroy(pg_cache *cache)
         pg_locks_fini(&cache->locks);
     pg_layers_close(cache);
     pg_free(&alloc, cache->trusted, sizeof *cache->trusted);
-    pg_free(&alloc, cache->mac, sizeof *cache->mac);
-    pg_free(&alloc, cache->signer, sizeof *cache->signer);
+    free_secret(&alloc, cache->mac, sizeof *cache->mac);
+    free_secret(&alloc, cache->signer, sizeof *cache->signer);
     pg_folder_close(&cache->folder);
     pg_free(&alloc, cache->dir, cache->dir_size);
     pg_free(&alloc, cache, sizeof *cache);
@@ -150,7 +157,7 @@ pg_cache_found pg_cache_find(pg_cache *cache, pg_lookup *look, pg_cache_entry *o
 pg_cache_found pg_cache_lookup_judged(pg_cache *cache, pg_str key, const pg_cache_judge *judge,
                                       pg_cache_entry *out)
 {
-    pg_lookup look = {key, judge, NULL};
+    pg_lookup look = {key, judge, NULL, NULL};
     const pg_cache_found found = pg_cache_find(cache, &look, out);
     if (found == PG_CACHE_MISS)
         out->miss = look.why;

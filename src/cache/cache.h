@@ -145,11 +145,17 @@ bool pg_cache_has_remote(const pg_cache *);
 /* How long another's compile is waited for. */
 uint32_t pg_cache_longest_wait_ms(const pg_cache *);
 
-/* For who looks: the place ("": none), whether it answers, whether it has a good entry (nothing is
- * kept; *why of it has not, NULL: there is no store). */
+enum { PG_CACHE_MADE_BY = 96 };
+typedef struct pg_remote_look {
+    char made_by[PG_CACHE_MADE_BY]; /* the assembler of the entry */
+    const char *why;                /* of there being none, or none that is taken */
+} pg_remote_look;
+
+/* For who looks: the place ("": there is no store), whether it answers, whether it has a good
+ * entry. Nothing is kept. */
 const char *pg_cache_remote_place(const pg_cache *);
 ptxgen_status pg_cache_remote_ping(pg_cache *, double *us, ptxgen_error *err);
-bool pg_cache_remote_has(pg_cache *, pg_str key, const pg_cache_judge *judge, const char **why);
+bool pg_cache_remote_has(pg_cache *, pg_str key, const pg_cache_judge *judge, pg_remote_look *);
 
 /* Cross-process single flight. Returns at once with *token = 0 when there is no disk. When another
  * process holds the key, waits for it up to wait_ms (then *token = 0: compile for yourself). The

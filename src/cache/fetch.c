@@ -4,6 +4,8 @@
 #include "cache/block.h"
 #include "cache/state.h"
 
+#include <stdio.h>
+
 static pg_count count_of_fault(pg_signature_fault fault)
 {
     return fault == PG_SIGNATURE_WRONG     ? PG_COUNT_REMOTE_REKEYED
@@ -37,6 +39,8 @@ static bool is_good(pg_cache *cache, pg_lookup *look, pg_str found, const pg_cac
                                    : PG_CACHE_SERVES;
     if (v == PG_CACHE_WRONG)
         return refuse(cache, PG_COUNT_REMOTE_MISMATCHED, look, look->why);
+    if (v == PG_CACHE_SERVES && look->made_by)
+        snprintf(look->made_by, PG_CACHE_MADE_BY, "%s", entry->assembler);
     return v == PG_CACHE_SERVES;
 }
 
@@ -91,7 +95,7 @@ static bool may_ask(pg_cache *cache)
 static bool is_here(pg_cache *cache, pg_str key, const pg_cache_judge *judge)
 {
     pg_cache_entry entry;
-    pg_lookup look = {key, judge, ""};
+    pg_lookup look = {key, judge, "", NULL};
     const pg_cache_found found = pg_cache_find(cache, &look, &entry);
     if (found != PG_CACHE_MISS)
         pg_cache_entry_release(cache, &entry);
@@ -100,7 +104,7 @@ static bool is_here(pg_cache *cache, pg_str key, const pg_cache_judge *judge)
 
 pg_fetched pg_cache_fetch(pg_cache *cache, pg_str key, const pg_cache_judge *judge, pg_claim *claim)
 {
-    pg_lookup look = {key, judge, ""};
+    pg_lookup look = {key, judge, "", NULL};
     *claim = (pg_claim){false, pg_hash(key.p, key.n)};
     if (!may_ask(cache) || is_here(cache, key, judge))
         return PG_FETCHED_NOTHING;
@@ -125,7 +129,7 @@ pg_fetched pg_cache_fetch(pg_cache *cache, pg_str key, const pg_cache_judge *jud
 
 bool pg_cache_fetch_quickly(pg_cache *cache, pg_str key, const pg_cache_judge *judge)
 {
-    pg_lookup look = {key, judge, ""};
+    pg_lookup look = {key, judge, "", NULL};
     return may_ask(cache) && get(cache, &look, PG_CACHE_CALLER_WAITS_US, true) == PG_REMOTE_YES;
 }
 
@@ -136,12 +140,14 @@ void pg_cache_unclaim(pg_cache *cache, pg_claim *claim)
     claim->held = false;
 }
 
-bool pg_cache_remote_has(pg_cache *cache, pg_str key, const pg_cache_judge *judge, const char **why)
+bool pg_cache_remote_has(pg_cache *cache, pg_str key, const pg_cache_judge *judge,
+                         pg_remote_look *out)
 {
-    static const char *const texts[] = {[PG_REMOTE_NO] = "and no entry in the remote store either",
-                                        [PG_REMOTE_SILENT] = "and the remote store did not answer"};
-    pg_lookup look = {key, judge, NULL};
-    const pg_remote_answer a = cache->remote ? get(cache, &look, 0, false) : PG_REMOTE_NO;
-    *why = !cache->remote ? NULL : look.why ? look.why : a == PG_REMOTE_YES ? "" : texts[a];
+    pg_lookup look = {key, judge, NULL, out->made_by};
+    *out = (pg_remote_look){0};
+    const pg_remote_answer a = get(cache, &look, 0, false);
+    out->why = a == PG_REMOTE_SILENT ? "it did not answer"
+               : look.why            ? look.why
+                                     : "it has no entry of the key";
     return a == PG_REMOTE_YES;
 }

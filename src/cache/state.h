@@ -95,6 +95,7 @@ typedef struct pg_lookup {
     pg_str key;
     const pg_cache_judge *judge; /* NULL: takes any entry */
     const char *why;             /* of a miss */
+    char *made_by; /* PG_CACHE_MADE_BY bytes for the assembler of a remote entry; NULL: untold */
 } pg_lookup;
 /* Looks in one folder; `own` is false for a read-only layer, which is never changed. */
 pg_cache_found pg_cache_read(pg_cache *cache, const pg_folder *folder, bool own, pg_lookup *look,

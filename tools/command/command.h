@@ -126,6 +126,9 @@ ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err)
 void cli_log_waits(void *user, ptxgen_log_level level, const char *line);
 /* The same, but the cache folder is neither made nor changed. */
 ptxgen_status cli_looking_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
+/* The remote store behind the context's cache folder, without its password; borrowed. NULL:
+ * none. */
+const char *cli_remote_place(ptxgen *ctx);
 
 /* Joins words[from..] with spaces into a new string ("name=value ..."). EINVAL when a word has
  * no '='. */

@@ -114,8 +114,8 @@ static void try_compile(findings *f, const cli_settings *set)
 
 /* What --require takes: a finding's topic, or one of the words that stand for several. */
 static const char *const topics[] = {
-    "ptxas", "nvptxcompiler", "nvjitlink", "driver",  "nvrtc", "disassembler", "device",
-    "cache", "locks",         "emit",      "compile", "gpu",   "assembler"};
+    "ptxas", "nvptxcompiler", "nvjitlink", "driver", "nvrtc",   "disassembler", "device",
+    "cache", "locks",         "remote",    "emit",   "compile", "gpu",          "assembler"};
 enum { TOPICS = sizeof topics / sizeof *topics };
 
 static bool holds(const findings *f, const char *topic)
@@ -156,7 +156,7 @@ static ptxgen_status add_required(findings *f, const cli_settings *set, ptxgen *
                 err, PTXGEN_EINVAL,
                 "--require knows no '%.*s'%s%s%s; it takes a list of ptxas, "
                 "nvptxcompiler, nvjitlink, driver, nvrtc, disassembler, assembler (any), "
-                "device, gpu, cache, locks, emit, compile",
+                "device, gpu, cache, locks, remote, emit, compile",
                 (int)n, p, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
         }
         require(f, topics[t], "--require");
@@ -193,6 +193,7 @@ static int run(const cli_args *args)
     look_at_device(&f, ctx);
     look_at_tuning(&f, ctx);
     findings_look_at_cache(&f, &args->set, ctx);
+    findings_look_at_remote(&f, ctx);
     try_compile(&f, &args->set);
     int code;
     if (add_required(&f, &args->set, ctx, &err) == PTXGEN_OK)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One kernel of the manifest, and what became of it. */
@@ -185,6 +186,39 @@ static void note(crew *c, request *r, const ptxgen_kernel *kernel, const ptxgen_
     pthread_mutex_unlock(&c->lock);
 }
 
+static const char *params_of(const request *r)
+{
+    return r->kernel + strlen(r->family) + 1;
+}
+
+/* With a remote store machines that have one list take each what the others have not begun, and the
+ * rest as it comes: that is for the threads behind the calls, who get all of the list. */
+static void begin_ahead(crew *c)
+{
+    for (size_t i = 0; c->ctx && cli_remote_place(c->ctx) && i < c->m->count; i++) {
+        const request *r = &c->m->requests[i];
+        if (r->kernel && !r->again &&
+            ptxgen_prefetch(c->ctx, r->family, params_of(r), NULL) != PTXGEN_OK)
+            return; /* the queue is full: each is asked for again below */
+    }
+}
+
+static void wait_ahead(const crew *c, const request *r)
+{
+    if (!cli_remote_place(c->ctx) ||
+        ptxgen_prefetch(c->ctx, r->family, params_of(r), NULL) != PTXGEN_OK)
+        return;
+    while (ptxgen_poll(c->ctx, r->family, params_of(r), NULL) == PTXGEN_EPENDING)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static ptxgen_status compile(const crew *c, const request *r, ptxgen_kernel **kernel,
+                             ptxgen_error *err)
+{
+    wait_ahead(c, r);
+    return ptxgen_compile(c->ctx, r->family, params_of(r), kernel, err);
+}
+
 static void *work(void *user)
 {
     crew *c = user;
@@ -204,24 +238,27 @@ static void *work(void *user)
             r->status = ptxgen_problem_params(c->chooser, r->family, r->params, canonical,
                                               sizeof canonical, &err);
         else if (c->ctx)
-            r->status =
-                ptxgen_compile(c->ctx, r->family, r->kernel + strlen(r->family) + 1, &kernel, &err);
+            r->status = compile(c, r, &kernel, &err);
         note(c, r, kernel, &err);
         ptxgen_kernel_unref(kernel);
     }
 }
 
+static int64_t jobs_of(const cli_args *args)
+{
+    return args->set.jobs ? args->set.jobs : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void work_together(crew *c)
 {
-    int64_t jobs = c->args->set.jobs;
-    if (jobs == 0)
-        jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t jobs = jobs_of(c->args);
     if (jobs > (int64_t)c->m->count)
         jobs = (int64_t)c->m->count;
     if (jobs < 1)
         jobs = 1;
     pthread_t *threads = cli_calloc((size_t)jobs, sizeof *threads);
     int64_t started = 0;
+    begin_ahead(c);
     while (started < jobs - 1 && pthread_create(&threads[started], NULL, work, c) == 0)
         started++;
     work(c); /* this thread is one of them */
@@ -319,12 +356,13 @@ static int run(const cli_args *args)
     manifest m = {0};
     crew c = {.args = args, .m = &m, .lock = PTHREAD_MUTEX_INITIALIZER};
     ptxgen_status status = read_manifest(args->words[0], args->set.arch, &m, &err);
-    cli_settings memory_only = args->set;
+    cli_settings memory_only = args->set, set = args->set;
     memory_only.cache_dir = "";
+    set.jobs = jobs_of(args);
     if (status == PTXGEN_OK)
         status = cli_context(&memory_only, &c.chooser, &err);
     if (status == PTXGEN_OK && !args->set.dry_run)
-        status = cli_context(&args->set, &c.ctx, &err);
+        status = cli_context(&set, &c.ctx, &err);
     if (status == PTXGEN_OK && c.ctx)
         status = check_cache(c.ctx, &err);
     if (status == PTXGEN_OK) {

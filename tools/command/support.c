@@ -120,6 +120,8 @@ static bool logs_nothing(const ptxgen *ctx)
     return false;
 }
 
+enum { THREADS_MAX = 64 };
+
 static ptxgen_status create_context(const cli_settings *set, bool look_only, ptxgen **out,
                                     ptxgen_error *err)
 {
@@ -148,6 +150,7 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         .assembler = (ptxgen_assembler)set->assembler,
         .toolkit_dir = set->toolkit ? toolkit : NULL,
         .cache_look_only = look_only,
+        .prefetch_threads = set->jobs < THREADS_MAX ? (uint32_t)set->jobs : THREADS_MAX,
         .cache_readable = set->readable,
     };
     const char *const pack = cache_dir;
@@ -165,6 +168,17 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
     config.log = cli_log_waits;
     config.log_level = PTXGEN_LOG_WARNING;
     return ptxgen_create(&config, out, err);
+}
+
+const char *cli_remote_place(ptxgen *ctx)
+{
+    ptxgen_setting s;
+    ptxgen_cache_info info = {.size = sizeof info};
+    ptxgen_cache_get_info(ctx, &info);
+    for (size_t i = 0; info.remote_breaker && ptxgen_setting_at(ctx, i, &s); i++)
+        if (strcmp(s.name, "cache_remote") == 0)
+            return s.value;
+    return NULL;
 }
 
 ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)

@@ -103,6 +103,13 @@ ptxgen_status ptxgen_cache_keygen(const char *path, const char *name, ptxgen_err
     return pg_key_pair_write(path, name, err);
 }
 
+ptxgen_status ptxgen_cache_keygen_mac(const char *path, const char *name, ptxgen_error *err)
+{
+    if (!path || !*path || !name)
+        return pg_fail(err, PTXGEN_EINVAL, "a key needs a path and a name");
+    return pg_mac_write_key(path, name, err);
+}
+
 ptxgen_status ptxgen_cache_sign(ptxgen_cache *cache, const char *pack,
                                 const ptxgen_cache_signing *signing, ptxgen_cache_transfer *result,
                                 ptxgen_error *err)

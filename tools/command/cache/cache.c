@@ -29,7 +29,7 @@ static const struct {
     {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "dry-run"},
     {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [current] [--readable]",
      "arch readable"},
-    {"keygen", cache_keygen, 2, 2, "FILE NAME", ""},
+    {"keygen", cache_keygen, 2, 3, "FILE NAME [mac]", ""},
     {"sign", cache_sign, 2, 3, "PACK KEY [days=N]", "readable"},
     {"import", cache_import, 1, 1, "FILE [--readable]", "readable"},
 };
@@ -216,6 +216,7 @@ const cli_command cli_cache = {
             "export FILE [family=NAME] [arch=ARCH] [current]   pack entries into one file\n"
             "import FILE                             take them in from one\n"
             "keygen FILE NAME                        a key that signs, and FILE.pub to trust\n"
+            "keygen FILE NAME mac                    a key for the folder (cache_mac_key)\n"
             "sign PACK KEY [days=N]                  export with signatures, valid N days\n"
             "ENTRY: the first digits of an entry's name, at least 4. AGE: 90s, 5m, 12h, 30d.\n"
             "SIZE: 64K, 10M, 2G. --cache-dir may name a folder or an exported file.\n"

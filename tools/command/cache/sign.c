@@ -6,14 +6,25 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int cache_keygen(const cache_action *a)
 {
     ptxgen_error err = {0};
     char **const words = a->args->words;
-    if (ptxgen_cache_keygen(words[1], words[2], &err) != PTXGEN_OK)
+    const bool mac = a->args->count > 3;
+    if (mac && strcmp(words[3], "mac") != 0)
+        return cli_usage_error(&a->args->set,
+                               "'%s' is not understood; keygen takes FILE, NAME and the word mac",
+                               words[3]);
+    if ((mac ? ptxgen_cache_keygen_mac : ptxgen_cache_keygen)(words[1], words[2], &err) !=
+        PTXGEN_OK)
         return cli_report(&a->args->set, &err);
+    if (mac) {
+        cli_say("set cache_mac_key to %s, for every process that uses the folder", words[1]);
+        return CLI_OK;
+    }
     cli_say("%s signs, and stays here; %s.pub is what others trust", words[1], words[1]);
     return CLI_OK;
 }

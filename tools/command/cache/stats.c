@@ -16,7 +16,27 @@ typedef struct row {
 typedef struct numbers {
     row sizes[SIZES];
     uint64_t hits, misses;
+    char remote[512], why[256]; /* the store, "" for none; why it does not answer, or "" */
+    double remote_us;
 } numbers;
+
+/* The remote store's counters are those of all processes; whether it answers is asked now. */
+static ptxgen_status ask_remote(const cache_action *a, numbers *n, ptxgen_error *err)
+{
+    ptxgen *ctx;
+    ptxgen_error fault = {0};
+    const ptxgen_status status = cli_looking_context(&a->args->set, &ctx, err);
+    if (status != PTXGEN_OK)
+        return status;
+    const char *place = cli_remote_place(ctx);
+    if (place) {
+        snprintf(n->remote, sizeof n->remote, "%s", place);
+        if (ptxgen_cache_remote_ping(ctx, &n->remote_us, &fault) != PTXGEN_OK)
+            snprintf(n->why, sizeof n->why, "%.255s", fault.message);
+    }
+    ptxgen_destroy(ctx);
+    return PTXGEN_OK;
+}
 
 static ptxgen_status measure(const cache_action *a, numbers *n, ptxgen_error *err)
 {
@@ -57,6 +77,10 @@ static void print_text(const cache_action *a, const numbers *n)
         printf("%14llu  %s\n", (unsigned long long)c.value, c.text);
     if (hit_rate(n) >= 0)
         printf("%13.1f%%  of what was asked for was there\n", 100 * hit_rate(n));
+    if (*n->why)
+        printf("%s does not answer: %s\n", n->remote, n->why);
+    else if (*n->remote)
+        printf("%s answers in %.1f ms\n", n->remote, n->remote_us / 1000);
 }
 
 static void print_json(const cache_action *a, const numbers *n)
@@ -70,6 +94,13 @@ static void print_json(const cache_action *a, const numbers *n)
         cJSON_AddNumberToObject(root, "hit_rate", hit_rate(n));
     else
         cJSON_AddNullToObject(root, "hit_rate");
+    if (*n->remote) {
+        cJSON *remote = cJSON_AddObjectToObject(root, "remote");
+        cJSON_AddStringToObject(remote, "place", n->remote);
+        cJSON_AddBoolToObject(remote, "answers", !*n->why);
+        cJSON_AddStringToObject(remote, "reason", n->why);
+        cli_json_integer(remote, "microseconds", (int64_t)n->remote_us);
+    }
     cJSON *counters = cJSON_AddObjectToObject(root, "counters");
     for (size_t i = 0; ptxgen_cache_counter_at(a->cache, i, &c); i++)
         cli_json_integer(counters, c.name, (int64_t)c.value);
@@ -103,6 +134,8 @@ static void print_prometheus(const cache_action *a, const numbers *n)
         print_metric(a, n->sizes[i].name, "gauge", n->sizes[i].text, n->sizes[i].value);
     for (size_t i = 0; ptxgen_cache_counter_at(a->cache, i, &c); i++)
         print_metric(a, c.name, "counter", c.text, c.value);
+    if (*n->remote)
+        print_metric(a, "remote_up", "gauge", "whether the remote store answers", !*n->why);
 }
 
 int cache_stats(const cache_action *a)
@@ -112,7 +145,7 @@ int cache_stats(const cache_action *a)
     numbers n = {0};
     if (set->prometheus && set->json)
         return cli_usage_error(set, "--json or --prometheus, not both");
-    if (measure(a, &n, &err) != PTXGEN_OK)
+    if (measure(a, &n, &err) != PTXGEN_OK || ask_remote(a, &n, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     if (set->prometheus)
         print_prometheus(a, &n);

@@ -172,3 +172,22 @@ void findings_look_at_cache(findings *f, const cli_settings *set, ptxgen *ctx)
     else
         say_why_unused(f, info.dir);
 }
+
+void findings_look_at_remote(findings *f, ptxgen *ctx)
+{
+    ptxgen_error err = {0};
+    double us = 0;
+    const char *place = cli_remote_place(ctx);
+    if (place) {
+        const bool there = ptxgen_cache_remote_ping(ctx, &us, &err) == PTXGEN_OK;
+        finding *a =
+            there ? finding_add(f, "remote", WORKS, "%s answers in %.1f ms", place, us / 1000)
+                  : finding_add(f, "remote", BROKEN,
+                                "%s: %s. Kernels are compiled here meanwhile, and it is "
+                                "tried again",
+                                place, err.message);
+        finding_text(a, "place", place);
+        if (there)
+            finding_number(a, "microseconds", (int64_t)us);
+    }
+}

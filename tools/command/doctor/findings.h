@@ -31,6 +31,9 @@ bool findings_text_is(const findings *, const char *topic, const char *name, con
 /* The cache folder: its state, and a trial (doctor/cache_folder.c). */
 void findings_look_at_cache(findings *, const cli_settings *, ptxgen *ctx);
 
+/* The remote store, if one is configured. */
+void findings_look_at_remote(findings *, ptxgen *ctx);
+
 /* With the context's settings; the exit code. */
 int findings_print(const cli_settings *, const findings *, ptxgen *ctx);
 void findings_free(findings *);
