@@ -436,6 +436,10 @@ ptxgen_status pg_ptx_parse(pg_arena *arena, const char *text, size_t len,
  * show only one. */
 ptxgen_status pg_ptx_load(pg_arena *arena, const char *text, size_t len,
                           const pg_ptx_options *options, pg_ptx_module **out, ptxgen_error *err);
+/* The same, and the warnings of a module that has no error. */
+ptxgen_status pg_ptx_load_warned(pg_arena *arena, const char *text, size_t len,
+                                 const pg_ptx_options *options, pg_ptx_module **out,
+                                 pg_ptx_diagnostics *warnings, ptxgen_error *err);
 
 /* Appends the module as canonical PTX text: one instruction a line, flat scopes, suffixes in the
  * order of the ISA. Parsing it again gives an equal module (pg_ptx_equal). */

@@ -273,3 +273,23 @@ refuse 2 'reach past' run texture.ptx "$@" --arg texture:2:f32:1x3 --arg zeros:1
 refuse 2 'TYPE is' run texture.ptx "$@" --arg texture:2:f64:1x1 --arg zeros:12
 refuse 2 'earlier buffer' run texture.ptx "$@" --arg texture:4:f32:1x2 --arg zeros:12
 refuse 2 'behind the sizes' run texture.ptx "$@" --arg texture:2:f32:1x2:lineal --arg zeros:12
+
+# What ptxas refuses and has a meaning all the same is warned of, once for all seeds.
+cat >odd.ptx <<'END'
+.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry odd(.param .u64 out)
+{
+    .reg .b32 %a;
+    .reg .b64 %out;
+    ld.param.u64 %out, [out];
+    ld.global.L2::evict_first.u32 %a, [%out];
+    st.global.u32 [%out], %a;
+    ret;
+}
+END
+t run odd.ptx --arg zeros:64 --seeds 1..3
+expect_code 0
+expect_err "^odd.ptx:9:5: warning: ptxas refuses 'ld.global.L2::evict_first.u32' as it is: a priority of eviction from L2 needs"
+[ "$(grep -c 'warning:' .err)" = 1 ] || die "the warning is not said once"

@@ -106,7 +106,11 @@ static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t l
     const pg_ptx_options options = {.file_name = m->file};
     if (length && text[length - 1] == 0)
         length--;
-    PG_TRY(pg_ptx_load(&m->arena, text, length, &options, &m->ptx, err));
+    pg_ptx_diagnostics warnings;
+    PG_TRY(pg_ptx_load_warned(&m->arena, text, length, &options, &m->ptx, &warnings, err));
+    for (uint32_t i = 0; i < warnings.count; i++)
+        pg_log_line(&m->emu->log, PTXGEN_LOG_WARNING, "%s:%u:%u: warning: %s", m->file,
+                    warnings.items[i].line, warnings.items[i].column, warnings.items[i].message);
     return list_kernels(m, err);
 }
 

@@ -119,11 +119,15 @@ static const range_rule range_rules[] = {
     {PG_OP_BARRIER_CTA_SYNC, PG_OP_BARRIER_CTA_ARRIVE, 0, 0, 15, 1},
     {PG_OP_BARRIER_CTA_SYNC, PG_OP_BARRIER_CTA_ARRIVE, 1, 32, 1024, 32},
     {PG_OP_BAR_RED_POPC, PG_OP_BAR_RED_PRED, 1, 0, 15, 1},
+    {PG_OP_BAR_RED_POPC, PG_OP_BAR_RED_PRED, 2, 32, 1024, 32},
     {PG_OP_BAR_CTA_SYNC, PG_OP_BAR_CTA_ARRIVE, 0, 0, 15, 1},
     {PG_OP_BAR_CTA_SYNC, PG_OP_BAR_CTA_ARRIVE, 1, 32, 1024, 32},
     {PG_OP_BAR_CTA_RED_POPC, PG_OP_BAR_CTA_RED_PRED, 1, 0, 15, 1},
+    {PG_OP_BAR_CTA_RED_POPC, PG_OP_BAR_CTA_RED_PRED, 2, 32, 1024, 32},
     {PG_OP_BARRIER_RED_POPC, PG_OP_BARRIER_RED_PRED, 1, 0, 15, 1},
+    {PG_OP_BARRIER_RED_POPC, PG_OP_BARRIER_RED_PRED, 2, 32, 1024, 32},
     {PG_OP_BARRIER_CTA_RED_POPC, PG_OP_BARRIER_CTA_RED_PRED, 1, 0, 15, 1},
+    {PG_OP_BARRIER_CTA_RED_POPC, PG_OP_BARRIER_CTA_RED_PRED, 2, 32, 1024, 32},
     {PG_OP_MBARRIER_TEST_WAIT_PARITY, PG_OP_MBARRIER_TEST_WAIT_PARITY, 2, 0, 1, 1},
     {PG_OP_MBARRIER_TRY_WAIT_PARITY, PG_OP_MBARRIER_TRY_WAIT_PARITY, 2, 0, 1, 1},
     {PG_OP_ST_BULK, PG_OP_ST_BULK, 2, 0, 0, 1},
@@ -385,8 +389,8 @@ static void check_function(pg_verifier *v, known_opcode *opcodes)
         known_opcode *k = &opcodes[v->insn->opcode->id];
         v->form = &k->form;
         if (learn(v, k) && check_operands(v) && check_special_rows(v) &&
-            (!k->has_ranges || check_ranges(v)))
-            pg_verify_memory(v);
+            (!k->has_ranges || check_ranges(v)) && pg_verify_memory(v))
+            pg_verify_odd(v);
     }
 }
 

@@ -35,6 +35,9 @@ bool pg_verify_video(pg_verifier *v);
 /* verify_suffixes.c: suffixes that do not go together. */
 bool pg_verify_suffixes(pg_verifier *v);
 
+/* verify_odd.c: warns of what ptxas refuses and the parser does not. */
+void pg_verify_odd(pg_verifier *v);
+
 /* verify_call.c: arguments against the callee's parameters. */
 bool pg_verify_call(pg_verifier *v);
 

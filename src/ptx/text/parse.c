@@ -564,18 +564,25 @@ ptxgen_status pg_ptx_parse(pg_arena *arena, const char *text, size_t len,
     return status;
 }
 
+ptxgen_status pg_ptx_load_warned(pg_arena *arena, const char *text, size_t len,
+                                 const pg_ptx_options *options, pg_ptx_module **out,
+                                 pg_ptx_diagnostics *d, ptxgen_error *err)
+{
+    const char *file = options && options->file_name ? options->file_name : "<ptx>";
+    ptxgen_status status = pg_ptx_parse(arena, text, len, options, out, d);
+    if (status == PTXGEN_OK)
+        return status;
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->items[i].severity == PG_PTX_ERROR)
+            return pg_fail_at(err, status, file, (int)d->items[i].line, "%s:%u:%u: %s", file,
+                              d->items[i].line, d->items[i].column, d->items[i].message);
+    return status == PTXGEN_ENOMEM ? pg_fail_memory(err, 0)
+                                   : pg_fail(err, status, "%s: not valid PTX", file);
+}
+
 ptxgen_status pg_ptx_load(pg_arena *arena, const char *text, size_t len,
                           const pg_ptx_options *options, pg_ptx_module **out, ptxgen_error *err)
 {
     pg_ptx_diagnostics d;
-    const char *file = options && options->file_name ? options->file_name : "<ptx>";
-    ptxgen_status status = pg_ptx_parse(arena, text, len, options, out, &d);
-    if (status == PTXGEN_OK)
-        return status;
-    for (uint32_t i = 0; i < d.count; i++)
-        if (d.items[i].severity == PG_PTX_ERROR)
-            return pg_fail_at(err, status, file, (int)d.items[i].line, "%s:%u:%u: %s", file,
-                              d.items[i].line, d.items[i].column, d.items[i].message);
-    return status == PTXGEN_ENOMEM ? pg_fail_memory(err, 0)
-                                   : pg_fail(err, status, "%s: not valid PTX", file);
+    return pg_ptx_load_warned(arena, text, len, options, out, &d, err);
 }

@@ -28,6 +28,7 @@ typedef struct job {
     run_findings findings;
     char *deadlock;  /* the emulator's whole account of one, owned; NULL if there was none */
     cJSON *json;     /* NULL without --json */
+    bool warned;     /* what the parser warns of has been said */
     bool unexpected; /* the result is not what --expect names */
 } job;
 
@@ -64,15 +65,15 @@ static ptxgen_status parse_extent(const char *option, const char *text, uint32_t
                 : PTXGEN_OK;
 }
 
-/* The kernel's printf is passed on. A deadlock is said once, at the end, and a defect by
- * findings.c. */
+/* The kernel's printf is passed on, and once what the parser warns of. A deadlock is said once, at
+ * the end, and a defect by findings.c. */
 static void log_line(void *user, ptxgen_log_level level, const char *line)
 {
     job *j = user;
     if (level == PTXGEN_LOG_ERROR) {
         free(j->deadlock);
         j->deadlock = cli_format("%s", line);
-    } else if (level == PTXGEN_LOG_INFO) {
+    } else if (level == PTXGEN_LOG_INFO || (!j->warned && strstr(line, ": warning: "))) {
         fprintf(stderr, "%s\n", line);
     }
 }
@@ -136,6 +137,7 @@ static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_err
     ptxgen_status status = ptxgen_emulator_create(&config, &m->emu, err);
     if (status == PTXGEN_OK)
         status = ptxgen_emulator_load(m->emu, j->text, strlen(j->text), j->name, &m->module, err);
+    j->warned = true;
     if (status == PTXGEN_OK)
         status = find_entry(j, m, err);
     /* Past a limit of the parser the PTX is refused; nothing has run. */
