@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/lock.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -74,7 +75,7 @@ ptxgen_status pg_choices_create(const pg_alloc *alloc, pg_choices **out, ptxgen_
     if (!c)
         return pg_fail_memory(err, sizeof *c);
     c->alloc = *alloc;
-    pthread_mutex_init(&c->lock, NULL);
+    pg_lock_init(&c->lock);
     *out = c;
     return PTXGEN_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fork_guard.h"
+#include "base/lock.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -136,10 +137,15 @@ static bool wait_for_work(pg_compile_pool *p)
     return !p->stopping;
 }
 
-/* Somebody to do what was queued last. */
+/* Whether a thread has to be woken for what was queued last. */
+static bool needs_waking(const pg_compile_pool *p)
+{
+    return !p->dozing && p->idle;
+}
+
 static void wake_one(pg_compile_pool *p)
 {
-    if (!p->dozing && p->idle)
+    if (needs_waking(p))
         pthread_cond_signal(&p->work);
 }
 
@@ -298,7 +304,7 @@ ptxgen_status pg_compile_pool_create(pg_kernel_store *kernels, const pg_compile_
     p->last_task = &p->tasks;
     p->max_threads = config->threads ? config->threads : usual;
     p->max_waiting = config->queue ? config->queue : DEFAULT_QUEUE;
-    pthread_mutex_init(&p->lock, NULL);
+    pg_lock_init(&p->lock);
     pthread_cond_init(&p->work, NULL);
     *out = p;
     return PTXGEN_OK;
@@ -393,6 +399,7 @@ ptxgen_status pg_compile_pool_submit(pg_compile_pool *p, const pg_kernel_id *id,
 ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_error *err)
 {
     ptxgen_status status = PTXGEN_OK;
+    bool wakes = false;
     pthread_mutex_lock(&p->lock);
     if (p->tasks_waiting >= p->max_waiting) {
         status = fail_full(p, err);
@@ -400,7 +407,7 @@ ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_er
         pg_pool_task **const place = p->last_task;
         append_task(p, t);
         if (provide_thread(p)) {
-            wake_one(p);
+            wakes = needs_waking(p);
         } else { /* it is the last, and nobody has seen it */
             *place = NULL;
             p->last_task = place;
@@ -409,6 +416,8 @@ ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_er
         }
     }
     pthread_mutex_unlock(&p->lock);
+    if (wakes) /* not under the lock, which the woken thread would wait for, and then this one */
+        pthread_cond_signal(&p->work);
     return status;
 }
 

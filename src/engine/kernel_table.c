@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fork_guard.h"
 #include "base/hash.h"
+#include "base/lock.h"
 #include "engine/kernel.h"
 
 #include <sys/syscall.h>
@@ -57,7 +58,7 @@ ptxgen_status pg_kernel_table_create(const pg_alloc *alloc, pg_kernel_table **ou
         return pg_fail_memory(err, sizeof *t);
     t->alloc = *alloc;
     for (int i = 0; i < SHARDS; i++) {
-        pthread_mutex_init(&t->shards[i].lock, NULL);
+        pg_lock_init(&t->shards[i].lock);
         pthread_cond_init(&t->shards[i].changed, NULL);
     }
     *out = t;

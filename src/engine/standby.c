@@ -8,6 +8,7 @@
 #include "engine/tuned.h"
 #include "generate/dtype.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* A special kernel to be made. */
@@ -17,12 +18,17 @@ typedef struct task {
     pg_problem problem;              /* its memory is the caller's and is not read, but for: */
     double scalars[PG_MAX_OPERANDS]; /* copies, of 8 bytes at most */
     pg_kernel_id id;
-    pg_choice_key key;
     pg_device *device;
     void *where; /* the device's context of the call */
     double asked_us;
     bool chosen;
+    pg_choice_key key; /* last: only as much of it as is in use is there */
 } task;
+
+static size_t size_of(size_t key_bytes)
+{
+    return offsetof(task, key) + offsetof(pg_choice_key, bytes) + key_bytes;
+}
 
 /* ---- behind ---- */
 
@@ -30,7 +36,7 @@ static void drop(pg_pool_task *head)
 {
     task *t = (task *)head;
     const pg_alloc alloc = t->standby->kernels->engine->alloc;
-    pg_free(&alloc, t, sizeof *t);
+    pg_free(&alloc, t, size_of(t->key.size));
 }
 
 static ptxgen_status choose(task *t, ptxgen_error *err)
@@ -111,17 +117,18 @@ static ptxgen_status begin(pg_standby *s, const pg_standby_call *c, const pg_cho
     PG_TRY(pg_kernel_id_resolve(&given, err)); /* what the caller named is refused at once */
     PG_TRY(c->device->ops->where(c->device, &where, err));
     const pg_alloc *alloc = &s->kernels->engine->alloc;
-    task *t = pg_alloc_zero(alloc, sizeof *t);
+    task *t = alloc->realloc(alloc->user, NULL, 0, size_of(key->size));
     if (!t)
-        return pg_fail_memory(err, sizeof *t);
-    *t = (task){.head = {.run = run, .drop = drop},
-                .standby = s,
-                .problem = *c->problem,
-                .id = *c->bound,
-                .key = *key,
-                .device = c->device,
-                .where = where,
-                .asked_us = pg_clock_us()};
+        return pg_fail_memory(err, size_of(key->size));
+    t->head = (pg_pool_task){.run = run, .drop = drop};
+    t->standby = s;
+    t->problem = *c->problem;
+    t->id = *c->bound;
+    t->device = c->device;
+    t->where = where;
+    t->asked_us = pg_clock_us();
+    t->chosen = false;
+    memcpy(&t->key, key, offsetof(pg_choice_key, bytes) + key->size);
     t->problem.key = t->id.key;
     keep_scalars(t);
     if (pg_compile_pool_add(s->pool, &t->head, NULL) !=
