@@ -4,6 +4,7 @@
 #include "emulator/matrix/mma_model.h"
 #include "emulator/matrix/mma_numerics.h"
 #include "emulator/matrix/mma_quick.h"
+#include "emulator/tensor/tcgen05_quick.h"
 #include "emulator/tensor/tcgen05_tile.h"
 
 enum {
@@ -17,6 +18,8 @@ typedef struct engine {
     int32_t *sig_a, *exp_a, *sig_b, *exp_b;
     float *value_a, *value_b; /* where `quick` */
     bool quick;               /* mma_quick.h serves it */
+    uint32_t *packed_a;       /* A's exponents for tcgen05_quick.h, where `wide` */
+    bool wide;                /* which serves it too */
 } engine;
 
 /* ---- operands ---- */
@@ -55,6 +58,10 @@ static void take_apart(engine *e, int32_t *scratch)
     e->quick = t->result == PG_MMA_D_F32 &&
                pg_mma_quick_values(e->sig_a, e->exp_a, size_a, e->value_a) &&
                pg_mma_quick_values(e->sig_b, e->exp_b, size_b, e->value_b);
+    e->wide = e->quick && t->k <= PG_QUICK_CHUNK && pg_tcgen05_quick_runs();
+    e->packed_a = (uint32_t *)(e->value_a + size_a);
+    if (e->wide)
+        pg_tcgen05_quick_pack(e->exp_a, (uint32_t)size_a, true, e->packed_a);
 }
 
 /* ---- one output ---- */
@@ -205,11 +212,11 @@ static inline __attribute__((always_inline)) bool quick_outputs(const engine *e,
     return true;
 }
 
-static inline __attribute__((always_inline)) void multiply_body(const engine *e)
+static inline __attribute__((always_inline)) void multiply_body(const engine *e, uint32_t first)
 {
     const pg_tcgen05_tile *t = e->t;
     columns b;
-    for (uint32_t at = 0; at < t->n; at += 8) {
+    for (uint32_t at = first; at < t->n; at += 8) {
         take_columns(e, at, &b);
         for (uint32_t row = 0; row < t->m; row++) {
             const spot s = {
@@ -222,21 +229,57 @@ static inline __attribute__((always_inline)) void multiply_body(const engine *e)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void multiply_avx2(const engine *e)
+__attribute__((target("avx2"))) static void multiply_avx2(const engine *e, uint32_t first)
 {
-    multiply_body(e);
+    multiply_body(e, first);
 }
 #endif
 
+/* Sixteen columns of all rows. */
+static void multiply_wide(const engine *e, uint32_t at)
+{
+    const pg_tcgen05_tile *t = e->t;
+    float value[PG_QUICK_CHUNK][16];
+    int16_t exp[PG_QUICK_CHUNK][16];
+    for (uint32_t i = 0; i < t->k; i++) {
+        memcpy(value[i], e->value_b + (size_t)i * t->n + at, sizeof value[i]);
+        pg_tcgen05_quick_pack(e->exp_b + (size_t)i * t->n + at, 16, false, exp[i]);
+    }
+    const pg_tcgen05_quick q = {.value_a = e->value_a,
+                                .value_b = value[0],
+                                .exp_a = e->packed_a,
+                                .exp_b = exp[0],
+                                .k = t->k,
+                                .n = 16,
+                                .down = 1.0f / (float)(1u << t->scale_d),
+                                .zero_d = t->zero_d};
+    for (uint32_t row = 0; row < t->m; row++) {
+        if (!t->d[row] || pg_tcgen05_quick_columns(&q, row, 0, t->d[row] + at))
+            continue;
+        for (uint32_t column = at; column < at + 16; column += 8) {
+            const spot s = {row,
+                            column,
+                            e->sig_a + row * t->k,
+                            e->exp_a + row * t->k,
+                            e->sig_b + column,
+                            e->exp_b + column};
+            eight_outputs(e, &s);
+        }
+    }
+}
+
 static void multiply(const engine *e)
 {
+    uint32_t first = 0;
+    for (; e->wide && first + 16 <= e->t->n; first += 16)
+        multiply_wide(e, first);
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        multiply_avx2(e);
+        multiply_avx2(e, first);
         return;
     }
 #endif
-    multiply_body(e);
+    multiply_body(e, first);
 }
 
 void pg_tcgen05_exact(const pg_tcgen05_tile *t, void *scratch)
