@@ -382,10 +382,23 @@ uint64_t pg_f64_minmax(uint64_t a, uint64_t b, bool max)
     return (order_key(a, 64) < order_key(b, 64)) == max ? b : a;
 }
 
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint32_t u32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* NaN become the canonical one. */
+static inline void keep_four(uint32_t *d, f32x4 r)
+{
+    const u32x4 nan = (u32x4)(r != r);
+    *(u32x4 *)d = ((u32x4)r & ~nan) | (nan & CANONICAL_NAN_F32);
+}
+
 void pg_f32_add_lanes(uint32_t *d, const uint32_t *a, const uint32_t *b, size_t n, bool ftz)
 {
     const pg_float_mode m = {PG_ROUND_RN, ftz, false};
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; !ftz && i + 4 <= n; i += 4)
+        keep_four(d + i, *(const f32x4 *)(a + i) + *(const f32x4 *)(b + i));
+    for (; i < n; i++)
         d[i] = finish(
             pg_bits_of_f32(pg_f32_of(flush_if(a[i], ftz)) + pg_f32_of(flush_if(b[i], ftz))), m);
 }
@@ -393,7 +406,10 @@ void pg_f32_add_lanes(uint32_t *d, const uint32_t *a, const uint32_t *b, size_t 
 void pg_f32_mul_lanes(uint32_t *d, const uint32_t *a, const uint32_t *b, size_t n, bool ftz)
 {
     const pg_float_mode m = {PG_ROUND_RN, ftz, false};
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; !ftz && i + 4 <= n; i += 4)
+        keep_four(d + i, *(const f32x4 *)(a + i) * *(const f32x4 *)(b + i));
+    for (; i < n; i++)
         d[i] = finish(
             pg_bits_of_f32(pg_f32_of(flush_if(a[i], ftz)) * pg_f32_of(flush_if(b[i], ftz))), m);
 }
@@ -402,7 +418,15 @@ static inline __attribute__((always_inline)) void fma_lanes(uint32_t *d, pg_fma_
                                                             size_t n, bool ftz)
 {
     const pg_float_mode m = {PG_ROUND_RN, ftz, false};
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+    for (; !ftz && i + 4 <= n; i += 4) {
+        f32x4 r;
+        for (size_t l = 0; l < 4; l++)
+            r[l] =
+                __builtin_fmaf(pg_f32_of(x.a[i + l]), pg_f32_of(x.b[i + l]), pg_f32_of(x.c[i + l]));
+        keep_four(d + i, r);
+    }
+    for (; i < n; i++) {
         const float a = pg_f32_of(flush_if(x.a[i], ftz)), b = pg_f32_of(flush_if(x.b[i], ftz));
         d[i] = finish(pg_bits_of_f32(__builtin_fmaf(a, b, pg_f32_of(flush_if(x.c[i], ftz)))), m);
     }
