@@ -71,6 +71,13 @@ pitched 0
 cube 1 2 3 4 5 6
 driver 0 51" ] || die "textures printed something else"
 
+# Tensor maps, made by the driver's function that the runtime finds.
+nvcc -std=c++17 -arch=sm_90a "$here/tensor_map.cu" -o tensor_map 2>build.log || die "nvcc: $(cat build.log)"
+t emulate --check-races -- ./tensor_map
+expect_code 0
+expect_out '^0 0$'
+expect_err 'box dimension 0 is 257'
+
 # Races: exit code 1, line and kernel on standard error; JSON on request; a program without one is clean.
 t emulate --check-races -- ./program race
 expect_code 1
