@@ -215,7 +215,7 @@ const cli_command cli_cache = {
             "export FILE [family=NAME] [arch=ARCH] [current]   pack entries into one file\n"
             "import FILE                             take them in from one\n"
             "keygen FILE NAME [mac]                  a key that signs, and FILE.pub to trust;\n"
-            "                                        mac: a key for the folder (cache_mac_key)\n"
+            "                                        mac: one for the folder (cache_mac_key)\n"
             "sign PACK KEY [days=N]                  export with signatures, valid N days\n"
             "ENTRY: 4 first digits of its name or more. AGE: 90s, 5m, 12h, 30d. SIZE: 64K,\n"
             "2G. --cache-dir may name a folder or an exported file. Exit code 1: a pack\n"
