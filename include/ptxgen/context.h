@@ -105,6 +105,9 @@ typedef struct ptxgen_config {
     /* Absolute; a key (`ptxgen cache keygen FILE NAME mac`) that only its owner may read: entries
      * of cache_dir get a keyed code, and those without it are not taken. NULL or "": none. */
     const char *cache_mac_key;
+    /* Multiprocessors that the emulator as a device says it has: grids and automatic parameters
+     * follow from them; 0: 8, which the CPU can run. */
+    uint32_t emulated_sms;
 } ptxgen_config;
 
 /* Needs neither a driver nor a toolkit: what is missing is said by the call that needs it. */

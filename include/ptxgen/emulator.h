@@ -93,7 +93,8 @@ typedef enum ptxgen_emulator_event_kind {
 
 typedef struct ptxgen_emulator_event {
     ptxgen_emulator_event_kind kind;
-    /* warp instructions of the launch so far, in the emulator's order: not a GPU's time */
+    /* warp instructions of the launch so far, in the emulator's order: not a GPU's time. With
+     * config.clock: nanoseconds of the GPU, of the CTAs that are followed */
     uint64_t time;
     uint32_t launch;  /* from 0, by emulator */
     uint64_t cluster; /* its number in the grid; the CTA's rank in it, and %ctaid */
@@ -148,6 +149,11 @@ typedef struct ptxgen_emulator_config {
     /* With `profile`: what happens, in order, on the thread that runs. `user` is that of the
      * log. */
     void (*trace)(void *user, const struct ptxgen_emulator_event *event);
+    /* Estimate how long launches take on a GPU: "sm_90" (an H200) or "sm_100" (a B200);
+     * ptxgen_emulator_time_at. Tensor cores in float arithmetic, on one host thread; only a sample
+     * of the clusters may run, so results in memory are not to be used. Not together with
+     * order=isa, `check` or `profile`. */
+    const char *clock;
 } ptxgen_emulator_config;
 
 /* config may be NULL. EINVAL for a value outside its enumeration, ENOMEM. Of config, launches
@@ -359,6 +365,30 @@ typedef struct ptxgen_emulator_engine {
 /* false past the end. */
 PTXGEN_API bool ptxgen_emulator_engine_at(const ptxgen_emulator *emu, size_t i,
                                           ptxgen_emulator_engine *out);
+
+/* How long a launch takes on a GPU, by a model (config.clock; docs/clock.md says how well it is
+ * known). A kernel is taken as called again and again, so L2 holds what the call before left. */
+typedef struct ptxgen_emulator_time {
+    size_t size;
+    const char *arch, *gpu;
+    double ns;        /* with the launch */
+    double launch_ns; /* of it, the launch */
+    /* the unit that is busiest, or "power", "atomics on few lines", "launch", "latency"; valid
+     * until the next launch */
+    const char *limit;
+    double error_percent; /* mean error of kernels with such a limit */
+    double power_ns;      /* below which power does not let it fall; 0: no matrix instructions */
+    double dram_bytes, flop;
+    uint64_t clusters, sampled; /* of the grid; followed in detail */
+    uint32_t occupancy;         /* CTAs on an SM, assumed */
+    bool whole;                 /* all clusters ran: L2 has seen every line */
+} ptxgen_emulator_time;
+/* Launches in order, i = 0, 1, ...; false past the end. */
+PTXGEN_API bool ptxgen_emulator_time_at(const ptxgen_emulator *emu, size_t i,
+                                        ptxgen_emulator_time *out);
+/* How busy unit number `unit` was during launch i, 0 to 1; false past the last unit. */
+PTXGEN_API bool ptxgen_emulator_time_unit_at(const ptxgen_emulator *emu, size_t i, size_t unit,
+                                             const char **name, double *busy);
 
 /* X(name, text, class): kinds of reports of checking mode. Names stay what they are: `ptxgen run
  * --ignore` takes them. */

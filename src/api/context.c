@@ -57,6 +57,7 @@ static pg_engine_config engine_config(const ptxgen_config *c, const char *user_t
         .alloc = c->realloc ? (pg_alloc){c->realloc, c->user} : pg_alloc_libc,
         .log = {c->log, c->user, c->log_level},
         .device_kind = c->device,
+        .emulated_sms = c->emulated_sms,
         .toolkit = {.toolkit_dir = c->toolkit_dir,
                     .cuda_home = pg_environment("CUDA_HOME"),
                     .path = pg_environment("PATH"),

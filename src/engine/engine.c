@@ -44,6 +44,7 @@ ptxgen_status pg_engine_create(const pg_engine_config *c, pg_engine **out, ptxge
     e->alloc = c->alloc;
     e->log = c->log;
     e->device_kind = c->device_kind;
+    e->emulated_sms = c->emulated_sms;
     e->accept = c->accept;
     pg_buf_init(&e->extra_key, &e->alloc);
     pthread_mutex_init(&e->device_lock, NULL);
@@ -87,11 +88,11 @@ void pg_engine_unref(pg_engine *e)
 static ptxgen_status create_device(pg_engine *e, pg_device **out, ptxgen_error *err)
 {
     if (e->device_kind == PTXGEN_DEVICE_EMULATOR)
-        return pg_emulator_device_create(&e->alloc, &e->log, out, err);
+        return pg_emulator_device_create(&e->alloc, &e->log, e->emulated_sms, out, err);
     ptxgen_error missing = {0}; /* no failure of the call when the emulator takes its place */
     const ptxgen_status status = pg_cuda_device_create(&e->alloc, &e->log, out, &missing);
     if (status == PTXGEN_EMISSING && e->device_kind == PTXGEN_DEVICE_AUTO)
-        return pg_emulator_device_create(&e->alloc, &e->log, out, err);
+        return pg_emulator_device_create(&e->alloc, &e->log, e->emulated_sms, out, err);
     if (status != PTXGEN_OK && err)
         *err = missing;
     return status;

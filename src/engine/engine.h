@@ -40,6 +40,7 @@ typedef struct pg_engine {
     atomic_uint_fast64_t misses;   /* assemblies */
     atomic_uint_fast64_t rejected; /* kernels from the disk that the driver refused */
     ptxgen_device_kind device_kind;
+    uint32_t emulated_sms;
     pthread_mutex_t device_lock;
     _Atomic(pg_device *) device;               /* created at first need */
     pthread_mutex_t load_locks[PG_LOAD_LOCKS]; /* a kernel's, by its address; one thread loads it */
@@ -50,6 +51,7 @@ typedef struct pg_engine_config {
     pg_alloc alloc;
     pg_log log;
     ptxgen_device_kind device_kind;
+    uint32_t emulated_sms; /* 0: the default */
     pg_toolkit_config toolkit;
     pg_cache_config cache;
     ptxgen_cache_assembler accept;

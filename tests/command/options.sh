@@ -227,6 +227,7 @@ effect run --seeds '3 runs' $ptx racy --block 64 --check-races -- --seeds 1..3
 effect run --stats 'warp_instructions' $ptx second -- --stats
 effect run --report 'file r.html' $ptx second -- --report r.html
 effect run --trace 'file r.pftrace' $ptx second -- --trace r.pftrace
+effect run --time 'us on an H200' run two.ptx --arg zeros:4:u32 --entry second -- --time sm_90
 effect run --budget 'exit 1' $ptx second -- --budget 1
 
 effect list --json '"families":|"name":' list -- --json

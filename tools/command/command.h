@@ -51,6 +51,7 @@ typedef struct cli_settings {
     const char *ignore[CLI_MAX_ARGS]; /* kinds of reports */
     size_t ignore_count;
     const char *suppress, *sarif, *report, *trace; /* files; NULL: not given */
+    const char *time;                              /* an architecture */
     /* emulate */
     int64_t threads, sms, memory; /* 0: not given */
     bool fast;

@@ -114,6 +114,8 @@ static const option options[] = {
      "write the PTX with its counts (.html: a page)", 0, 0, NULL},
     {"trace", 0, OPTION_TEXT, FIELD(trace), "FILE", "write what happened for ui.perfetto.dev", 0, 0,
      NULL},
+    {"time", 0, OPTION_TEXT, FIELD(time), "ARCH",
+     "say how long a GPU takes, by a model (sm_90, sm_100)", 0, 0, NULL},
     {"budget", 0, OPTION_INTEGER, FIELD(budget), "N",
      "give up after N warp instructions (default 10^10)", 1, INT64_MAX, NULL},
     {"threads", 0, OPTION_INTEGER, FIELD(threads), "N", "host threads (default: one per core)", 1,

@@ -152,6 +152,7 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         .cache_look_only = look_only,
         .prefetch_threads = set->jobs < THREADS_MAX ? (uint32_t)set->jobs : THREADS_MAX,
         .cache_readable = set->readable,
+        .emulated_sms = (uint32_t)set->sms,
     };
     const char *const pack = cache_dir;
     struct stat st;

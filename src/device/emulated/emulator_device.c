@@ -285,8 +285,8 @@ static const pg_device_ops ops = {
     .take_bad_index = take_bad_index,
 };
 
-ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log, pg_device **out,
-                                        ptxgen_error *err)
+ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log, uint32_t sm_count,
+                                        pg_device **out, ptxgen_error *err)
 {
     emulator_device *e = pg_alloc_zero(alloc, sizeof *e);
     if (!e)
@@ -310,7 +310,7 @@ ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log
     e->info = (ptxgen_device_info){.size = sizeof e->info,
                                    .kind = PTXGEN_DEVICE_EMULATOR,
                                    .arch = 901,
-                                   .sm_count = SM_COUNT,
+                                   .sm_count = sm_count ? (int)sm_count : SM_COUNT,
                                    .shared_bytes_per_block = 227 << 10,
                                    .l2_bytes = L2_BYTES};
     snprintf(e->info.name, sizeof e->info.name, "emulator (CPU)");

@@ -4,7 +4,8 @@
 
 #include "device/device.h"
 
-ptxgen_status pg_emulator_device_create(const pg_alloc *, const pg_log *, pg_device **out,
-                                        ptxgen_error *err);
+/* sm_count 0: 8. */
+ptxgen_status pg_emulator_device_create(const pg_alloc *, const pg_log *, uint32_t sm_count,
+                                        pg_device **out, ptxgen_error *err);
 
 #endif

@@ -21,6 +21,8 @@ void pg_cluster_first_ctaid(const pg_grid_run *launch, uint64_t index, uint32_t 
 
 bool pg_cluster_claim(pg_grid_run *launch, uint64_t *index)
 {
+    if (launch->choose_cluster)
+        return launch->choose_cluster(launch, index);
     *index = atomic_fetch_add(&launch->next_cluster, 1);
     if (*index < launch->cluster_count)
         return true;

@@ -43,6 +43,9 @@ struct pg_grid_run {
     const pg_observer *observer; /* NULL in fast mode */
     pg_checker *checker;         /* its state */
     pg_profile *profile;         /* its state, when it is a profile */
+    pg_clock *clock;             /* its state, when it is the clock */
+    /* Which cluster is next; NULL: in order. False: none. */
+    bool (*choose_cluster)(pg_grid_run *launch, uint64_t *index);
     pg_findings *findings;
 
     atomic_uint_fast64_t next_cluster;

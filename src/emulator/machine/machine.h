@@ -35,6 +35,7 @@ typedef struct pg_async pg_async;
 typedef struct pg_observer pg_observer;
 typedef struct pg_checker pg_checker;
 typedef struct pg_profile pg_profile;
+typedef struct pg_clock pg_clock;
 typedef struct pg_findings pg_findings;
 
 enum {

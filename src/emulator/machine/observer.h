@@ -33,6 +33,10 @@ static inline pg_tensor_area pg_tensor_area_at(uint32_t address, uint32_t count,
 }
 
 typedef struct pg_observer {
+    /* A warp instruction has run, and what it told the scheduler. With a profile or a clock
+     * only. */
+    void (*stepped)(pg_warp *w, const pg_op *op, pg_step step);
+
     /* A plain access, resolved and about to be made. */
     void (*access)(pg_warp *w, const pg_op *op, const pg_checked_access *access);
     /* Threads end. */

@@ -23,6 +23,8 @@ struct ptxgen_emulator {
     uint64_t op_counts[PG_PTX_OP_COUNT];
     pg_findings *findings;
     pg_engine_use engines[PG_ENGINE_COUNT]; /* of launches with a profile */
+    struct pg_clock_time *times;            /* of launches with a clock */
+    uint32_t time_count, time_room;
 };
 
 struct ptxgen_emulator_entry {

@@ -1,5 +1,7 @@
 /* The emulator object: configuration, buffers, statistics; see ptxgen/emulator.h. */
 #include "base/sized.h"
+#include "emulator/clock/chip.h"
+#include "emulator/run/clock_results.h"
 #include "emulator/flow/heap.h"
 #include "emulator/run/context.h"
 #include "emulator/check/findings.h"
@@ -23,8 +25,14 @@ static ptxgen_status check_config(const ptxgen_emulator_config *c, ptxgen_error 
     if (c->check && c->profile)
         return pg_fail(err, PTXGEN_EINVAL,
                        "config.check and config.profile are both set: one of them at a time");
-    if (c->trace && !c->profile)
-        return pg_fail(err, PTXGEN_EINVAL, "config.trace is part of a profile: set config.profile");
+    if (c->trace && !c->profile && !c->clock)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "config.trace is part of a profile or a clock: set config.profile");
+    if (c->clock && !pg_clock_chip_named(c->clock))
+        return pg_fail(err, PTXGEN_EINVAL, "the clock knows sm_90 and sm_100, not '%s'", c->clock);
+    if (c->clock && (c->check || c->profile || c->order == PTXGEN_EMULATOR_ORDER_ISA))
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "config.clock goes with order=hw alone: leave check and profile out");
     return PTXGEN_OK;
 }
 
@@ -66,6 +74,7 @@ void ptxgen_emulator_destroy(ptxgen_emulator *emu)
     for (uint64_t handle = 1; handle <= PG_MAX_TEXTURES; handle++)
         ptxgen_emulator_remove_texture(emu, handle);
     pg_heap_free(emu->heap);
+    pg_clock_forget(emu);
     pg_free(&emu->alloc, emu->buffers, emu->buffer_capacity * sizeof *emu->buffers);
     pg_findings_free(emu->findings);
     pthread_mutex_destroy(&emu->lock);

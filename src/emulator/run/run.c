@@ -2,6 +2,7 @@
 #include "base/sized.h"
 #include "emulator/check/check.h"
 #include "emulator/flow/heap.h"
+#include "emulator/run/clock_results.h"
 #include "emulator/run/cluster.h"
 #include "emulator/profile/profile.h"
 #include "emulator/run/context.h"
@@ -123,10 +124,11 @@ static bool worker_init(pg_worker *worker, pg_grid_run *launch, uint32_t index)
         pg_alloc_zero(launch->alloc, launch->resident_clusters * sizeof *worker->resident);
     worker->op_counts =
         pg_alloc_zero(launch->alloc, (launch->program->op_count + 1) * sizeof *worker->op_counts);
-    if (launch->profile)
+    if (launch->profile || launch->clock)
         worker->op_lanes = pg_alloc_zero(launch->alloc, (launch->program->op_count + 1) *
                                                             sizeof *worker->op_lanes);
-    return worker->resident && worker->op_counts && (!launch->profile || worker->op_lanes);
+    return worker->resident && worker->op_counts &&
+           ((!launch->profile && !launch->clock) || worker->op_lanes);
 }
 
 static void worker_fini(pg_worker *worker)
@@ -189,7 +191,7 @@ static void add_stats(ptxgen_emulator *emu, const pg_worker *worker)
         worker->space_written[PG_MEM_SHARED] + worker->space_written[PG_MEM_CLUSTER];
     s->local_read += worker->space_read[PG_MEM_LOCAL];
     s->local_written += worker->space_written[PG_MEM_LOCAL];
-    for (uint32_t i = 0; worker->op_lanes && i < p->op_count; i++) {
+    for (uint32_t i = 0; worker->launch->profile && i < p->op_count; i++) {
         worker->launch->profile->ops[i].executions += worker->op_counts[i];
         worker->launch->profile->ops[i].lanes += worker->op_lanes[i];
     }
@@ -197,7 +199,7 @@ static void add_stats(ptxgen_emulator *emu, const pg_worker *worker)
 
 static uint32_t host_threads(const ptxgen_emulator_config *c, uint64_t clusters)
 {
-    if (c->order == PTXGEN_EMULATOR_ORDER_ISA || c->check || c->profile)
+    if (c->order == PTXGEN_EMULATOR_ORDER_ISA || c->check || c->profile || c->clock)
         return 1;
     const long online = c->threads ? (long)c->threads : sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t n = online < 1 ? 1 : (uint64_t)online;
@@ -239,7 +241,7 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
     launch->print_user = emu->config.user;
     launch->seed = c->seed;
     launch->isa_order = c->order == PTXGEN_EMULATOR_ORDER_ISA;
-    launch->exact = c->arithmetic == PTXGEN_EMULATOR_EXACT;
+    launch->exact = c->arithmetic == PTXGEN_EMULATOR_EXACT && !c->clock;
     launch->instruction_budget = c->instruction_budget;
     launch->memory_budget = c->memory_budget;
     launch->findings = emu->findings;
@@ -364,10 +366,14 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
             launch->profile->launch = (uint32_t)emu->stats.launches;
         }
     }
-    if ((emu->config.check && !launch->checker) || (emu->config.profile && !launch->profile))
+    if (emu->config.clock)
+        launch->clock = pg_clock_attach(entry, launch);
+    if ((emu->config.check && !launch->checker) || (emu->config.profile && !launch->profile) ||
+        (emu->config.clock && !launch->clock))
         pg_fail_memory(&launch->error, 0);
     else
         execute(emu, launch);
+    pg_clock_keep(emu, launch);
     pg_profile_keep(entry->module, launch);
     pg_profile_free(launch->profile, launch);
     pg_checker_free(launch->checker);

@@ -4,6 +4,7 @@
  * or loop; a group that used up its slice is overtaken by the others, so that a lane which spins
  * never starves the lane it waits for. With order=isa the warp, the group, the slice and the
  * completions are drawn from the seed. */
+#include "emulator/machine/observer.h"
 #include "emulator/machine/stop.h"
 #include "emulator/run/cluster.h"
 #include "emulator/run/deadlock.h"
@@ -99,6 +100,8 @@ run_group_counting(pg_warp *w, uint32_t slice, bool *turn_over, uint64_t *active
             w->cta->cluster->worker->ticks++;
         }
         const pg_step step = lanes ? op->run(w, op, lanes) : PG_NEXT;
+        if (active_lanes)
+            PG_OBSERVE(w->launch, stepped, w, op, step);
         if (step == PG_NEXT) {
             if (++pc < meet)
                 continue;

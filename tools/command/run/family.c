@@ -6,6 +6,7 @@
 #include "command/output.h"
 #include "command/run/emulate.h"
 #include "command/run/profile.h"
+#include "command/run/time.h"
 #include "command/run/trace.h"
 #include "command/run/scaled.h"
 
@@ -88,6 +89,11 @@ static ptxgen_status get_kernel(run_job *j, ptxgen_error *err)
     return status == PTXGEN_OK ? status : explain(j, status, err);
 }
 
+static bool is_hopper(const char *arch)
+{
+    return strncmp(arch, "sm_90", 5) == 0;
+}
+
 static ptxgen_status prepare(run_job *j, ptxgen_error *err)
 {
     cli_settings set = j->args->set;
@@ -97,11 +103,14 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
                         "cuda out");
     if (j->emulates)
         set.device = PTXGEN_DEVICE_EMULATOR;
+    set.sms = set.time ? is_hopper(set.time) ? 132 : 148 : set.sms;
     ptxgen_status status = run_findings_filter(&j->found, &set, err);
     if (status == PTXGEN_OK)
         status = run_parse_seeds(set.seeds, &j->seeds, err);
     if (status == PTXGEN_OK)
         status = run_take_files(j, err);
+    if (status == PTXGEN_OK && set.time && !run_word(j, "arch"))
+        run_add_word(j, "arch", is_hopper(set.time) ? "sm_90a" : "sm_100a");
     if (status == PTXGEN_OK)
         status = run_check_indices(j, err);
     if (status == PTXGEN_OK)
@@ -141,6 +150,8 @@ static ptxgen_status tell_counts(void *user, const ptxgen_emulator_module *modul
     ptxgen_kernel_info info = {.size = sizeof info};
     ptxgen_kernel_describe(c->job->kernel, &info);
     const run_profile p = {c->emu, module, info.entry, info.ptx, c->job->kernel};
+    if (set->time)
+        run_print_times(c->emu, c->job->json, cli_report_file(set));
     if (set->stats)
         run_print_stats(c->emu, c->job->json, cli_report_file(set));
     if (set->stats)
@@ -156,7 +167,8 @@ static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
         .seed = seed,
         .check = set->check_races,
-        .profile = !set->check_races && (set->stats || set->report || set->trace),
+        .profile = !set->check_races && !set->time && (set->stats || set->report || set->trace),
+        .clock = set->time,
         .trace = j->trace && seed == j->seeds.to ? trace_event : NULL,
         .user = j->trace};
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
@@ -166,7 +178,7 @@ static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
     run_device_tensors(j, tensors);
     counting count = {.job = j};
     run_emulation e = {j->place, j->kernel, tensors, j->count, &bad, NULL, &count};
-    if (seed == j->seeds.to && (set->stats || set->report))
+    if (seed == j->seeds.to && (set->stats || set->report || set->time))
         e.seen = tell_counts;
     ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
     if (status != PTXGEN_OK)
@@ -300,8 +312,8 @@ int cli_run_family(const cli_args *args, size_t family)
     run_job j = {.args = args,
                  .family = ptxgen_family_name(family),
                  .place = family,
-                 .emulates =
-                     set->check_races || set->stats || set->seeds || set->report || set->trace};
+                 .emulates = set->check_races || set->stats || set->seeds || set->report ||
+                             set->trace || set->time};
     j.found = (run_findings){.file = j.family, .entry = j.family};
     j.json = set->json && j.emulates ? cJSON_CreateObject() : NULL;
     find_operands(&j);

@@ -8,6 +8,7 @@
 #include "command/run/ptx_args.h"
 #include "command/run/run.h"
 #include "command/run/profile.h"
+#include "command/run/time.h"
 #include "command/run/trace.h"
 #include "command/run/watch.h"
 
@@ -127,7 +128,8 @@ static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_err
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
         .seed = seed,
         .check = set->check_races,
-        .profile = !set->check_races && (set->stats || set->report || set->trace),
+        .profile = !set->check_races && !set->time && (set->stats || set->report || set->trace),
+        .clock = set->time,
         .trace = j->trace && seed == j->seeds.to ? trace_event : NULL,
         .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
         .log = log_line,
@@ -183,6 +185,8 @@ static ptxgen_status tell_counts(job *j, const machine *m, ptxgen_error *err)
 {
     const cli_settings *set = &j->args->set;
     const run_profile p = {.emu = m->emu, .module = m->module, .name = j->name, .ptx = j->text};
+    if (set->time)
+        run_print_times(m->emu, j->json, j->to);
     if (set->stats)
         run_print_stats(m->emu, j->json, j->to);
     if (set->stats)

@@ -10,17 +10,19 @@
 static const char device_options[] =
     "output json check repeat arch device assembler toolkit cache-dir log";
 static const char emulator_options[] =
-    "output json check arch device check-races ignore suppress sarif seeds stats report trace "
+    "output json check arch device check-races ignore suppress sarif seeds stats report trace time "
     "cache-dir log";
+static const char time_options[] = "json arch device entry grid block cluster cooperative shared "
+                                   "arg trace time budget cache-dir log help";
 static const char print_options[] = "json arch device print-launch cache-dir log";
 
 #define PTX_OPTIONS                                                                                \
     "output json entry grid block cluster cooperative shared arg result expect check-races "       \
-    "ignore suppress sarif order seeds stats report trace budget"
+    "ignore suppress sarif order seeds stats report trace time budget"
 
 #define FAMILY_OPTIONS                                                                             \
     "output json check repeat arch device assembler toolkit cache-dir log check-races ignore "     \
-    "suppress sarif seeds stats report trace print-launch help"
+    "suppress sarif seeds stats report trace time print-launch help"
 
 static const cli_way ways[] = {
     {"a family", "ptxgen run FAMILY --help", FAMILY_OPTIONS},
@@ -45,7 +47,8 @@ static int run_family(const cli_args *args, size_t family)
 {
     const cli_settings *set = &args->set;
     const bool emulates = set->check_races || set->stats || set->seeds || set->report ||
-                          set->trace || set->ignore_count || set->suppress || set->sarif;
+                          set->trace || set->time || set->ignore_count || set->suppress ||
+                          set->sarif;
     const char *options = set->print_launch ? print_options
                           : emulates        ? emulator_options
                                             : device_options;
@@ -59,7 +62,7 @@ static int run_family(const cli_args *args, size_t family)
         return cli_usage_error(
             set,
             "--%s does not apply on the emulator that --check-races, --seeds and "
-            "--stats, --report and --trace ask for; leave it out",
+            "--stats, --report, --trace and --time ask for; leave it out",
             foreign);
     return cli_usage_error(set, "--%s does not apply to %s, only to a PTX file; leave it out",
                            foreign, args->words[0]);
@@ -81,6 +84,12 @@ static int run(const cli_args *args)
         return cli_usage_error(&args->set,
                                "--%s counts and --check-races checks: one of them at a time",
                                args->set.report ? "report" : "trace");
+    const char *foreign = args->set.time ? cli_option_outside(args, time_options) : NULL;
+    if (foreign)
+        return cli_usage_error(&args->set,
+                               "--time follows a sample of the CTAs, so there are no results: "
+                               "leave --%s out",
+                               foreign);
     if (args->count == 0)
         return cli_usage_error(&args->set,
                                "run what? `ptxgen run scatter_add out=out.npy index=index.npy "
@@ -111,6 +120,7 @@ const cli_command cli_run = {
             "plain C answer: exit code 1 when an element is off by more than said.\n"
             "--check-races, --seeds and --stats run it on an emulator that watches it;\n"
             "--print-launch says what would be launched, for another runtime to do it.\n"
+            "--time sm_90 (or sm_100) says how long an H200 (a B200) takes, by a model.\n"
             "matmul_scaled takes bytes (e4m3, two e2m1) and plain scales [rows, groups];\n"
             "their formats are a_format= and b_format= (or format=), mxfp8|mxfp4|nvfp4.\n"
             "FILE.ptx (or -): a kernel on the emulator. A VALUE is a number (7, 0.5),\n"
@@ -123,7 +133,7 @@ const cli_command cli_run = {
     .options =
         "output json check repeat arch device assembler toolkit cache-dir entry grid block cluster "
         "cooperative shared arg result expect check-races ignore suppress sarif order seeds stats "
-        "report trace budget print-launch log help",
+        "report trace time budget print-launch log help",
     .takes_family = true,
     .arch_is_word = true,
     .ways = ways,

@@ -1,0 +1,35 @@
+#include "emulator/clock/chip.h"
+
+#include <string.h>
+
+static const pg_clock_chip hopper = {
+    "sm_90",
+    "H200",
+    8,
+    15,
+#define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_90,
+#include "emulator/clock/rates.def"
+#undef PG_CLOCK_RATE
+};
+
+static const pg_clock_chip blackwell = {
+    "sm_100",
+    "B200",
+    12,
+    25,
+#define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_100,
+#include "emulator/clock/rates.def"
+#undef PG_CLOCK_RATE
+};
+
+const pg_clock_chip *pg_clock_chip_named(const char *arch)
+{
+    const pg_clock_chip *const chips[] = {&hopper, &blackwell};
+    for (size_t i = 0; arch && i < sizeof chips / sizeof *chips; i++) {
+        const size_t n = strlen(chips[i]->arch);
+        if (strncmp(arch, chips[i]->arch, n) == 0 &&
+            (arch[n] == 0 || (strchr("af", arch[n]) && arch[n + 1] == 0)))
+            return chips[i];
+    }
+    return NULL;
+}
