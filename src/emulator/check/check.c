@@ -91,6 +91,13 @@ bool pg_check_cluster_start(pg_cluster *c)
     return true;
 }
 
+static void forget_barrier(pg_checker *k, pg_cta_check *cta, uint32_t id)
+{
+    pg_knowledge_drop(k, &cta->barrier[id]);
+    pg_knowledge_drop(k, &cta->before[id]);
+    pg_knowledge_drop(k, &cta->found_before[id]);
+}
+
 static void drop_all(pg_cluster *c)
 {
     pg_cluster_check *k = c->check;
@@ -107,7 +114,7 @@ static void drop_all(pg_cluster *c)
             }
         }
         for (uint32_t b = 0; b < PG_NAMED_BARRIERS; b++)
-            pg_knowledge_drop(c->launch->checker, &k->ctas[i].barrier[b]);
+            forget_barrier(c->launch->checker, &k->ctas[i], b);
         for (uint32_t b = 0; b < c->ctas[i].mbarrier_count; b++)
             pg_mbarrier_check_free(c->launch->checker, &c->ctas[i].mbarriers[b]);
         pg_check_remote_free(&c->ctas[i]);
@@ -324,17 +331,19 @@ void pg_check_barrier(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t id)
 {
     check_aligned(w, op, lanes, id);
     pg_check_release(w, lanes, &pg_cta_check_of(w->cta)->barrier[id]);
+    pg_check_fences_arrive(w, lanes, id);
 }
 
 void pg_check_barrier_passed(pg_warp *w, uint32_t lanes, uint32_t id)
 {
     pg_check_acquire(w, lanes, &pg_cta_check_of(w->cta)->barrier[id]);
+    pg_check_fences_pass(w, lanes, id);
 }
 
 void pg_check_barrier_done(pg_cta *cta, uint32_t id)
 {
     forget_arrivals(cta, id);
-    pg_knowledge_drop(cta->cluster->launch->checker, &pg_cta_check_of(cta)->barrier[id]);
+    forget_barrier(cta->cluster->launch->checker, pg_cta_check_of(cta), id);
 }
 
 /* .relaxed publishes what a fence has released before. */

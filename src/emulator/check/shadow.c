@@ -376,7 +376,7 @@ static void remember_write(const pg_touch *t, pg_granule *g, uint8_t bytes)
     g->write = new_record(t, bytes);
     if (before.lanes && before.base == t->base && before.op == t->pc &&
         before.clock == g->write.clock && before.cluster == t->cluster &&
-        before.flags == g->write.flags)
+        before.flags == g->write.flags && (before.bytes & bytes))
         g->write.flags |= PG_RECORD_SAME; /* several lanes of one store */
     else if ((before.flags & PG_RECORD_SAME) && before.op == t->pc && before.base == t->base)
         g->write.flags |= PG_RECORD_SAME;

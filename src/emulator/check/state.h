@@ -92,6 +92,9 @@ typedef struct pg_fences {
     pg_knowledge released[PG_LANES][PG_SCOPES]; /* at the last fence of this scope or a wider one */
     uint32_t released_at[PG_LANES][PG_SCOPES];  /* the clock of that fence; 0: none */
     pg_knowledge found[PG_LANES][PG_SCOPES + 1]; /* by relaxed reads: the next fence acquires it */
+    /* fence.sc.gpu, which orders across barriers: what is known to be before one, and what relaxed
+     * reads have found of that; the next one acquires it */
+    pg_knowledge before[PG_LANES], found_before[PG_LANES];
 } pg_fences;
 
 /* A register that some wgmma uses or some tcgen05.ld fills. */
@@ -180,6 +183,7 @@ typedef struct pg_sync_word {
     pg_published reach[PG_SCOPES]; /* by scope - 1 */
     uint32_t cta;                  /* that reach[0] is of: rank in reach[0].cluster */
     pg_published narrow;           /* of writes with a scope below .gpu */
+    pg_published before;           /* what is before a fence.sc.gpu before a write at .gpu */
     uint32_t owner_cluster;
     uint16_t owner; /* thread of the last release, + 1 */
 } pg_sync_word;
@@ -196,6 +200,7 @@ typedef struct pg_remote_use {
 typedef struct pg_cta_check {
     pg_shadow_block *shared; /* shared_bytes / PG_BLOCK, rounded up */
     pg_knowledge barrier[PG_NAMED_BARRIERS];
+    pg_knowledge before[PG_NAMED_BARRIERS], found_before[PG_NAMED_BARRIERS]; /* see pg_fences */
     pg_warp_check *warps;
     /* Threads of other CTAs that have used the shared memory, by agent; NULL: none has. What its
      * threads knew when they ended. */
@@ -309,6 +314,9 @@ void pg_published_add(pg_checker *k, pg_published *to, uint32_t cluster, const p
 /* ---- words.c ---- */
 /* What a relaxed write at this scope publishes: all that was known at the last fence that is as
  * wide. */
+/* fence.sc across a barrier of the CTA. */
+void pg_check_fences_arrive(pg_warp *w, uint32_t lanes, uint32_t barrier);
+void pg_check_fences_pass(pg_warp *w, uint32_t lanes, uint32_t barrier);
 void pg_check_release_fenced(pg_warp *w, uint32_t lane, pg_scope scope, pg_knowledge *to);
 /* What a relaxed read at this scope found: acquired by the next fence that is as wide. */
 void pg_check_find(pg_warp *w, uint32_t lane, pg_scope scope, const pg_knowledge *what);

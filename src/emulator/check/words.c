@@ -58,6 +58,7 @@ static void forget(pg_checker *k, pg_sync_word *w)
     for (int s = 0; s < PG_SCOPES; s++)
         pg_knowledge_drop(k, &w->reach[s].knowledge);
     pg_knowledge_drop(k, &w->narrow.knowledge);
+    pg_knowledge_drop(k, &w->before.knowledge);
     w->owner = 0;
 }
 
@@ -87,12 +88,15 @@ void pg_check_fences_free(pg_warp *w)
     pg_fences *f = pg_warp_check_of(w)->fences;
     if (!f)
         return;
-    for (int l = 0; l < PG_LANES; l++)
+    for (int l = 0; l < PG_LANES; l++) {
         for (int s = 0; s <= PG_SCOPES; s++) {
             pg_knowledge_drop(checker, &f->found[l][s]);
             if (s < PG_SCOPES)
                 pg_knowledge_drop(checker, &f->released[l][s]);
         }
+        pg_knowledge_drop(checker, &f->before[l]);
+        pg_knowledge_drop(checker, &f->found_before[l]);
+    }
     pg_free(w->launch->alloc, f, sizeof *f);
     pg_warp_check_of(w)->fences = NULL;
 }
@@ -150,6 +154,48 @@ static void show_maps(pg_warp *w, uint32_t lane)
     pg_foreign_fence(checker, &mine->foreign, PG_KNOWN_MAPS);
 }
 
+/* ---- fence.sc ---- */
+
+/* Any two fence.sc whose scopes include each other's threads are ordered (section 8.9). Which is
+ * first follows where a relaxed write after one is read before the other; "after" and "before" pass
+ * through barriers, so it need not be one thread that writes, fences and signals. */
+static void order_fence(pg_warp *w, uint32_t lane)
+{
+    pg_checker *checker = w->launch->checker;
+    pg_warp_check *k = pg_warp_check_of(w);
+    pg_fences *f = k->fences;
+    pg_knowledge_join(checker, &k->lane[lane], &f->found_before[lane]);
+    pg_knowledge_drop(checker, &f->found_before[lane]);
+    pg_knowledge_join(checker, &f->before[lane], &k->lane[lane]);
+    pg_vector_raise(checker, &f->before[lane].seen, (uint16_t)(pg_warp_agent(w) + lane), k->now);
+}
+
+void pg_check_fences_arrive(pg_warp *w, uint32_t lanes, uint32_t barrier)
+{
+    pg_checker *checker = w->launch->checker;
+    pg_cta_check *c = pg_cta_check_of(w->cta);
+    const pg_fences *f = pg_warp_check_of(w)->fences;
+    for (uint32_t left = f ? lanes : 0; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        pg_knowledge_join(checker, &c->before[barrier], &f->before[l]);
+        pg_knowledge_join(checker, &c->found_before[barrier], &f->found_before[l]);
+    }
+}
+
+void pg_check_fences_pass(pg_warp *w, uint32_t lanes, uint32_t barrier)
+{
+    pg_checker *checker = w->launch->checker;
+    const pg_cta_check *c = pg_cta_check_of(w->cta);
+    const bool any = !pg_knowledge_is_empty(&c->before[barrier]) ||
+                     !pg_knowledge_is_empty(&c->found_before[barrier]);
+    pg_fences *f = any ? fences_of(w) : NULL;
+    for (uint32_t left = f ? lanes : 0; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        pg_knowledge_join(checker, &f->before[l], &c->before[barrier]);
+        pg_knowledge_join(checker, &f->found_before[l], &c->found_before[barrier]);
+    }
+}
+
 void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     pg_checker *checker = w->launch->checker;
@@ -166,6 +212,8 @@ void pg_check_fence(pg_warp *w, const pg_op *op, uint32_t lanes)
             pg_knowledge_set(checker, &f->released[l][s], &k->lane[l]);
             f->released_at[l][s] = k->now;
         }
+        if (op->mode && scope == PG_SCOPE_GPU)
+            order_fence(w, l);
     }
     k->now++;
 }
@@ -200,6 +248,11 @@ static void read_word(const pg_touch *t, const pg_sync_word *word)
         if (p->cluster == t->cluster)
             pg_vector_join(checker, &mine->ordered, p->knowledge.ordered);
     }
+    pg_fences *fences = t->scope == PG_SCOPE_GPU && !pg_knowledge_is_empty(&word->before.knowledge)
+                            ? fences_of(t->warp)
+                            : NULL;
+    if (fences)
+        pg_knowledge_take(checker, &fences->found_before[t->lane], t->cluster, &word->before);
     if (pg_knowledge_is_empty(&word->narrow.knowledge))
         return;
     pg_fences *f = acquires ? NULL : fences_of(t->warp);
@@ -285,6 +338,9 @@ void pg_check_strong_access(const pg_touch *t, uint64_t key)
         narrow_down(t, word);
     else if (!owned)
         forget(checker, word);
+    const pg_fences *f = t->check->fences;
+    if (f && t->scope == PG_SCOPE_GPU && !pg_knowledge_is_empty(&f->before[t->lane]))
+        pg_published_add(checker, &word->before, t->cluster, &f->before[t->lane]);
     if (t->op->flags & PG_ACCESS_RELEASE)
         write_released(t, word);
     else

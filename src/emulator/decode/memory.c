@@ -227,6 +227,7 @@ void pg_decode_fence(pg_decoder *d, pg_op *op)
     const unsigned sem = pg_mod(d, PG_F_SEM); /* none: membar */
     op->flags = (uint8_t)((sem == PG_M_SEM_RELEASE ? 0 : PG_ACCESS_ACQUIRE) |
                           (sem == PG_M_SEM_ACQUIRE ? 0 : PG_ACCESS_RELEASE));
+    op->mode = !sem || sem == PG_M_SEM_SC; /* membar is fence.sc */
     op->run = fence;
 }
 
