@@ -1,6 +1,6 @@
 # sh tools/new_family.sh NAME: writes a kernel family to start from, templates/NAME/, and names it in
-# templates/families.def. What it writes works: out[i, :] = factor * src[i, :] in f32. CONTRIBUTING.md ("A new kernel
-# family") is the walk through it.
+# templates/families.def. What it writes works: out[i, :] = factor * src[i, :] in f32, f16 and bf16. CONTRIBUTING.md ("A
+# new kernel family") is the walk through it.
 set -eu
 cd "$(dirname "$0")/.."
 name=${1:-}
@@ -31,6 +31,7 @@ write "templates/$name/$name.h" <<'END'
 /* What makes a kernel another kernel; all int64_t: see generate/params.h. */
 typedef struct pg_@name@_key {
     int64_t arch;
+    int64_t dtype;   /* place in the list of out's types (family.c) */
     int64_t threads; /* of a CTA; 0: automatic */
 } pg_@name@_key;
 
@@ -42,6 +43,8 @@ enum { PG_@NAME@_ROWS, PG_@NAME@_N };
 typedef struct pg_@name@_plan {
     pg_plan_head head;
     const pg_arch *arch;
+    const char *type, *bits; /* in PTX: "f16", and "b16" to move one */
+    int element_shift;       /* log2 of an element's bytes */
     int threads;
 } pg_@name@_plan;
 
@@ -74,12 +77,18 @@ write "templates/$name/family.c" <<'END'
 
 #define FIELD(name) offsetof(pg_@name@_key, name)
 
+static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
+
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "target architecture, sm_90 and up"},
+    {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words, .doc = "type of out and src",
+     .from = PG_FROM_DTYPE, .source = PG_@NAME@_OUT},
     {"threads", PG_PARAM_INTEGER, FIELD(threads), .zero_words = {"auto"}, .min = 32, .max = 1024,
      .doc = "threads of a CTA; auto: 256"},
 };
 
+/* In the order of dtype_words. */
+static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype f32[] = {PTXGEN_F32, PTXGEN_DTYPE_NONE};
 
 static const pg_symbol symbols[] = {
@@ -89,29 +98,29 @@ static const pg_symbol symbols[] = {
 
 static const pg_operand operands[] = {
     [PG_@NAME@_OUT] = {"out", PG_OUT, .rank = 2, .extents = {PG_@NAME@_ROWS, PG_@NAME@_N},
-                       .dtypes = f32, .doc = "the scaled rows"},
+                       .dtypes = dtypes, .same_as = 1 + PG_@NAME@_SRC,
+                       .doc = "the scaled rows; may be in place of src"},
     [PG_@NAME@_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_@NAME@_ROWS, PG_@NAME@_N},
-                       .dtypes = f32, .broadcast = true, .doc = "the rows to scale"},
+                       .dtypes = dtypes, .same_dtype_as = 1 + PG_@NAME@_OUT, .broadcast = true,
+                       .doc = "the rows to scale"},
     [PG_@NAME@_FACTOR] = {"factor", PG_SCALAR, .optional = true, .dtypes = f32, .scalar = 2,
                           .doc = "what they are multiplied by; left out: 2"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const pg_family pg_family_@name@ = {
-    .name = "@name@",
-    .summary = "out[i, :] = factor * src[i, :]",
-    .params = {params, COUNT(params), sizeof(pg_@name@_key)},
-    .plan_size = sizeof(pg_@name@_plan),
-    .default_arch = 900,
-    .resolve = pg_@name@_resolve,
-    .plan = pg_@name@_plan_from,
-    .emit = pg_@name@_emit,
-    .parameters = pg_@name@_params,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .launch = pg_@name@_launch,
-    .oracle = pg_@name@_oracle,
-};
+/* The kernel for stall=never, one that serves every extent: here each does. */
+static void generic(const pg_problem *p, void *key)
+{
+    (void)p;
+    ((pg_@name@_key *)key)->threads = 0;
+}
+
+PG_DEFINE_FAMILY(@name@, .summary = "out[i, :] = factor * src[i, :]",
+                 .params = {params, COUNT(params), sizeof(pg_@name@_key)},
+                 .plan_size = sizeof(pg_@name@_plan), .default_arch = 900,
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+                 .generic = generic);
 END
 
 write "templates/$name/plan.c" <<'END'
@@ -123,13 +132,21 @@ write "templates/$name/plan.c" <<'END'
 #include <stdio.h>
 #include <string.h>
 
-enum { AUTO_THREADS = 256, WARP = 32 };
+enum { AUTO_THREADS = 256, WARP = 32, OLDEST = 90 };
+
+/* By the key's dtype. */
+static const struct {
+    const char *type, *bits;
+    int shift;
+} types[] = {{"f32", "b32", 2}, {"f16", "b16", 1}, {"bf16", "b16", 1}};
 
 /* Refuses what no kernel does, with the value and what to do; leaves no automatic value. */
 ptxgen_status pg_@name@_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_@name@_key *k = key;
-    (void)arch;
+    if (arch->sm < OLDEST)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "@name@ needs sm_%d or later, not %s", OLDEST,
+                       arch->name);
     if (!k->threads)
         k->threads = AUTO_THREADS;
     if (k->threads % WARP)
@@ -145,7 +162,10 @@ void pg_@name@_plan_from(const void *key, const pg_arch *arch, void *plan)
     memset(p, 0, sizeof *p);
     p->arch = arch;
     p->threads = (int)k->threads;
-    snprintf(p->head.entry, sizeof p->head.entry, "@name@_t%d", p->threads);
+    p->type = types[k->dtype].type;
+    p->bits = types[k->dtype].bits;
+    p->element_shift = types[k->dtype].shift;
+    snprintf(p->head.entry, sizeof p->head.entry, "@name@_%s_t%d", p->type, p->threads);
 }
 END
 
@@ -155,7 +175,7 @@ write "templates/$name/launch.c" <<'END'
 
 #include <string.h>
 
-enum { ELEMENT_BYTES = 4, CTAS_PER_SM = 8 };
+enum { CTAS_PER_SM = 8 };
 
 pg_param_list pg_@name@_params(const void *plan, uint32_t part)
 {
@@ -173,13 +193,14 @@ void pg_@name@_launch(const pg_problem *problem, pg_launch *l)
     const int64_t rows = problem->symbol[PG_@NAME@_ROWS];
     const int64_t most = (int64_t)problem->device->sm_count * CTAS_PER_SM;
     const float factor = (float)pg_problem_scalar(problem, PG_@NAME@_FACTOR);
+    const int64_t bytes = INT64_C(1) << p->element_shift;
     uint32_t factor_bits;
     memcpy(&factor_bits, &factor, sizeof factor_bits);
     pg_launch_line(l, rows < most ? rows : most, p->threads, COUNT, 0);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
-    pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * ELEMENT_BYTES));
-    pg_set_u64(l, at_src_stride_, (uint64_t)(src->stride[0] * ELEMENT_BYTES));
+    pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * bytes));
+    pg_set_u64(l, at_src_stride_, (uint64_t)(src->stride[0] * bytes));
     pg_set_u64(l, at_rows_, (uint64_t)rows);
     pg_set_u64(l, at_n_, (uint64_t)problem->symbol[PG_@NAME@_N]);
     pg_set_u32(l, at_factor_, factor_bits);
@@ -206,7 +227,8 @@ ptxgen_status pg_@name@_oracle(const pg_problem *p, ptxgen_error *err)
 END
 
 write "templates/$name/main.ptxc" <<'END'
-/* The @name@ module: CTAs take rows in turn, the threads of a CTA their elements. */
+/* The @name@ module: CTAs take rows in turn, the threads of a CTA their elements. Products are
+ * formed in f64, which holds them exactly, so that results are rounded once. */
 #include "@name@/@name@.h"
 
 #include "common/common.h"
@@ -219,7 +241,8 @@ static void set_up(pg_emit *E)
     |   ld.param.u64 %src_stride, [src_stride_];
     |   ld.param.u64 %rows, [rows_];
     |   ld.param.u64 %n, [n_];
-    |   ld.param.f32 %factor, [factor_];
+    |   ld.param.f32 %factor32, [factor_];
+    |   cvt.f64.f32 %factor, %factor32;
     |   mov.u32 %thread, %tid.x;
     |   cvt.u64.u32 %first, %thread;
     |   mov.u32 %cta, %ctaid.x;
@@ -236,12 +259,14 @@ static void scale_row(pg_emit *E, const pg_@name@_plan *p)
     |ELEMENT:
     |   setp.ge.u64 %done, %column, %n;
     |   @%done bra NEXT;
-    |   shl.b64 %offset, %column, 2;
+    |   shl.b64 %offset, %column, $(p->element_shift);
     |   add.u64 %address, %from, %offset;
-    |   ld.global.nc.f32 %value, [%address];
-    |   mul.rn.f32 %value, %value, %factor;
+    |   ld.global.$(p->bits) %element, [%address];    // not .nc: out may be in place of src
+    |   cvt.f64.$(p->type) %value, %element;
+    |   mul.rn.f64 %value, %value, %factor;
+    |   cvt.rn.$(p->type).f64 %element, %value;
     |   add.u64 %address, %to, %offset;
-    |   st.global.f32 [%address], %value;
+    |   st.global.$(p->bits) [%address], %element;
     |   add.u64 %column, %column, $(p->threads);
     |   bra ELEMENT;
     |NEXT:
@@ -258,7 +283,9 @@ void pg_@name@_emit(pg_emit *E, const void *plan)
     |{
     |   .reg .pred %done;
     |   .reg .b32 %thread, %cta;
-    |   .reg .f32 %factor, %value;
+    |   .reg .f32 %factor32;
+    |   .reg .f64 %factor, %value;
+    |   .reg .$(p->bits) %element;
     |   .reg .b64 %out, %src, %out_stride, %src_stride, %rows, %n, %first, %row, %ctas;
     |   .reg .b64 %from, %to, %column, %offset, %address;
     set_up(E);
@@ -283,14 +310,24 @@ for tool in clang-format-14 clang-format; do
         ;;
     esac
 done
-echo "t128: threads=128" >"tests/kernels/$name/golden/kernels.txt"
+cat >"tests/kernels/$name/golden/kernels.txt" <<END
+t128: threads=128
+bf16: dtype=bf16
+END
+write "templates/$name/generic.manifest" <<'END'
+# A kernel serves rows of every length; all of them.
+@name@ dtype=f32,f16,bf16 arch=sm_90,sm_100,sm_103
+END
 echo "PG_FAMILY($name)" >>templates/families.def
 cat <<END
-templates/$name is written and named in templates/families.def. Next:
+templates/$name is written and named in templates/families.def. See it work:
   cmake --preset release && cmake --build --preset release
-  PTXGEN_UPDATE_GOLDEN=1 ctest --preset release -L golden    # keeps the text of its kernels
-  PTXGEN_FAMILY=$name build/release/tests/test_families         # drawn problems, plain and checked
-  ctest --preset release -R kernels/test_
+  sh tools/family_tests.sh --golden $name        # keeps the text of its kernels, and runs every test of this family
   build/release/tools/ptxgen run $name --help
+While you change it, "PTXGEN_FAMILY=$name build/release/tests/test_families" is the quick test, and "cmake --build
+--preset release --target test_families" builds no more than that. When its kernels are final, and not before:
+  name the variants whose text shall be kept in tests/kernels/$name/golden/kernels.txt, a line for each
+  list the kernels that stall=never begins with in templates/$name/generic.manifest
+  sh tools/family_tests.sh --golden $name        # keeps their text anew; commit it
 CONTRIBUTING.md, "A new kernel family", says what each file is for.
 END

@@ -125,6 +125,7 @@ typedef struct pg_family {
      * runs while the call's own is made (stall=never). NULL: there is none. The pack that is
      * shipped has them (generic.manifest). */
     void (*generic)(const pg_problem *, void *key);
+    const char *no_generic; /* where there is none: why; only tests ask */
     /* What `choose` follows from beside the bound key, extents, element types, strides and
      * alignments: values of scalars. NULL: nothing. */
     uint64_t (*facts)(const pg_problem *, const void *key);
@@ -139,6 +140,28 @@ typedef struct pg_family {
     /* Sets p->empty instead of the rule "no result or no index has an element". */
     ptxgen_status (*empty)(pg_problem *, ptxgen_error *);
 } pg_family;
+
+/* How a family is defined: by the hooks that it must have, named, and then the other fields. Of
+ * the family `row_scale` they are pg_row_scale_resolve, pg_row_scale_plan_from, ..._emit,
+ * ..._params, ..._oracle, ..._launch: one without a plain C answer, say, does not build.
+ * templates/families.def takes only families that are defined so. */
+#define PG_DEFINE_FAMILY(folder, ...)                                                              \
+    PG_DEFINE_WITH_ORACLE(folder, .launch = pg_##folder##_launch, __VA_ARGS__)
+/* The same, of one whose every call is a sequence: ..._sequence and ..._launch_step. */
+#define PG_DEFINE_SEQUENCE(folder, ...)                                                            \
+    PG_DEFINE_WITH_ORACLE(folder, .sequence = pg_##folder##_sequence,                              \
+                          .launch_step = pg_##folder##_launch_step, __VA_ARGS__)
+#define PG_DEFINE_WITH_ORACLE(folder, ...)                                                         \
+    const pg_family *const pg_defined_##folder = &pg_family_##folder;                              \
+    PG_DEFINE_HELPER(folder, .oracle = pg_##folder##_oracle, __VA_ARGS__)
+/* A helper (PG_HELPER of families.def) has kernels and no calls of its own. */
+#define PG_DEFINE_HELPER(folder, ...)                                                              \
+    const pg_family pg_family_##folder = {.name = #folder,                                         \
+                                          .resolve = pg_##folder##_resolve,                        \
+                                          .plan = pg_##folder##_plan_from,                         \
+                                          .emit = pg_##folder##_emit,                              \
+                                          .parameters = pg_##folder##_params,                      \
+                                          __VA_ARGS__}
 
 /* Row i of templates/families.def, NULL past the last. */
 const pg_family *pg_family_at(size_t i);

@@ -5,18 +5,19 @@
 
 #define PG_FAMILY(folder)                                                                          \
     extern const pg_family pg_family_##folder;                                                     \
-    ptxgen_status pg_##folder##_oracle(const pg_problem *, ptxgen_error *);
+    extern const pg_family *const pg_defined_##folder;
 #define PG_HELPER(folder) extern const pg_family pg_family_##folder;
 #include "families.def"
 #undef PG_FAMILY
 #undef PG_HELPER
 
-/* The oracle is named here so that a family without one does not link. */
+/* What PG_DEFINE_FAMILY writes is named here, so that a family that is defined without it, and may
+ * lack a hook, does not link. */
 static const struct {
     const pg_family *family;
-    ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
+    const pg_family *const *defined;
 } families[] = {
-#define PG_FAMILY(folder) {&pg_family_##folder, pg_##folder##_oracle},
+#define PG_FAMILY(folder) {&pg_family_##folder, &pg_defined_##folder},
 #define PG_HELPER(folder) {&pg_family_##folder, NULL},
 #include "families.def"
 #undef PG_FAMILY

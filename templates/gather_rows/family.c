@@ -52,19 +52,8 @@ static void generic(const pg_problem *p, void *key)
     ((pg_gather_rows_key *)key)->pieces = 0;
 }
 
-const pg_family pg_family_gather_rows = {
-    .name = "gather_rows",
-    .summary = "out[i, :] = src[index[i], :]",
-    .params = {params, COUNT(params), sizeof(pg_gather_rows_key)},
-    .plan_size = sizeof(pg_gather_rows_plan),
-    .default_arch = 900,
-    .resolve = pg_gather_rows_resolve,
-    .plan = pg_gather_rows_plan_from,
-    .emit = pg_gather_rows_emit,
-    .parameters = pg_gather_rows_params,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .launch = pg_gather_rows_launch,
-    .oracle = pg_gather_rows_oracle,
-    .bind = pg_gather_rows_bind,
-    .generic = generic,
-};
+PG_DEFINE_FAMILY(gather_rows, .summary = "out[i, :] = src[index[i], :]",
+                 .params = {params, COUNT(params), sizeof(pg_gather_rows_key)},
+                 .plan_size = sizeof(pg_gather_rows_plan), .default_arch = 900,
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+                 .bind = pg_gather_rows_bind, .generic = generic);

@@ -21,7 +21,7 @@ static const pg_param params[] = {
      .doc = "a bad index is left out, and: record (report it), trap (lose the context), unchecked"},
 };
 
-static ptxgen_status resolve(void *key, const pg_arch *arch, ptxgen_error *err)
+static ptxgen_status pg_index_sort_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     (void)key;
     if (arch->sm < 80)
@@ -30,7 +30,7 @@ static ptxgen_status resolve(void *key, const pg_arch *arch, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-static void plan_from(const void *key, const pg_arch *arch, void *plan)
+static void pg_index_sort_plan_from(const void *key, const pg_arch *arch, void *plan)
 {
     const pg_index_sort_key *k = key;
     pg_index_sort_plan *p = plan;
@@ -56,15 +56,7 @@ static ptxgen_status refuse_call(pg_problem *p, ptxgen_error *err)
                    "ptxgen_scatter_plan_create");
 }
 
-const pg_family pg_family_index_sort = {
-    .name = "index_sort",
-    .summary = "(row, position) of an index in the order of rows",
-    .params = {params, sizeof params / sizeof *params, sizeof(pg_index_sort_key)},
-    .plan_size = sizeof(pg_index_sort_plan),
-    .default_arch = 900,
-    .resolve = resolve,
-    .plan = plan_from,
-    .emit = pg_index_sort_emit,
-    .parameters = pg_index_sort_params,
-    .empty = refuse_call,
-};
+PG_DEFINE_HELPER(index_sort, .summary = "(row, position) of an index in the order of rows",
+                 .params = {params, sizeof params / sizeof *params, sizeof(pg_index_sort_key)},
+                 .plan_size = sizeof(pg_index_sort_plan), .default_arch = 900,
+                 .empty = refuse_call);

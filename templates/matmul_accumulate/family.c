@@ -334,33 +334,13 @@ static void work(const pg_problem *p, double *flop, double *bytes)
             (double)p->symbol[PG_MATMUL_K];
 }
 
-const pg_family pg_family_matmul_accumulate = {
-    .name = "matmul_accumulate",
-    .summary = "D = alpha A @ B + beta C",
+PG_DEFINE_SEQUENCE(
+    matmul_accumulate, .summary = "D = alpha A @ B + beta C",
     .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_accumulate_key)},
     .plan_size = sizeof(pg_hopper_plan) > sizeof(pg_matmul_accumulate_plan)
                      ? sizeof(pg_hopper_plan)
                      : sizeof(pg_matmul_accumulate_plan),
-    .default_arch = 1001,
-    .arch_specific = true,
-    .whole_program = true,
-    .function = &function_seam,
-    .resolve = pg_matmul_accumulate_resolve,
-    .plan = pg_matmul_accumulate_plan_from,
-    .emit = pg_matmul_accumulate_emit,
-    .parameters = pg_matmul_accumulate_params,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .sequence = pg_matmul_accumulate_sequence,
-    .launch_step = pg_matmul_accumulate_launch,
-    .oracle = pg_matmul_accumulate_oracle,
-    .tolerance = tolerance,
-    .work = work,
-    .bind = bind,
-    .choose = choose,
-    .generic = generic,
-    .facts = facts,
-    .other_bits = other_bits,
-    .candidates = candidates,
-    .limits = limits,
-    .empty = find_empty,
-};
+    .default_arch = 1001, .arch_specific = true, .whole_program = true, .function = &function_seam,
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .tolerance = tolerance,
+    .work = work, .bind = bind, .choose = choose, .generic = generic, .facts = facts,
+    .other_bits = other_bits, .candidates = candidates, .limits = limits, .empty = find_empty);

@@ -127,7 +127,7 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->steps, l, at_row_scale_);
 }
 
-void pg_matmul_accumulate_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
+void pg_matmul_accumulate_launch_step(const pg_problem *problem, const pg_step *step, pg_launch *l)
 {
     const pg_matmul_plan_base *p = problem->plan;
     if (p->engine == PG_ENGINE_WGMMA)

@@ -191,7 +191,7 @@ static inline ptxgen_dtype pg_matmul_d_type(const pg_matmul_accumulate_key *k)
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *, void *plan);
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *);
-void pg_matmul_accumulate_launch(const pg_problem *, const pg_step *, pg_launch *);
+void pg_matmul_accumulate_launch_step(const pg_problem *, const pg_step *, pg_launch *);
 
 /* What Blackwell's kernel takes: c_map_, or c_, c_stride_ and c_vectors_ (rows allow accesses of
  * four elements), where C comes early or late; the factors (f32) where it scales. Strides are

@@ -127,27 +127,11 @@ static void generic(const pg_problem *p, void *key)
     k->block_n = k->block_k = k->stages = k->group_m = 0;
 }
 
-const pg_family pg_family_matmul_scaled = {
-    .name = "matmul_scaled",
-    .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
-    .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_scaled_key)},
-    .plan_size = sizeof(pg_matmul_scaled_plan),
-    .default_arch = 1001,
-    .arch_specific = true,
-    .whole_program = true,
-    .function = &function_seam,
-    .resolve = pg_matmul_scaled_resolve,
-    .plan = pg_matmul_scaled_plan_from,
-    .emit = pg_matmul_scaled_emit,
-    .parameters = pg_matmul_scaled_params,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .launch = pg_matmul_scaled_launch,
-    .oracle = pg_matmul_scaled_oracle,
-    .tolerance = tolerance,
-    .work = work,
-    .bind = pg_matmul_scaled_bind,
-    .choose = pg_matmul_scaled_choose,
-    .generic = generic,
-    .limits = pg_matmul_scaled_limits,
-    .empty = find_empty,
-};
+PG_DEFINE_FAMILY(matmul_scaled, .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
+                 .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_scaled_key)},
+                 .plan_size = sizeof(pg_matmul_scaled_plan), .default_arch = 1001,
+                 .arch_specific = true, .whole_program = true, .function = &function_seam,
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+                 .tolerance = tolerance, .work = work, .bind = pg_matmul_scaled_bind,
+                 .choose = pg_matmul_scaled_choose, .generic = generic,
+                 .limits = pg_matmul_scaled_limits, .empty = find_empty);

@@ -349,29 +349,12 @@ static void work(const pg_problem *p, double *flop, double *bytes)
 
 const pg_operand_table pg_scatter_add_options = {options, COUNT(options), symbols, COUNT(symbols)};
 
-const pg_family pg_family_scatter_add = {
-    .name = "scatter_add",
-    .summary = "out[index[i], :] += src[i, :]",
-    .params = {params, sizeof params / sizeof *params, sizeof(pg_scatter_add_key)},
-    .plan_size = sizeof(pg_scatter_add_plan),
-    .default_arch = 900,
-    .function = &function_seam,
-    .resolve = pg_scatter_add_resolve,
-    .plan = pg_scatter_add_plan_from,
-    .emit = pg_scatter_add_emit,
-    .parameters = pg_scatter_add_params,
-    .operands = {operands, COUNT(operands), symbols, PG_SCATTER_SRC_ROWS},
-    .launch = pg_scatter_add_launch,
-    .sequence = pg_scatter_add_sequence,
-    .launch_step = pg_scatter_add_launch_step,
-    .helper = helper,
-    .oracle = pg_scatter_add_oracle,
-    .tolerance = pg_scatter_add_tolerance,
-    .work = work,
-    .bind = bind,
-    .choose = pg_scatter_add_choose,
-    .generic = pg_scatter_add_generic,
-    .other_bits = other_bits,
-    .limits = limits,
-    .empty = find_empty,
-};
+PG_DEFINE_FAMILY(scatter_add, .summary = "out[index[i], :] += src[i, :]",
+                 .params = {params, sizeof params / sizeof *params, sizeof(pg_scatter_add_key)},
+                 .plan_size = sizeof(pg_scatter_add_plan), .default_arch = 900,
+                 .function = &function_seam,
+                 .operands = {operands, COUNT(operands), symbols, PG_SCATTER_SRC_ROWS},
+                 .sequence = pg_scatter_add_sequence, .launch_step = pg_scatter_add_launch_step,
+                 .helper = helper, .tolerance = pg_scatter_add_tolerance, .work = work,
+                 .bind = bind, .choose = pg_scatter_add_choose, .generic = pg_scatter_add_generic,
+                 .other_bits = other_bits, .limits = limits, .empty = find_empty);

@@ -38,18 +38,9 @@ static const pg_operand operands[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const pg_family pg_family_tcgen05_copy = {
-    .name = "tcgen05_copy",
-    .summary = "out = in, through tensor memory (tcgen05.cp)",
-    .params = {params, sizeof params / sizeof *params, sizeof(pg_tcgen05_copy_key)},
-    .plan_size = sizeof(pg_tcgen05_copy_plan),
-    .default_arch = 1001,
-    .arch_specific = true,
-    .resolve = pg_tcgen05_copy_resolve,
-    .plan = pg_tcgen05_copy_plan_from,
-    .emit = pg_tcgen05_copy_emit,
-    .parameters = pg_tcgen05_copy_params,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-    .launch = pg_tcgen05_copy_launch,
-    .oracle = pg_tcgen05_copy_oracle,
-};
+PG_DEFINE_FAMILY(tcgen05_copy, .summary = "out = in, through tensor memory (tcgen05.cp)",
+                 .params = {params, sizeof params / sizeof *params, sizeof(pg_tcgen05_copy_key)},
+                 .plan_size = sizeof(pg_tcgen05_copy_plan), .default_arch = 1001,
+                 .arch_specific = true,
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
+                 .no_generic = "a kernel is of one shape");
