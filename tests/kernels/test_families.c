@@ -7,28 +7,17 @@
 #include "command/run/emulate.h"
 #include "draw.h"
 #include "engine/kernel.h"
+#include "families.h"
 #include "generate/dtype.h"
 #include "ptxgen/ptxgen.h"
 
 static ptxgen *ctx;
 
-static size_t draws(size_t usual)
-{
-    const char *text = getenv("PTXGEN_DRAWS");
-    return text ? (size_t)strtoul(text, NULL, 10) : usual;
-}
-
-static bool is_wanted(const pg_family *f)
-{
-    const char *name = getenv("PTXGEN_FAMILY");
-    return !name || strcmp(name, f->name) == 0;
-}
-
 static void each_family(void (*test)(size_t place, const pg_family *f))
 {
-    for (size_t i = 0; pg_family_at(i); i++)
-        if (is_wanted(pg_family_at(i)) && pg_family_at(i)->operands.count) /* no helper */
-            test(i, pg_family_at(i));
+    for (size_t i = 0; family_at(i); i++)
+        if (!family_is_helper(family_at(i)))
+            test(family_place(family_at(i)), family_at(i));
 }
 
 static ptxgen_call_verdict judge(const drawn *before, const drawn *after)
@@ -67,7 +56,7 @@ static void run_drawn(size_t place, const pg_family *f)
 {
     (void)place;
     size_t served = 0, tries = 0;
-    const size_t wanted = draws(30);
+    const size_t wanted = draws_wanted(30);
     for (; served < wanted && tries < 400 * wanted; tries++) {
         drawn before, after;
         ptxgen_error err = {0};
@@ -163,7 +152,8 @@ static bool check_seeds(const drawn *d, size_t place)
 static void check_drawn(size_t place, const pg_family *f)
 {
     size_t served = 0;
-    for (size_t tries = 0; served < draws(4) && tries < 2000; tries++) {
+    const size_t wanted = draws_wanted(4);
+    for (size_t tries = 0; served < wanted && tries < 500 * wanted; tries++) {
         drawn d;
         draw_problem(&d, f, &(draw_options){.seed = 1000 + tries, .most = 130, .no_zeros = true});
         served += check_seeds(&d, place);

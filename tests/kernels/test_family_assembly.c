@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "draw_key.h"
+#include "families.h"
 #include "ptx_text.h"
 #include "ptxgen/call.h"
 #include "ptxgen/emulator.h"
@@ -84,13 +85,10 @@ static void assemble(const pg_family *f, const char *params)
 static void drawn_kernels_assemble(void **state)
 {
     (void)state;
-    const char *text = getenv("PTXGEN_DRAWS"), *only = getenv("PTXGEN_FAMILY");
-    const int wanted = text ? atoi(text) : 10;
-    for (size_t i = 0; pg_family_at(i); i++) {
-        const pg_family *f = pg_family_at(i);
-        int made = 0;
-        if (only && strcmp(only, f->name) != 0)
-            continue;
+    const size_t wanted = draws_wanted(10);
+    for (size_t i = 0; family_at(i); i++) {
+        const pg_family *f = family_at(i);
+        size_t made = 0;
         for (uint64_t seed = 1; made < wanted && seed < 100000; seed++) {
             char params[1024], canonical[1024];
             draw_key(f, seed, params, sizeof params);
@@ -100,7 +98,7 @@ static void drawn_kernels_assemble(void **state)
             made++;
         }
         if (made < wanted)
-            fail_msg("%s: only %d of the drawn parameters have a kernel", f->name, made);
+            fail_msg("%s: only %zu of the drawn parameters have a kernel", f->name, made);
     }
 }
 

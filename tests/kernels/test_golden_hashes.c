@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "draw_key.h"
+#include "families.h"
 #include "ptxgen/ptxgen.h"
 
 enum { MAX_KEYS = 1000, DRAWS = 100, MOST_SEEDS = 20000, HEX = 16 };
@@ -69,8 +70,7 @@ static bool has(const list *l, const char *params)
  * means. */
 static void draw_list(const pg_family *family, list *l)
 {
-    const char *wanted = getenv("PTXGEN_DRAWS");
-    const size_t most = wanted ? (size_t)atoi(wanted) : DRAWS;
+    const size_t wanted = draws_wanted(DRAWS), most = wanted < MAX_KEYS ? wanted : MAX_KEYS;
     for (uint64_t seed = 1; l->count < most && seed < MOST_SEEDS; seed++) {
         char params[1024], canonical[1024];
         draw_key(family, seed, params, sizeof params);
@@ -118,8 +118,8 @@ static void emitted_text_has_the_kept_hash(void **state)
     (void)state;
     static list l;
     size_t changed = 0;
-    for (size_t i = 0; pg_family_at(i); i++) {
-        const pg_family *f = pg_family_at(i);
+    for (size_t i = 0; family_at(i); i++) {
+        const pg_family *f = family_at(i);
         const bool found = read_list(f->name, &l);
         if (getenv("PTXGEN_UPDATE_GOLDEN"))
             record(f, &l);
