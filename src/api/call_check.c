@@ -25,6 +25,17 @@ static bool same_bits(const pg_view *a, int64_t i, const pg_view *b, int64_t j)
                   (const char *)b->data + (size_t)j * bytes, bytes) == 0;
 }
 
+/* Bits of a NaN that was computed (pg_element_set) mean nothing; those of a copied one do. */
+static bool both_computed_nan(const pg_view *want, int64_t i, const pg_view *got, int64_t j)
+{
+    double storage = 0;
+    const pg_view computed = {.data = &storage, .dtype = want->dtype, .bits = want->bits};
+    if (want->bits < 8 || !isnan(pg_element(want, i)) || !isnan(pg_element(got, j)))
+        return false;
+    pg_element_set(&computed, 0, (double)NAN);
+    return same_bits(want, i, &computed, 0);
+}
+
 /* How far out an element is: 0 exact, up to 1 allowed, more wrong. A NaN is right where the
  * answer is one, an infinity where it is the same one; a bound of its own that is infinite
  * allows anything else. */
@@ -44,7 +55,9 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
     const bool exact = !c->bound && v->atol == 0 && v->rtol == 0;
     double share, error = 0, bound = 0;
     if (exact) {
-        share = same_bits(c->want, want_at, c->got, got_at) ? 0 : INFINITY;
+        const bool right = same_bits(c->want, want_at, c->got, got_at) ||
+                           both_computed_nan(c->want, want_at, c->got, got_at);
+        share = right ? 0 : INFINITY;
     } else {
         const double want = pg_element(c->want, want_at), got = pg_element(c->got, got_at);
         bound = c->bound ? c->bound[at] : v->atol + v->rtol * fabs(want);

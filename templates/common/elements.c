@@ -4,6 +4,8 @@
 #include "base/half.h"
 #include "common/small_floats.h"
 
+#include <math.h>
+
 int64_t pg_element_integer(const pg_view *v, int64_t i)
 {
     switch (v->dtype) {
@@ -57,6 +59,8 @@ static void set_half_byte(uint8_t *data, int64_t i, uint8_t bits)
 
 void pg_element_set(const pg_view *v, int64_t i, double value)
 {
+    if (isnan(value))
+        value = (double)NAN;
     switch (v->dtype) {
     case PTXGEN_F32:
         ((float *)v->data)[i] = (float)value;

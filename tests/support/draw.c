@@ -1,5 +1,7 @@
 #include "draw.h"
 
+#include "draw_values.h"
+
 #include "common/elements.h"
 #include "generate/dtype.h"
 
@@ -18,6 +20,8 @@ typedef struct draw {
     const draw_options *options;
     uint64_t state;
     bool transposed[PG_MAX_OPERANDS];
+    bool hard;
+    draw_values values;
 } draw;
 
 static int64_t below(draw *w, int64_t n)
@@ -201,7 +205,40 @@ static void place_operand(draw *w, size_t i)
     t->data = d->memory[i] + offset;
 }
 
+/* A result that may be in place of an operand is. */
+static void put_in_place(draw *w, size_t i)
+{
+    drawn *d = w->d;
+    const size_t like = d->family->operands.rows[i].same_as;
+    if (!like || !d->memory[i] || !d->memory[like - 1])
+        return;
+    const ptxgen_tensor *t = &d->tensors[i], *same = &d->tensors[like - 1];
+    const size_t bytes = sizeof(int64_t) * (size_t)t->rank;
+    if (t->dtype != same->dtype || t->rank != same->rank || !t->rank ||
+        memcmp(t->shape, same->shape, bytes) != 0 || same->strides[0] == 0)
+        return;
+    free(d->memory[i]);
+    d->memory[i] = NULL;
+    d->in_place_of[i] = (uint8_t)like;
+    memcpy(d->strides[i], d->strides[like - 1], bytes);
+    d->tensors[i].data = same->data;
+}
+
+/* Choices that came later than the others are made by sequences of their own, so that the
+ * problems of a seed remain what they are. */
+static bool also_one_in(const draw *w, uint64_t salt, uint64_t n)
+{
+    uint64_t state = w->options->seed * 31 + salt;
+    return !w->options->plain && draw_random(&state) % n == 0;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
+
+static bool is_floating(ptxgen_dtype dtype)
+{
+    return pg_dtype_bits(dtype) >= 8 && pg_dtype_word(dtype)[0] != 's' &&
+           pg_dtype_word(dtype)[0] != 'u';
+}
 
 static void put_value(draw *w, size_t i, int64_t element)
 {
@@ -210,6 +247,10 @@ static void put_value(draw *w, size_t i, int64_t element)
     const int bits = pg_dtype_bits(dtype);
     char *at = (char *)w->d->tensors[i].data + element * bits / 8;
     uint64_t r = draw_random(&w->state);
+    if (w->hard && is_floating(dtype)) {
+        draw_hard_value(&w->values, at, dtype);
+        return;
+    }
     if (row->indexes)
         r %= (uint64_t)(w->d->symbols[row->indexes - 1] ? w->d->symbols[row->indexes - 1] : 1);
     switch (dtype) {
@@ -305,6 +346,9 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     make_even(&w);
     complete_extents(&w);
     give_workspace(d);
+    /* Of what is added up in any order, and has a tolerance, hard values have no one answer. */
+    w.hard = !family->tolerance && also_one_in(&w, 1, 2);
+    draw_values_begin(&w.values, d, options->seed);
     for (size_t i = 0; i < d->count; i++) {
         const pg_operand *row = &family->operands.rows[i];
         if (row->belongs_to || (row->optional && row->role != PG_WORKSPACE && one_in(&w, 2))) {
@@ -312,7 +356,13 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
             continue;
         }
         place_operand(&w, i);
-        if (row->role == PG_WORKSPACE) /* what is in it means nothing; it is large */
+    }
+    for (size_t i = 0; i < d->count && also_one_in(&w, 2, 3); i++)
+        put_in_place(&w, i);
+    for (size_t i = 0; i < d->count; i++) {
+        if (!d->memory[i])
+            continue;
+        if (family->operands.rows[i].role == PG_WORKSPACE) /* its bytes mean nothing; it is large */
             memset(d->tensors[i].data, 0xA5, (size_t)d->tensors[i].shape[0]);
         else
             each_element(d, i, fill_element, &w);
@@ -329,15 +379,18 @@ void draw_copy(drawn *to, const drawn *from)
 {
     *to = *from;
     for (size_t i = 0; i < from->count; i++) {
+        to->tensors[i].shape = to->shapes[i];
+        to->tensors[i].strides = to->strides[i];
         if (!from->memory[i])
             continue;
         const size_t bytes = (from->bytes[i] + PLACE - 1) / PLACE * PLACE;
         to->memory[i] = aligned_alloc(PLACE, bytes);
         memcpy(to->memory[i], from->memory[i], bytes);
         to->tensors[i].data = to->memory[i] + ((char *)from->tensors[i].data - from->memory[i]);
-        to->tensors[i].shape = to->shapes[i];
-        to->tensors[i].strides = to->strides[i];
     }
+    for (size_t i = 0; i < from->count; i++)
+        if (from->in_place_of[i])
+            to->tensors[i].data = to->tensors[from->in_place_of[i] - 1].data;
 }
 
 /* Takes an element of `after` out of the comparison: makes it what it was before. */
@@ -356,6 +409,15 @@ static void restore_element(void *user, size_t i, int64_t element)
     memcpy(r->copy + at, r->before->memory[i] + at, bits < 8 ? 1 : (size_t)bits / 8);
 }
 
+/* By its role, or by a result that is in place of it. */
+static bool is_written(const drawn *d, size_t i)
+{
+    bool written = pg_operand_is_written(&d->family->operands.rows[i]);
+    for (size_t j = 0; j < d->count; j++)
+        written |= d->in_place_of[j] == i + 1;
+    return written;
+}
+
 bool draw_untouched(const drawn *before, const drawn *after, const char **operand)
 {
     bool same = true;
@@ -365,7 +427,7 @@ bool draw_untouched(const drawn *before, const drawn *after, const char **operan
         char *copy = malloc(before->bytes[i]);
         memcpy(copy, after->memory[i], before->bytes[i]);
         restore r = {before, copy, after};
-        if (pg_operand_is_written(&before->family->operands.rows[i]))
+        if (is_written(before, i))
             each_element(after, i, restore_element, &r);
         same = memcmp(copy, before->memory[i], before->bytes[i]) == 0;
         *operand = before->family->operands.rows[i].name;
@@ -385,7 +447,8 @@ const char *draw_text(const drawn *d)
         for (int k = 0; k < t->rank; k++)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld:%lld", k ? "," : "[",
                                      (long long)t->shape[k], (long long)t->strides[k]);
-        used += (size_t)snprintf(text + used, sizeof text - used, t->rank ? "]" : "");
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", t->rank ? "]" : "",
+                                 d->in_place_of[i] ? " in place" : "");
     }
     return text;
 }

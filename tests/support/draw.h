@@ -14,8 +14,10 @@ typedef struct drawn {
     size_t count;
     ptxgen_tensor tensors[PG_MAX_OPERANDS];
     int64_t shapes[PG_MAX_OPERANDS][PG_MAX_RANK], strides[PG_MAX_OPERANDS][PG_MAX_RANK];
-    char *memory[PG_MAX_OPERANDS]; /* with a margin on both sides of the operand */
+    char *memory[PG_MAX_OPERANDS]; /* with a margin on both sides of the operand; NULL: in place */
     size_t bytes[PG_MAX_OPERANDS];
+    uint8_t
+        in_place_of[PG_MAX_OPERANDS]; /* 1 + the operand whose memory a result has; 0: its own */
     int64_t symbols[PG_MAX_SYMBOLS];
 } drawn;
 
