@@ -354,6 +354,24 @@ ptxgen_status pg_call_workspace(pg_call *c, ptxgen *ctx, size_t *bytes, ptxgen_e
     return PTXGEN_OK;
 }
 
+/* A kernel of the bound key, for the architecture that is given or for any: without one the call
+ * is refused, and so is its plain C answer. */
+static ptxgen_status check_exists(const pg_call *c, ptxgen_error *err)
+{
+    pg_kernel_id id = c->id;
+    if (c->given & arch_given)
+        return pg_kernel_id_resolve(&id, err);
+    for (size_t i = 0; pg_arch_at(i); i++) {
+        id = c->id;
+        id.key[0] = pg_arch_at(i)->id;
+        if (pg_kernel_id_resolve(&id, NULL) == PTXGEN_OK)
+            return PTXGEN_OK;
+    }
+    id = c->id;
+    id.key[0] = c->id.family->default_arch;
+    return pg_kernel_id_resolve(&id, err);
+}
+
 ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
 {
     c->problem.host = true;
@@ -361,5 +379,6 @@ ptxgen_status pg_call_oracle(pg_call *c, ptxgen_error *err)
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(pg_call_check_memory(c, err));
+    PG_TRY(check_exists(c, err));
     return c->problem.family->oracle(&c->problem, err);
 }

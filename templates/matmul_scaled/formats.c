@@ -64,7 +64,7 @@ static ptxgen_status check_scales(const pg_problem *p, size_t elements, size_t s
 static ptxgen_status check_mixed(const pg_problem *p, ptxgen_error *err)
 {
     const int64_t k = p->symbol[PG_SCALED_K];
-    if (p->host || p->operand[PG_SCALED_A].dtype == p->operand[PG_SCALED_B].dtype)
+    if (p->operand[PG_SCALED_A].dtype == p->operand[PG_SCALED_B].dtype)
         return PTXGEN_OK;
     if (k % UNPACKED_K)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

@@ -4,7 +4,7 @@
 
 #include "ptxgen/matmul.h"
 
-static _Alignas(16) unsigned char bytes[4][4096];
+static _Alignas(16) unsigned char bytes[4][8192];
 
 static const ptxgen_matmul_accumulate_args accumulate = {.size = sizeof accumulate,
                                                          .dtype = PTXGEN_F16,
@@ -26,7 +26,7 @@ static const ptxgen_matmul_scaled_args scaled = {.size = sizeof scaled,
                                                  .b_scales = bytes[2] + 2048,
                                                  .d = bytes[3]};
 static const ptxgen_tcgen05_copy_args copy = {
-    .size = sizeof copy, .dtype = PTXGEN_F32, .m = 2, .n = 3, .out = bytes[0], .in = bytes[1]};
+    .size = sizeof copy, .dtype = PTXGEN_F32, .m = 128, .n = 16, .out = bytes[0], .in = bytes[1]};
 static const ptxgen_scatter_add_args scatter = {.size = sizeof scatter,
                                                 .dtype = PTXGEN_F32,
                                                 .rows = 2,
@@ -92,6 +92,7 @@ static void copy_refuses(void **state)
     REFUSES(tcgen05_copy, copy, size = 0, PTXGEN_EINVAL);
     REFUSES(tcgen05_copy, copy, dtype = 99, PTXGEN_EINVAL);
     REFUSES(tcgen05_copy, copy, dtype = PTXGEN_F16, PTXGEN_EUNSUPPORTED);
+    REFUSES(tcgen05_copy, copy, n = 3, PTXGEN_EUNSUPPORTED); /* no kernel copies such a tile */
     REFUSES(tcgen05_copy, copy, m = -1, PTXGEN_EINVAL);
     REFUSES(tcgen05_copy, copy, n = INT64_MAX, PTXGEN_EUNSUPPORTED);
     REFUSES(tcgen05_copy, copy, in = NULL, PTXGEN_EINVAL);

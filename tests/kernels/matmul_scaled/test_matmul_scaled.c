@@ -316,14 +316,15 @@ static void the_launch_record(void **state)
 static void the_oracle_scales_and_multiplies(void **state)
 {
     (void)state;
-    enum { K = 48 };
-    uint8_t a[K / 2], b[2 * K / 2], a8[K], raw[2 * 3], a_scales[512], b_scales[512];
+    enum { K = 48, MIXED_K = 128, BLOCKS = MIXED_K / 32 };
+    uint8_t a[K / 2], b[MIXED_K], a8[MIXED_K], raw[2 * BLOCKS], a_scales[512], b_scales[512];
     float d[2];
-    memset(a, 0x22, sizeof a);                                     /* 1.0 everywhere */
-    memset(a8, 0x38, sizeof a8);                                   /* 1.0 */
-    memset(b, 0x22, K / 2);                                        /* row 0: 1.0 */
-    memset(b + K / 2, 0xC4, K / 2);                                /* row 1: even 2.0, odd -2.0 */
-    const uint8_t nv[] = {0x38, 0x40, 0x30}, mx[] = {127, 128, 0}; /* 1, 2, 0.5; 1, 2 */
+    memset(a, 0x22, sizeof a);                       /* 1.0 everywhere */
+    memset(a8, 0x38, sizeof a8);                     /* 1.0 */
+    memset(b, 0x22, K / 2);                          /* row 0: 1.0 */
+    memset(b + K / 2, 0xC4, K / 2);                  /* row 1: even 2.0, odd -2.0 */
+    const uint8_t nv[] = {0x38, 0x40, 0x30};         /* 1, 2, 0.5 */
+    const uint8_t mx[BLOCKS] = {127, 128, 127, 127}; /* 1, 2, 1, 1 */
     ptxgen_pack_scales(nv, 1, 3, 0, a_scales);
     memcpy(raw, nv, 3), memcpy(raw + 3, nv, 3);
     ptxgen_pack_scales(raw, 2, 3, 0, b_scales);
@@ -342,11 +343,14 @@ static void the_oracle_scales_and_multiplies(void **state)
     assert_int_equal(ptxgen_matmul_scaled_oracle(&args, NULL), PTXGEN_OK);
     assert_true(d[0] == 16 * (1 + 4 + 0.25F) && d[1] == 0);
     args.a_format = PTXGEN_MXFP8, args.b_format = PTXGEN_MXFP4, args.a = a8;
-    ptxgen_pack_scales(mx, 1, 2, 0, a_scales);
-    memcpy(raw, mx, 2), memcpy(raw + 2, mx, 2);
-    ptxgen_pack_scales(raw, 2, 2, 0, b_scales);
+    args.k = MIXED_K; /* what the kernels take */
+    memset(b, 0x22, MIXED_K / 2);
+    memset(b + MIXED_K / 2, 0xC4, MIXED_K / 2);
+    ptxgen_pack_scales(mx, 1, BLOCKS, 0, a_scales);
+    memcpy(raw, mx, BLOCKS), memcpy(raw + BLOCKS, mx, BLOCKS);
+    ptxgen_pack_scales(raw, 2, BLOCKS, 0, b_scales);
     assert_int_equal(ptxgen_matmul_scaled_oracle(&args, NULL), PTXGEN_OK);
-    assert_true(d[0] == 32 * 1 + 16 * 4 && d[1] == 0);
+    assert_true(d[0] == 32 * (1 + 4 + 1 + 1) && d[1] == 0);
 }
 
 static void a_sample_assembles(void **state)
