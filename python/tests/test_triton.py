@@ -169,6 +169,14 @@ def test_out_of_bounds():
         add[(1,)](x, x, torch.empty(10), 100, BLOCK=128)
 
 
+def test_trusted_pointers():
+    ptxgen.triton.enable("sm_90", trust_pointers=True)
+    arrays = [torch.randn(64) for _ in range(2)]
+    out = torch.empty(64)
+    gather[(1,)](torch.tensor([a.data_ptr() for a in arrays]), out, 2, BLOCK=64)
+    assert torch.allclose(out, sum(arrays))
+
+
 def test_races():
     ptxgen.triton.enable("sm_90", check=True)
     x, out = torch.ones(256), torch.zeros(256)

@@ -120,7 +120,7 @@ expect_err 'link it with nvcc -cudart shared'
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
     -Wl,-rpath,"$cuda/lib64" -o driver || die "cc failed"
-for image in ptx cubin apart; do
+for image in ptx cubin apart linked; do
     t emulate -- ./driver $image
     expect_code 0
     [ "$(cat .out)" = "25 25 300

@@ -19,6 +19,7 @@ def _options():
     parser.add_argument("--order", choices=("hw", "isa"), default="hw", help="isa: draw what the ISA does not order")
     parser.add_argument("--seed", type=int, default=0, help="what --order isa draws from")
     parser.add_argument("--threads", type=int, default=0, help="host threads, 0: one a processor")
+    parser.add_argument("--trust-pointers", action="store_true", help="let kernels use any address of the process")
     parser.add_argument("--benchmarks", action="store_true", help="run triton.testing's reports too (their times mean nothing)")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as python -m has it: pytest")
     parser.add_argument("program", metavar="PROGRAM")
@@ -70,7 +71,7 @@ def main():
     from ._torch_cuda import install
 
     enable(options.arch, sms=options.sms, check=options.check_races, order=options.order, seed=options.seed,
-           threads=options.threads)
+           threads=options.threads, trust_pointers=options.trust_pointers)
     install()
     if not options.benchmarks:
         _skip_benchmarks()

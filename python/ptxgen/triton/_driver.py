@@ -22,6 +22,7 @@ class Settings(NamedTuple):
     order: str = "hw"
     seed: int = 0
     threads: int = 0
+    trust_pointers: bool = False
 
 
 _settings = Settings()
@@ -119,7 +120,7 @@ class Launcher:
         flat = flatten(self._signature, args, iter(self._descriptors) if self._descriptors else None, memory)
         scratch = self._scratch(grid, stream)  # held until the kernel has ended
         flat += [("*", memory.add(s)) for s in scratch]
-        kernel = function.kernel(memory.unknown)
+        kernel = function.kernel(memory.unknown or _settings.trust_pointers)
         params = [pack(kind, value, size) for (kind, value), (_, size) in zip(flat, kernel.params)]
         ctas = getattr(m, "num_ctas", 1)
         block = kernel.block if kernel.block[0] else (32 * m.num_warps, 1, 1)
