@@ -103,7 +103,71 @@ refuse 2 'by=lane; there are element and thread' draw fragment mma.m16n8k16 matr
 refuse 2 "'again' is not known here" draw fragment mma.m16n8k16 again
 refuse 5 'cannot (create|open|write)' draw swizzle -o /nonexistent/x.svg
 
-for kind in "swizzle span=64" "banks stride=128 bytes=16" "fragment mma.m16n8k16 matrix=b bits=16" "fragment wgmma.m64n256 bits=32" \
+# Tensor memory: of a problem, and of PTX that shows what it should: an allocation of 64 columns of which 8 are stored by
+# warp 1 and loaded by warp 0 (other lanes), then one of 32 columns that nothing touches.
+ok draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a block_m=128 block_n=64 schedule=fill
+expect_out '^#1: [0-9]+ columns from 0, from time [0-9]+ to [0-9]+$'
+expect_out '^   columns 0-63: accumulators that begin as C, stored \(tcgen05.st\), loaded \(tcgen05.ld\)$'
+expect_out '^lanes 0-127 +D st ld '
+ok draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a block_m=128 block_n=64 schedule=fill c=none
+expect_out '^   columns 0-63: accumulators, loaded'
+ok draw tmem matmul_accumulate m=256 n=64 k=64 arch=sm_100a ctas=2 rank=1
+expect_out 'CTA 1 of the first cluster$'
+ok draw tmem matmul_scaled m=128 n=128 k=128 arch=sm_100a a_scale_bytes=512 b_scale_bytes=512
+expect_out '^   columns [0-9]+-[0-9]+: scales of B, copied in \(tcgen05.cp\)$'
+cat >tensor.ptx <<'END'
+.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry k()
+{
+    .reg .u32 %r<20>;
+    .reg .pred %q;
+    .shared .align 8 .b32 at[2];
+    mov.u32 %r1, at;
+    mov.u32 %r2, %tid.x;
+    setp.gt.u32 %q, %r2, 31;
+    @%q bra STORE;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;
+    bar.sync 0;
+    bar.sync 0;
+    ld.shared.u32 %r3, [%r1];
+    tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r4, %r5, %r6, %r7}, [%r3];
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1+4], 32;
+    ld.shared.u32 %r3, [%r1+4];
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 32;
+    ret;
+STORE:
+    bar.sync 0;
+    ld.shared.u32 %r3, [%r1];
+    add.u32 %r3, %r3, 0x200010; // lane 32, column 16
+    tcgen05.st.sync.aligned.32x32b.x8.b32 [%r3], {%r4, %r5, %r6, %r7, %r8, %r9, %r10, %r11};
+    tcgen05.wait::st.sync.aligned;
+    bar.sync 0;
+    ret;
+}
+END
+ok draw tmem tensor.ptx --block 64
+expect_out '^ +0-3 +4-15 +16-23 +24-31 +32-63 +64-511 *$'
+expect_out '^ +allocation +#1,#2 +#1,#2 +#1,#2 +#1,#2 +#1 *$'
+expect_out '^ +lanes 0-31 +ld +\* +\* +\* +\* *$'
+expect_out '^ +lanes 32-63 +\* +\* +st +\* +\* *$'
+expect_out '^lanes 64-127 +\* +\* +\* +\* +\* *$'
+expect_out '^#1: 64 columns from 0, from time [0-9]+ to [0-9]+$'
+expect_out '^#2: 32 columns from 0, '
+expect_out '^   columns 0-31: nothing$'
+refuse 2 'of which kernel' draw tmem
+refuse 2 'there is no kernel family "nope"' draw tmem nope m=3
+refuse 2 'k=NUMBER is missing' draw tmem matmul_accumulate m=128 n=64 arch=sm_100a
+refuse 2 'uses no tensor memory in CTA 0' draw tmem matmul_accumulate m=64 n=64 k=64
+refuse 2 'more than 2147483648 elements' draw tmem matmul_accumulate m=1000000000 n=64 k=64 arch=sm_100a
+refuse 2 'rank=99 takes a number' draw tmem tensor.ptx rank=99 --block 64
+refuse 2 '--block would have no effect here' draw tmem matmul_accumulate m=128 n=64 k=64 --block 64
+refuse 5 'cannot read nowhere.ptx' draw tmem nowhere.ptx --block 64
+
+for kind in "tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a" "swizzle span=64" "banks stride=128 bytes=16" "fragment mma.m16n8k16 matrix=b bits=16" "fragment wgmma.m64n256 bits=32" \
     "fragment wgmma.m64k256"; do
     # shellcheck disable=SC2086
     ok draw $kind -o a.svg

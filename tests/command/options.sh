@@ -67,6 +67,44 @@ cat >two.ptx <<'END'
     ret;
 }
 END
+# Allocates as many columns of tensor memory as the launch and the argument say.
+cat >tensor.ptx <<'END'
+.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u32 p)
+{
+    .reg .u32 %r<9>;
+    .reg .pred %q;
+    .shared .align 8 .b32 at;
+    ld.param.u32 %r1, [p];
+    mov.u32 %r2, %tid.x;
+    setp.gt.u32 %q, %r2, 31;
+    @%q exit;
+    mov.u32 %r2, %nctaid.x;
+    add.u32 %r1, %r1, %r2;
+    mov.u32 %r2, %cluster_nctaid.x;
+    add.u32 %r1, %r1, %r2;
+    mov.u32 %r2, %ntid.x;
+    shr.u32 %r2, %r2, 5;
+    add.u32 %r1, %r1, %r2;
+    mov.u32 %r2, %dynamic_smem_size;
+    min.u32 %r2, %r2, 1;
+    add.u32 %r1, %r1, %r2;
+    mov.u32 %r2, %envreg2;
+    min.u32 %r2, %r2, 1;
+    add.u32 %r1, %r1, %r2;
+    sub.u32 %r1, %r1, 3;
+    mov.u32 %r2, 32;
+    shl.b32 %r2, %r2, %r1;
+    mov.u32 %r3, at;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], %r2;
+    ld.shared.u32 %r4, [%r3];
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, %r2;
+    ret;
+}
+END
+sed 's/entry k/entry other/; /^\.version/,/^\.address/d' tensor.ptx | cat tensor.ptx - >tensors.ptx
 cat >f.ptx <<'END'
 .version 8.0
 .target sm_90
@@ -328,6 +366,16 @@ effect doctor --json '"findings":' doctor -- --json
 effect doctor --log 'debug: ' doctor -- --log debug
 
 effect draw --output 'file x.svg' draw swizzle -- -o x.svg
+
+tensor="draw tmem tensor.ptx --block 32 --arg 0"
+effect draw --grid '^#1: 64 columns' $tensor -- --grid 2
+effect draw --block '^#1: 64 columns' draw tmem tensor.ptx --arg 0 --block 32 -- --block 64
+effect draw --cluster '^#1: 128 columns' $tensor --grid 2 -- --cluster 2
+effect draw --shared '^#1: 64 columns' $tensor -- --shared 64
+effect draw --cooperative '^#1: 64 columns' $tensor -- --cooperative
+effect draw --arg 'exit 0' draw tmem tensor.ptx --block 32 -- --arg 1
+effect draw --entry 'exit 0' draw tmem tensors.ptx --block 32 --arg 0 -- --entry other
+effect draw --budget 'exit 1' $tensor -- --budget 3
 
 effect diff --output 'file x.txt' diff kernel.ptx kernel.ptx -- -o x.txt
 effect diff --json '"equal":' diff kernel.ptx kernel.ptx -- --json

@@ -1,14 +1,6 @@
 #include "command/diff/counts.h"
 
-#include "command/function.h"
-#include "command/problem.h"
-#include "command/run/emulate.h"
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PARAMS_BYTES = 2048, ALIGNMENT = 1024 };
 
 static void add(diff_side *s, const char *name, const char *what, uint64_t value)
 {
@@ -62,76 +54,19 @@ static void add_units(diff_side *s, const ptxgen_emulator *emu)
     }
 }
 
-typedef struct counting {
-    diff_side *side;
-    const ptxgen_emulator *emu;
-} counting;
-
-static ptxgen_status take_counts(void *user, const ptxgen_emulator_module *module,
-                                 ptxgen_error *err)
+static void take_counts(void *user, const ptxgen_emulator *emu,
+                        const ptxgen_emulator_module *module)
 {
-    const counting *c = user;
-    (void)err;
-    add_totals(c->side, c->emu);
-    add_lines(c->side, module);
-    add_units(c->side, c->emu);
-    return PTXGEN_OK;
+    diff_side *s = user;
+    add_totals(s, emu);
+    add_lines(s, module);
+    add_units(s, emu);
 }
 
-static ptxgen_status count_kernel(diff_side *s, const cli_problem *p, ptxgen_kernel *kernel,
-                                  ptxgen_error *err)
+void diff_count_problem(diff_side *s, run_problem *r)
 {
-    const ptxgen_emulator_config config = {
-        .size = sizeof config, .profile = true, .arithmetic = PTXGEN_EMULATOR_FAST};
-    ptxgen_emulator *emu;
-    run_bad_index bad;
-    ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
-    if (status != PTXGEN_OK)
-        return status;
-    counting c = {s, emu};
-    const run_emulation e = {p->place, kernel, p->tensors, p->count, &bad, take_counts, &c};
-    status = run_emulate(emu, &e, err);
-    ptxgen_emulator_destroy(emu);
-    return status;
-}
-
-static ptxgen_status fill_memory(cli_problem *p, void **memory, ptxgen_error *err)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        const size_t bytes = cli_problem_bytes(p, i);
-        if (!p->tensors[i].rank)
-            continue;
-        if (posix_memalign(&memory[i], ALIGNMENT, bytes ? bytes : 1) != 0)
-            return cli_fail(err, PTXGEN_ENOMEM, "no memory for an operand of %zu bytes", bytes);
-        cli_problem_values(p, i, memory[i]);
-        p->tensors[i].data = memory[i];
-    }
-    return PTXGEN_OK;
-}
-
-ptxgen_status diff_count_problem(diff_side *s, ptxgen *ctx, size_t family, char *const *words,
-                                 size_t count, char **params, ptxgen_error *err)
-{
-    cli_problem p;
-    void *memory[PROBLEM_MAX_OPERANDS] = {NULL};
-    ptxgen_kernel *kernel = NULL;
-    ptxgen_error unrun = {0};
-    *params = cli_calloc(PARAMS_BYTES, 1);
-    ptxgen_status status = cli_problem_read(&p, family, words, count, err);
-    if (status == PTXGEN_OK)
-        status = cli_functions(ctx, &p.words, err);
-    if (status == PTXGEN_OK)
-        status = fill_memory(&p, memory, err);
-    if (status == PTXGEN_OK)
-        status = ptxgen_call_params(ctx, p.family, p.words, p.tensors, p.count, *params,
-                                    PARAMS_BYTES, err);
-    if (status == PTXGEN_OK)
-        status = ptxgen_emit(ctx, p.family, *params, &kernel, err);
-    if (status == PTXGEN_OK && count_kernel(s, &p, kernel, &unrun) != PTXGEN_OK)
-        s->no_counts = cli_format("%s", unrun.message);
-    ptxgen_kernel_unref(kernel);
-    for (size_t i = 0; i < PROBLEM_MAX_OPERANDS; i++)
-        free(memory[i]);
-    cli_problem_free(&p);
-    return status;
+    ptxgen_error err = {0};
+    const run_problem_seen seen = {take_counts, s};
+    if (run_problem_emulate(r, NULL, &seen, &err) != PTXGEN_OK)
+        s->no_counts = cli_format("%s", err.message);
 }

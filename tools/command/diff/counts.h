@@ -3,11 +3,9 @@
 #define PTXGEN_DIFF_COUNTS_H
 
 #include "command/diff/side.h"
+#include "command/run/problem_run.h"
 
-/* Runs the problem that the words name once and fills side->counts, or side->no_counts where it
- * cannot be run. *params (owned by the caller): its kernel's. EINVAL and EUNSUPPORTED: there is no
- * such kernel. */
-ptxgen_status diff_count_problem(diff_side *side, ptxgen *ctx, size_t family, char *const *words,
-                                 size_t count, char **params, ptxgen_error *err);
+/* Runs it once and fills side->counts, or side->no_counts where it cannot be run. */
+void diff_count_problem(diff_side *side, run_problem *problem);
 
 #endif

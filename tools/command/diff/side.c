@@ -5,7 +5,6 @@
 #include "command/file.h"
 #include "command/function.h"
 #include "command/options.h"
-#include "command/problem.h"
 #include "command/sass.h"
 
 #include <errno.h>
@@ -229,33 +228,51 @@ static ptxgen_status take_kernel(diff_side *s, ptxgen *ctx, const char *family, 
     return status;
 }
 
+/* A problem is counted too. */
+static ptxgen_status open_problem(diff_side *s, ptxgen *ctx, size_t family, cli_args words,
+                                  ptxgen_error *err)
+{
+    run_problem r;
+    ptxgen_status status = run_problem_open(&r, ctx, family, words.words, words.count, err);
+    if (status == PTXGEN_OK)
+        diff_count_problem(s, &r);
+    if (status == PTXGEN_OK)
+        status = take_kernel(s, ctx, r.problem.family, r.params, err);
+    run_problem_close(&r);
+    return status;
+}
+
+static ptxgen_status open_kernel(diff_side *s, ptxgen *ctx, const char *family, cli_args words,
+                                 ptxgen_error *err)
+{
+    char *params;
+    s->no_counts = cli_format("'%.60s' names a kernel, not a problem (all extents)", family);
+    ptxgen_status status = cli_params(&words, 0, &params, err);
+    if (status != PTXGEN_OK)
+        return status;
+    status = cli_functions(ctx, &params, err);
+    if (status == PTXGEN_OK)
+        status = take_kernel(s, ctx, family, params, err);
+    free(params);
+    return status;
+}
+
 static ptxgen_status open_request(diff_side *s, ptxgen *ctx, const char *text, ptxgen_error *err)
 {
     enum { MOST_WORDS = 128 };
-    char *copy = cli_format("%s", text), *words[MOST_WORDS], *rest = NULL, *params = NULL;
+    char *copy = cli_format("%s", text), *words[MOST_WORDS], *rest = NULL;
     size_t count = 0, family = 0;
     for (char *w = strtok_r(copy, " \t\n", &rest); w && count < MOST_WORDS;
          w = strtok_r(NULL, " \t\n", &rest))
         words[count++] = w;
-    while (count && ptxgen_family_name(family) && strcmp(ptxgen_family_name(family), words[0]) != 0)
+    const char *name = count ? words[0] : "";
+    while (ptxgen_family_name(family) && strcmp(ptxgen_family_name(family), name) != 0)
         family++;
-    ptxgen_status status =
-        count ? PTXGEN_OK : cli_fail(err, PTXGEN_EINVAL, "an empty word is no kernel");
-    if (count && ptxgen_family_name(family) && cli_problem_is_one(family, words + 1, count - 1)) {
-        status = diff_count_problem(s, ctx, family, words + 1, count - 1, &params, err);
-    } else if (count) {
-        s->no_counts = cli_format("'%.60s' names a kernel, not a problem (all extents)", words[0]);
-        params = cli_format("%s", "");
-        for (size_t i = 1; i < count; i++) {
-            char *more = cli_format("%s%s%s", params, i > 1 ? " " : "", words[i]);
-            free(params);
-            params = more;
-        }
-        status = cli_functions(ctx, &params, err);
-    }
-    if (status == PTXGEN_OK)
-        status = take_kernel(s, ctx, words[0], params, err);
-    free(params);
+    const cli_args others = {.words = words + 1, .count = count ? count - 1 : 0};
+    const bool problem =
+        ptxgen_family_name(family) && cli_problem_is_one(family, others.words, others.count);
+    const ptxgen_status status = problem ? open_problem(s, ctx, family, others, err)
+                                         : open_kernel(s, ctx, name, others, err);
     free(copy);
     return status;
 }

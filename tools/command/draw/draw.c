@@ -36,13 +36,16 @@ ptxgen_status draw_number(const cli_args *args, const char *name, int64_t min, i
 
 static const struct {
     const char *name;
+    /* One of the two; the second runs a kernel, and checks its words itself. */
     ptxgen_status (*fill)(const cli_args *, drawing *, ptxgen_error *);
+    ptxgen_status (*run)(const cli_args *, drawing *, int *code, ptxgen_error *);
     const char *parameters; /* names that it takes, separated by spaces */
     bool takes_name;        /* and a word that is no name=value */
 } kinds[] = {
-    {"swizzle", draw_swizzle, "span bits columns rows", false},
-    {"banks", draw_banks, "stride bytes offset swizzle", false},
-    {"fragment", draw_fragment, "matrix bits by", true},
+    {"swizzle", draw_swizzle, NULL, "span bits columns rows", false},
+    {"banks", draw_banks, NULL, "stride bytes offset swizzle", false},
+    {"fragment", draw_fragment, NULL, "matrix bits by", true},
+    {"tmem", NULL, draw_tmem, "", true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -68,6 +71,20 @@ static ptxgen_status check_words(const cli_args *args, size_t kind, ptxgen_error
     return PTXGEN_OK;
 }
 
+static ptxgen_status write_drawing(const drawing *d, const char *path, ptxgen_error *err)
+{
+    const size_t n = path ? strlen(path) : 0;
+    cli_output to;
+    const ptxgen_status status = cli_output_open(&to, path, false, err);
+    if (status != PTXGEN_OK)
+        return status;
+    if (n > 4 && strcmp(path + n - 4, ".svg") == 0)
+        drawing_write_svg(d, to.file);
+    else
+        drawing_write_text(d, to.file);
+    return cli_output_commit(&to, err);
+}
+
 static int run(const cli_args *args)
 {
     ptxgen_error err = {0};
@@ -75,7 +92,7 @@ static int run(const cli_args *args)
     size_t k = 0;
     if (args->count == 0)
         return cli_usage_error(&args->set,
-                               "draw what? swizzle, banks or fragment; `ptxgen draw --help`");
+                               "draw what? swizzle, banks, fragment or tmem; `ptxgen draw --help`");
     for (; k < KINDS && strcmp(kinds[k].name, args->words[0]) != 0; k++)
         known[k] = kinds[k].name;
     if (k == KINDS) {
@@ -84,29 +101,27 @@ static int run(const cli_args *args)
                                near ? "did you mean '" : "`ptxgen draw --help` says what can be",
                                near ? near : "", near ? "'?" : "");
     }
-    const char *path = args->set.output;
-    const size_t n = path ? strlen(path) : 0;
     drawing d = {0};
-    cli_output to;
-    ptxgen_status status = check_words(args, k, &err);
+    int code = CLI_OK;
+    ptxgen_status status = kinds[k].fill ? check_words(args, k, &err) : PTXGEN_OK;
     if (status == PTXGEN_OK)
-        status = kinds[k].fill(args, &d, &err);
-    if (status == PTXGEN_OK)
-        status = cli_output_open(&to, path, false, &err);
-    if (status == PTXGEN_OK) {
-        if (n > 4 && strcmp(path + n - 4, ".svg") == 0)
-            drawing_write_svg(&d, to.file);
-        else
-            drawing_write_text(&d, to.file);
-        status = cli_output_commit(&to, &err);
-    }
+        status =
+            kinds[k].fill ? kinds[k].fill(args, &d, &err) : kinds[k].run(args, &d, &code, &err);
+    if (status == PTXGEN_OK && code == CLI_OK)
+        status = write_drawing(&d, args->set.output, &err);
     drawing_free(&d);
-    return status == PTXGEN_OK ? CLI_OK : cli_report(&args->set, &err);
+    return status == PTXGEN_OK ? code : cli_report(&args->set, &err);
+}
+
+/* Only a kernel that is run has more than a place to write to. */
+static const char *reads(const cli_args *args)
+{
+    return args->count && strcmp(args->words[0], "tmem") == 0 ? draw_tmem_options(args) : "output";
 }
 
 const cli_command cli_draw = {
     .name = "draw",
-    .usage = "swizzle|banks|fragment [NAME] [name=value ...] [-o FILE.svg]",
+    .usage = "swizzle|banks|fragment|tmem [NAME] [name=value ...] [-o FILE]",
     .summary = "show where data lies in memory and registers, as text or picture",
     .text = "swizzle: which element of a tile lies in each 16 bytes of shared memory, under\n"
             "  span=32|64|128 (TMA's and wgmma's swizzle); bits= of an element (16),\n"
@@ -118,10 +133,17 @@ const cli_command cli_draw = {
             "  mma.m16n8k16, wgmma.m64n128, ldmatrix.x4.trans, tcgen05.ld.16x64b.x2, ...\n"
             "  (none: a list), matrix=a|b|c|d and bits= of an element choose one of its\n"
             "  matrices, by=element|thread whether rows are the matrix's or threads.\n"
+            "tmem: tensor memory in the CTA of rank= (0) of the first cluster of a kernel\n"
+            "  that is run on the emulator: its allocations and what they hold. NAME is a\n"
+            "  family, with all extents (random data), or FILE.ptx, with options as\n"
+            "  `ptxgen run` takes them.\n"
             "-o FILE.svg is a picture, any other file and standard output are text.\n",
     .examples = "  ptxgen draw swizzle span=128 -o swizzle.svg\n"
                 "  ptxgen draw banks stride=128 bytes=16 swizzle=128\n"
-                "  ptxgen draw fragment mma.m16n8k16 matrix=a bits=16\n",
-    .options = "output help",
+                "  ptxgen draw fragment mma.m16n8k16 matrix=a bits=16\n"
+                "  ptxgen draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a\n"
+                "  ptxgen draw tmem k.ptx --block 128 --arg zeros:4096 -o tmem.svg\n",
+    .options = "output entry grid block cluster cooperative shared arg budget help",
+    .reads = reads,
     .run = run,
 };

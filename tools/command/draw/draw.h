@@ -35,5 +35,10 @@ const char *draw_word(const cli_args *args, const char *name);
 ptxgen_status draw_swizzle(const cli_args *args, drawing *d, ptxgen_error *err);
 ptxgen_status draw_banks(const cli_args *args, drawing *d, ptxgen_error *err);
 ptxgen_status draw_fragment(const cli_args *args, drawing *d, ptxgen_error *err);
+/* Runs a kernel. Its failure is reported there and then: d->title stays NULL and *code is the exit
+ * code. */
+ptxgen_status draw_tmem(const cli_args *args, drawing *d, int *code, ptxgen_error *err);
+/* Options that draw_tmem reads for these words. */
+const char *draw_tmem_options(const cli_args *args);
 
 #endif

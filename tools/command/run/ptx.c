@@ -19,11 +19,12 @@
 typedef struct job {
     const cli_args *args;
     const char *path;
-    const char *name; /* of the PTX in messages */
-    FILE *to;         /* where reports go */
-    char *text;       /* owned */
-    run_seeds seeds;  /* order=isa */
-    run_trace *trace; /* NULL: none */
+    const char *name;             /* of the PTX in messages */
+    FILE *to;                     /* where reports go */
+    char *text;                   /* owned */
+    run_seeds seeds;              /* order=isa */
+    run_trace *trace;             /* NULL: none */
+    const run_listener *listener; /* NULL: nobody */
     ptxgen_emulator_launch launch;
     ptx_args arguments;
     run_findings findings;
@@ -81,7 +82,11 @@ static void log_line(void *user, ptxgen_log_level level, const char *line)
 
 static void trace_event(void *user, const ptxgen_emulator_event *e)
 {
-    run_trace_event(((job *)user)->trace, e);
+    const job *j = user;
+    if (j->trace)
+        run_trace_event(j->trace, e);
+    if (j->listener)
+        j->listener->event(j->listener->user, e);
 }
 
 /* "scale, mirror"; cut when it is longer than text. */
@@ -128,9 +133,10 @@ static ptxgen_status build_machine(job *j, uint64_t seed, machine *m, ptxgen_err
         .order = set->seeds ? PTXGEN_EMULATOR_ORDER_ISA : (ptxgen_emulator_order)set->order,
         .seed = seed,
         .check = set->check_races,
-        .profile = !set->check_races && !set->time && (set->stats || set->report || set->trace),
+        .profile = !set->check_races && !set->time &&
+                   (set->stats || set->report || set->trace || j->listener),
         .clock = set->time,
-        .trace = j->trace && seed == j->seeds.to ? trace_event : NULL,
+        .trace = (j->trace || j->listener) && seed == j->seeds.to ? trace_event : NULL,
         .instruction_budget = set->budget ? (uint64_t)set->budget : DEFAULT_BUDGET,
         .log = log_line,
         .user = j,
@@ -318,7 +324,7 @@ static void conclude(job *j, const ptxgen_error *err)
         cli_say_error(err);
 }
 
-int cli_run_ptx(const cli_args *args)
+int cli_run_ptx(const cli_args *args, const run_listener *listener)
 {
     ptxgen_error err = {0};
     cli_settings *set = (cli_settings *)&args->set;
@@ -326,6 +332,7 @@ int cli_run_ptx(const cli_args *args)
     job j = {.args = args,
              .path = path,
              .name = strcmp(path, "-") == 0 ? "<stdin>" : path,
+             .listener = listener,
              .to = cli_report_file(set)};
     if (args->count > 1)
         return cli_usage_error(set, "'%s': arguments of a kernel are written --arg VALUE",

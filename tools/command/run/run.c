@@ -72,7 +72,7 @@ static int run_ptx(const cli_args *args)
 {
     const char *foreign = cli_option_outside(args, PTX_OPTIONS);
     if (!foreign)
-        return cli_run_ptx(args);
+        return cli_run_ptx(args, NULL);
     return cli_usage_error(
         &args->set, "--%s does not apply to a PTX file, which the emulator runs; leave it out",
         foreign);
