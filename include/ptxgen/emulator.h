@@ -345,6 +345,9 @@ typedef struct ptxgen_emulator_line {
     uint64_t shared_requests, shared_wavefronts, shared_ideal;
     uint64_t async_operations; /* issued here */
     uint64_t async_bytes; /* that they moved from or to global memory, else within shared memory */
+    /* Registers of 32 bits in the PTX that hold a value which is read at this line or later, or
+     * that it writes. An assembler may need more or fewer. */
+    uint32_t live_registers;
 } ptxgen_emulator_line;
 /* Lines with executions, in order, i = 0, 1, ...; false past the end. Since the module was
  * loaded. */

@@ -81,25 +81,30 @@ ok $run --stats --json
 tr -d ' \t\n' <.out >flat
 # field LINE NAME: of the line's object.
 field() { grep -oE "\{\"line\":$1,[^}]*\}" flat | sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p"; }
-expect_count() { [ "$(field "$1" "$2")" = "$3" ] || die "line $1: $2 is '$(field "$1" "$2")', expected $3: $(sed -n "$1p" counts.ptx)"; }
-checked=0
-grep -n ' // ' counts.ptx >wanted
-while IFS= read -r row; do
-    number=${row%%:*}
-    set -- ${row##* // }
-    while [ $# -gt 0 ]; do
-        case $1 in
-        lanes) expect_count "$number" active_lanes "$2" ;;
-        sectors) expect_count "$number" global_sectors "$2" ;;
-        wavefronts) expect_count "$number" shared_wavefronts "$2" ;;
-        ideal) expect_count "$number" shared_wavefronts_ideal "$2" ;;
-        bytes) expect_count "$number" async_bytes "$2" ;;
-        *) die "what is $1?" ;;
-        esac
-        checked=$((checked + 1))
-        shift 2
-    done
-done <wanted
+expect_count() { [ "$(field "$1" "$2")" = "$3" ] || die "line $1: $2 is '$(field "$1" "$2")', expected $3"; }
+# expect_comments FILE: what the comments of its lines say is what has been counted.
+expect_comments() {
+    checked=0
+    grep -n ' // ' "$1" >wanted
+    while IFS= read -r row; do
+        number=${row%%:*}
+        set -- ${row##* // }
+        while [ $# -gt 0 ]; do
+            case $1 in
+            lanes) expect_count "$number" active_lanes "$2" ;;
+            sectors) expect_count "$number" global_sectors "$2" ;;
+            wavefronts) expect_count "$number" shared_wavefronts "$2" ;;
+            ideal) expect_count "$number" shared_wavefronts_ideal "$2" ;;
+            bytes) expect_count "$number" async_bytes "$2" ;;
+            live) expect_count "$number" live_registers "$2" ;;
+            *) die "what is $1?" ;;
+            esac
+            checked=$((checked + 1))
+            shift 2
+        done
+    done <wanted
+}
+expect_comments counts.ptx
 [ $checked -gt 30 ] || die "only $checked counts"
 grep -q '"cp.async.bulk":{"operations":2,"global_read":256,"global_written":128,"shared_read":128,"shared_written":256,"tensor_read":0,"tensor_written":0}' flat ||
     die "units: $(grep -oE '"units":.*"opcodes"' flat)"
@@ -109,7 +114,7 @@ grep -q '"mbarrier.init":1' flat || die "mnemonics are not those of PTX"
 
 # The table has the busiest lines; the reports have every line of the PTX, the same at every run.
 ok $run --stats
-expect_out '^ +47 +1  32.0 +31 +st.shared.u32 \[%r10\]'
+expect_out '^ +47 +1  32.0 +31 +[0-9]+ +st.shared.u32 \[%r10\]'
 ok $run --report a.txt
 [ "$(grep -cE '^ +[0-9]+ ' a.txt)" -ge "$(wc -l <counts.ptx)" ] || die "lines are missing in a.txt"
 ok $run --report a.html
@@ -133,3 +138,37 @@ ok array random:64x64 dtype=f16 --seed 2 -o b.npy
 ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 schedule=fill --stats
 expect_out "^tcgen05 +6 +0 +0 +$((4 * (128 + 64) * 16 * 2)) +0 +$((3 * 128 * 64 * 4)) +$((4 * 128 * 64 * 4))$"
 expect_out "^tcgen05.ld +4 +0 +0 +0 +0 +$((128 * 64 * 4)) +0$"
+
+# Live registers: of 32 bits; around a loop, of a write that nobody reads, under a guard.
+cat >live.ptx <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .u64 %rd<3>;
+    .reg .u32 %r<5>;
+    .reg .u16 %h;
+    .reg .pred %p1;
+    ld.param.u64 %rd1, [p]; // live 2
+    mov.u32 %r1, 0; // live 3
+    mov.u32 %r2, 5; // live 4
+    mov.u16 %h, 3; // live 5
+LOOP:
+    add.u32 %r1, %r1, %r2; // live 5
+    sub.u32 %r2, %r2, 1; // live 5
+    setp.ne.u32 %p1, %r2, 0; // live 5
+    @%p1 bra LOOP; // live 5
+    cvt.u32.u16 %r4, %h; // live 5
+    mul.wide.u32 %rd2, %r1, 8; // live 6
+    mov.u32 %r3, 7; // live 7
+    add.u64 %rd2, %rd1, %rd2; // live 6
+    @%p1 mov.u32 %r1, 9; // live 4
+    st.global.v2.u32 [%rd2], {%r1, %r4}; // live 4
+    ret; // live 0
+}
+END
+ok run live.ptx --block 32 --arg zeros:2048 --stats --json
+tr -d ' \t\n' <.out >flat
+expect_comments live.ptx
+[ $checked = 15 ] || die "only $checked counts"

@@ -46,6 +46,9 @@ struct ptxgen_emulator_module {
     uint32_t *kernels, kernel_count; /* functions that are entries with a body */
     pg_op_profile *lines;            /* by line of the text; guarded by emu->lock */
     uint32_t line_count;
+    /* Beside `lines`: registers that are live there, the most of a line's instructions. 0: not
+     * worked out, or none. */
+    uint32_t *live;
 };
 
 /* Lays out and initialises module variables and registers them as buffers. loaded_module.c */

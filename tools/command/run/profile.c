@@ -77,7 +77,8 @@ static cJSON *line_json(const run_profile *p, const ptxgen_emulator_line *l)
                   {"shared_wavefronts", l->shared_wavefronts},
                   {"shared_wavefronts_ideal", l->shared_ideal},
                   {"async_operations", l->async_operations},
-                  {"async_bytes", l->async_bytes}};
+                  {"async_bytes", l->async_bytes},
+                  {"live_registers", l->live_registers}};
     cJSON *o = cJSON_CreateObject();
     const char *file;
     int at;
@@ -101,16 +102,16 @@ static void print_counts(const ptxgen_emulator_line *l, FILE *to)
                  (unsigned long long)(l->shared_wavefronts - l->shared_ideal));
     if (l->async_bytes)
         snprintf(async, sizeof async, "%llu", (unsigned long long)l->async_bytes);
-    fprintf(to, "%11llu %5.1f %8s %9s %10s", (unsigned long long)l->executions,
-            per(l->active_lanes, l->executions), sectors, beyond, async);
+    fprintf(to, "%11llu %5.1f %8s %9s %10s %4u", (unsigned long long)l->executions,
+            per(l->active_lanes, l->executions), sectors, beyond, async, l->live_registers);
 }
 
 static void print_head(FILE *to)
 {
-    fprintf(to, "%6s %11s %5s %8s %9s %10s  %s\n", "line", "executions", "lanes", "sectors",
-            "conflicts", "async",
+    fprintf(to, "%6s %11s %5s %8s %9s %10s %4s  %s\n", "line", "executions", "lanes", "sectors",
+            "conflicts", "async", "live",
             "PTX (lanes, sectors: of an execution; conflicts: wavefronts beyond");
-    fprintf(to, "%55s the ideal; async: bytes)\n", "");
+    fprintf(to, "%60s the ideal; async: bytes; live: registers)\n", "");
 }
 
 /* What a line costs, roughly: its issues, and what memory and units do for it. */
@@ -200,7 +201,7 @@ static void text_report(const run_profile *p, FILE *to)
             print_counts(&l, to);
             more = ptxgen_emulator_line_at(p->module, ++next, &l);
         } else {
-            fprintf(to, "%47s", "");
+            fprintf(to, "%52s", "");
         }
         fprintf(to, "  %.*s\n", n, at);
         at += n + (at[n] == '\r') + (at[n + (at[n] == '\r')] == '\n');
@@ -224,7 +225,7 @@ static void page_row(const run_profile *p, const ptxgen_emulator_line *l, uint64
     fputs("</td><td>", to);
     if (l->async_bytes)
         fprintf(to, "%llu", (unsigned long long)l->async_bytes);
-    fputs("</td><td class=o>", to);
+    fprintf(to, "</td><td>%u</td><td class=o>", l->live_registers);
     if (origin_of(p, l->line, &file, &at)) {
         const char *base = strrchr(file, '/');
         fprintf(to, "%s:%d", base ? base + 1 : file, at);
@@ -251,9 +252,10 @@ static void page(const run_profile *p, FILE *to)
     run_print_units(p->emu, NULL, to);
     fputs("</pre><p>Lanes: active, of 32. Sectors: pieces of 32 bytes of global memory that an "
           "execution touches. Conflicts: wavefronts over the banks of shared memory beyond those "
-          "that the bytes need. Async: bytes that operations issued here move."
+          "that the bytes need. Async: bytes that operations issued here move. Live: registers of "
+          "32 bits that hold a value."
           "<table><thead><tr><th>line<th>executions<th><th>lanes<th>sectors<th>conflicts<th>async"
-          "<th>template<th class=p>PTX</thead>\n",
+          "<th>live<th>template<th class=p>PTX</thead>\n",
           to);
     size_t next = 0;
     bool more = ptxgen_emulator_line_at(p->module, next, &l);
@@ -265,7 +267,7 @@ static void page(const run_profile *p, FILE *to)
             page_row(p, &l, most, to);
             more = ptxgen_emulator_line_at(p->module, ++next, &l);
         } else {
-            fputs("<td colspan=7></td>", to);
+            fputs("<td colspan=8></td>", to);
         }
         fputs("<td class=p>", to);
         print_escaped(at, n, to);
