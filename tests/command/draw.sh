@@ -185,3 +185,17 @@ refuse 2 'span=48; there are 0, 32, 64 and 128' draw swizzle span=48
 refuse 2 "'stride=4' is not known here; swizzle takes" draw swizzle stride=4
 refuse 2 'each address is a multiple' draw banks stride=6 bytes=4
 refuse 2 'stride=x takes a number' draw banks stride=x
+
+# The pictures of docs/emulate.md are what the commands beside them draw (of tensor memory but for times).
+mkdir -p docs/pictures
+grep '^    ptxgen draw ' "$PTXGEN_SOURCE/docs/emulate.md" >commands
+[ "$(wc -l <commands)" = 4 ] || die "docs/emulate.md has $(wc -l <commands) pictures"
+while read -r _ words; do
+    # shellcheck disable=SC2086
+    ok $words
+done <commands
+for svg in "$PTXGEN_SOURCE"/docs/pictures/*.svg; do
+    name=$(basename "$svg")
+    grep -v ' from time ' "$svg" >want
+    grep -v ' from time ' "docs/pictures/$name" | cmp - want || die "docs/pictures/$name is not what is drawn"
+done
