@@ -7,6 +7,7 @@ ls show why stats du path verify clear prune export import n=4 n=0 n=-1 n=999999
 arch=sm_1 unused=1d bytes=0 entries=x --json --help -o --dry-run --verbose -v --line-map --ptx --cubin --sass --recompile
 --arch --jobs --check --repeat --seed --device --assembler --cache-dir --toolkit --log --grid --block --arg --result
 --order --seeds --stats --budget --require --zero --prometheus --readable emulator auto nope -1 0 1 99999999999 "" - /dev/null
+draw diff swizzle banks fragment tmem mma.m16n8k16 wgmma.m64n256 span=64 rows=4 matrix=a bits=16 by=thread m=32 k=32 rank=1
 /nowhere . zeros:4x4 random:2x2 index:4/2 x.npy out=x.npy a=/dev/zero -- --= = sm_90a,sm_100a %s%n ../../../etc/passwd
 END
 awk -v seed="${PTXGEN_SEED:-1}" -v lines="${PTXGEN_LINES:-200}" '

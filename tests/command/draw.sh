@@ -163,6 +163,7 @@ refuse 2 'there is no kernel family "nope"' draw tmem nope m=3
 refuse 2 'k=NUMBER is missing' draw tmem matmul_accumulate m=128 n=64 arch=sm_100a
 refuse 2 'uses no tensor memory in CTA 0' draw tmem matmul_accumulate m=64 n=64 k=64
 refuse 2 'more than 2147483648 elements' draw tmem matmul_accumulate m=1000000000 n=64 k=64 arch=sm_100a
+refuse 2 'a smaller one shows the same' draw tmem matmul_accumulate m=40000 n=40000 k=64 arch=sm_100a
 refuse 2 'rank=99 takes a number' draw tmem tensor.ptx rank=99 --block 64
 refuse 2 '--block would have no effect here' draw tmem matmul_accumulate m=128 n=64 k=64 --block 64
 refuse 5 'cannot read nowhere.ptx' draw tmem nowhere.ptx --block 64

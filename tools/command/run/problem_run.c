@@ -6,10 +6,20 @@
 #include <stdlib.h>
 
 enum { ALIGNMENT = 1024 };
+static const size_t most_bytes = (size_t)1 << 30;                /* of all operands */
+static const uint64_t most_instructions = UINT64_C(10000000000); /* a minute or more */
 
 static ptxgen_status fill_memory(run_problem *r, ptxgen_error *err)
 {
     cli_problem *p = &r->problem;
+    size_t sum = 0;
+    for (size_t i = 0; i < p->count; i++)
+        sum += cli_problem_bytes(p, i);
+    if (sum > most_bytes)
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "operands of %zu bytes: an emulated problem takes at most %zu; a smaller "
+                        "one shows the same",
+                        sum, most_bytes);
     for (size_t i = 0; i < p->count; i++) {
         const size_t bytes = cli_problem_bytes(p, i);
         if (!p->tensors[i].rank)
@@ -71,6 +81,7 @@ ptxgen_status run_problem_emulate(run_problem *r, const run_listener *listener,
                                            .profile = true,
                                            .trace = listener ? listener->event : NULL,
                                            .user = listener ? listener->user : NULL,
+                                           .instruction_budget = most_instructions,
                                            .arithmetic = PTXGEN_EMULATOR_FAST};
     ptxgen_emulator *emu;
     run_bad_index bad;
