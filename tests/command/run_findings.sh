@@ -151,3 +151,28 @@ tr -d ' \n\t' <family.sarif | grep -q '"results":\[\]' || die "no log of a famil
 refuse 2 'is no kind of report' run gather_rows src=src.npy index=index.npy --check-races --ignore nothing
 refuse 2 'ignore is about the reports of --check-races' run gather_rows src=src.npy index=index.npy --ignore race-global
 echo "run_findings: ok"
+
+# The other thread is named to its lane: lane 9 of warp 1 writes, lane 20 of warp 0 of the other CTA reads.
+cat >lane.ptx <<'EOF'
+.version 8.3
+.target sm_90
+.address_size 64
+.visible .entry lane(.param .u64 out)
+{
+    .reg .b32 %t, %c, %a;
+    .reg .b64 %out;
+    .reg .pred %p, %q;
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mov.u32 %c, %ctaid.x;
+    mad.lo.u32 %a, %c, 64, %t;
+    setp.eq.u32 %p, %a, 41;
+    setp.eq.u32 %q, %a, 84;
+    @%p st.global.u32 [%out], %t;
+    @%q ld.global.u32 %a, [%out];
+    ret;
+}
+EOF
+t run lane.ptx --grid 2 --block 64 --arg zeros:64 --check-races
+expect_code 1
+expect_out '^lane.ptx:16: race on global .*; conflicts with line 15 \(st\), warp 1 lane 9 of CTA \(0,0,0\) \[ld, CTA 1,0,0 warp 0 lane 20; '
