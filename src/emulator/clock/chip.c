@@ -5,8 +5,8 @@
 static const pg_clock_chip hopper = {
     "sm_90",
     "H200",
-    8,
-    15,
+    6,
+    13,
 #define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_90,
 #include "emulator/clock/rates.def"
 #undef PG_CLOCK_RATE
@@ -15,8 +15,8 @@ static const pg_clock_chip hopper = {
 static const pg_clock_chip blackwell = {
     "sm_100",
     "B200",
-    12,
-    25,
+    7,
+    8,
 #define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_100,
 #include "emulator/clock/rates.def"
 #undef PG_CLOCK_RATE

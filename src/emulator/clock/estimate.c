@@ -88,11 +88,11 @@ bool pg_clock_estimate(pg_clock *c, const pg_grid_run *launch, const pg_clock_to
     const pg_hot_times hot = pg_footprint_hottest(c->footprint, &cost);
     const double all = c->whole ? 1 : scale;
     double run = alone > out->power_ns ? alone : out->power_ns;
-    run = run > hot.slice_ns * all ? run : hot.slice_ns * all;
     out->hot_ns = hot.line_ns * all;
-    out->crowded = hot.slice_ns * all >= run;
     /* While a line holds its requests up, the others get on with theirs, but not all of them. */
     run = sqrt(run * run + out->hot_ns * out->hot_ns);
+    out->crowded = hot.slice_ns * all > run;
+    run = out->crowded ? hot.slice_ns * all : run;
     const double grown = r.drained_ns > 0 ? alone / r.drained_ns : 1;
     for (int u = 0; u < UNIT_COUNT; u++)
         out->busy[u] = run > 0 ? r.busy[u] * grown / run : 0;

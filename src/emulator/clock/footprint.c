@@ -296,6 +296,11 @@ static bool extrapolate(pg_footprint *f, double l2_bytes, double scale)
             const double keep = grown > 0 ? here / grown : 0;
             b->misses[t] *= keep;
             b->written[t] *= keep;
+            /* Rows that atomics reach come in no order that L2 could serve. */
+            const double lost = t == TOUCH_ATOMIC && here > l2_bytes ? 1 - l2_bytes / here : 0;
+            const double least = lost * b->asked[t];
+            b->misses[t] = b->misses[t] > least ? b->misses[t] : least;
+            b->written[t] = b->written[t] > least ? b->written[t] : least;
             most = here > most ? here : most;
         }
         unique += most;

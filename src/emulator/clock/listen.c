@@ -99,18 +99,15 @@ static pg_touch touch_of(pg_access_kind kind)
                                      : TOUCH_ATOMIC;
 }
 
-/* Units of 16 bytes that atomics of a warp reach: lanes on the same unit count once each. */
-static uint32_t atomic_units(const pg_checked_access *a)
+/* Units of 16 bytes of atomics: each lane's count, also where several meet. */
+static uint32_t units_of(const pg_checked_access *a, uint64_t line)
 {
-    pieces units = {.count = 0};
-    for (uint32_t left = a->lanes; left; left &= left - 1) {
-        const uint64_t at = a->address[__builtin_ctz(left)];
-        for (uint64_t n = at >> UNIT_SHIFT; n <= (at + a->bytes - 1) >> UNIT_SHIFT; n++)
-            add_piece(&units, n);
-    }
-    const uint32_t lanes = (uint32_t)__builtin_popcount(a->lanes);
-    const uint32_t full = lanes * a->bytes >> UNIT_SHIFT;
-    return units.count > full ? units.count : full;
+    const uint32_t of_lane = a->bytes >> UNIT_SHIFT ? a->bytes >> UNIT_SHIFT : 1;
+    uint32_t lanes = 0;
+    for (uint32_t left = a->lanes; left; left &= left - 1)
+        lanes += a->address[__builtin_ctz(left)] >> PG_LINE_SHIFT == line;
+    const uint32_t most = (lanes * a->bytes + (1 << UNIT_SHIFT) - 1) >> UNIT_SHIFT;
+    return a->bytes >> UNIT_SHIFT ? lanes * of_lane : most;
 }
 
 static void global_access(pg_warp *w, const pg_op *op, const pg_checked_access *a)
@@ -121,17 +118,19 @@ static void global_access(pg_warp *w, const pg_op *op, const pg_checked_access *
     uint32_t sectors = 0;
     for (uint32_t left = a->lanes; left; left &= left - 1)
         add_lines(&lines, a->address[__builtin_ctz(left)], a->bytes);
+    uint32_t units = 0;
     for (uint32_t i = 0; i < lines.count; i++) {
         pg_clock_touch(w->cta->cluster, lines.number[i], lines.sectors[i], touch);
         sectors += (uint32_t)__builtin_popcount(lines.sectors[i]);
-        if (touch == TOUCH_ATOMIC)
-            pg_clock_hot(w->cta->cluster, lines.number[i],
-                         (atomic_units(a) + lines.count - 1) / lines.count);
+        const uint32_t here = touch == TOUCH_ATOMIC ? units_of(a, lines.number[i]) : 0;
+        if (here)
+            pg_clock_hot(w->cta->cluster, lines.number[i], here);
+        units += here;
     }
     pg_clock_detail *d = lines.count ? pg_clock_add_detail(w, asks[touch]) : NULL;
     if (!d)
         return;
-    d->a = touch == TOUCH_ATOMIC ? atomic_units(a) : sectors;
+    d->a = touch == TOUCH_ATOMIC ? units : sectors;
     d->b = lines.count;
     d->buffer = pg_footprint_buffer(w->launch->clock->footprint, lines.number[0] << PG_LINE_SHIFT);
     const pg_clock_op *known = &w->launch->clock->operations.ops[pg_pc_of(w, op)];
