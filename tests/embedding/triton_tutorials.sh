@@ -20,7 +20,8 @@ status=0
 for arch in sm_90 sm_100; do
     for name in $names; do
         case $name in
-        gluon/* | 06-*) what="-m pytest -q -p no:cacheprovider $name.py -k ${PTXGEN_TUTORIAL_CASES:-not(2000)}" ;;
+        06-*) what="-m pytest -q -p no:cacheprovider $name.py -k 128-2-1" ;; # one batch, two heads, a context of 128
+        gluon/*) what="-m pytest -q -p no:cacheprovider $name.py -k ${PTXGEN_TUTORIAL_CASES:-not(2000)}" ;;
         *) what=$name.py ;;
         esac
         # shellcheck disable=SC2086
