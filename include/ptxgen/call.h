@@ -52,6 +52,12 @@ PTXGEN_API ptxgen_status ptxgen_call_kernel(ptxgen_kernel *kernel, const ptxgen_
 PTXGEN_API ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *params,
                                             const ptxgen_tensor *tensors, size_t count, char *out,
                                             size_t size, ptxgen_error *err);
+/* How many bytes of device memory the call wants as its operand `workspace`; 0: none. Left out, the
+ * library brings its own. As ptxgen_call_params, no data is read; the alignment of pointers that
+ * are not NULL counts. */
+PTXGEN_API ptxgen_status ptxgen_call_workspace(ptxgen *ctx, const char *family, const char *params,
+                                               const ptxgen_tensor *tensors, size_t count,
+                                               size_t *bytes, ptxgen_error *err);
 /* What a call with stall=never (ptxgen/types.h) takes while its own kernel is made. */
 typedef struct ptxgen_generic_info {
     size_t size;     /* set by the caller */
@@ -139,6 +145,7 @@ typedef struct ptxgen_launch {
     size_t arg_count;
     const ptxgen_launch_arg *args;
     const char *family; /* whose kernel it is: the call's, or one that does a part of its work */
+    const char *params; /* all of that kernel's, for ptxgen_get and ptxgen_emit */
 } ptxgen_launch;
 /* Return false to stop. All is borrowed during the visit. */
 typedef bool (*ptxgen_launch_visit)(void *user, const ptxgen_launch *launch);

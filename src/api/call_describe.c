@@ -126,13 +126,22 @@ bool ptxgen_kernel_entry(const ptxgen_kernel *k, size_t n, char *name, size_t si
     return true;
 }
 
-static bool describe(const pg_problem *p, const pg_plans *plans, const pg_launch *l,
-                     ptxgen_launch_visit visit, void *user)
+/* What a visit is told of every launch. */
+typedef struct describing {
+    const pg_problem *problem;
+    const pg_plans *plans;
+    pg_buf own, helper; /* the parameters of the two kernels */
+    ptxgen_launch_visit visit;
+    void *user;
+} describing;
+
+static bool describe(describing *d, const pg_launch *l)
 {
     char entry[128];
     ptxgen_launch_arg args[PG_LAUNCH_MAX_ARGS];
+    const pg_problem *p = d->problem;
     const pg_plan_head *head = l->helper ? p->helper_plan : p->plan;
-    const pg_family *f = l->helper ? plans->helper_family : p->family;
+    const pg_family *f = l->helper ? d->plans->helper_family : p->family;
     const pg_param_list params = f->parameters(head, l->part);
     uint32_t end = 0;
     for (uint32_t i = 0; i < l->nargs; i++) {
@@ -146,11 +155,31 @@ static bool describe(const pg_problem *p, const pg_plans *plans, const pg_launch
                          .dynamic_shared_bytes = l->shared_bytes,
                          .arg_count = l->nargs,
                          .args = args,
-                         .family = f->name};
+                         .family = f->name,
+                         .params = pg_buf_text(l->helper ? &d->helper : &d->own)};
     memcpy(out.grid, l->grid, sizeof out.grid);
     memcpy(out.block, l->block, sizeof out.block);
     memcpy(out.cluster, l->cluster, sizeof out.cluster);
-    return visit(user, &out);
+    return d->visit(d->user, &out);
+}
+
+/* In order, until the visit has enough. */
+static ptxgen_status describe_all(describing *d, pg_step *step, uint32_t launches,
+                                  ptxgen_error *err)
+{
+    const pg_problem *p = d->problem;
+    pg_params_print(&p->family->params, p->key, &d->own);
+    if (d->plans->helper_family)
+        pg_params_print(&d->plans->helper_family->params, d->plans->helper_key, &d->helper);
+    if (d->own.failed || d->helper.failed)
+        return pg_fail_memory(err, 0);
+    for (; step->number < launches; step->number++) {
+        pg_launch l;
+        pg_launch_of(p, step, &l);
+        if (!describe(d, &l))
+            break;
+    }
+    return PTXGEN_OK;
 }
 
 /* Who launches by himself brings the workspace along. */
@@ -181,11 +210,11 @@ ptxgen_status ptxgen_call_describe(ptxgen_kernel *kernel, const ptxgen_tensor *t
     pg_plans_make(&kernel->id, &plans, &c.problem);
     const pg_sequence sequence = pg_sequence_of(&c.problem);
     PG_TRY(find_workspace(&c.problem, &sequence, &step, err));
-    for (; step.number < sequence.launches; step.number++) {
-        pg_launch l;
-        pg_launch_of(&c.problem, &step, &l);
-        if (!describe(&c.problem, &plans, &l, visit, user))
-            break;
-    }
-    return PTXGEN_OK;
+    describing d = {.problem = &c.problem, .plans = &plans, .visit = visit, .user = user};
+    pg_buf_init(&d.own, &kernel->engine->alloc);
+    pg_buf_init(&d.helper, &kernel->engine->alloc);
+    const ptxgen_status status = describe_all(&d, &step, sequence.launches, err);
+    pg_buf_fini(&d.own);
+    pg_buf_fini(&d.helper);
+    return status;
 }

@@ -44,6 +44,17 @@ ptxgen_status ptxgen_call_params(ptxgen *ctx, const char *family, const char *pa
     return pg_call_params(&c, ctx, out, size, err);
 }
 
+ptxgen_status ptxgen_call_workspace(ptxgen *ctx, const char *family, const char *params,
+                                    const ptxgen_tensor *tensors, size_t count, size_t *bytes,
+                                    ptxgen_error *err)
+{
+    const pg_family *f;
+    pg_call c;
+    PG_TRY(pg_family_find(family, &f, err));
+    PG_TRY(pg_call_take(&c, f, &(pg_request){params, tensors, count}, err));
+    return pg_call_workspace(&c, ctx, bytes, err);
+}
+
 ptxgen_status ptxgen_call_generic(ptxgen *ctx, const char *family, const char *params,
                                   const ptxgen_tensor *tensors, size_t count,
                                   ptxgen_generic_info *out, ptxgen_error *err)

@@ -67,7 +67,6 @@ ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *
     ptxgen_scatter_add_args a;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_scatter_add_args", err));
     pg_call_init(c, &pg_family_scatter_add);
-    c->problem.table = &pg_scatter_add_options;
     fill_matrices(&a, c->problem.operand);
     fill_options(&a, args, c->problem.operand);
     c->problem.prepared = a.plan;

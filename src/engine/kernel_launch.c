@@ -3,15 +3,17 @@
 
 #include "base/error.h"
 
+#include <string.h>
+
 void pg_plans_make(const pg_kernel_id *id, pg_plans *plans, pg_problem *p)
 {
-    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)] = {0};
     const pg_family *f = id->family;
     const pg_arch *arch = pg_arch_find(id->key[0]);
-    plans->helper_family = f->helper ? f->helper(id->key, key) : NULL;
+    memset(plans->helper_key, 0, sizeof plans->helper_key);
+    plans->helper_family = f->helper ? f->helper(id->key, plans->helper_key) : NULL;
     f->plan(id->key, arch, plans->own);
     if (plans->helper_family)
-        plans->helper_family->plan(key, arch, plans->helper);
+        plans->helper_family->plan(plans->helper_key, arch, plans->helper);
     p->plan = plans->own;
     p->helper_plan = plans->helper_family ? plans->helper : NULL;
 }

@@ -9,6 +9,7 @@ typedef struct pg_plans {
     _Alignas(16) unsigned char own[PG_PLAN_MAX_BYTES];
     _Alignas(16) unsigned char helper[PG_PLAN_MAX_BYTES];
     const pg_family *helper_family; /* NULL: none */
+    int64_t helper_key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
 } pg_plans;
 void pg_plans_make(const pg_kernel_id *id, pg_plans *plans, pg_problem *p);
 /* What a call takes. The problem has its plans and its device. */

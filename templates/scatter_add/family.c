@@ -106,25 +106,14 @@ static const pg_symbol symbols[] = {
     [PG_SCATTER_ROWS] = {"rows", 0, INT64_MAX, "values of index; rows of src, without src_index"},
     [PG_SCATTER_OUT_ROWS] = {"out_rows", 0, INT64_MAX, "rows of out"},
     [PG_SCATTER_N] = {"n", 0, MAX_N, "elements of a row"},
-    [PG_SCATTER_SRC_ROWS] = {"src_rows", 0, INT64_MAX, "rows of src"},
+    [PG_SCATTER_SRC_ROWS] = {"src_rows", 0, INT64_MAX, "rows of src; without src_index: rows",
+                             .equals = 1 + PG_SCATTER_ROWS, .unless = 1 + PG_SCATTER_SRC_INDEX},
     [PG_SCATTER_ONE] = {"one", 1, 1, "a number"},
     [PG_SCATTER_TWO] = {"two", 2, 2, "position and value"},
     [PG_SCATTER_BYTES] = {"bytes", 0, INT64_MAX, "of the workspace"},
 };
 
 static const pg_operand operands[] = {
-    [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
-                        .dtypes = pg_sum_dtypes, .doc = "what is added to"},
-    [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_ROWS, PG_SCATTER_N},
-                        .dtypes = pg_sum_dtypes, .same_dtype_as = 1 + PG_SCATTER_OUT,
-                        .broadcast = true, .doc = "the rows to add"},
-    [PG_SCATTER_INDEX] = {"index", PG_INDEX, .rank = 1, .extents = {PG_SCATTER_ROWS},
-                          .dtypes = index_dtypes, .indexes = 1 + PG_SCATTER_OUT_ROWS,
-                          .doc = "the row of out that each row of src is added to"},
-};
-
-/* With what only ptxgen_scatter_add offers: there src may have rows of its own. */
-static const pg_operand options[] = {
     [PG_SCATTER_OUT] = {"out", PG_INOUT, .rank = 2, .extents = {PG_SCATTER_OUT_ROWS, PG_SCATTER_N},
                         .dtypes = pg_sum_dtypes, .doc = "what is added to"},
     [PG_SCATTER_SRC] = {"src", PG_IN, .rank = 2, .extents = {PG_SCATTER_SRC_ROWS, PG_SCATTER_N},
@@ -136,9 +125,10 @@ static const pg_operand options[] = {
     [PG_SCATTER_WEIGHT] = {"weight", PG_IN, .optional = true, .rank = 1,
                            .extents = {PG_SCATTER_ROWS}, .dtypes = pg_sum_dtypes,
                            .doc = "a factor for each row of src, f32 or of its type"},
-    [PG_SCATTER_SRC_INDEX] = {"src_index", PG_IN, .optional = true, .rank = 1,
+    [PG_SCATTER_SRC_INDEX] = {"src_index", PG_INDEX, .optional = true, .rank = 1,
                               .extents = {PG_SCATTER_ROWS}, .dtypes = index_dtypes,
                               .same_dtype_as = 1 + PG_SCATTER_INDEX,
+                              .indexes = 1 + PG_SCATTER_SRC_ROWS,
                               .doc = "the row of src that each value of index is about"},
     [PG_SCATTER_ALPHA] = {"alpha", PG_SCALAR, .optional = true, .dtypes = scalar_dtypes,
                           .scalar = 1, .doc = "a factor for all rows of src"},
@@ -303,14 +293,9 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     return k->schedule == PTXGEN_SCHEDULE_SEED ? seed_limits(p, err) : PTXGEN_OK;
 }
 
-/* Without src_index each value of index has its row of src. */
 static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
 {
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], src_rows = p->operand[PG_SCATTER_SRC].shape[0];
-    if (!has(p, PG_SCATTER_SRC_INDEX) && src_rows != rows)
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "index has rows=%lld, but src has rows=%lld: they must be equal",
-                       (long long)rows, (long long)src_rows);
     p->empty = rows == 0 || p->symbol[PG_SCATTER_N] == 0;
     if (!p->empty && p->symbol[PG_SCATTER_OUT_ROWS] == 0)
         return pg_fail(
@@ -347,13 +332,11 @@ static void work(const pg_problem *p, double *flop, double *bytes)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const pg_operand_table pg_scatter_add_options = {options, COUNT(options), symbols, COUNT(symbols)};
-
 PG_DEFINE_FAMILY(scatter_add, .summary = "out[index[i], :] += src[i, :]",
                  .params = {params, sizeof params / sizeof *params, sizeof(pg_scatter_add_key)},
                  .plan_size = sizeof(pg_scatter_add_plan), .default_arch = 900,
                  .function = &function_seam,
-                 .operands = {operands, COUNT(operands), symbols, PG_SCATTER_SRC_ROWS},
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
                  .sequence = pg_scatter_add_sequence, .launch_step = pg_scatter_add_launch_step,
                  .helper = helper, .tolerance = pg_scatter_add_tolerance, .work = work,
                  .bind = bind, .choose = pg_scatter_add_choose, .generic = pg_scatter_add_generic,

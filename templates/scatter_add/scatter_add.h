@@ -132,8 +132,6 @@ struct ptxgen_scatter_plan {
 };
 
 extern const pg_family pg_family_scatter_add;
-/* The operands of ptxgen_scatter_add: the family's, and those that may be left out. */
-extern const pg_operand_table pg_scatter_add_options;
 
 static inline double pg_scatter_add_alpha(const pg_problem *p)
 {

@@ -257,7 +257,9 @@ int main(void)
         cmocka_unit_test(threads_share_what_is_known),
         cmocka_unit_test(a_kernel_knows_its_last_call),
     };
-    if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
+    ptxgen_device_info device = {.size = sizeof device};
+    if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK ||
+        ptxgen_device_get_info(ctx, &device, NULL) != PTXGEN_OK) /* known before the first call */
         return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

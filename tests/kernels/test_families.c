@@ -6,7 +6,6 @@
 
 #include "command/run/emulate.h"
 #include "draw.h"
-#include "engine/kernel.h"
 #include "families.h"
 #include "generate/dtype.h"
 #include "ptxgen/ptxgen.h"
@@ -61,6 +60,8 @@ static void run_drawn(size_t place, const pg_family *f)
         drawn before, after;
         ptxgen_error err = {0};
         draw_problem(&before, f, &(draw_options){.seed = tries + 1});
+        if (tries % 2)
+            draw_workspace(ctx, &before);
         draw_copy(&after, &before);
         const ptxgen_status status =
             ptxgen_call(ctx, f->name, after.params, after.tensors, after.count, NULL, &err);
@@ -110,7 +111,8 @@ static void check_with_seed(const drawn *before, size_t place, ptxgen_kernel *ke
     drawn after;
     draw_copy(&after, before);
     assert_int_equal(ptxgen_emulator_create(&config, &emu, &err), PTXGEN_OK);
-    const run_emulation e = {.family = place,
+    const run_emulation e = {.ctx = ctx,
+                             .family = place,
                              .kernel = kernel,
                              .tensors = after.tensors,
                              .count = after.count,
@@ -139,14 +141,11 @@ static bool check_seeds(const drawn *d, size_t place)
     draw_copy(&probe, d);
     const bool served = is_served(
         d, ptxgen_call(ctx, d->family->name, d->params, probe.tensors, d->count, NULL, &err), &err);
-    /* A kernel with a helper is launched with it, by the test of its own family. */
-    int64_t key[PG_KEY_MAX_BYTES / sizeof(int64_t)];
-    const bool alone = !d->family->helper || !d->family->helper(kernel->id.key, key);
-    for (uint64_t seed = 1; served && alone && seed <= 3; seed++)
+    for (uint64_t seed = 1; served && seed <= 3; seed++)
         check_with_seed(d, place, kernel, seed);
     draw_free(&probe);
     ptxgen_kernel_unref(kernel);
-    return served && alone;
+    return served;
 }
 
 static void check_drawn(size_t place, const pg_family *f)
@@ -156,6 +155,7 @@ static void check_drawn(size_t place, const pg_family *f)
     for (size_t tries = 0; served < wanted && tries < 500 * wanted; tries++) {
         drawn d;
         draw_problem(&d, f, &(draw_options){.seed = 1000 + tries, .most = 130, .no_zeros = true});
+        draw_workspace(ctx, &d);
         served += check_seeds(&d, place);
         draw_free(&d);
     }
@@ -239,6 +239,17 @@ static void expect_record(const drawn *d, int64_t position, int64_t value)
     assert_int_equal(ptxgen_check_indices(ctx, NULL, &err), PTXGEN_OK);
 }
 
+/* No record of the caller's, and nothing that says which values of the index count. */
+static void leave_index_alone(drawn *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const pg_operand *row = &d->family->operands.rows[i];
+        const bool whole = row->dtypes[0] == PTXGEN_S64 || row->dtypes[0] == PTXGEN_S32;
+        if (row->optional && whole && row->role != PG_INDEX && row->role != PG_OUT)
+            d->tensors[i] = (ptxgen_tensor){0};
+    }
+}
+
 /* The first bad position is reported once, whatever is bad after it; the plain C answer refuses. */
 static void record_bad(size_t place, const pg_family *f)
 {
@@ -250,6 +261,7 @@ static void record_bad(size_t place, const pg_family *f)
         drawn d;
         ptxgen_error err = {0};
         draw_problem(&d, f, &(draw_options){.seed = seed, .plain = seed % 2, .no_zeros = true});
+        leave_index_alone(&d);
         const int64_t n = d.tensors[i].data ? d.tensors[i].shape[0] : 0;
         const int64_t first = n ? (int64_t)(seed * 7) % n : 0;
         if (n && !strstr(d.params, "oob=")) {

@@ -134,7 +134,7 @@ static void break_strides(const drawn *d, size_t i)
     const int bits = pg_dtype_bits(d->tensors[i].dtype), last = row->rank - 1;
     if (row->rank == 0)
         return;
-    if (row->inner == PG_INNER_LAST) {
+    if (row->inner == PG_INNER_LAST && d->shapes[i][last] > 1) {
         REFUSED(strides[last] = 2, PTXGEN_EUNSUPPORTED, "inner stride 2");
         REFUSED(strides[last] = -1, PTXGEN_EUNSUPPORTED, "inner stride -1");
         if (!row->spread)
@@ -147,7 +147,7 @@ static void break_strides(const drawn *d, size_t i)
         REFUSED(strides[0] = 0, PTXGEN_EUNSUPPORTED, "broadcast");
     if (to_overlap(d, i) > 0)
         REFUSED(strides[0] = to_overlap(d, i), PTXGEN_EINVAL, "rows would overlap");
-    REFUSED(strides[0] = INT64_MAX / bits / 2 / 128 * 128, PTXGEN_EINVAL, "addressed");
+    REFUSED(strides[0] = INT64_MAX / bits / 128 * 128, PTXGEN_EINVAL, "addressed");
     if (8 * row->alignment > bits)
         REFUSED(strides[0] += bits < 8 ? 8 / bits : 1, PTXGEN_EUNSUPPORTED, "pad the rows");
 }
@@ -177,7 +177,7 @@ static void break_place(const drawn *d, size_t i)
         /* The smaller one moves: the larger one may lie over a third, which is named first. */
         const int64_t room = span_of(d, i);
         if (span_of(d, j) > room) {
-            if (rows[i].same_as != j + 1)
+            if (rows[i].same_as != j + 1 && (uintptr_t)d->tensors[j].data % (uintptr_t)bytes == 0)
                 REFUSED(t->data = v.d.tensors[j].data, PTXGEN_EUNSUPPORTED, "overlap");
             continue;
         }

@@ -19,7 +19,7 @@ typedef struct draw {
     drawn *d;
     const draw_options *options;
     uint64_t state;
-    bool transposed[PG_MAX_OPERANDS];
+    bool transposed[PG_MAX_OPERANDS], absent[PG_MAX_OPERANDS];
     bool hard;
     draw_values values;
 } draw;
@@ -75,11 +75,24 @@ static int inner_of(const draw *w, size_t i)
     return w->d->family->operands.rows[i].rank - (w->transposed[i] ? 2 : 1);
 }
 
+/* A workspace is given when it is known how large: draw_workspace. */
+static void draw_presence(draw *w)
+{
+    const pg_operand_table *t = &w->d->family->operands;
+    for (size_t i = 0; i < t->count; i++)
+        w->absent[i] = t->rows[i].belongs_to || t->rows[i].role == PG_WORKSPACE ||
+                       (t->rows[i].optional && one_in(w, 2));
+}
+
 static void draw_extents(draw *w)
 {
     const pg_operand_table *t = &w->d->family->operands;
-    for (size_t s = 0; s < t->symbol_count; s++)
-        w->d->symbols[s] = draw_extent(w, &t->symbols[s]);
+    for (size_t s = 0; s < t->symbol_count; s++) {
+        const pg_symbol *symbol = &t->symbols[s];
+        w->d->symbols[s] = symbol->equals && w->absent[symbol->unless - 1]
+                               ? w->d->symbols[symbol->equals - 1]
+                               : draw_extent(w, symbol);
+    }
     for (size_t i = 0; i < t->count; i++) {
         const pg_operand *row = &t->rows[i];
         if (!row->rank)
@@ -324,14 +337,23 @@ static void draw_params(draw *w)
     }
 }
 
-/* Enough for whatever is drawn: how much a call needs depends on its kernel. */
-static void give_workspace(drawn *d)
+bool draw_workspace(ptxgen *ctx, drawn *d)
 {
-    enum { BYTES = 16 << 20 };
     const pg_operand_table *t = &d->family->operands;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->rows[i].role == PG_WORKSPACE)
-            d->symbols[t->rows[i].extents[0]] = BYTES;
+    size_t bytes = 0, i = 0;
+    while (i < t->count && t->rows[i].role != PG_WORKSPACE)
+        i++;
+    if (i == t->count || ptxgen_call_workspace(ctx, d->family->name, d->params, d->tensors,
+                                               d->count, &bytes, NULL) != PTXGEN_OK)
+        return false;
+    draw w = {.d = d, .options = &(draw_options){.plain = true}};
+    d->symbols[t->rows[i].extents[0]] = (int64_t)bytes;
+    if (!bytes)
+        return false;
+    d->tensors[i].dtype = t->rows[i].dtypes[0];
+    place_operand(&w, i);
+    memset(d->tensors[i].data, 0xA5, bytes); /* what is in it means nothing */
+    return true;
 }
 
 void draw_problem(drawn *d, const pg_family *family, const draw_options *options)
@@ -342,16 +364,15 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     d->count = family->operands.count;
     draw_dtypes(&w);
     draw_params(&w);
+    draw_presence(&w);
     draw_extents(&w);
     make_even(&w);
     complete_extents(&w);
-    give_workspace(d);
     /* Of what is added up in any order, and has a tolerance, hard values have no one answer. */
     w.hard = !family->tolerance && also_one_in(&w, 1, 2);
     draw_values_begin(&w.values, d, options->seed);
     for (size_t i = 0; i < d->count; i++) {
-        const pg_operand *row = &family->operands.rows[i];
-        if (row->belongs_to || (row->optional && row->role != PG_WORKSPACE && one_in(&w, 2))) {
+        if (w.absent[i]) {
             d->tensors[i] = (ptxgen_tensor){0};
             continue;
         }
@@ -360,11 +381,7 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     for (size_t i = 0; i < d->count && also_one_in(&w, 2, 3); i++)
         put_in_place(&w, i);
     for (size_t i = 0; i < d->count; i++) {
-        if (!d->memory[i])
-            continue;
-        if (family->operands.rows[i].role == PG_WORKSPACE) /* its bytes mean nothing; it is large */
-            memset(d->tensors[i].data, 0xA5, (size_t)d->tensors[i].shape[0]);
-        else
+        if (d->memory[i])
             each_element(d, i, fill_element, &w);
     }
 }
@@ -453,6 +470,12 @@ const char *draw_text(const drawn *d)
     return text;
 }
 
+static bool is_fixed(const pg_family *f, size_t operand, int dimension)
+{
+    const pg_symbol *s = &f->operands.symbols[f->operands.rows[operand].extents[dimension]];
+    return s->min == s->max;
+}
+
 bool draw_served(ptxgen *ctx, const pg_family *f, drawn *out)
 {
     for (uint64_t seed = 1; seed < 3000; seed++) {
@@ -461,13 +484,15 @@ bool draw_served(ptxgen *ctx, const pg_family *f, drawn *out)
         bool wide = true; /* rows and columns enough that every stride means something */
         for (size_t i = 0; i < out->count; i++)
             for (int k = 0; k < out->tensors[i].rank; k++)
-                wide &= out->tensors[i].shape[k] > 1;
+                wide &= out->tensors[i].shape[k] > 1 || is_fixed(f, i, k);
         draw_copy(&probe, out);
         const bool served = wide && ptxgen_call(ctx, f->name, "", probe.tensors, probe.count, NULL,
                                                 NULL) == PTXGEN_OK;
         draw_free(&probe);
-        if (served)
+        if (served) {
+            draw_workspace(ctx, out);
             return true;
+        }
         draw_free(out);
     }
     return false;

@@ -31,6 +31,9 @@ typedef struct draw_options {
 /* The next number of a sequence. */
 uint64_t draw_random(uint64_t *state);
 void draw_problem(drawn *d, const pg_family *family, const draw_options *options);
+/* Gives the problem the workspace that the call asks for; false: it asks for none, or is not
+ * served. */
+bool draw_workspace(ptxgen *ctx, drawn *d);
 void draw_free(drawn *d);
 /* The same problem with memory of its own. */
 void draw_copy(drawn *to, const drawn *from);

@@ -376,10 +376,14 @@ static void print_operands(size_t family)
 {
     ptxgen_operand_info o = {.size = sizeof o};
     for (size_t i = 0; ptxgen_family_operand(family, i, &o); i++) {
-        const char *role = o.role == PTXGEN_ROLE_OUT     ? " (result)"
-                           : o.role == PTXGEN_ROLE_INOUT ? " (changed)"
-                           : o.optional                  ? " (may be left out)"
-                                                         : "";
+        const bool made = o.role == PTXGEN_ROLE_OUT, changed = o.role == PTXGEN_ROLE_INOUT;
+        const char *role = made && o.optional      ? " (a result, to FILE.npy or FILE.npy:TYPE)"
+                           : made                  ? " (result)"
+                           : changed && o.optional ? " (changed in its file; may be left out)"
+                           : changed               ? " (changed)"
+                           : o.role == PTXGEN_ROLE_WORKSPACE ? " (made as it is needed)"
+                           : o.optional                      ? " (may be left out)"
+                                                             : "";
         printf("  %s ", o.name);
         if (o.role == PTXGEN_ROLE_SCALAR) /* `name=0.5` */
             printf("a number, ");

@@ -140,6 +140,30 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+/* The first operand that has the symbol. */
+static const char *owner_of(const pg_problem *p, size_t symbol)
+{
+    for (size_t g = 0; g < p->given_count; g++) {
+        const pg_operand *row = &p->table->rows[p->given[g]];
+        for (int d = 0; d < row->rank; d++)
+            if (row->extents[d] == symbol)
+                return row->name;
+    }
+    return "";
+}
+
+static ptxgen_status check_equal(const pg_problem *p, size_t s, ptxgen_error *err)
+{
+    const pg_symbol *symbol = &p->table->symbols[s];
+    const size_t other = symbol->equals - 1;
+    if (p->operand[symbol->unless - 1].present || p->symbol[s] == p->symbol[other])
+        return PTXGEN_OK;
+    const char *name = p->table->symbols[other].name;
+    return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld, but %s has %s=%lld: they must be equal",
+                   owner_of(p, other), name, (long long)p->symbol[other], owner_of(p, s), name,
+                   (long long)p->symbol[s]);
+}
+
 /* *settled: no extent is 0 and none was left out, as in most calls. */
 static ptxgen_status check_symbols(pg_problem *p, bool *settled, ptxgen_error *err)
 {
@@ -154,6 +178,8 @@ static ptxgen_status check_symbols(pg_problem *p, bool *settled, ptxgen_error *e
             return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s=%lld is out of range: use %lld to %lld",
                            symbol->name, (long long)value, (long long)symbol->min,
                            (long long)symbol->max);
+        if (symbol->equals)
+            PG_TRY(check_equal(p, s, err));
     }
     return PTXGEN_OK;
 }

@@ -37,6 +37,8 @@ typedef struct pg_symbol {
      * when there are fewer. */
     int64_t (*least)(const struct pg_problem *);
     const char *remedy;
+    /* 1 + the symbol that it must equal while operand `unless` (1 + it) is left out; 0: none. */
+    uint8_t equals, unless;
 } pg_symbol;
 
 typedef struct pg_operand {

@@ -26,8 +26,7 @@ static ptxgen_status judge(run_job *j, const char *words, const ptxgen_tensor *b
                            ptxgen_error *err)
 {
     ptxgen_tensor after[RUN_MAX_OPERANDS];
-    memcpy(after, before, j->count * sizeof *after);
-    after[j->result].data = j->output.data;
+    run_host_tensors(j, true, after);
     j->verdict.size = sizeof j->verdict;
     j->verdict.functions = j->ctx;
     return ptxgen_call_check(j->family, words, before, after, j->count, &j->verdict, err);
@@ -39,7 +38,7 @@ static ptxgen_status judge_mapped(run_job *j, const char *words, int64_t functio
 {
     ptxgen_tensor before[RUN_MAX_OPERANDS];
     void *mapped = cli_calloc(1, j->operands[src].array.header.data_bytes + 1);
-    run_host_tensors(j, NULL, before);
+    run_host_tensors(j, false, before);
     ptxgen_status status = map(j, function, &before[src], mapped, err);
     before[src].data = mapped;
     if (status == PTXGEN_OK)
@@ -56,8 +55,8 @@ ptxgen_status run_check(run_job *j, ptxgen_error *err)
     const run_operand *src = run_operand_named(j, "src");
     if (!j->args->set.check)
         return PTXGEN_OK;
-    run_host_tensors(j, NULL, before);
-    if (!function || !src || j->output.header.count == 0)
+    run_host_tensors(j, false, before);
+    if (!function || !src || j->operands[j->result].output.header.count == 0)
         return judge(j, j->words, before, err);
     char *all = cli_format("%s", j->words);
     run_drop_word(j, "function");

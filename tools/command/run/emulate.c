@@ -59,7 +59,10 @@ static ptxgen_status add_buffers(ptxgen_emulator *emu, const run_emulation *e, p
 /* A run in progress, as the visit of launches sees it. */
 typedef struct running {
     const run_emulation *e;
+    ptxgen_emulator *emu;
     ptxgen_emulator_module *module;
+    ptxgen_kernel *helper; /* of a family that does a part of the work; NULL: none so far */
+    ptxgen_emulator_module *helper_module;
     ptxgen_error *err;
     ptxgen_status status;
 } running;
@@ -104,6 +107,19 @@ static ptxgen_status fill(const ptxgen_launch *l, const run_emulation *e, argume
     return PTXGEN_OK;
 }
 
+static ptxgen_status load(running *r, ptxgen_kernel *kernel, ptxgen_emulator_module **out)
+{
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_kernel_describe(kernel, &info);
+    return ptxgen_emulator_load(r->emu, info.ptx, info.ptx_size, info.entry, out, r->err);
+}
+
+static ptxgen_status load_helper(running *r, const ptxgen_launch *l)
+{
+    const ptxgen_status status = ptxgen_emit(r->e->ctx, l->family, l->params, &r->helper, r->err);
+    return status == PTXGEN_OK ? load(r, r->helper, &r->helper_module) : status;
+}
+
 static bool launch(void *user, const ptxgen_launch *l)
 {
     running *r = user;
@@ -116,15 +132,13 @@ static bool launch(void *user, const ptxgen_launch *l)
     memcpy(x.grid, l->grid, sizeof x.grid);
     memcpy(x.block, l->block, sizeof x.block);
     memcpy(x.cluster, l->cluster, sizeof x.cluster);
+    ptxgen_emulator_module *module = r->module;
     if (strcmp(l->family, ptxgen_family_name(r->e->family)) != 0) {
-        r->status =
-            cli_fail(r->err, PTXGEN_EUNSUPPORTED,
-                     "this kernel works with one of %s, and an emulator of its own runs one "
-                     "kernel: choose another schedule",
-                     l->family);
-        return false;
+        r->status = r->helper ? PTXGEN_OK : load_helper(r, l);
+        module = r->helper_module;
     }
-    r->status = ptxgen_emulator_find(r->module, l->entry, &entry, r->err);
+    if (r->status == PTXGEN_OK)
+        r->status = ptxgen_emulator_find(module, l->entry, &entry, r->err);
     if (r->status == PTXGEN_OK)
         r->status = fill(l, r->e, &a, r->err);
     if (r->status == PTXGEN_OK)
@@ -134,19 +148,19 @@ static bool launch(void *user, const ptxgen_launch *l)
 
 ptxgen_status run_emulate(ptxgen_emulator *emu, const run_emulation *e, ptxgen_error *err)
 {
-    ptxgen_kernel_info info = {.size = sizeof info};
-    running r = {.e = e, .err = err};
-    ptxgen_kernel_describe(e->kernel, &info);
+    running r = {.e = e, .emu = emu, .err = err};
     *e->bad = (run_bad_index){-1, 0};
     ptxgen_status status = add_buffers(emu, e, err);
     if (status == PTXGEN_OK)
-        status = ptxgen_emulator_load(emu, info.ptx, info.ptx_size, info.entry, &r.module, err);
+        status = load(&r, e->kernel, &r.module);
     if (status != PTXGEN_OK)
         return status;
     status = ptxgen_call_describe(e->kernel, e->tensors, e->count, launch, &r, err);
     status = status == PTXGEN_OK ? r.status : status;
     if (status == PTXGEN_OK && e->seen)
         status = e->seen(e->user, r.module, err);
+    ptxgen_emulator_unload(r.helper_module);
     ptxgen_emulator_unload(r.module);
+    ptxgen_kernel_unref(r.helper);
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct run_bad_index {
 } run_bad_index;
 
 typedef struct run_emulation {
+    ptxgen *ctx;
     size_t family; /* of the kernel: its place in ptxgen_family_name */
     ptxgen_kernel *kernel;
     const ptxgen_tensor *tensors; /* host memory */

@@ -55,7 +55,7 @@ static ptxgen_status explain(const run_job *j, ptxgen_status status, ptxgen_erro
 static ptxgen_status find_kernel(run_job *j, ptxgen_error *err)
 {
     ptxgen_tensor tensors[RUN_MAX_OPERANDS];
-    run_host_tensors(j, NULL, tensors);
+    run_host_tensors(j, false, tensors);
     ptxgen_status status =
         ptxgen_call_work(j->family, j->words, tensors, j->count, &j->flop, &j->bytes, err);
     if (status != PTXGEN_OK)
@@ -111,6 +111,9 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
         status = run_take_files(j, err);
     if (status == PTXGEN_OK && set.time && !run_word(j, "arch"))
         run_add_word(j, "arch", is_hopper(set.time) ? "sm_90a" : "sm_100a");
+    if (status == PTXGEN_OK && run_word(j, "stall"))
+        status = cli_fail(err, PTXGEN_EINVAL,
+                          "stall= has no use here: the command waits for its kernel; leave it out");
     if (status == PTXGEN_OK)
         status = run_check_indices(j, err);
     if (status == PTXGEN_OK)
@@ -119,7 +122,9 @@ static ptxgen_status prepare(run_job *j, ptxgen_error *err)
         status = cli_functions(j->ctx, &j->words, err);
     if (status == PTXGEN_OK)
         status = find_kernel(j, err);
-    return status == PTXGEN_OK ? get_kernel(j, err) : status;
+    if (status == PTXGEN_OK)
+        status = get_kernel(j, err);
+    return status == PTXGEN_OK && j->emulates ? run_place_workspace(j, err) : status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -177,7 +182,7 @@ static ptxgen_status emulate_seed(run_job *j, uint64_t seed, ptxgen_error *err)
     run_reset_operands(j);
     run_device_tensors(j, tensors);
     counting count = {.job = j};
-    run_emulation e = {j->place, j->kernel, tensors, j->count, &bad, NULL, &count};
+    run_emulation e = {j->ctx, j->place, j->kernel, tensors, j->count, &bad, NULL, &count};
     if (seed == j->seeds.to && (set->stats || set->report || set->time))
         e.seen = tell_counts;
     ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
@@ -196,10 +201,10 @@ static ptxgen_status emulate(run_job *j, ptxgen_error *err)
     ptxgen_status status = PTXGEN_OK;
     for (uint64_t s = j->seeds.from;
          s <= j->seeds.to && status == PTXGEN_OK && j->verdict.wrong == 0; s++) {
-        npy_free(&j->output);
+        run_drop_outputs(j);
         status = j->kernel ? emulate_seed(j, s, err) : PTXGEN_OK;
         if (status == PTXGEN_OK)
-            status = run_fetch_result(j, err);
+            status = run_fetch_results(j, err);
         if (status == PTXGEN_OK)
             status = run_check(j, err);
     }
@@ -214,7 +219,7 @@ static ptxgen_status run_on_device(run_job *j, ptxgen_error *err)
     if (status == PTXGEN_OK && j->kernel)
         status = ptxgen_check_indices(j->ctx, NULL, err);
     if (status == PTXGEN_OK)
-        status = run_fetch_result(j, err);
+        status = run_fetch_results(j, err);
     return status == PTXGEN_OK ? run_check(j, err) : status;
 }
 
@@ -242,19 +247,30 @@ static ptxgen_status measure(run_job *j, ptxgen_error *err)
     return status;
 }
 
-static ptxgen_status write_result(const run_job *j, ptxgen_error *err)
+static ptxgen_status write_array(const npy_array *array, const char *path, ptxgen_error *err)
 {
-    const cli_settings *set = &j->args->set;
     cli_output to;
-    if (!set->output && !set->check && !set->json && set->repeat <= 0 && !j->emulates)
-        cli_say("the result is not kept: -o FILE.npy writes it, --check compares it");
-    if (!set->output || j->verdict.wrong || run_findings_exit(&j->found) == CLI_NO)
-        return PTXGEN_OK;
-    const ptxgen_status status = cli_output_open(&to, set->output, true, err);
+    const ptxgen_status status = cli_output_open(&to, path, true, err);
     if (status != PTXGEN_OK)
         return status;
-    npy_write(&j->output, to.file);
+    npy_write(array, to.file);
     return cli_output_commit(&to, err);
+}
+
+static ptxgen_status write_results(const run_job *j, ptxgen_error *err)
+{
+    const cli_settings *set = &j->args->set;
+    ptxgen_status status = PTXGEN_OK;
+    if (!set->output && !set->check && !set->json && set->repeat <= 0 && !j->emulates)
+        cli_say("the result is not kept: -o FILE.npy writes it, --check compares it");
+    if (j->verdict.wrong || run_findings_exit(&j->found) == CLI_NO)
+        return PTXGEN_OK;
+    for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++) {
+        const char *path = i == j->result ? set->output : j->operands[i].to;
+        if (path && run_has_result(&j->operands[i]))
+            status = write_array(&j->operands[i].output, path, err);
+    }
+    return status;
 }
 
 /* The emulator assembles nothing: what says how to would be read by nobody. A toolkit also
@@ -301,7 +317,7 @@ static ptxgen_status run_all(run_job *j, ptxgen_error *err)
     if (status == PTXGEN_OK)
         status = run_findings_write_sarif(&j->found, set, err);
     if (status == PTXGEN_OK)
-        status = write_result(j, err);
+        status = write_results(j, err);
     return status == PTXGEN_OK ? run_report(j, err) : status;
 }
 
@@ -322,7 +338,6 @@ int cli_run_family(const cli_args *args, size_t family)
     cJSON_Delete(j.json);
     run_findings_free(&j.found);
     run_free_operands(&j);
-    npy_free(&j.output);
     ptxgen_kernel_unref(j.kernel);
     ptxgen_destroy(j.ctx);
     free(j.words);

@@ -16,10 +16,12 @@ enum { RUN_MAX_OPERANDS = 24, RUN_PARAMS_BYTES = 2048 };
 /* An operand and where its values are. */
 typedef struct run_operand {
     ptxgen_operand_info info;
-    const char *path;   /* NULL: no file */
+    const char *path; /* of the values; NULL: no file */
+    char *to; /* owned: where a result goes that is not -o's: NAME=FILE.npy; NULL: nowhere */
     const char *number; /* of a scalar: what was written in the place of a file, or NULL */
-    bool transposed; /* named NAMEt=: the file holds the last two dimensions the other way round */
-    npy_array array; /* of the file, or zeros; of a result that is only written nothing */
+    bool transposed;  /* named NAMEt=: the file holds the last two dimensions the other way round */
+    npy_array array;  /* of the file, or zeros */
+    npy_array output; /* of a result, after the run */
     bool present;
     ptxgen_dtype dtype;
     int rank;
@@ -43,7 +45,6 @@ typedef struct run_job {
 
     ptxgen *ctx;
     ptxgen_kernel *kernel; /* NULL: there is nothing to do */
-    npy_array output;
     ptxgen_call_verdict verdict;
     run_findings found;
     cJSON *json; /* of an emulated run under --json, until the report; NULL otherwise */
@@ -68,17 +69,23 @@ run_adapter run_adapter_of(const char *family);
 
 /* ---- operands (operands.c) ---- */
 
-/* The tensors of a call: of the files' data, or of `memory`. `result` (may be NULL) takes the
- * place of the result's data. */
-void run_host_tensors(const run_job *, void *result, ptxgen_tensor *out);
+bool run_is_result(const run_operand *);
+/* Is it there, and a result? */
+bool run_has_result(const run_operand *);
+/* The tensors of a call: of the files' data (`after`: of the results' outputs), or of `memory`. */
+void run_host_tensors(const run_job *, bool after, ptxgen_tensor *out);
 void run_device_tensors(const run_job *, ptxgen_tensor *out);
 /* Memory for every operand, with the files' values, rows padded as the kernels want them; freed
  * by run_free. */
 ptxgen_status run_place_operands(run_job *, ptxgen_error *);
 /* The values that the operands had at first, again (host memory only). */
 void run_reset_operands(run_job *);
-/* From the result's memory to job->output, without the padding. */
-ptxgen_status run_fetch_result(run_job *, ptxgen_error *);
+/* Memory for the call's workspace, of an emulator that takes none from the library. */
+ptxgen_status run_place_workspace(run_job *, ptxgen_error *);
+/* From the results' memory to their outputs, without the padding. */
+ptxgen_status run_fetch_results(run_job *, ptxgen_error *);
+/* Before the next run. */
+void run_drop_outputs(run_job *);
 void run_free_operands(run_job *);
 /* EINDEX: a value of an index that names no row. */
 ptxgen_status run_check_indices(const run_job *, ptxgen_error *);

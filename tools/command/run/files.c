@@ -46,10 +46,11 @@ run_operand *run_operand_named(run_job *j, const char *name)
     return NULL;
 }
 
-/* Only read: it has no file of its own. */
-static bool is_output(const run_operand *o)
+/* It has no file: -o writes it, or the command makes it. */
+static bool has_no_file(const run_operand *o)
 {
-    return o->info.role == PTXGEN_ROLE_OUT || o->info.role == PTXGEN_ROLE_WORKSPACE;
+    return (o->info.role == PTXGEN_ROLE_OUT && !o->info.optional) ||
+           o->info.role == PTXGEN_ROLE_WORKSPACE;
 }
 
 /* The operand whose file a word names, with the word's value; NULL: it is a parameter. */
@@ -58,7 +59,7 @@ static run_operand *file_of(run_job *j, const char *word, const char **value, bo
     for (size_t i = 0; i < j->count; i++) {
         run_operand *o = &j->operands[i];
         const size_t n = strlen(o->info.name);
-        if (is_output(o) || strncmp(word, o->info.name, n) != 0)
+        if (strncmp(word, o->info.name, n) != 0)
             continue;
         *transposed = o->info.transposable && word[n] == 't' && word[n + 1] == '=';
         *value = word + n + 1 + *transposed;
@@ -86,10 +87,41 @@ static bool is_number(const char *text)
     return end != text && *end == '\0';
 }
 
+/* A result that may be left out goes to the file; "aux.npy:bf16" says its type. */
+static ptxgen_status take_destination(run_operand *o, const char *value, ptxgen_error *err)
+{
+    const char *colon = strrchr(value, ':');
+    const ptxgen_operand_info *info = &o->info;
+    if (o->to)
+        return cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", info->name);
+    o->to = cli_format("%s", value);
+    for (size_t k = 0; colon && info->dtypes[k]; k++)
+        if (strcmp(colon + 1, ptxgen_dtype_name(info->dtypes[k])) == 0) {
+            o->dtype = info->dtypes[k];
+            o->to[colon - value] = '\0';
+        }
+    return o->to[0] ? PTXGEN_OK
+                    : cli_fail(err, PTXGEN_EINVAL, "%s= names no file; write %s=FILE.npy",
+                               info->name, info->name);
+}
+
+static ptxgen_status refuse_file(const run_operand *o, ptxgen_error *err)
+{
+    return cli_fail(err, PTXGEN_EINVAL,
+                    o->info.role == PTXGEN_ROLE_WORKSPACE
+                        ? "%s is memory that the command makes as it is needed: leave %s= out"
+                        : "%s is the result: -o FILE.npy writes it, leave %s= out",
+                    o->info.name, o->info.name);
+}
+
 static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bool transposed,
                                ptxgen_error *err)
 {
     const char *name = o->info.name;
+    if (has_no_file(o))
+        return refuse_file(o, err);
+    if (o->info.role == PTXGEN_ROLE_OUT)
+        return take_destination(o, value, err);
     if (is_word_of(j, name, value))
         return cli_fail(
             err, PTXGEN_EINVAL,
@@ -118,6 +150,8 @@ static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bo
                             j->operands[i].info.name, name);
     o->path = value;
     o->transposed = transposed;
+    if (o->info.role == PTXGEN_ROLE_INOUT && o->info.optional) /* changed in place */
+        o->to = cli_format("%s", value);
     return PTXGEN_OK;
 }
 
@@ -125,7 +159,8 @@ static ptxgen_status need_files(const run_job *j, ptxgen_error *err)
 {
     for (size_t i = 0; i < j->count; i++) {
         const run_operand *o = &j->operands[i];
-        if (o->path || o->number || o->info.optional || o->info.zero_if_absent || is_output(o))
+        if (o->path || o->number || o->to || o->info.optional || o->info.zero_if_absent ||
+            has_no_file(o))
             continue;
         return cli_fail(err, PTXGEN_EINVAL, "%s=FILE.npy is missing%s%s%s: %s", o->info.name,
                         o->info.transposable ? " (or " : "",
@@ -142,7 +177,7 @@ static char *result_type(const run_job *j, const char *word)
         const ptxgen_operand_info *o = &j->operands[i].info;
         const size_t n = strlen(o->name);
         if (o->role == PTXGEN_ROLE_OUT && o->dtype_param[0] && strncmp(word, o->name, n) == 0 &&
-            word[n] == '=' && strcmp(o->dtype_param, o->name) != 0)
+            word[n] == '=' && strcmp(o->dtype_param, o->name) != 0 && !strchr(word, '.'))
             return cli_format("%s%s", o->dtype_param, word + n);
     }
     return NULL;
@@ -294,6 +329,8 @@ static ptxgen_dtype type_of(const run_job *j, size_t i)
         if (j->operands[k].info.like == (int)i && j->operands[k].present)
             return j->operands[k].dtype;
     const char *word = o->info.dtype_param[0] ? run_word(j, o->info.dtype_param) : NULL;
+    if (o->to && o->dtype)
+        return o->dtype;
     for (size_t k = 0; word && o->info.dtypes[k]; k++)
         if (strcmp(ptxgen_dtype_name(o->info.dtypes[k]), word) == 0)
             return o->info.dtypes[k];
@@ -369,8 +406,8 @@ ptxgen_status run_take_files(run_job *j, ptxgen_error *err)
     j->result = j->count;
     for (size_t i = 0; i < j->count && status == PTXGEN_OK; i++) {
         run_operand *o = &j->operands[i];
-        const bool written = o->info.role == PTXGEN_ROLE_OUT || o->info.role == PTXGEN_ROLE_INOUT;
-        if (!o->present && (o->info.zero_if_absent || (written && !o->info.optional)))
+        const bool written = run_is_result(o);
+        if (!o->present && (o->to || o->info.zero_if_absent || (written && !o->info.optional)))
             status = make(j, i, err);
         if (written && j->result == j->count)
             j->result = i;

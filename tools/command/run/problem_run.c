@@ -38,7 +38,7 @@ ptxgen_status run_problem_open(run_problem *r, ptxgen *ctx, size_t family, char 
                                size_t count, ptxgen_error *err)
 {
     cli_problem *p = &r->problem;
-    *r = (run_problem){.kernel = NULL};
+    *r = (run_problem){.ctx = ctx};
     ptxgen_status status = cli_problem_read(p, family, words, count, err);
     if (status == PTXGEN_OK)
         status = cli_functions(ctx, &p->words, err);
@@ -91,7 +91,7 @@ ptxgen_status run_problem_emulate(run_problem *r, const run_listener *listener,
         return status;
     counted c = {emu, seen};
     const run_emulation e = {
-        p->place, r->kernel, p->tensors, p->count, &bad, seen ? tell_counts : NULL, &c};
+        r->ctx, p->place, r->kernel, p->tensors, p->count, &bad, seen ? tell_counts : NULL, &c};
     status = run_emulate(emu, &e, err);
     ptxgen_emulator_destroy(emu);
     return status;

@@ -8,6 +8,7 @@
 enum { RUN_PROBLEM_PARAMS = 2048 };
 
 typedef struct run_problem {
+    ptxgen *ctx; /* the caller's */
     cli_problem problem;
     void *memory[PROBLEM_MAX_OPERANDS]; /* owned, random values */
     ptxgen_kernel *kernel;              /* emitted, not assembled */
