@@ -72,10 +72,14 @@ void pg_owner_set_up(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_so
 void pg_owner_sum(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 /* value = value (reduce) acc, with alpha; or the mean, of %row_count. */
 void pg_owner_fold(pg_emit *E, const pg_scatter_add_plan *p, const char *value, const char *acc);
-/* Adds %acc to row `row` of out where %store holds. held: where %plain holds, by a store of its
- * sum with %held, what the row had. */
+/* Adds %acc to a row of out where %store holds. */
+typedef struct pg_owner_target {
+    const char *row;
+    const char *label; /* of its own */
+    bool held;         /* where %plain holds, by a store of its sum with %held, what the row had */
+} pg_owner_target;
 void pg_owner_add(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
-                  const char *row, const char *label, bool held);
+                  const pg_owner_target *to);
 /* Puts together the runs that groups of the CTA share, and adds them to out or leaves them as
  * partial sums. */
 void pg_owner_combine(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);

@@ -229,8 +229,11 @@ void pg_scatter_add_apply_function(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_owner(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_scatter_add_private(pg_emit *E, const pg_scatter_add_plan *p);
 /* Shared pieces (main.ptxc). */
-void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const char *index,
-                                const char *position, const char *lane_has_row, const char *row_ok);
+typedef struct pg_index_check {
+    const char *index, *position;      /* the value (64-bit, sign-extended), and where it is */
+    const char *lane_has_row, *row_ok; /* predicates: is there one; becomes: is it good */
+} pg_index_check;
+void pg_scatter_add_check_index(pg_emit *E, const pg_scatter_add_plan *p, const pg_index_check *c);
 void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);
 
 /* The plain C answer, and what an element of out may be off by: the rounding of as many

@@ -56,13 +56,16 @@ typedef struct pg_move {
 } pg_move;
 void pg_move_words(pg_emit *E, const pg_move *m);
 
-/* Accumulators %acc<first> and up from the values of word register `word` (word_bytes of
- * memory). */
-void pg_unpack_word(pg_emit *E, const pg_sum_type *e, int word_bytes, const char *word,
-                    const char *to, int first);
+/* A word of memory in a register, and the values that it holds. */
+typedef struct pg_word {
+    const char *word;
+    int bytes;          /* of memory */
+    const char *values; /* registers of the accumulator's type, from `first` on */
+    int first;
+} pg_word;
+void pg_unpack_word(pg_emit *E, const pg_sum_type *e, const pg_word *w);
 /* The opposite, rounded to nearest even. */
-void pg_pack_word(pg_emit *E, const pg_sum_type *e, int word_bytes, const char *from, int first,
-                  const char *word);
+void pg_pack_word(pg_emit *E, const pg_sum_type *e, const pg_word *w);
 /* acc = acc (op) value. Scratch: .pred %nan, and %nan64 of .f64. */
 void pg_reduce_value(pg_emit *E, const pg_sum_type *e, ptxgen_scatter_reduce op, const char *acc,
                      const char *value);
