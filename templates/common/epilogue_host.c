@@ -279,7 +279,8 @@ bool pg_epilogue_takes_vectors(const pg_problem *p, size_t first, const pg_epilo
         if (!is_there(e, i) || !(matrix || row))
             continue; /* the view of what is absent says nothing */
         const uintptr_t stride = matrix && v[i].shape[0] > 1 ? (uintptr_t)stride_bytes(&v[i]) : 0;
-        const uintptr_t vector = 4 * (uintptr_t)v[i].bits / 8;
+        /* inputs come four at a time, aux goes by runs of up to 16 bytes */
+        const uintptr_t vector = i == PG_STEP_AUX ? 16 : 4 * (uintptr_t)v[i].bits / 8;
         if (((uintptr_t)v[i].data | stride) % vector != 0)
             return false;
     }
