@@ -38,20 +38,20 @@ __global__ void multiply(float *d)
         *d = c[0];
 }
 
-/* How many host threads there are at most while `work` runs. */
+/* How many host threads there are at most while `work` is done again and again, in a hundred looks. */
 template <class Work> long busiest(Work work)
 {
-    std::atomic<bool> done{false};
+    std::atomic<int> looks{0};
     long most = 0;
     std::thread counter([&] {
-        while (!done) {
+        for (; looks < 100; looks++) {
             std::filesystem::directory_iterator tasks("/proc/self/task");
             most = std::max(most, (long)std::distance(begin(tasks), end(tasks)));
             std::this_thread::yield();
         }
     });
-    work();
-    done = true;
+    while (looks < 100)
+        work();
     counter.join();
     return most;
 }
@@ -73,10 +73,9 @@ int main()
     cudaMemcpy(&last, p, 4, cudaMemcpyDefault);
     cudaMemcpy(&sum, q, 4, cudaMemcpyDefault);
     printf("last %d, sum %g, %s\n", last, sum, cudaGetErrorString(cudaDeviceSynchronize()));
-    const long before = busiest([] {});
+    const long before = busiest([] { std::this_thread::yield(); });
     const long threads = busiest([&] {
-        for (int i = 0; i < 5; i++)
-            loop<<<16, 32>>>(p + 1);
+        loop<<<16, 32>>>(p + 1);
         cudaDeviceSynchronize();
     });
     printf("%ld threads more\n", threads - before);

@@ -416,7 +416,7 @@ emulated --check-races 'race on global memory' --check-races
 emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
-base='--threads 1' emulated --threads '^[5-9] threads more' --threads 6
+base='--threads 1' emulated --threads '^[4-9] threads more' --threads 6
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose
 
