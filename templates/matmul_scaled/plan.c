@@ -143,6 +143,8 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
         return;
     pg_matmul_scaled_key tried = *k;
     settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
+    if (row_bytes(&tried) < STEP_BYTES) /* refused when it is resolved */
+        return;
     for (tried.block_n = 128; tried.block_n <= 256; tried.block_n *= 2) {
         const pg_tcgen05_work work = {
             .ctas = 1,

@@ -365,9 +365,24 @@ static void a_sample_assembles(void **state)
     ptxgen_destroy(ctx);
 }
 
+/* What no kernel has is left for resolve to refuse, with its reason. */
+static void no_tile_is_chosen_for_a_tiny_block_k(void **state)
+{
+    (void)state;
+    const ptxgen_device_info device = {.sm_count = 4};
+    pg_matmul_scaled_key k = {.arch = 1001, .block_k = 1};
+    pg_problem p;
+    pg_problem_init(&p, &pg_family_matmul_scaled);
+    p.device = &device;
+    p.symbol[PG_SCALED_M] = p.symbol[PG_SCALED_N] = p.symbol[PG_SCALED_K] = 128;
+    pg_matmul_scaled_choose(&p, &k);
+    assert_int_equal(k.block_n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_tile_is_chosen_for_a_tiny_block_k),
         cmocka_unit_test(plans_fit_their_box),
         cmocka_unit_test(scales_are_packed_as_defined),
         cmocka_unit_test(small_floats),
