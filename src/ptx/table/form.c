@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "ptx/table/fragment.h"
+#include "ptx/table/syntax.h"
 #include "ptx/table/vocabulary.h"
 
 #include <pthread.h>
@@ -456,6 +457,7 @@ static pg_str item_text(unsigned op, int n)
 void pg_form_explain(pg_str text, char *buf, size_t size)
 {
     spelling s;
+    char syntax[200];
     if (!split(text, &s)) {
         snprintf(buf, size,
                  s.first_row == NO_ROW
@@ -479,13 +481,15 @@ void pg_form_explain(pg_str text, char *buf, size_t size)
     if (best == NO_ROW)
         snprintf(buf, size, "'%.*s' has no form with these suffixes", (int)s.words[0].n,
                  s.words[0].p);
-    else if (best_words < s.n)
+    else if (best_words < s.n) {
+        pg_ptx_syntax(pg_str_of(pg_ptx_op_describe(best)->modifiers), syntax, sizeof syntax);
         snprintf(buf, size, "suffix '.%.*s' does not fit here; '%s' takes: %s",
                  (int)s.words[best_words].n, s.words[best_words].p,
-                 pg_ptx_op_describe(best)->mnemonic, pg_ptx_op_describe(best)->modifiers);
-    else
-        snprintf(buf, size, "a suffix is missing, or one too many: %.*s",
-                 (int)item_text(best, best_missing).n, item_text(best, best_missing).p);
+                 pg_ptx_op_describe(best)->mnemonic, syntax);
+    } else {
+        pg_ptx_syntax(item_text(best, best_missing), syntax, sizeof syntax);
+        snprintf(buf, size, "a suffix is missing, or one too many: %s", syntax);
+    }
 }
 
 pg_ptx_type pg_form_find_type(pg_str word)
