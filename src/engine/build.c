@@ -26,16 +26,15 @@ static ptxgen_status emit_into(ptxgen_kernel *k, ptxgen_error *err)
 
 /* ---- assembling ---- */
 
-/* An assembler speaks of PTX lines; the reader wants the template's. */
-static void locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
+void pg_locate_in_template(const ptxgen_kernel *k, ptxgen_error *err)
 {
-    if (err->status != PTXGEN_EASSEMBLE || err->line <= 0)
+    const ptxgen_status status = err->status;
+    if ((status != PTXGEN_EASSEMBLE && status != PTXGEN_EPARSE) || err->line <= 0)
         return;
     const pg_line_origin o = pg_emit_origin(&k->emitted, err->line);
     if (o.line)
-        pg_fail_at(err, PTXGEN_EASSEMBLE, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s",
-                   o.file, o.line, err->line, k->id.family->name, pg_buf_text(&k->params),
-                   err->message);
+        pg_fail_at(err, status, o.file, o.line, "%s:%d (PTX line %d of %s %s): %s", o.file, o.line,
+                   err->line, k->id.family->name, pg_buf_text(&k->params), err->message);
 }
 
 /* What the assembler wrote is compared with the request before anybody gets it, or keeps it. */
@@ -66,7 +65,7 @@ static ptxgen_status assemble_into(ptxgen_kernel *k, ptxgen_assembler kind, ptxg
     k->assemble_us = pg_clock_us() - start;
     k->origin = PTXGEN_ORIGIN_ASSEMBLED;
     if (status != PTXGEN_OK)
-        locate_in_template(k, err);
+        pg_locate_in_template(k, err);
     return status == PTXGEN_OK ? check_assembled(k, err) : status;
 }
 

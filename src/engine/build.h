@@ -22,4 +22,7 @@ int pg_build_release(const ptxgen_kernel *);
 ptxgen_status pg_build(pg_engine *, const pg_kernel_id *id, pg_build_mode mode, ptxgen_kernel **out,
                        ptxgen_error *err);
 
+/* What assembles or parses speaks of PTX lines; the reader wants the template's. */
+void pg_locate_in_template(const ptxgen_kernel *k, ptxgen_error *err);
+
 #endif

@@ -16,7 +16,11 @@ static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err
     pg_loaded *loaded = atomic_load(&k->loaded);
     if (loaded && device->ops->ready(device, loaded))
         return PTXGEN_OK;
-    PG_TRY(device->ops->load(device, &image, &loaded, err));
+    const ptxgen_status status = device->ops->load(device, &image, &loaded, err);
+    if (status != PTXGEN_OK) {
+        pg_locate_in_template(k, err);
+        return status;
+    }
     atomic_store(&k->loaded, loaded);
     return PTXGEN_OK;
 }
