@@ -1,6 +1,8 @@
 # No source files need each other in a circle: the symbols of the library's objects say which file calls which.
 set -eu
+: "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
+: "${PTXGEN_BUILD:=build/release}"
 command -v nm >/dev/null || exit 77
 objects=$(find "$PTXGEN_BUILD/CMakeFiles/ptxgen_objects.dir" -name '*.c.o' | sort)
 [ "$(echo "$objects" | wc -l)" -gt 200 ] || {

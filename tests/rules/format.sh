@@ -1,6 +1,7 @@
 # C is laid out as .clang-format says, by release 14 (releases differ); public headers are laid out
 # by hand. Without that release the test is skipped.
 set -eu
+: "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
 for tool in clang-format-14 clang-format; do
     case $("$tool" --version 2>/dev/null) in

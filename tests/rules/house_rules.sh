@@ -1,6 +1,8 @@
 # What CONTRIBUTING.md promises of every file, and that a machine can see.
 set -eu
+: "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
+: "${PTXGEN_BUILD:=build/release}"
 bad=0
 complain() {
     echo "$*" >&2

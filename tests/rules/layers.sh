@@ -1,6 +1,7 @@
 # The direction of dependence: the tables of ARCHITECTURE.md say which folder may include what, and the
 # #include lines are held to them.
 set -eu
+: "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
 bad=0
 complain() {

@@ -1,6 +1,7 @@
 # One word for one thing: what the last column of docs/words.md lists is in no document, public header, help or message.
 set -eu
-cd "${PTXGEN_SOURCE:?}"
+: "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
+cd "$PTXGEN_SOURCE"
 # A row is "| word | meaning | not, not |".
 sed -n 's/^| [^|]* | [^|]* | \(.*\) |$/\1/p' docs/words.md | grep -v '^not$' | tr ',' '\n' |
     sed 's/^ *//; s/ *$//' | grep . >"${TMPDIR:-/tmp}/words.$$"
