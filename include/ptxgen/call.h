@@ -9,7 +9,7 @@
  *     ptxgen_call(ctx, "scatter_add", "oob=trap", operands, 3, stream, &err);
  *
  * A family's operands (names, order, shapes, element types) are those of ptxgen_family_operand,
- * which `ptxgen list -v FAMILY` prints. The conventions of ptxgen.h hold. */
+ * which `ptxgen run FAMILY --help` prints. The conventions of ptxgen.h hold. */
 #ifndef PTXGEN_CALL_H
 #define PTXGEN_CALL_H
 
@@ -91,6 +91,7 @@ typedef struct ptxgen_call_verdict {
      * (matmul_accumulate, matmul_scaled). It runs on the emulator, in a kernel of its own, where
      * the plain C answer has it. */
     ptxgen *functions;
+    double worst_got, worst_want; /* the element that is farthest out, and the plain C answer */
 } ptxgen_call_verdict;
 
 /* Computes the plain C answer from `before` (the operands as they were before the call; a result

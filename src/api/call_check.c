@@ -53,16 +53,16 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
 {
     ptxgen_call_verdict *v = c->verdict;
     const bool exact = !c->bound && v->atol == 0 && v->rtol == 0;
-    double share, error = 0, bound = 0;
+    double share, error, bound = 0;
+    const double want = pg_element(c->want, want_at), got = pg_element(c->got, got_at);
+    error = got == want || (isnan(got) && isnan(want)) ? 0 : fabs(got - want);
     if (exact) {
         const bool right = same_bits(c->want, want_at, c->got, got_at) ||
                            both_computed_nan(c->want, want_at, c->got, got_at);
         share = right ? 0 : INFINITY;
     } else {
-        const double want = pg_element(c->want, want_at), got = pg_element(c->got, got_at);
         bound = c->bound ? c->bound[at] : v->atol + v->rtol * fabs(want);
         share = judge(got, want, bound, c->bound != NULL);
-        error = got == want || (isnan(got) && isnan(want)) ? 0 : fabs(got - want);
     }
     v->elements++;
     v->wrong += share > 1;
@@ -71,6 +71,8 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
     c->worst = share;
     v->worst_error = isnan(error) ? INFINITY : error;
     v->worst_bound = bound;
+    v->worst_got = got;
+    v->worst_want = want;
     const int64_t columns = c->want->rank ? c->want->shape[c->want->rank - 1] : 1;
     v->worst_row = at / columns;
     v->worst_column = at % columns;

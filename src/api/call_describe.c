@@ -163,6 +163,46 @@ static bool describe(describing *d, const pg_launch *l)
     return d->visit(d->user, &out);
 }
 
+enum { UNSET = PG_ARG_POINTER + 1 }; /* no kind: no launch sets it */
+
+/* A launch that forgets a parameter, or sets it as another kind than the list says. */
+static ptxgen_status check_args(const pg_family *f, const pg_param_list *list, const pg_launch *l,
+                                ptxgen_error *err)
+{
+    static const char *const words[] = {"u32", "u64", "tensor map", "record", "pointer", "nothing"};
+    for (uint32_t i = 0; i < l->nargs; i++) {
+        const pg_kernel_param *row = param_at(list, i);
+        const pg_arg_kind set = l->args[i].kind;
+        if (!row)
+            return pg_fail(err, PTXGEN_EINVAL, "%s: launch sets %d arguments, the kernel has %d",
+                           f->name, (int)l->nargs, (int)i);
+        if (set != row->kind && !(row->kind == PG_ARG_RECORD && set == PG_ARG_POINTER))
+            return pg_fail(err, PTXGEN_EINVAL,
+                           "%s: the kernel's parameter %s is a %s, and launch sets it to a %s: set "
+                           "at_%s in launch.c",
+                           f->name, row->name, words[row->kind], words[set], row->name);
+    }
+    return PTXGEN_OK;
+}
+
+static void forget_args(pg_launch *l)
+{
+    for (size_t i = 0; i < PG_LAUNCH_MAX_ARGS; i++)
+        l->args[i].kind = (pg_arg_kind)UNSET;
+}
+
+/* The launch of a step, every argument of which is set. */
+static ptxgen_status launch_of(const describing *d, const pg_step *step, pg_launch *l,
+                               ptxgen_error *err)
+{
+    const pg_problem *p = d->problem;
+    forget_args(l);
+    pg_launch_of(p, step, l);
+    const pg_family *f = l->helper ? d->plans->helper_family : p->family;
+    const pg_param_list list = f->parameters(l->helper ? p->helper_plan : p->plan, l->part);
+    return check_args(f, &list, l, err);
+}
+
 /* In order, until the visit has enough. */
 static ptxgen_status describe_all(describing *d, pg_step *step, uint32_t launches,
                                   ptxgen_error *err)
@@ -175,7 +215,7 @@ static ptxgen_status describe_all(describing *d, pg_step *step, uint32_t launche
         return pg_fail_memory(err, 0);
     for (; step->number < launches; step->number++) {
         pg_launch l;
-        pg_launch_of(p, step, &l);
+        PG_TRY(launch_of(d, step, &l, err));
         if (!describe(d, &l))
             break;
     }

@@ -35,9 +35,11 @@ static void expect_right(const drawn *before, const drawn *after)
     const ptxgen_call_verdict v = judge(before, after);
     if (v.wrong)
         fail_msg(
-            "%s: %lld of %lld elements are wrong; row %lld, column %lld is off by %g, allowed %g",
+            "%s: %lld of %lld elements are wrong; row %lld, column %lld is %.17g (%a), not %.17g "
+            "(%a): off by %g, allowed %g",
             draw_text(before), (long long)v.wrong, (long long)v.elements, (long long)v.worst_row,
-            (long long)v.worst_column, v.worst_error, v.worst_bound);
+            (long long)v.worst_column, v.worst_got, v.worst_got, v.worst_want, v.worst_want,
+            v.worst_error, v.worst_bound);
     if (!draw_untouched(before, after, &operand))
         fail_msg("%s: %s was written where it has no element", draw_text(before), operand);
 }
@@ -201,7 +203,8 @@ static void judge_spoilt(size_t place, const pg_family *f)
         draw_free(&before);
         draw_free(&after);
     }
-    assert_true(seen);
+    if (!seen)
+        fail_msg("%s: no plain problem is served, so that no result could be spoilt", f->name);
 }
 
 static void a_wrong_element_is_seen(void **state)
@@ -285,6 +288,48 @@ static void a_bad_index_is_recorded(void **state)
     each_family(record_bad);
 }
 
+/* ---- the launch ------------------------------------------------------------------------------ */
+
+static bool look_at(void *user, const ptxgen_launch *l)
+{
+    (void)l;
+    ++*(size_t *)user;
+    return true;
+}
+
+/* Every parameter of the kernel's list is set by the launch, as what the list says: asked before
+ * anything runs. */
+static void describe_launches(size_t place, const pg_family *f)
+{
+    (void)place;
+    size_t launches = 0;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        drawn d;
+        char params[1024];
+        ptxgen_kernel *k;
+        ptxgen_error err = {0};
+        draw_problem(&d, f, &(draw_options){.seed = seed, .most = 130, .no_zeros = true});
+        if (ptxgen_call_params(ctx, f->name, d.params, d.tensors, d.count, params, sizeof params,
+                               NULL) == PTXGEN_OK) {
+            assert_int_equal(ptxgen_emit(ctx, f->name, params, &k, &err), PTXGEN_OK);
+            if (ptxgen_call_describe(k, d.tensors, d.count, look_at, &launches, &err) !=
+                    PTXGEN_OK &&
+                strstr(err.message, "launch sets"))
+                fail_msg("%s: %s", draw_text(&d), err.message);
+            ptxgen_kernel_unref(k);
+        }
+        draw_free(&d);
+    }
+    if (!launches)
+        print_message("%s: no drawn problem has launches to look at\n", f->name);
+}
+
+static void every_parameter_is_set(void **state)
+{
+    (void)state;
+    each_family(describe_launches);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static void check_dtype_words(size_t place, const pg_family *f)
@@ -296,9 +341,14 @@ static void check_dtype_words(size_t place, const pg_family *f)
             continue;
         const ptxgen_dtype *list = f->operands.rows[p->source].dtypes;
         size_t n = 0;
-        for (; list[n]; n++) /* an index says i64 where its type is called s64 */
-            assert_string_equal(p->choices[n] + 1, pg_dtype_word(list[n]) + 1);
-        assert_null(p->choices[n]);
+        while (list[n] && p->choices[n] && /* an index says i64 where its type is called s64 */
+               strcmp(p->choices[n] + 1, pg_dtype_word(list[n]) + 1) == 0)
+            n++;
+        if (list[n] || p->choices[n])
+            fail_msg("%s: word %zu of parameter %s is %s, and type %zu of operand %s is %s: the "
+                     "words must be the types, in the same order",
+                     f->name, n, p->name, p->choices[n] ? p->choices[n] : "none", n,
+                     f->operands.rows[p->source].name, list[n] ? pg_dtype_word(list[n]) : "none");
     }
 }
 
@@ -354,6 +404,7 @@ int main(void)
     if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
         return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_parameter_is_set),
         cmocka_unit_test(drawn_problems_are_answered),
         cmocka_unit_test(drawn_problems_have_no_race),
         cmocka_unit_test(a_wrong_element_is_seen),

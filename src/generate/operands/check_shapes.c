@@ -57,16 +57,26 @@ static bool is_halved(const pg_problem *p, const pg_operand *row)
            *(const int64_t *)((const char *)p->key + row->halved_by - 1) != 0;
 }
 
-/* The operand that first said what a symbol is, for the sentence of one that says something
- * else. */
+/* The operand before the i-th that said what a symbol is: the first that is read, as those who
+ * call by the command have given no results, or else the first. */
+static size_t said_first(const pg_problem *p, size_t i, uint8_t symbol)
+{
+    size_t first = i;
+    for (size_t k = i; k-- > 0;)
+        for (int d = 0; d < p->table->rows[k].rank; d++)
+            if (p->operand[k].present && p->table->rows[k].extents[d] == symbol &&
+                (first == i || p->table->rows[k].role != PG_OUT ||
+                 p->table->rows[first].role == PG_OUT))
+                first = k;
+    return first;
+}
+
+/* For the sentence of an operand that says something else. */
 static ptxgen_status refuse_extent(const pg_problem *p, size_t i, int dimension, ptxgen_error *err)
 {
     const uint8_t s = p->table->rows[i].extents[dimension];
     const bool halved = dimension == p->table->rows[i].rank - 1 && is_halved(p, &p->table->rows[i]);
-    size_t first = 0;
-    for (bool found = false; !found; first += !found)
-        for (int d = 0; d < p->table->rows[first].rank && !found; d++)
-            found = p->operand[first].present && p->table->rows[first].extents[d] == s;
+    const size_t first = said_first(p, i, s);
     const char *name = p->table->symbols[s].name;
     if (halved)
         return pg_fail(err, PTXGEN_EINVAL,

@@ -27,6 +27,8 @@ static void check_json(const ptxgen_call_verdict *v, cJSON *root)
     cJSON_AddNumberToObject(o, "worst_bound", v->worst_bound);
     cli_json_integer(o, "worst_row", v->worst_row);
     cli_json_integer(o, "worst_column", v->worst_column);
+    cJSON_AddNumberToObject(o, "worst_got", v->worst_got);
+    cJSON_AddNumberToObject(o, "worst_want", v->worst_want);
 }
 
 static cJSON *job_json(run_job *j, const ptxgen_device_info *d)
@@ -77,6 +79,8 @@ static void check_text(const ptxgen_call_verdict *v, FILE *to)
     if (v->elements > 0 && (v->wrong > 0 || !exact))
         fprintf(to, " at row %lld, column %lld", (long long)v->worst_row,
                 (long long)v->worst_column);
+    if (v->wrong > 0)
+        fprintf(to, ": %.17g, not %.17g", v->worst_got, v->worst_want);
     fputc('\n', to);
 }
 
