@@ -169,7 +169,8 @@ enum { UNSET = PG_ARG_POINTER + 1 }; /* no kind: no launch sets it */
 static ptxgen_status check_args(const pg_family *f, const pg_param_list *list, const pg_launch *l,
                                 ptxgen_error *err)
 {
-    static const char *const words[] = {"u32", "u64", "tensor map", "record", "pointer", "nothing"};
+    static const char *const words[] = {"a u32",      "a u64",     "a tensor map",
+                                        "the record", "a pointer", "nothing"};
     for (uint32_t i = 0; i < l->nargs; i++) {
         const pg_kernel_param *row = param_at(list, i);
         const pg_arg_kind set = l->args[i].kind;
@@ -178,7 +179,7 @@ static ptxgen_status check_args(const pg_family *f, const pg_param_list *list, c
                            f->name, (int)l->nargs, (int)i);
         if (set != row->kind && !(row->kind == PG_ARG_RECORD && set == PG_ARG_POINTER))
             return pg_fail(err, PTXGEN_EINVAL,
-                           "%s: the kernel's parameter %s is a %s, and launch sets it to a %s: set "
+                           "%s: the kernel's parameter %s is %s, and launch sets it to %s: set "
                            "at_%s in launch.c",
                            f->name, row->name, words[row->kind], words[set], row->name);
     }
