@@ -348,6 +348,7 @@ ptxgen_status pg_call_workspace(pg_call *c, ptxgen *ctx, size_t *bytes, ptxgen_e
     if (c->problem.empty)
         return PTXGEN_OK;
     PG_TRY(choose_kernel(c, ctx->engine, &device, err));
+    PG_TRY(check_limits(&c->problem, err));
     pg_plans plans;
     pg_plans_make(&c->id, &plans, &c->problem);
     *bytes = pg_sequence_of(&c->problem).workspace_bytes;
