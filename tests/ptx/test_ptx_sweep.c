@@ -234,7 +234,7 @@ static bool is_tolerated(const char *line, const char *message)
         {"setmaxnreg", ".s32"},
         {"su", "not a vector"}, /* a vector without .v2 */
         {"st.async", "not a vector"},
-        {"st.async", "SEM:release"},              /* a scope without an order */
+        {"st.async", "one too many: .release"},   /* a scope without an order */
         {"", "an integer constant does not fit"}, /* 1 as a half, or as bits of a float */
         {"", "only an integer register can have a constant added"}, /* %b8+4, %b128+4, %f32+4 */
     };
