@@ -201,6 +201,8 @@ typedef struct ptxgen_operand_info {
     bool spread;
     /* the parameter that halves the last extent when it is not its first word; "": none */
     const char *halved_by;
+    /* Of each extent the one that it is when nothing else is said (src_rows: "rows"); "": none. */
+    const char *usual[PTXGEN_OPERAND_MAX_RANK];
 } ptxgen_operand_info;
 /* Operand `operand` of family i, in the order of ptxgen_call; false when there is none. */
 PTXGEN_API bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out);

@@ -94,8 +94,11 @@ bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
                                 .zero_if_absent = o->zero_if_absent,
                                 .spread = o->spread,
                                 .halved_by = halving_param(f, o)};
-    for (int d = 0; d < o->rank; d++)
-        info.extents[d] = f->operands.symbols[o->extents[d]].name;
+    for (int d = 0; d < o->rank; d++) {
+        const pg_symbol *s = &f->operands.symbols[o->extents[d]];
+        info.extents[d] = s->name;
+        info.usual[d] = s->equals ? f->operands.symbols[s->equals - 1].name : "";
+    }
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return true;
 }

@@ -126,6 +126,8 @@ static bool is_there(const line *l, size_t i)
 static ptxgen_status extent_of(line *l, pg_call *c, uint8_t symbol, int64_t *out, ptxgen_error *err)
 {
     const pg_symbol *s = &l->family->operands.symbols[symbol];
+    if (l->symbol[symbol] == NOT_GIVEN && s->equals && !is_there(l, s->unless - 1))
+        l->symbol[symbol] = l->symbol[s->equals - 1];
     if (l->symbol[symbol] == NOT_GIVEN && s->least) { /* as many as the others need */
         memcpy(c->problem.symbol, l->symbol, sizeof l->symbol);
         l->symbol[symbol] = s->least(&c->problem);

@@ -20,6 +20,7 @@ static void find_symbols(cli_problem *p)
             if (s < p->symbol_count || s == PROBLEM_MAX_SYMBOLS)
                 continue;
             p->symbols[p->symbol_count].name = o.extents[d];
+            p->symbols[p->symbol_count].usual = o.usual[d];
             p->symbols[p->symbol_count++].value = NOT_GIVEN;
         }
 }
@@ -68,7 +69,9 @@ static int64_t extent(const cli_problem *p, const char *name)
 {
     for (size_t s = 0; s < p->symbol_count; s++)
         if (strcmp(p->symbols[s].name, name) == 0)
-            return p->symbols[s].value;
+            return p->symbols[s].value == NOT_GIVEN && *p->symbols[s].usual
+                       ? extent(p, p->symbols[s].usual)
+                       : p->symbols[s].value;
     return NOT_GIVEN;
 }
 

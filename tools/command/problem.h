@@ -14,8 +14,8 @@ typedef struct cli_problem {
     size_t place;       /* of the family */
     char *words;        /* owned: the family's parameters, "" or "name=value ..." */
     struct {
-        const char *name;
-        int64_t value; /* below 0: not given, or no number */
+        const char *name, *usual; /* usual: the one that it is when it is not given; "" */
+        int64_t value;            /* below 0: not given, or no number */
     } symbols[PROBLEM_MAX_SYMBOLS];
     size_t symbol_count, count; /* count: of operands; those of rank 0 are left out */
     ptxgen_tensor tensors[PROBLEM_MAX_OPERANDS];
