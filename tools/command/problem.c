@@ -89,26 +89,28 @@ static ptxgen_dtype dtype_of(const cli_problem *p, const ptxgen_operand_info *o)
     return o->dtypes[0];
 }
 
-/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says
- * none. */
-static bool has_param(const cli_problem *p, const char *name)
+static bool find_param(const cli_problem *p, const char *name, ptxgen_param_info *out)
 {
-    ptxgen_param_info info;
-    for (size_t i = 0;
-         i < ptxgen_family_param_count(p->place) && ptxgen_family_param(p->place, i, &info); i++)
-        if (strcmp(info.name, name) == 0)
+    const size_t count = ptxgen_family_param_count(p->place);
+    for (size_t i = 0; i < count && ptxgen_family_param(p->place, i, out); i++)
+        if (strcmp(out->name, name) == 0)
             return true;
     return false;
 }
 
+/* An optional operand that a parameter speaks of ("c": add or none) is there unless that says
+ * none. */
 static bool is_present(const cli_problem *p, const ptxgen_operand_info *o)
 {
     char word[32];
-    const char *how = word_of(p, o->name, word, sizeof word);
+    ptxgen_param_info param;
+    const bool has_param = find_param(p, o->name, &param);
+    const char *said = word_of(p, o->name, word, sizeof word);
+    const char *how = said || !has_param ? said : param.default_text;
     if (o->role == PTXGEN_ROLE_WORKSPACE || o->role == PTXGEN_ROLE_SCALAR ||
         (how && strcmp(how, "none") == 0))
         return false;
-    return !o->optional || o->zero_if_absent || has_param(p, o->name);
+    return !o->optional || o->zero_if_absent || has_param;
 }
 
 static ptxgen_status describe_operand(cli_problem *p, size_t i, const ptxgen_operand_info *o,
@@ -160,9 +162,10 @@ bool cli_problem_is_one(size_t family, char *const *words, size_t count)
 {
     cli_problem p;
     ptxgen_error ignored;
+    ptxgen_param_info param;
     bool one = cli_problem_read(&p, family, words, count, &ignored) == PTXGEN_OK;
     for (size_t s = 0; s < p.symbol_count; s++)
-        one |= p.symbols[s].value != NOT_GIVEN && !has_param(&p, p.symbols[s].name);
+        one |= p.symbols[s].value != NOT_GIVEN && !find_param(&p, p.symbols[s].name, &param);
     cli_problem_free(&p);
     return one;
 }

@@ -258,7 +258,8 @@ static bool simulate(pg_footprint *f, double l2_bytes)
     c.lines = pg_alloc_zero(f->alloc, c.slots * sizeof *c.lines);
     if (!c.lines)
         return false;
-    qsort(f->touches, f->count, sizeof *f->touches, earlier);
+    if (f->count)
+        qsort(f->touches, f->count, sizeof *f->touches, earlier);
     for (int round = 0; round < 2; round++) {
         c.counts = round == 1;
         for (uint32_t i = 0; i < f->count; i++)

@@ -201,24 +201,24 @@ static void the_launch_record(void **state)
 static void the_oracle_copies_rows_only(void **state)
 {
     (void)state;
-    uint32_t in[2 * 5], out[2 * 6];
-    for (uint32_t i = 0; i < 10; i++)
+    enum { M = 128, N = 64, IN_STRIDE = N + 4, OUT_STRIDE = N + 8 };
+    static uint32_t in[M * IN_STRIDE], out[M * OUT_STRIDE];
+    for (uint32_t i = 0; i < M * IN_STRIDE; i++)
         in[i] = i;
     memset(out, 0xEE, sizeof out);
     const ptxgen_tcgen05_copy_args a = {.size = sizeof a,
                                         .dtype = PTXGEN_U32,
-                                        .m = 2,
-                                        .n = 4,
+                                        .m = M,
+                                        .n = N,
                                         .in = in,
                                         .out = out,
-                                        .in_stride = 5,
-                                        .out_stride = 6};
+                                        .in_stride = IN_STRIDE,
+                                        .out_stride = OUT_STRIDE};
     assert_int_equal(ptxgen_tcgen05_copy_oracle(&a, NULL), PTXGEN_OK);
-    assert_int_equal(out[0], 0);
-    assert_int_equal(out[3], 3);
-    assert_int_equal(out[4], 0xEEEEEEEE);
-    assert_int_equal(out[6], 5);
-    assert_int_equal(out[9], 8);
+    for (uint32_t i = 0; i < M * OUT_STRIDE; i++) {
+        const uint32_t row = i / OUT_STRIDE, column = i % OUT_STRIDE;
+        assert_int_equal(out[i], column < N ? row * IN_STRIDE + column : 0xEEEEEEEE);
+    }
 }
 
 static void a_sample_assembles(void **state)
