@@ -20,14 +20,14 @@ die() {
 
 prints before
 grep -q '"scatter_add", "[0-9a-f]\{32\}"' "$work/before" || die "no fingerprint of scatter_add"
-(cd "$work" && sh tools/new_family.sh row_scale >/dev/null)
+(cd "$work" && sh tools/new_family.sh of_this_test >/dev/null)
 prints added
 [ "$(diff "$work/before" "$work/added" | grep -c '^[<>] *{')" = 1 ] || die "a new family changed another's"
-grep -q '"row_scale"' "$work/added" || die "the new family has none"
+grep -q '"of_this_test"' "$work/added" || die "the new family has none"
 
-echo '/* edited */' >>"$work/templates/row_scale/main.ptxc"
+echo '/* edited */' >>"$work/templates/of_this_test/main.ptxc"
 prints edited
-diff "$work/added" "$work/edited" | grep '^[<>] *{' | grep -v row_scale && die "an edit changed another family's"
+diff "$work/added" "$work/edited" | grep '^[<>] *{' | grep -v of_this_test && die "an edit changed another family's"
 ! cmp -s "$work/added" "$work/edited" || die "an edit of a template changed nothing"
 
 echo '/* edited */' >>"$work/src/generate/emit.c"

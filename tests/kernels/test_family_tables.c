@@ -17,10 +17,13 @@ static void nothing_is_missing(void **state)
         for (size_t k = 0; k < f->params.count; k++)
             if (!f->params.rows[k].doc)
                 fail_msg("%s: parameter %s has no doc", f->name, f->params.rows[k].name);
-        for (size_t k = 0; k < f->operands.count; k++)
-            if (!f->operands.rows[k].doc || !f->operands.rows[k].dtypes)
-                fail_msg("%s: operand %s has no doc or no dtypes", f->name,
-                         f->operands.rows[k].name);
+        for (size_t k = 0; k < f->operands.count; k++) {
+            const pg_operand *o = &f->operands.rows[k];
+            if (!o->doc || !o->dtypes)
+                fail_msg("%s: operand %s has no doc or no dtypes", f->name, o->name);
+            if (o->same_dtype_as > k)
+                fail_msg("%s: same_dtype_as of operand %s names no earlier one", f->name, o->name);
+        }
     }
 }
 

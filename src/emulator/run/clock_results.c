@@ -30,12 +30,15 @@ static pg_clock_time *new_time(ptxgen_emulator *emu)
 void pg_clock_keep(ptxgen_emulator *emu, pg_grid_run *launch)
 {
     pg_clock_time time;
-    const pg_clock_told told = {emu->config.trace, emu->config.user, (uint32_t)emu->stats.launches};
     if (!launch->clock)
         return;
     if (launch->error.status == PTXGEN_OK) {
-        const bool ok =
-            pg_clock_estimate(launch->clock, launch, &told, emu->time_count == 0, &time);
+        pthread_mutex_lock(&emu->lock); /* other launches may end meanwhile */
+        const pg_clock_told told = {emu->config.trace, emu->config.user,
+                                    (uint32_t)emu->stats.launches};
+        const bool first = emu->time_count == 0;
+        pthread_mutex_unlock(&emu->lock);
+        const bool ok = pg_clock_estimate(launch->clock, launch, &told, first, &time);
         pthread_mutex_lock(&emu->lock);
         pg_clock_time *kept = ok ? new_time(emu) : NULL;
         if (kept)

@@ -363,7 +363,9 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
         if (launch->profile) {
             launch->profile->trace = emu->config.trace;
             launch->profile->user = emu->config.user;
+            pthread_mutex_lock(&emu->lock);
             launch->profile->launch = (uint32_t)emu->stats.launches;
+            pthread_mutex_unlock(&emu->lock);
         }
     }
     if (emu->config.clock)
