@@ -1,10 +1,5 @@
-/* What the options of `ptxgen emulate` change: device queries, a race, a loop, an inexact sum in a
-   tensor core, the host's threads. */
-#include <algorithm>
-#include <atomic>
+/* What the options of `ptxgen emulate` change: device queries, a race, a loop, an inexact sum in a tensor core. */
 #include <cstdio>
-#include <filesystem>
-#include <thread>
 
 __global__ void race(int *p)
 {
@@ -38,24 +33,6 @@ __global__ void multiply(float *d)
         *d = c[0];
 }
 
-/* How many host threads there are at most while `work` is done again and again, in a hundred looks. */
-template <class Work> long busiest(Work work)
-{
-    std::atomic<int> looks{0};
-    long most = 0;
-    std::thread counter([&] {
-        for (; looks < 100; looks++) {
-            std::filesystem::directory_iterator tasks("/proc/self/task");
-            most = std::max(most, (long)std::distance(begin(tasks), end(tasks)));
-            std::this_thread::yield();
-        }
-    });
-    while (looks < 100)
-        work();
-    counter.join();
-    return most;
-}
-
 int main()
 {
     cudaDeviceProp d;
@@ -73,11 +50,5 @@ int main()
     cudaMemcpy(&last, p, 4, cudaMemcpyDefault);
     cudaMemcpy(&sum, q, 4, cudaMemcpyDefault);
     printf("last %d, sum %g, %s\n", last, sum, cudaGetErrorString(cudaDeviceSynchronize()));
-    const long before = busiest([] { std::this_thread::yield(); });
-    const long threads = busiest([&] {
-        loop<<<16, 32>>>(p + 1);
-        cudaDeviceSynchronize();
-    });
-    printf("%ld threads more\n", threads - before);
     return 0;
 }

@@ -393,7 +393,7 @@ effect inline --limit 'call ' inline calls.ptx f.ptx -- --limit 0
 
 emulates=no
 if ! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" && command -v nvcc >/dev/null &&
-    nvcc -std=c++17 -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
+    nvcc -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
     emulates=yes
 fi
 # The program comes last, so the option goes before it.
@@ -416,7 +416,7 @@ emulated --check-races 'race on global memory' --check-races
 emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
-base='--threads 1' emulated --threads '^[4-9] threads more' --threads 6
+emulated --threads 'exit 2' --threads 0 # how many run at once is chance: a short launch may be over before all have started
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose
 
