@@ -157,16 +157,21 @@ seen() {
     )
 }
 
+# count_before_dashes WORDS...: sets n to the number of words before --.
+count_before_dashes() {
+    n=0
+    for word in "$@"; do
+        [ "$word" != -- ] || return 0
+        n=$((n + 1))
+    done
+}
+
 # differs SUBCOMMAND OPTION FILE ARGS... -- OPTION'S ARGS...: the option changes what is in FILE.
 differs() {
     subcommand=$1 option=$2 file=$3
     shift 3
     echo "$subcommand $option" >>cases_done
-    n=0
-    for word in "$@"; do
-        [ "$word" != -- ] || break
-        n=$((n + 1))
-    done
+    count_before_dashes "$@"
     touch .mark
     seen "${@:1:n}" >without
     cp "now/$file" file_without || die "$option: no $file without it"
@@ -180,11 +185,7 @@ effect() {
     subcommand=$1 option=$2 pattern=$3
     shift 3
     echo "$subcommand $option" >>cases_done
-    n=0
-    for word in "$@"; do
-        [ "$word" != -- ] || break
-        n=$((n + 1))
-    done
+    count_before_dashes "$@"
     touch .mark
     last="ptxgen ${*:1:n}"
     seen "${@:1:n}" >without
