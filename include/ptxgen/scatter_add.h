@@ -1,5 +1,5 @@
 /* The typed call of scatter_add, out[index[i], :] += src[i, :], with all that only it offers: plans
- * (an index sorted once), weights, rows of src by index, min and max, equal bits in every run. Part
+ * (an index sorted once), weights, rows of src by index, min, max, mean and mul, equal bits in every run. Part
  * of ptxgen/ptxgen.h, whose conventions hold.
  *
  * Pointers are device memory, except in the _oracle function. Strides are elements. Calls are
@@ -38,7 +38,8 @@ typedef enum ptxgen_scatter_reduce {
     PTXGEN_SCATTER_MIN,
     PTXGEN_SCATTER_MAX,
     /* floats: of its rows of src; what it held is replaced, unless there are none */
-    PTXGEN_SCATTER_MEAN
+    PTXGEN_SCATTER_MEAN,
+    PTXGEN_SCATTER_MUL /* halves: products in f32, rounded once; integers wrap */
 } ptxgen_scatter_reduce;
 
 /* The first bad index of one or several calls, in device memory. Empty: all bytes 0xff (a memset

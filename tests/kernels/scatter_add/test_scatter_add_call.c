@@ -106,7 +106,7 @@ static void bad_options_are_refused(void **state)
 {
     (void)state;
     static _Alignas(16) char bytes[64];
-    REFUSED(a.reduce = (ptxgen_scatter_reduce)4, PTXGEN_EINVAL, "add, min, max");
+    REFUSED(a.reduce = (ptxgen_scatter_reduce)5, PTXGEN_EINVAL, "add, min, max, mean, mul");
     REFUSED((a.reduce = PTXGEN_SCATTER_MIN, a.alpha = 2), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.reduce = PTXGEN_SCATTER_MAX, a.weight = src), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED, "use f32");
