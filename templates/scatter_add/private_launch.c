@@ -94,8 +94,9 @@ pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t
         return PG_COPIES_AUTO;
     if (copies_of(PG_PRIVATE_WARPS, true, shared_bytes, n, out_rows) >= ENOUGH_THREADS)
         return PG_COPIES_THREAD;
-    return copies_of(PG_PRIVATE_WARPS, false, shared_bytes, n, out_rows) >= least_warps ? PG_COPIES_WARP
-                                                                      : PG_COPIES_AUTO;
+    return copies_of(PG_PRIVATE_WARPS, false, shared_bytes, n, out_rows) >= least_warps
+               ? PG_COPIES_WARP
+               : PG_COPIES_AUTO;
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
@@ -136,13 +137,17 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     const int64_t rows = problem->symbol[PG_SCATTER_ROWS],
                   out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t bytes = p->element->bytes, tags = p->by_thread ? 0 : tags_of(out_rows);
-    const pg_copies kind = p->by_cta ? PG_COPIES_CTA : p->by_thread ? PG_COPIES_THREAD : PG_COPIES_WARP;
+    const pg_copies kind = p->by_cta      ? PG_COPIES_CTA
+                           : p->by_thread ? PG_COPIES_THREAD
+                                          : PG_COPIES_WARP;
     const int64_t copies = copies_for(kind, p->warps, p->arch->max_shared_bytes, p->n, out_rows);
     const int64_t threads = p->by_cta ? 32 * p->warps : p->by_thread ? copies : 32 * copies;
     const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
     pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
                    (int)((threads + 31) / 32 * 32), COUNT, 0);
-    l->shared_bytes = (uint32_t)(copies * (p->by_cta ? 4 * p->n * out_rows : copy_bytes(p->by_thread, p->n, out_rows)) + ALIGNMENT);
+    l->shared_bytes = (uint32_t)(copies * (p->by_cta ? 4 * p->n * out_rows
+                                                     : copy_bytes(p->by_thread, p->n, out_rows)) +
+                                 ALIGNMENT);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_pointer(l, at_index_, problem->operand[PG_SCATTER_INDEX].data);

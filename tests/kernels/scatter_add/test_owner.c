@@ -106,10 +106,9 @@ static void draw_features(draw *d)
     a->schedule = PTXGEN_SCHEDULE_OWNER;
     a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
     if (below(d, 4) == 0)
-        a->reduce = (ptxgen_scatter_reduce[]){PTXGEN_SCATTER_MIN, PTXGEN_SCATTER_MAX,
-                                              PTXGEN_SCATTER_MUL,
-                                              whole ? PTXGEN_SCATTER_MAX
-                                                    : PTXGEN_SCATTER_MEAN}[below(d, 4)];
+        a->reduce = (ptxgen_scatter_reduce[]){
+            PTXGEN_SCATTER_MIN, PTXGEN_SCATTER_MAX, PTXGEN_SCATTER_MUL,
+            whole ? PTXGEN_SCATTER_MAX : PTXGEN_SCATTER_MEAN}[below(d, 4)];
     a->deterministic = below(d, 3) == 0;
     a->accumulate_f32 = below(d, 3) == 0;
     if (a->reduce == PTXGEN_SCATTER_ADD && below(d, 3) == 0) {
