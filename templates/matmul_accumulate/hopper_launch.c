@@ -211,18 +211,18 @@ static int64_t set_copy(const pg_problem *problem, int operand, char *workspace,
     return divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
 }
 
-/* Of A, of B, or of both in one launch. */
+/* Of A, of B, or of both in one launch; a second that is the first has no blocks. */
 static void launch_align(const pg_problem *problem, char *workspace, pg_launch *l)
 {
-    const bool a = is_copied(problem, PG_MATMUL_A), b = is_copied(problem, PG_MATMUL_B);
+    const int first = is_copied(problem, PG_MATMUL_A) ? PG_MATMUL_A : PG_MATMUL_B,
+              second = is_copied(problem, PG_MATMUL_B) ? PG_MATMUL_B : PG_MATMUL_A;
     pg_launch_line(l, 1, PG_ALIGN_THREADS, ALIGN_COUNT, 0);
     l->part = PG_PART_ALIGN;
     l->early = true;
-    const int64_t first = set_copy(problem, a ? PG_MATMUL_A : PG_MATMUL_B, workspace, l, at_from_);
-    const int64_t second =
-        a && b ? set_copy(problem, PG_MATMUL_B, workspace, l, at_second_from_) : 0;
-    pg_set_u32(l, at_second_block_, first);
-    l->grid[0] = (uint32_t)(first + second);
+    const int64_t blocks = set_copy(problem, first, workspace, l, at_from_),
+                  more = set_copy(problem, second, workspace, l, at_second_from_);
+    pg_set_u32(l, at_second_block_, blocks);
+    l->grid[0] = (uint32_t)(blocks + (first == second ? 0 : more));
 }
 
 enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
