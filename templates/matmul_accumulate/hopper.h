@@ -124,13 +124,21 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)                                                                             \
     PG_EPILOGUE_LIST(X)
+/* Of the operand that blocks below second_block_ copy, then of that of the others. */
 #define PG_ALIGN_PARAMS(X)                                                                         \
     X(from_, POINTER)                                                                              \
     X(from_stride_, U64)                                                                           \
     X(to_, POINTER)                                                                                \
     X(to_stride_, U64)                                                                             \
     X(rows_, U32)                                                                                  \
-    X(columns_, U32)
+    X(columns_, U32)                                                                               \
+    X(second_from_, POINTER)                                                                       \
+    X(second_from_stride_, U64)                                                                    \
+    X(second_to_, POINTER)                                                                         \
+    X(second_to_stride_, U64)                                                                      \
+    X(second_rows_, U32)                                                                           \
+    X(second_columns_, U32)                                                                        \
+    X(second_block_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
@@ -226,7 +234,7 @@ void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
-/* The kernel that copies an operand to aligned rows (hopper_align.ptxc). */
+/* The kernel that copies operands to aligned rows (hopper_align.ptxc). */
 void pg_hopper_align(pg_emit *E, const pg_hopper_plan *p);
 /* The second kernel of a problem in slices (hopper_slices.ptxc). */
 void pg_hopper_sum_slices(pg_emit *E, const pg_hopper_plan *p);
