@@ -19,7 +19,7 @@
 #include "matmul_accumulate/matmul_accumulate.h"
 
 enum {
-    PG_MAX_CLUSTER = 8,      /* CTAs: what every device takes */
+    PG_MAX_CLUSTER = 8,     /* CTAs: what every device takes */
     PG_C_CHUNK_BYTES = 128, /* a slot of the ring of C: all rows of a tile, so much of each */
     PG_WGMMA_ROWS = 64,
     PG_WGMMA_STEP_BYTES = 32, /* of K */

@@ -259,10 +259,8 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_matrix(l, at_left_map_, &left);
     pg_set_matrix(l, at_right_map_, &right);
     if (p->c_slots) {
-        const pg_matrix_map map =
-            ring_map(p, p->residual_ring
-                            ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL]
-                            : c);
+        const pg_matrix_map map = ring_map(
+            p, p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c);
         pg_set_matrix(l, at_c_map_, &map);
     }
     set_matrix(l, at_c_, c);

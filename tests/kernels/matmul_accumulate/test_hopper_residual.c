@@ -1,7 +1,5 @@
-/* A residual through the ring of Hopper's kernel, on the emulator: where a CTA has several tiles and
- * the ring goes round, against the plain C answer; who gets the ring, and what it refuses. */
-#include "test.h"
-
+/* A residual through the ring of Hopper's kernel, on the emulator: where a CTA has several tiles
+ * and the ring goes round, against the plain C answer; who gets the ring, and what it refuses. */
 #include "matmul_accumulate/matmul_accumulate.h"
 #include "ptxgen/ptxgen.h"
 
