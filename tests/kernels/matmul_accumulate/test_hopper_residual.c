@@ -1,5 +1,7 @@
 /* A residual through the ring of Hopper's kernel, on the emulator: where a CTA has several tiles
  * and the ring goes round, against the plain C answer; who gets the ring, and what it refuses. */
+#include "test.h"
+
 #include "matmul_accumulate/matmul_accumulate.h"
 #include "ptxgen/ptxgen.h"
 
