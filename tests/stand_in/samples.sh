@@ -1,7 +1,7 @@
 # NVIDIA's CUDA samples, unmodified, built here by nvcc from the checkout that PTXGEN_CUDA_SAMPLES names: those of samples.txt, a
 # line each with the program's arguments, end well on the emulator, in hardware's order and, in checking mode, in three seeds of
-# the ISA's. PTXGEN_SAMPLES names some of them, PTXGEN_SAMPLE_SEEDS other seeds or "no", PTXGEN_SAMPLE_SECONDS how long one run
-# may take. None of their text is kept in this project.
+# the ISA's. PTXGEN_SAMPLES names some of them, PTXGEN_SAMPLE_SEEDS other seeds or "no", PTXGEN_SAMPLE_SECONDS the processor
+# time of one run. None of their text is kept in this project.
 command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
 [ -d "${PTXGEN_CUDA_SAMPLES:-}/Common" ] || { echo "PTXGEN_CUDA_SAMPLES names no checkout: skipped"; exit 77; }
 . "$PTXGEN_SOURCE/tests/support/cli.sh"
@@ -34,12 +34,8 @@ runs() {
     arguments=$1 code=0
     shift
     # shellcheck disable=SC2086
-    (cd "$where" && timeout "$seconds" "$PTXGEN" emulate "$@" -- "$work/program" $arguments) >.out 2>.err </dev/null || code=$?
-    case $code in
-    0) ;;
-    124) why="not ended after $seconds s" ;;
-    *) why="exit code $code" ;;
-    esac
+    (cd "$where" && ulimit -t "$seconds" && "$PTXGEN" emulate "$@" -- "$work/program" $arguments) >.out 2>.err </dev/null || code=$?
+    [ "$code" = 0 ] || why="exit code $code"
     ! grep -qE 'FAILED|Test failed|Result = FAIL' .out || why="it says that it failed"
     [ -z "$why" ] || { why="$* $why: $(tail -n 2 .err | head -c 300)" && return 1; }
 }
