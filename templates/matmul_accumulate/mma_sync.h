@@ -36,8 +36,8 @@ typedef struct pg_mma_plan {
     pg_mma_operand a, b;
 } pg_mma_plan;
 
-/* c_vectors_, d_vectors_: pairs of columns are aligned, with steps also those of all inputs. a_vectors_, b_vectors_: rows consist
- * of aligned vectors of 16 bytes. Strides are bytes. */
+/* c_vectors_, d_vectors_: pairs of columns are aligned, with steps also those of all inputs.
+ * a_vectors_, b_vectors_: rows consist of aligned vectors of 16 bytes. Strides are bytes. */
 #define PG_MMA_PARAMS(X)                                                                           \
     X(a_, POINTER)                                                                                 \
     X(a_stride_, U64)                                                                              \
