@@ -3,11 +3,12 @@
  * tensor-memory allocation, warp 5 loads; warps 6 and 7 only fill the warpgroup that setmaxnreg
  * speaks to.
  *
- * The frame declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared
+ * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared
  * memory), %tmem (.b32), and for a pair %is_leader (.pred; the even CTA), %pair_mask (.b16),
  * %rank, %leader (%shared of the even CTA, .b32). A cluster may be of several *parts*, a CTA or a
  * pair each; then %part (.b32) is which, %rank a CTA's rank in its part, and %cluster_mask (.b16)
- * has a bit for each CTA. The load and multiply roles run in one thread each, the multiply role in
+ * has a bit for each CTA. %first_m and %first_n (.b32) are the first tile's place, worked out while
+ * the CTAs of a cluster wait for each other. The load and multiply roles run in one thread each, the multiply role in
  * the leader only; a role ends by falling out of its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
@@ -25,6 +26,7 @@ typedef struct pg_barriers {
 typedef struct pg_warp_roles {
     int cta_group; /* 1; 2: a pair */
     int parts;     /* of the cluster; 0 or 1: one */
+    int group_m;   /* pg_tile_order */
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -57,6 +59,7 @@ typedef struct pg_output_tile {
     int tiles_n;             /* side by side, one a part of the cluster; 0 or 1: one */
     int splits;              /* of K, one a part of the cluster; 0 or 1: one */
     int split_offset;        /* in shared memory, of pg_split_bytes() */
+    int c_turn; /* barrier, with splits: its first phase ends when C may be loaded */
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
