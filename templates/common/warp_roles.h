@@ -3,13 +3,14 @@
  * tensor-memory allocation, warp 5 loads; warps 6 and 7 only fill the warpgroup that setmaxnreg
  * speaks to.
  *
- * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared
- * memory), %tmem (.b32), and for a pair %is_leader (.pred; the even CTA), %pair_mask (.b16),
- * %rank, %leader (%shared of the even CTA, .b32). A cluster may be of several *parts*, a CTA or a
- * pair each; then %part (.b32) is which, %rank a CTA's rank in its part, and %cluster_mask (.b16)
- * has a bit for each CTA. %first_m and %first_n (.b32) are the first tile's place, worked out while
- * the CTAs of a cluster wait for each other. The load and multiply roles run in one thread each, the multiply role in
- * the leader only; a role ends by falling out of its text. */
+ * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
+ * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader (.pred;
+ * the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32). A cluster may be
+ * of several *parts*, a CTA or a pair each; then %part (.b32) is which, %rank a CTA's rank in its
+ * part, and %cluster_mask (.b16) has a bit for each CTA. %first_m and %first_n (.b32) are the first
+ * tile's place, worked out while the CTAs of a cluster wait for each other. The load and multiply
+ * roles run in one thread each, the multiply role in the leader only; a role ends by falling out of
+ * its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
@@ -59,7 +60,7 @@ typedef struct pg_output_tile {
     int tiles_n;             /* side by side, one a part of the cluster; 0 or 1: one */
     int splits;              /* of K, one a part of the cluster; 0 or 1: one */
     int split_offset;        /* in shared memory, of pg_split_bytes() */
-    int c_turn; /* barrier, with splits: its first phase ends when C may be loaded */
+    int c_turn;              /* barrier, with splits: its first phase ends when C may be loaded */
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
@@ -79,9 +80,12 @@ static inline int pg_split_bytes(int splits)
     return splits > 1 ? (splits - 1) * PG_EPILOGUE_THREADS * PG_CHUNK_COLUMNS * 4 : 0;
 }
 
-/* Its parts. The one tile of a part of K; where the row of a tile lies in D; %value0.. of a chunk
- * from column %source of tensor memory, and what happens to them then. */
+/* The role where K is split. */
 void pg_epilogue_split(pg_emit *E, const pg_output_tile *o);
+
+/* Their parts. Registers and parameters; where the row of a tile lies in D; %value0.. of a chunk
+ * from column %source of tensor memory, and what happens to them then. */
+void pg_epilogue_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_locate(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_load(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_take(pg_emit *E, const pg_output_tile *o);

@@ -145,7 +145,7 @@ typedef struct pg_matmul_accumulate_plan {
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
     int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
     int cluster;         /* CTAs */
-    int b_columns; /* of B that one CTA holds: block_n / ctas */
+    int b_columns;       /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
