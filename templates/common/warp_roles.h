@@ -4,13 +4,13 @@
  * speaks to.
  *
  * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
- * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader (.pred;
- * the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32). A cluster may
- * be of several *parts*, a CTA or a pair each; then %part (.b32) is which, %rank a CTA's rank in
- * its part, and %cluster_mask (.b16) has a bit for each CTA. %first_m and %first_n (.b32) are the first
- * tile's place, worked out while the CTAs of a cluster wait for each other. The load and multiply
- * roles run in one thread each, the multiply role in the leader only; a role ends by falling out of
- * its text. */
+ * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader
+ * (.pred; the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32). A
+ * cluster may be of several *parts*, a CTA or a pair each; then %part (.b32) is which, %rank a
+ * CTA's rank in its part, and %cluster_mask (.b16) has a bit for each CTA. %first_m and %first_n
+ * (.b32) are the first tile's place, worked out while the CTAs of a cluster wait for each other.
+ * The load and multiply roles run in one thread each, the multiply role in the leader only; a
+ * role ends by falling out of its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
