@@ -30,19 +30,22 @@ static double tflops(const kernel *q, int64_t m, int64_t n, int64_t k)
     const struct format *f = &formats[q->format];
     const int block_k = (int)(ROW_BYTES / f->k_bytes);
     const double mn = (double)m * (double)n;
+    const double results = mn * (q->c_bytes + q->d_bytes);
+    const int64_t tiles_m = (m - 1) / (ROWS * q->ctas) + 1, tiles_n = (n - 1) / q->columns + 1;
+    const double a = f->k_bytes * (double)m * (double)k, b = f->k_bytes * (double)n * (double)k;
     const pg_tcgen05_work work = {
-        .ctas = q->ctas,
         .stages = q->stages,
         .overlapped = q->accumulators == 2,
         .step_cycles = ROW_BYTES / STEP_BYTES * pg_tcgen05_cycles(q->columns),
         .stage_bytes = ROW_BYTES * (ROWS + (double)q->columns / q->ctas),
         .result_bytes = ROWS * q->columns * (q->c_bytes + q->d_bytes),
         .flop = 2 * mn * (double)k,
-        .memory_bytes = f->k_bytes * (double)k * (double)(m + n) + mn * (q->c_bytes + q->d_bytes),
+        .l2_bytes = pg_tcgen05_l2(a, (double)tiles_n) + pg_tcgen05_l2(b, (double)tiles_m) + results,
+        .memory_bytes = a + b + results,
         .most_flops = f->most_flops,
         .k_blocks = (k - 1) / block_k + 1,
-        .tiles = ((m - 1) / (ROWS * q->ctas) + 1) * ((n - 1) / q->columns + 1),
-        .sm_count = q->sm_count};
+        .tiles = tiles_m * tiles_n,
+        .clusters = q->sm_count / q->ctas};
     return work.flop / pg_tcgen05_time(&work) * 1e-3;
 }
 
