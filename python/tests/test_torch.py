@@ -231,7 +231,7 @@ def test_pytorchs_own_samples(name, dtype):
                 assert a is b
             else:
                 torch.testing.assert_close(a, b)
-    print(f"{name} {dtype}: {len(found)} samples, {compared} results equal\n{pt.stats()}")
+    print(f"\n{name} {dtype}: {len(found)} samples, {compared} results equal\n{pt.stats()}")
     if name in ("index_add", "index_select") and dtype in (torch.float32, torch.float64):
         assert sum(row["served"] for row in pt.stats().values()) > 0
 
@@ -345,6 +345,26 @@ def test_products_with_an_f32_result():
     assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
     assert pt.stats()["addmm.dtype"] == {"served": 1, "declined": {"alpha or beta": 1}}
     assert pt.stats()["mm.dtype"]["served"] == 1
+
+
+@gpu_only
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_addmms_samples_with_an_f32_result(dtype):
+    """The samples have no out_dtype: the same ones with it."""
+    _, found = opinfo_samples("addmm", dtype)
+    pt.reset_stats()
+    for sample in found:
+        a, b = (t.detach() for t in sample.args)
+        c, words = sample.input.detach().float(), dict(sample.kwargs, out_dtype=torch.float32)
+        try:
+            want = torch.addmm(c, a, b, **words)
+        except RuntimeError as error:
+            with pt.enabled(DEVICE, measure=False, least_bytes=0), pytest.raises(type(error)):
+                torch.addmm(c, a, b, **words)
+            continue
+        with pt.enabled(DEVICE, measure=False, least_bytes=0):
+            torch.testing.assert_close(torch.addmm(c, a, b, **words), want)
+    print(f"\naddmm with an f32 result, {dtype}: {len(found)} samples\n{pt.stats()}")
 
 
 @gpu_only
