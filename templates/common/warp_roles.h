@@ -55,10 +55,16 @@ typedef struct pg_output_tile {
     bool adds_c;       /* f32 */
     bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
     bool may_be_empty; /* without stages of K nothing was summed: zeros */
+    bool batched;      /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 
-/* Its parts. %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
+/* Its parts. %tile_m and %tile_n of tile %tile, and %batch if there is one. */
+void pg_output_order(pg_emit *E, const pg_output_tile *o);
+/* Moves an address (a register) to the matrix of %batch, so many bytes on as `parameter` says. */
+void pg_output_matrix(pg_emit *E, const pg_output_tile *o, const char *address,
+                      const char *parameter);
+/* %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
 void pg_output_row(pg_emit *E, const pg_output_tile *o, const char *row_ok);
 /* Arrives at acc_empty of %accumulator, whose acc_full is %barrier. */
 void pg_release_accumulator(pg_emit *E, const pg_output_tile *o);

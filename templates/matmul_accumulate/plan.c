@@ -322,13 +322,15 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->b_columns = (int)b_columns(k);
     p->c_from = c_source(k);
     p->scales = k->scale != 0;
+    p->batched = k->batch != 0;
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
     place_in_shared_memory(p);
     describe_matrices(p);
     count_instructions(p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas,
-             p->b_transposed ? "_bt" : "", suffixes[p->c_from]);
+             p->b_transposed ? "_bt" : "", suffixes[p->c_from],
+             p->batched ? "_n" : "");
 }

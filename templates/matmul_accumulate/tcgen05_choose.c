@@ -24,7 +24,8 @@ static double time_of(const pg_matmul_accumulate_key *k, int columns, int ctas,
     const int block_k = k->block_k ? (int)k->block_k : BLOCK_K;
     const int stage = OPERAND_BYTES * block_k * (BLOCK_M + columns / ctas);
     const int fit = SHARED_BYTES / stage;
-    const double c_bytes = k->c ? 0 : RESULT_BYTES, mn = (double)p->m * (double)p->n;
+    const double c_bytes = k->c ? 0 : RESULT_BYTES, batch = (double)pg_matmul_matrices(p),
+                 mn = batch * (double)p->m * (double)p->n;
     const pg_tcgen05_work work = {
         .ctas = ctas,
         .stages = fit < MOST_STAGES ? fit : MOST_STAGES,
@@ -34,10 +35,10 @@ static double time_of(const pg_matmul_accumulate_key *k, int columns, int ctas,
         .result_bytes = (double)BLOCK_M * columns * (RESULT_BYTES + c_bytes),
         .flop = 2.0 * mn * (double)p->k,
         .memory_bytes =
-            OPERAND_BYTES * (double)p->k * (double)(p->m + p->n) + mn * (RESULT_BYTES + c_bytes),
+            OPERAND_BYTES * batch * (double)p->k * (double)(p->m + p->n) + mn * (RESULT_BYTES + c_bytes),
         .most_flops = most_flops,
         .k_blocks = divide_up(p->k, block_k),
-        .tiles = divide_up(p->m, BLOCK_M * ctas) * divide_up(p->n, columns),
+        .tiles = divide_up(p->m, BLOCK_M * ctas) * divide_up(p->n, columns) * pg_matmul_matrices(p),
         .sm_count = p->sm_count};
     return pg_tcgen05_time(&work);
 }
