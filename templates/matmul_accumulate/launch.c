@@ -27,10 +27,10 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
         return pg_mma_params(plan);
     const pg_matmul_accumulate_plan *own = plan;
     const uint32_t factors = own->scales ? 0 : 1U << at_alpha_ | 1U << at_c_scale_;
-    const uint32_t batches =
-        !own->batched                  ? 1U << at_batch_maps_ | 1U << at_c_batch_ | 1U << at_d_batch_
-        : own->c_from == PG_C_FILLED ? 0
-                                     : 1U << at_c_batch_;
+    const uint32_t batches = !own->batched
+                                 ? 1U << at_batch_maps_ | 1U << at_c_batch_ | 1U << at_d_batch_
+                             : own->c_from == PG_C_FILLED ? 0
+                                                          : 1U << at_c_batch_;
     return (pg_param_list){rows, absent[own->c_from] | factors | batches |
                                      pg_epilogue_absent(&own->steps) << at_row_scale_};
 }

@@ -171,10 +171,9 @@ pg_param_list pg_mma_params(const pg_mma_plan *p)
     const uint32_t alpha = 1U << at_alpha_, beta = 1U << at_beta_;
     const uint32_t c_batch = 1U << at_c_batch_,
                    batches = 1U << at_a_batch_ | 1U << at_b_batch_ | 1U << at_d_batch_;
-    return (pg_param_list){rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) |
-                                     (p->scales && p->adds_c ? 0 : beta) |
-                                     (p->batched ? 0 : batches) |
-                                     (p->batched && p->adds_c ? 0 : c_batch)};
+    return (pg_param_list){
+        rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) | (p->scales && p->adds_c ? 0 : beta) |
+                  (p->batched ? 0 : batches) | (p->batched && p->adds_c ? 0 : c_batch)};
 }
 
 static bool aligned(const pg_view *v, int vector_bytes)
@@ -195,7 +194,8 @@ void pg_mma_launch(const pg_problem *problem, pg_launch *l)
                   *c = &v[PG_MATMUL_C], *d = &v[PG_MATMUL_D];
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
-    pg_launch_line(l, tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH], p->threads, COUNT, pg_mma_params(p).absent);
+    pg_launch_line(l, tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH], p->threads, COUNT,
+                   pg_mma_params(p).absent);
     l->shared_bytes = p->head.shared_bytes;
     pg_set_pointer(l, at_a_, a->data);
     pg_set_u64(l, at_a_stride_, stride_of(a));

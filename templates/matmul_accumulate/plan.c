@@ -331,6 +331,5 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     count_instructions(p);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas,
-             p->b_transposed ? "_bt" : "", suffixes[p->c_from],
-             p->batched ? "_n" : "");
+             p->b_transposed ? "_bt" : "", suffixes[p->c_from], p->batched ? "_n" : "");
 }

@@ -34,8 +34,8 @@ static double time_of(const pg_matmul_accumulate_key *k, int columns, int ctas,
         .stage_bytes = stage,
         .result_bytes = (double)BLOCK_M * columns * (RESULT_BYTES + c_bytes),
         .flop = 2.0 * mn * (double)p->k,
-        .memory_bytes =
-            OPERAND_BYTES * batch * (double)p->k * (double)(p->m + p->n) + mn * (RESULT_BYTES + c_bytes),
+        .memory_bytes = OPERAND_BYTES * batch * (double)p->k * (double)(p->m + p->n) +
+                        mn * (RESULT_BYTES + c_bytes),
         .most_flops = most_flops,
         .k_blocks = divide_up(p->k, block_k),
         .tiles = divide_up(p->m, BLOCK_M * ctas) * divide_up(p->n, columns) * pg_matmul_matrices(p),

@@ -77,16 +77,30 @@ static void make_data(const batch_case *c, batch_data *x)
         x->of[3] = x->of[2];
     }
     const matrices *o = x->of;
-    x->args = (ptxgen_matmul_accumulate_args){
-        .size = sizeof x->args, .dtype = input,
-        .m = c->m, .n = c->n, .k = c->k, .batch = c->batch,
-        .a_transposed = c->a_transposed, .b_transposed = c->b_transposed,
-        .a = o[0].data, .b = o[1].data, .c = c->no_c ? NULL : o[2].data, .d = o[3].data,
-        .a_stride = o[0].stride, .b_stride = o[1].stride,
-        .c_stride = o[2].stride, .d_stride = o[3].stride,
-        .a_batch_stride = o[0].batch_stride, .b_batch_stride = o[1].batch_stride,
-        .c_batch_stride = o[2].batch_stride, .d_batch_stride = o[3].batch_stride,
-        .c_dtype = c_dtype, .d_dtype = d_dtype, .epilogue = c->epilogue, .params = c->params};
+    x->args = (ptxgen_matmul_accumulate_args){.size = sizeof x->args,
+                                              .dtype = input,
+                                              .m = c->m,
+                                              .n = c->n,
+                                              .k = c->k,
+                                              .batch = c->batch,
+                                              .a_transposed = c->a_transposed,
+                                              .b_transposed = c->b_transposed,
+                                              .a = o[0].data,
+                                              .b = o[1].data,
+                                              .c = c->no_c ? NULL : o[2].data,
+                                              .d = o[3].data,
+                                              .a_stride = o[0].stride,
+                                              .b_stride = o[1].stride,
+                                              .c_stride = o[2].stride,
+                                              .d_stride = o[3].stride,
+                                              .a_batch_stride = o[0].batch_stride,
+                                              .b_batch_stride = o[1].batch_stride,
+                                              .c_batch_stride = o[2].batch_stride,
+                                              .d_batch_stride = o[3].batch_stride,
+                                              .c_dtype = c_dtype,
+                                              .d_dtype = d_dtype,
+                                              .epilogue = c->epilogue,
+                                              .params = c->params};
     if (c->alpha != 0 || c->beta != 0)
         x->args.alpha = &c->alpha, x->args.beta = &c->beta;
 }
@@ -206,13 +220,12 @@ void batch_case_check(ptxgen *ctx, const batch_case *c, const char *arch, uint64
     char params[300];
     make_data(c, &x);
     char *const want = answer(&x);
-    const emulated_buffer buffers[] = {
-        {"a", x.of[0].data, x.of[0].bytes, false},
-        {"b", x.of[1].data, x.of[1].bytes, false},
-        {"c", x.of[2].data, x.of[2].bytes, c->in_place},
-        {"d", x.of[3].data, x.of[3].bytes, true}};
+    const emulated_buffer buffers[] = {{"a", x.of[0].data, x.of[0].bytes, false},
+                                       {"b", x.of[1].data, x.of[1].bytes, false},
+                                       {"c", x.of[2].data, x.of[2].bytes, c->in_place},
+                                       {"d", x.of[3].data, x.of[3].bytes, true}};
     snprintf(params, sizeof params,
-             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batch=yes epilogue=%s "
+             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batched=yes epilogue=%s "
              "%s",
              arch, c->bf16 ? "bf16" : "f16", c->a_transposed ? "transposed" : "row_major",
              c->b_transposed ? "transposed" : "row_major", c->no_c ? "none" : "add",
