@@ -41,7 +41,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t splits;     /* of K, over CTAs of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
-    int64_t c_load;  /* place in {auto, direct, ring}: C to registers, or through shared memory */
+    /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
+    int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
@@ -67,15 +68,17 @@ enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH }
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
-/* The one whose steps are from a run of adjacent elements to the next. */
+/* The one whose steps are from a run of adjacent elements to the next; of a matrix of two dimensions
+ * as well. */
 static inline int pg_matmul_across(const pg_view *v)
 {
-    return PG_ROW + PG_COLUMN - pg_view_along(v);
+    return 2 * v->rank - 3 - pg_view_along(v);
 }
 /* Bytes from one matrix of the batch to the next; 0: the same for all. */
 static inline int64_t pg_matmul_batch_bytes(const pg_view *v)
 {
-    return v->shape[PG_BATCH] > 1 ? v->stride[PG_BATCH] * v->bits / 8 : 0;
+    return v->rank == PG_MATMUL_RANK && v->shape[PG_BATCH] > 1 ? v->stride[PG_BATCH] * v->bits / 8
+                                                               : 0;
 }
 /* Bytes from row to row; 0: there is one. */
 static inline int64_t pg_matmul_row_bytes(const pg_view *v)
@@ -202,7 +205,7 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
     int64_t batch;                 /* matrices; 0: one */
-    bool c_takes_map;              /* C can be loaded by tensor maps */
+    bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;

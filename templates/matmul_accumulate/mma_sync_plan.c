@@ -197,6 +197,7 @@ void pg_mma_launch(const pg_problem *problem, pg_launch *l)
     pg_launch_line(l, tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH], p->threads, COUNT,
                    pg_mma_params(p).absent);
     l->shared_bytes = p->head.shared_bytes;
+    l->early = p->arch->sm >= 90;
     pg_set_pointer(l, at_a_, a->data);
     pg_set_u64(l, at_a_stride_, stride_of(a));
     pg_set_pointer(l, at_b_, b->data);
