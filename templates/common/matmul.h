@@ -16,12 +16,13 @@ void pg_tile_order(pg_emit *E, int group);
  * 1, consumers at 0: a fresh barrier passes parity 1. */
 void pg_ring_advance(pg_emit *E, int stages);
 
-/* The same of a batch of matrices, whose tiles follow each other: %batch (.b32), and the tile in
- * it. */
+/* The same of a batch of matrices, whose tiles follow each other: %batch (.b32), and the tile of
+ * that matrix. */
 void pg_batch_tile_order(pg_emit *E, int group);
 
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
- * or address expressions without brackets; z is which matrix of a map with batches, or NULL. With cta_group 2 the barrier may be the other CTA's.
+ * or address expressions without brackets; z is which matrix of a map with batches, or NULL.
+ * With cta_group 2 the barrier may be the other CTA's.
  * With a mask (a .b16 register) the box goes to the same offset of every CTA in it, and
  * completes on the barrier at the same offset there; NULL otherwise. `policy` is a register with
  * an L2 cache policy, or NULL. */

@@ -129,7 +129,8 @@ static const pg_operand operands[] = {
                          .doc = "factor of the product; 0: A and B are not read"},
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
-    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N),
+    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
+                         MATRICES),
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -283,11 +284,6 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     PG_TRY(check_results(p, err));
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
-    if (p->symbol[PG_MATMUL_BATCH] > 1 && steps.aux)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "aux with batch=%lld: it is one matrix; leave it out, or call for each "
-                       "matrix",
-                       (long long)p->symbol[PG_MATMUL_BATCH]);
     if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)

@@ -189,6 +189,8 @@ void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
 /* %row and %column: the first ones of this CTA's tile (hopper_place.ptxc); %batch with batches;
  * %slice, %k_first and %k_blocks, if there are slices. Reads %unit, %cta_m, %cta_n. */
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
+/* %c or %d, by its name: the matrix of %batch. */
+void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
 
@@ -218,8 +220,6 @@ void pg_hopper_declare_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_set_up_tile(pg_emit *E, const pg_hopper_plan *p);
 /* %row, %column, %left, ... of this thread's elements of the tile. */
 void pg_hopper_locate_elements(pg_emit *E, const pg_hopper_plan *p);
-/* %c or %d, by its name: the matrix of %batch. */
-void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
 /* The accumulators begin as C, or as zeros. */
 void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
 /* What is done to the sums before they are stored: times alpha. */

@@ -452,6 +452,7 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->out = k->slices > 1 ? pg_matmul_result_type(0) : p->d_type;
     p->epilogue = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->epilogue.batched = k->batch != 0;
     p->groups = (int)k->warpgroups;
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;

@@ -68,8 +68,8 @@ enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH }
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
-/* The one whose steps are from a run of adjacent elements to the next; of a matrix of two dimensions
- * as well. */
+/* The one whose steps are from a run of adjacent elements to the next; of a matrix of two
+ * dimensions as well. */
 static inline int pg_matmul_across(const pg_view *v)
 {
     return 2 * v->rank - 3 - pg_view_along(v);

@@ -86,11 +86,13 @@ static pg_view matrix_of(const pg_view *v, int64_t batch)
 
 ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err)
 {
+    static const size_t batched[] = {PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D,
+                                     PG_MATMUL_STEPS + PG_STEP_AUX};
     pg_problem one = *p;
     for (int64_t batch = 0; batch < p->symbol[PG_MATMUL_BATCH]; batch++) {
-        for (size_t i = PG_MATMUL_A; i <= PG_MATMUL_D; i++)
-            if (p->operand[i].present)
-                one.operand[i] = matrix_of(&p->operand[i], batch);
+        for (size_t i = 0; i < sizeof batched / sizeof *batched; i++)
+            if (p->operand[batched[i]].present)
+                one.operand[batched[i]] = matrix_of(&p->operand[batched[i]], batch);
         PG_TRY(answer_one(&one, err));
     }
     return PTXGEN_OK;

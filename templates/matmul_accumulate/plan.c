@@ -308,6 +308,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     memset(p, 0, sizeof *p);
     p->arch = arch;
     p->steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->steps.batched = k->batch != 0;
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);

@@ -225,8 +225,8 @@ void batch_case_check(ptxgen *ctx, const batch_case *c, const char *arch, uint64
                                        {"c", x.of[2].data, x.of[2].bytes, c->in_place},
                                        {"d", x.of[3].data, x.of[3].bytes, true}};
     snprintf(params, sizeof params,
-             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batched=yes epilogue=%s "
-             "%s",
+             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batched=yes "
+             "epilogue=%s %s",
              arch, c->bf16 ? "bf16" : "f16", c->a_transposed ? "transposed" : "row_major",
              c->b_transposed ? "transposed" : "row_major", c->no_c ? "none" : "add",
              ptxgen_dtype_name(c->no_c ? PTXGEN_F32 : x.of[2].dtype),

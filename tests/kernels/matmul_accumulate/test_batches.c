@@ -156,7 +156,7 @@ static void what_no_batch_is(void **state)
     while (strcmp(f->operands.rows[count].name, "aux") != 0)
         count++;
     all[count] = (ptxgen_tensor){memory + 2048, PTXGEN_F32, 2, two, NULL};
-    expect("", all, count + 1, "aux with batch=4");
+    expect("", all, count + 1, "aux has batch=1");
 }
 
 int main(void)
