@@ -312,14 +312,16 @@ typedef struct pg_run {
     int first, count;
     int slot, row, column; /* row: the slot's offset */
     bool vectors;
-    bool columns; /* pg_epilogue_columns was there for these columns */
+    int columns; /* 1 + the set that pg_epilogue_columns loaded for these columns; 0: none */
     /* Of the input that is near: the address of its elements, adjacent, aligned to all of them,
      * zeros where D ends. */
     const char *near;
     int near_bytes;
 } pg_run;
-/* In a scope of the caller's: what inputs that are rows have for `r`'s columns, for all runs of it
- * in other rows; %exists and %exists<i> say which columns exist. */
+/* In a scope of the caller's: what inputs that are rows have for runs of `count` columns, to be
+ * loaded once for all rows, to one of several sets, and ahead. */
+void pg_epilogue_declare_columns(pg_emit *E, const pg_epilogue *e, int count, int sets);
+/* Loads the set of `r`; %exists and %exists<i> say which columns exist. */
 void pg_epilogue_columns(pg_emit *E, const pg_epilogue *e, const pg_run *r);
 /* All steps but rounding; with a gate count / 2 values are left in the first registers. */
 void pg_epilogue_run(pg_emit *E, const pg_epilogue *e, const pg_run *r);

@@ -270,8 +270,8 @@ static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
         return PTXGEN_OK;
     if (!columns)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "c_load=ring brings C in f32 or, with c=none, a residual of D's shape to "
-                       "shared memory, and there is neither; use c_load=direct");
+                       "c_load=ring brings C or, with c=none, a residual of D's shape to shared "
+                       "memory, and there is neither; use c_load=direct");
     if (swaps(k) || k->block_n % columns)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "c_load=ring: C comes through shared memory in chunks of %d columns, with "
@@ -285,7 +285,7 @@ int pg_hopper_chunk_columns(const pg_matmul_accumulate_key *k)
     const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     const pg_side *residual = &e.side[PG_SIDE_RESIDUAL];
     if (k->c == 0)
-        return k->c_dtype ? 0 : PG_C_CHUNK_BYTES / ACCUMULATOR_BYTES;
+        return PG_C_CHUNK_BYTES / pg_matmul_result_type(k->c_dtype)->bytes;
     return residual->spread == PG_SPREAD_MATRIX
                ? PG_C_CHUNK_BYTES * 8 / pg_dtype_bits(residual->dtype)
                : 0;
