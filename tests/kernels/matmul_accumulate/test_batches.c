@@ -116,7 +116,6 @@ static void drawn_batches(void **state)
         batch_case_check(context, &c, "sm_100a", (uint64_t)i % 3);
         batch_case_check(context, &c, "sm_90a", (uint64_t)i % 3);
         c = batch_case_draw(&draws, false);
-        c.epilogue = PTXGEN_EPILOGUE_NONE;
         batch_case_check(context, &c, "sm_120a", (uint64_t)i % 3);
     }
 }
