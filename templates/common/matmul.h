@@ -19,6 +19,9 @@ void pg_ring_advance(pg_emit *E, int stages);
 /* The same of a batch of matrices, whose tiles follow each other: %batch (.b32), and the tile of
  * that matrix. */
 void pg_batch_tile_order(pg_emit *E, int group);
+/* The stages of K of this part of a cluster: from `end` (all of them) to `first` and `end`, the one
+ * behind the last; none where first is not below end. Reads %part. */
+void pg_split_range(pg_emit *E, int splits, const char *first, const char *end);
 
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
  * or address expressions without brackets; z is which matrix of a map with batches, or NULL.

@@ -31,9 +31,9 @@ static const pg_param params[] = {
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128; on sm_90a 64 or 128 for each warpgroup that shares it"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N "
-            "or M is adjacent in "
-            "memory), auto by the problem's size in a call, 256 otherwise"},
+     .doc = "columns of a tile: 64, 128 or 256; on sm_90a any multiple of 8 (of 16, if N or M is "
+            "adjacent in memory); auto: by the problem's size in a call, 128 (sm_90a: 256) "
+            "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
@@ -45,7 +45,7 @@ static const pg_param params[] = {
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
             "above each other share "
-            "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
+            "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
@@ -58,9 +58,13 @@ static const pg_param params[] = {
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "sm_90a: CTAs side by side that share loads by multicast; auto: 1"},
+     .doc =
+         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2: two tiles side by "
+         "side do; auto: by the problem's size in a call, 1 otherwise"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "sm_90a: CTAs of a cluster that add up a part of K each; auto: 1"},
+     .doc =
+         "CTAs of a cluster (sm_100a: or pairs; 2 with block_n=128, 4 with block_n=256) that add "
+         "up a part of K each; auto: as ctas_n"},
     {"slices", PG_PARAM_INTEGER, FIELD(slices), .zero_words = {"auto"}, .min = 1, .max = 64,
      .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; "
             "auto: 1"},
@@ -217,10 +221,10 @@ static void generic(const pg_problem *p, void *key)
     choose_by_operands(p, k);
 }
 
-/* On sm_90a K may be added up in parts. */
+/* On sm_90a and sm_100a K may be added up in parts. */
 static bool other_bits(const void *key)
 {
-    return ((const pg_matmul_accumulate_key *)key)->arch == HOPPER;
+    return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
 /* What decides the choice; settles what leaves none. */

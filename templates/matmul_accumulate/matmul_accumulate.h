@@ -37,8 +37,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c;          /* place in {add, none} */
     int64_t schedule;   /* place in the list of words; those of one engine */
     int64_t warpgroups; /* consumers of a CTA */
-    int64_t ctas_n;     /* of a cluster, side by side */
-    int64_t splits;     /* of K, over CTAs of a cluster */
+    int64_t ctas_n;     /* of a cluster, side by side (on Blackwell, tiles) */
+    int64_t splits;     /* of K, over CTAs (on Blackwell, or pairs) of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
     /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
@@ -172,12 +172,15 @@ typedef struct pg_matmul_accumulate_plan {
     pg_c_source c_from;
     bool scales, batched;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int b_columns; /* of B that one CTA holds: block_n / ctas */
+    int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
+    int cluster;         /* CTAs */
+    int b_columns;       /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
+    int split_offset;        /* the other parts' sums */
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
@@ -187,7 +190,7 @@ typedef struct pg_matmul_accumulate_plan {
     uint32_t instruction; /* descriptor */
     pg_smem_matrix a, b, c;
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
-    int b_box_rows;
+    int a_box_rows, b_box_rows;
     int copies;          /* tcgen05.cp per tile */
     int multiplications; /* tcgen05.mma per stage */
 } pg_matmul_accumulate_plan;

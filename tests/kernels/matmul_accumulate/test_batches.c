@@ -99,6 +99,15 @@ static void every_way_through_blackwell(void **state)
          .same = BATCH_B,
          .epilogue = PTXGEN_EPILOGUE_RELU},
         {.batch = 2, .m = 60, .n = 40, .k = 0, .no_c = true},
+        {.batch = 3, .m = 130, .n = 200, .k = 70, .same = BATCH_B, .params = "ctas_n=2 block_n=64"},
+        {.batch = 3,
+         .m = 60,
+         .n = 100,
+         .k = 300,
+         .same = BATCH_C,
+         .alpha = 2,
+         .beta = 1,
+         .params = "splits=2 block_n=128"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed < 3; seed++)
