@@ -12,5 +12,7 @@
  * one fails the test. Stops before the next case when `seconds` have passed. Prints how many
  * there were. */
 void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds);
+/* The same of matmul_scaled. */
+void epilogue_cases_run_scaled(ptxgen *ctx, const char *arch, double seconds);
 
 #endif
