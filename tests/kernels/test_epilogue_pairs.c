@@ -1,5 +1,5 @@
-/* The epilogue set of matmul_accumulate and matmul_scaled, pairwise, on the emulator against plain C in double:
- * kernels for Hopper, for Blackwell and for other GPUs. */
+/* The epilogue set of matmul_accumulate and matmul_scaled, pairwise, on the emulator against plain
+ * C in double: kernels for Hopper, for Blackwell and for other GPUs. */
 #include "epilogue_case.h"
 
 static ptxgen *ctx;
