@@ -85,6 +85,29 @@ def test_opcheck(name):
     assert len(result) == 4 and set(result.values()) == {"SUCCESS"}
 
 
+def scaled_operands(m=9, n=16, k=64):
+    """Of matmul_scaled, on the CPU (the emulator): e4m3 elements, packed scales, and the product in f32."""
+    values = [torch.randint(-4, 5, (rows, k)).float() for rows in (m, n)]
+    exponents = [torch.randint(126, 130, (rows, k // 32), dtype=torch.uint8) for rows in (m, n)]
+    scaled = [v * torch.exp2(e.float() - 127).repeat_interleave(32, 1) for v, e in zip(values, exponents)]
+    packed = [torch.from_numpy(ptxgen.pack_scales(e.numpy())) for e in exponents]
+    return [v.to(torch.float8_e4m3fn) for v in values], packed, scaled[0] @ scaled[1].t()
+
+
+def test_matmul_scaled():
+    (a, b), (a_scales, b_scales), want = scaled_operands()
+    assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
+    a, b = a.view(torch.uint8), b.view(torch.uint8)  # bytes, with a_format and b_format
+    assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
+    row_scale, bias = torch.exp2(torch.randint(-2, 3, (9,)).float()), torch.randint(-4, 5, (16,)).float()
+    got = ops.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, bias=bias, out_dtype=torch.bfloat16)
+    assert torch.equal(got, (want * row_scale[:, None] + bias).bfloat16())
+    result = torch.library.opcheck(ops.matmul_scaled.default, (a, b, a_scales, b_scales))
+    assert len(result) == 4 and set(result.values()) == {"SUCCESS"}
+    compiled = torch.compile(lambda *t: ops.matmul_scaled(*t) + 1, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(a, b, a_scales, b_scales), want + 1)
+
+
 def test_gradcheck():
     index, src_index = indices(6, 5), indices(6, 4)
     make = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=torch.float64, requires_grad=True)
