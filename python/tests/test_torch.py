@@ -364,9 +364,12 @@ def test_products_with_an_f32_result():
     pt.reset_stats()
     with pt.enabled(DEVICE, measure=False, least_bytes=0):
         got = torch.addmm(c, a, b, out_dtype=torch.float32), torch.mm(a, b, out_dtype=torch.float32)
-        torch.addmm(c, a, b, beta=2, out_dtype=torch.float32)
+        factors = torch.addmm(c, a, b, beta=2, alpha=0.5, out_dtype=torch.float32)
+        unread = torch.addmm(c.fill_(float("nan")), a, b, beta=0, out_dtype=torch.float32)
+        torch.addmm(c[:1], a, b, out_dtype=torch.float32)
     assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
-    assert pt.stats()["addmm.dtype"] == {"served": 1, "declined": {"alpha or beta": 1}}
+    assert torch.equal(factors, 2 * (want[0] - want[1]) + 0.5 * want[1]) and torch.equal(unread, want[1])
+    assert pt.stats()["addmm.dtype"] == {"served": 3, "declined": {"c is not f32 of the result's shape": 1}}
     assert pt.stats()["mm.dtype"]["served"] == 1
 
 
