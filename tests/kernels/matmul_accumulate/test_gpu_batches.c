@@ -3,6 +3,7 @@
  * Hopper or Blackwell GPU. */
 #include "batch_case.h"
 #include "draw.h"
+#include "group_case.h"
 
 static ptxgen *ctx;
 static bool is_hopper;
@@ -60,6 +61,28 @@ static void drawn_batches(void **state)
     }
 }
 
+static void drawn_groups(void **state)
+{
+    (void)state;
+    static const group_case large[] = {
+        {.m = 5000,
+         .n = 520,
+         .k = 300,
+         .groups = 8,
+         .rows = {900, 0, 1, 2000, 128, 129, 700, 1142}},
+        {.m = 700, .n = 264, .k = 200, .groups = 64, .rows = {[3] = 100, [40] = 33, [63] = 500}},
+    };
+    uint64_t draws = (uint64_t)number("PTXGEN_SEED", 20261203);
+    if (!is_hopper)
+        skip();
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        group_case_run(ctx, &large[i]);
+    for (int64_t i = 0; i < number("PTXGEN_DRAWS", 24); i++) {
+        const group_case c = group_case_draw(&draws);
+        group_case_run(ctx, &c);
+    }
+}
+
 int main(void)
 {
     const ptxgen_config config = {
@@ -79,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_through_hopper),
         cmocka_unit_test(drawn_batches),
+        cmocka_unit_test(drawn_groups),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

@@ -337,6 +337,21 @@ static ptxgen_dtype type_of(const run_job *j, size_t i)
     return o->info.dtypes[0];
 }
 
+/* Where another operand says which rows count, a result has the leading dimensions that an input
+ * of as many rows has. */
+static bool rows_follow(const run_job *j, const run_operand *o)
+{
+    if (o->info.rows_by < 0 || !j->operands[o->info.rows_by].present)
+        return false;
+    for (size_t i = 0; i < j->count; i++) {
+        const run_operand *in = &j->operands[i];
+        if (in->present && in->info.rank == o->info.rank && !in->info.spread &&
+            strcmp(in->info.extents[o->info.leading], o->info.extents[o->info.leading]) == 0)
+            return in->rank < in->info.rank;
+    }
+    return false;
+}
+
 /* Zeros, and results. Leading dimensions are there when another operand has them. */
 static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
 {
@@ -345,6 +360,8 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
     int rank = 0;
     for (int d = 0; d < o->info.rank; d++) {
         const int64_t extent = extent_of(j, o->info.extents[d]);
+        if (d < o->info.leading && rows_follow(j, o))
+            continue;
         if (extent >= 0)
             shape[rank++] = extent;
         else if (d >= o->info.leading)
