@@ -99,8 +99,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
  * do not scale the factors (f32). With batches: batch_maps_ says which maps step with the batch,
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
- * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the rows of
- * all of them (PG_ROWS_FOLLOW) or of each. */
+ * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
+ * rows of all of them (PG_ROWS_FOLLOW) or of each. */
 enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS, PG_ROWS_FOLLOW }; /* bits of batch_maps_ */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \

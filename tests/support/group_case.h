@@ -1,6 +1,6 @@
-/* Groups of rows of matmul_accumulate for tests: row counts in device memory, a matrix of B for each
- * group, rows that follow each other or lie in a matrix for each; the answer in double, by plain
- * loops. On an emulated device or a GPU. */
+/* Groups of rows of matmul_accumulate for tests: row counts in device memory, a matrix of B for
+ * each group, rows that follow each other or lie in a matrix for each; the answer in double, by
+ * plain loops. On an emulated device or a GPU. */
 #ifndef GROUP_CASE_H
 #define GROUP_CASE_H
 

@@ -1,6 +1,6 @@
-/* Groups of rows on the emulator, against loops in double: groups of no row, of one, of many tiles,
- * counts that do not fit; rows that follow each other or lie apart; schedules and clusters; and what
- * is refused. */
+/* Groups of rows on the emulator, against loops in double: groups of no row, of one, of many
+ * tiles, counts that do not fit; rows that follow each other or lie apart; schedules and clusters;
+ * and what is refused. */
 #include "draw.h"
 #include "group_case.h"
 
