@@ -304,6 +304,7 @@ typedef struct ptxgen_emulator_launch {
     size_t arg_count;
     /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
     bool cooperative;
+    uint64_t instruction_budget; /* of this launch; 0: that of the config */
 } ptxgen_emulator_launch;
 
 /* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry.
@@ -431,7 +432,8 @@ PTXGEN_API bool ptxgen_emulator_time_unit_at(const ptxgen_emulator *emu, size_t 
     X(TENSOR_MAP, "tensor map changed without its proxy fence", UNDEFINED)                         \
     X(DESCRIPTOR, "matrix descriptor whose groups overlap", UNDEFINED)                             \
     X(SAME_VALUE, "same value stored twice without order", ADVICE)                                 \
-    X(DIVERGENT_BARRIER, "aligned barrier in divergent code", ADVICE)
+    X(DIVERGENT_BARRIER, "aligned barrier in divergent code", ADVICE)                              \
+    X(TENSOR_LANE, "tcgen05.ld or .st at lanes of another warp", RELIANCE)
 
 /* How a report is to be taken. */
 typedef enum ptxgen_emulator_report_class {

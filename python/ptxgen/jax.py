@@ -8,8 +8,6 @@ launch. On the CPU the emulator runs the kernels. A bad index fails the program 
 ptxgen.check_indices() tells.
 """
 
-import functools
-
 import jax
 import jax.numpy as jnp
 
@@ -33,7 +31,7 @@ def _call(name, result, args, order, **options):
 # ---- out[index[i], :] += src[i, :] ----
 
 
-@functools.partial(jax.custom_batching.custom_vmap)
+@jax.custom_batching.custom_vmap
 def _scatter_add(out, index, src):
     result = jax.ShapeDtypeStruct(out.shape, out.dtype)
     return _call("scatter_add", result, (out, index, src), (0, 3, 2), input_output_aliases={0: 0})
@@ -59,7 +57,7 @@ def _(batch, batched, out, index, src):
 # ---- out[i, :] = src[index[i], :] ----
 
 
-@functools.partial(jax.custom_batching.custom_vmap)
+@jax.custom_batching.custom_vmap
 def _gather_rows(src, index):
     result = jax.ShapeDtypeStruct((index.shape[0], src.shape[1]), src.dtype)
     return _call("gather_rows", result, (src, index), (0, 1, 2))
@@ -70,6 +68,24 @@ def _(batch, batched, src, index):
     src, index = _spread(batch, batched, (src, index))
     flat = _gather_rows(src.reshape(-1, src.shape[-1]), _fold(index, src.shape[1]))
     return flat.reshape(batch, index.shape[1], src.shape[-1]), True
+
+
+# ---- a @ b + c ----
+
+
+@jax.custom_batching.custom_vmap
+def _matmul(a, b, c):
+    result = jax.ShapeDtypeStruct((a.shape[0], b.shape[1]), jnp.dtype("float32"))
+    return _call("matmul", result, (a, b, c), (1, 2, 3, 0))
+
+
+@_matmul.def_vmap
+def _(batch, batched, a, b, c):
+    if batched[1]:  # a product for each
+        return jax.lax.map(lambda abc: _matmul(*abc), tuple(_spread(batch, batched, (a, b, c)))), True
+    a, _, c = _spread(batch, batched, (a, b, c))
+    flat = _matmul(a.reshape(-1, a.shape[-1]), b, c.reshape(-1, c.shape[-1]))
+    return flat.reshape(c.shape), True
 
 
 # ---- with gradients ----
@@ -97,9 +113,8 @@ gather_rows.defvjp(lambda src, index: (_gather_rows(src, index), (src, index)),
 
 @jax.custom_vjp
 def matmul(a, b, c):
-    """a @ b + c in f32, of f16 or bf16 a and b. For vmap: a loop over the batch."""
-    result = jax.ShapeDtypeStruct((a.shape[0], b.shape[1]), jnp.dtype("float32"))
-    return _call("matmul", result, (a, b, c), (1, 2, 3, 0), vmap_method="sequential")
+    """a @ b + c in f32, of f16 or bf16 a and b. vmap is one launch when b is shared, else a loop over the batch."""
+    return _matmul(a, b, c)
 
 
 def _matmul_backward(saved, grad):

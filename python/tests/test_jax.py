@@ -112,6 +112,19 @@ def test_programs_come_and_go():
         jax.clear_caches()
 
 
+def test_vmap_of_products():
+    """A shared b: one launch of all rows; else one for each of the batch."""
+    a, b, c = numbers(3, 24, 32).astype(jnp.bfloat16), numbers(3, 32, 16).astype(jnp.bfloat16), numbers(3, 24, 16)
+    shared = jax.jit(jax.vmap(pj.matmul, (0, None, 0)))
+    np.testing.assert_array_equal(shared(a, b[0], c), a.astype(jnp.float32) @ b[0].astype(jnp.float32) + c)
+    assert '"bfloat16 72 32, bfloat16 32 16, float32 72 16, float32 72 16"' in shared.lower(a, b[0], c).as_text()
+    each = jax.jit(jax.vmap(pj.matmul))(a, b, c)
+    np.testing.assert_array_equal(each, a.astype(jnp.float32) @ b.astype(jnp.float32) + c)
+    grad = jax.grad(lambda b: jax.vmap(pj.matmul, (0, None, 0))(a, b, c).sum())(b[0])
+    want = a.astype(jnp.float32).sum((0, 1)).astype(jnp.bfloat16)
+    np.testing.assert_array_equal(grad.astype(jnp.float32), jnp.broadcast_to(want[:, None], b[0].shape).astype(jnp.float32))
+
+
 def test_errors_are_told():
     out, src = numbers(9, 16), numbers(40, 16)
     with pytest.raises(Exception, match="index has rows=39, but src has rows=40"):

@@ -203,7 +203,7 @@ def run_sample(info, sample):
             found.append(result.detach())
             if result.requires_grad:
                 leaves = [t for t in (first, *args) if isinstance(t, torch.Tensor) and t.requires_grad]
-                found += [g for g in torch.autograd.grad(result.sum(), leaves, allow_unused=True) if g is not None]
+                found += [g for g in torch.autograd.grad(result, leaves, torch.ones_like(result).contiguous(), allow_unused=True) if g is not None]
         except (RuntimeError, IndexError) as error:
             found.append(type(error))
     return found
@@ -412,6 +412,25 @@ def test_cupy():
         ptxgen.scatter_add_(out, index, src)
         assert cupy.array_equal(out[:, 0], cupy.bincount(index, minlength=9))
     assert type(ptxgen.gather_rows(out, index)) is cupy.ndarray
+
+
+@gpu_only
+def test_numba():
+    """Its arrays offer CUDA's array interface alone; CuPy's and PyTorch's views of them are what is given. Without numba on the
+    machine an object with that interface stands for its array."""
+    cupy = pytest.importorskip("cupy")
+    memory = cupy.zeros((9, 16), "f4")
+    try:
+        from numba import cuda
+        array = cuda.to_device(memory.get())
+    except Exception:
+        array = type("Array", (), {"__cuda_array_interface__": memory.__cuda_array_interface__})()
+    src, index = cupy.ones((40, 16), "f4"), cupy.random.randint(0, 9, 40)
+    cupy.cuda.Device().synchronize()
+    ptxgen.scatter_add_(cupy.asarray(array), index, src)
+    ptxgen.scatter_add_(torch.as_tensor(array, device=DEVICE), torch.as_tensor(index, device=DEVICE), torch.as_tensor(src, device=DEVICE))
+    torch.cuda.synchronize()
+    assert cupy.array_equal(cupy.asarray(array)[:, 0], 2 * cupy.bincount(index, minlength=9))
 
 
 @gpu_only

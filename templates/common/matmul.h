@@ -16,6 +16,10 @@ void pg_tile_order(pg_emit *E, int group);
  * 1, consumers at 0: a fresh barrier passes parity 1. */
 void pg_ring_advance(pg_emit *E, int stages);
 
+/* The stages of K of this part of a cluster: from `end` (all of them) to `first` and `end`, the one
+ * behind the last; none where first is not below end. Reads %part. */
+void pg_split_range(pg_emit *E, int splits, const char *first, const char *end);
+
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
  * or address expressions without brackets. With cta_group 2 the barrier may be the other CTA's.
  * With a mask (a .b16 register) the box goes to the same offset of every CTA in it, and

@@ -12,6 +12,7 @@ static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const stream_words[] = {"auto", "no", "yes", "ahead", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -31,9 +32,9 @@ static const pg_param params[] = {
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128; on sm_90a 64 or 128 for each warpgroup that shares it"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N "
-            "or M is adjacent in "
-            "memory), auto by the problem's size in a call, 256 otherwise"},
+     .doc = "columns of a tile: 64, 128 or 256; on sm_90a any multiple of 8 (of 16, if N or M is "
+            "adjacent in memory); auto: by the problem's size in a call, 128 (sm_90a: 256) "
+            "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
@@ -45,7 +46,7 @@ static const pg_param params[] = {
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
             "above each other share "
-            "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
+            "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
@@ -58,9 +59,13 @@ static const pg_param params[] = {
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "sm_90a: CTAs side by side that share loads by multicast; auto: 1"},
+     .doc =
+         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2: two tiles side by "
+         "side do; auto: by the problem's size in a call, 1 otherwise"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "sm_90a: CTAs of a cluster that add up a part of K each; auto: 1"},
+     .doc =
+         "CTAs of a cluster (sm_100a: or pairs; 2 with block_n=128, 4 with block_n=256) that add "
+         "up a part of K each; auto: as ctas_n"},
     {"slices", PG_PARAM_INTEGER, FIELD(slices), .zero_words = {"auto"}, .min = 1, .max = 64,
      .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; "
             "auto: 1"},
@@ -68,16 +73,18 @@ static const pg_param params[] = {
      .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of "
             "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
-     .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; "
-            "auto: direct"},
+     .doc = "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
+            "slots in shared memory; auto: direct"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
-     .doc = "sm_90a: slots of the ring, 32 columns of a tile each; auto: a tile's, at most 64 KB"},
+     .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
+            "most 64 KB"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
             "need it"},
-    {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
-     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
+    {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
+     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
+            "asked for its first part before the kernel before has ended"},
     {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), pg_side_dtype_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
     {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), pg_result_words,
@@ -150,6 +157,11 @@ static bool straddles(const pg_view *v)
            0;
 }
 
+static size_t ring_operand(const pg_matmul_accumulate_key *k)
+{
+    return k->c ? PG_MATMUL_STEPS + PG_SIDE_RESIDUAL : PG_MATMUL_C;
+}
+
 static bool takes_map(const pg_view *v, int element_bytes)
 {
     enum { ALIGNMENT = 16 };
@@ -158,6 +170,13 @@ static bool takes_map(const pg_view *v, int element_bytes)
     const int across = !pg_view_along(v);
     return (uintptr_t)v->data % ALIGNMENT == 0 &&
            (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
+}
+
+/* C, or without it the residual, can come through Hopper's ring. */
+static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
+{
+    const pg_view *v = &p->operand[ring_operand(k)];
+    return pg_hopper_chunk_columns(k) && takes_map(v, v->bits / 8);
 }
 
 /* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
@@ -200,10 +219,10 @@ static void generic(const pg_problem *p, void *key)
     choose_by_operands(p, k);
 }
 
-/* On sm_90a K may be added up in parts. */
+/* On sm_90a and sm_100a K may be added up in parts. */
 static bool other_bits(const void *key)
 {
-    return ((const pg_matmul_accumulate_key *)key)->arch == HOPPER;
+    return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
 /* What decides the choice; settles what leaves none. */
@@ -215,7 +234,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
                                .n = p->symbol[PG_MATMUL_N],
                                .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
                                     2, /* as of 16 bits */
-                               .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
+                               .c_takes_map = takes_ring(p, k),
                                .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
                                .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
                                .a_k_major = !v[PG_MATMUL_A].transposed,
@@ -277,11 +296,12 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
-    const bool c_by_map =
-        k->arch == HOPPER ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
-    if (!p->operand[PG_MATMUL_C].present || !c_by_map)
+    const bool hopper = k->arch == HOPPER;
+    const bool by_map = hopper ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
+    if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;
-    return pg_problem_require_alignment(p, PG_MATMUL_C, ALIGNMENT, maps, err);
+    return pg_problem_require_alignment(p, operand, ALIGNMENT, maps, err);
 }
 
 static void tolerance(const pg_problem *p, pg_tolerance *t)

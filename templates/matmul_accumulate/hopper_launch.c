@@ -36,14 +36,15 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                            .box_rows = o->box_rows};
 }
 
-static pg_matrix_map c_map(const pg_hopper_plan *p, const pg_view *c)
+/* Of C or of the residual. */
+static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v)
 {
-    return (pg_matrix_map){.type = PG_TENSOR_F32,
-                           .address = c->data,
-                           .columns = c->shape[1],
-                           .rows = c->shape[0],
-                           .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                           .box_columns = PG_C_CHUNK_COLUMNS,
+    return (pg_matrix_map){.type = p->ring_type->tensor_type,
+                           .address = v->data,
+                           .columns = v->shape[1],
+                           .rows = v->shape[0],
+                           .stride = v->stride[0] * p->ring_type->bytes,
+                           .box_columns = p->chunk_columns,
                            .box_rows = p->block_m,
                            .swizzle = PG_SWIZZLE_128B};
 }
@@ -272,7 +273,8 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_matrix(l, at_left_map_, &left);
     pg_set_matrix(l, at_right_map_, &right);
     if (p->c_slots) {
-        const pg_matrix_map map = c_map(p, c);
+        const pg_matrix_map map = ring_map(
+            p, p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c);
         pg_set_matrix(l, at_c_map_, &map);
     }
     set_matrix(l, at_c_, c);

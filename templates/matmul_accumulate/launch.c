@@ -55,7 +55,7 @@ static void set_operands(const pg_problem *problem, pg_launch *l)
                          .rows = 1,
                          .stride = 1,
                          .box_columns = p->swizzle / OPERAND_BYTES,
-                         .box_rows = p->block_m};
+                         .box_rows = p->a_box_rows};
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_A]);
     pg_set_matrix(l, at_a_map_, &map);
@@ -102,14 +102,17 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
-    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);
+    /* As clusters take them. Where K is split, each takes one. */
+    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
+    const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
     const int64_t tiles = tiles_m * tiles_n;
-    const int64_t pairs = problem->device->sm_count / p->ctas, workers = pairs > 1 ? pairs : 1;
+    const int64_t fit = problem->device->sm_count / p->cluster;
+    const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
     const pg_view *d = &problem->operand[PG_MATMUL_D];
-    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->ctas, p->threads, COUNT,
+    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,
                    pg_matmul_accumulate_params(p, 0).absent);
-    if (p->ctas == 2) {
-        l->cluster[0] = 2;
+    if (p->cluster > 1) {
+        l->cluster[0] = (uint32_t)p->cluster;
         l->cluster[1] = l->cluster[2] = 1;
     }
     l->shared_bytes = p->head.shared_bytes;

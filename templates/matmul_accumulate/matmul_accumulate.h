@@ -37,14 +37,15 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c;          /* place in {add, none} */
     int64_t schedule;   /* place in the list of words; those of one engine */
     int64_t warpgroups; /* consumers of a CTA */
-    int64_t ctas_n;     /* of a cluster, side by side */
-    int64_t splits;     /* of K, over CTAs of a cluster */
+    int64_t ctas_n;     /* of a cluster, side by side (on Blackwell, tiles) */
+    int64_t splits;     /* of K, over CTAs (on Blackwell, or pairs) of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
-    int64_t c_load;  /* place in {auto, direct, ring}: C to registers, or through shared memory */
+    /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
+    int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
-    /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
@@ -71,7 +72,7 @@ enum {
     PG_SCHEDULE_FILL = 4,
     PG_SCHEDULE_MMA_SYNC = 5
 };
-enum { PG_NO = 1, PG_YES = 2 };
+enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
@@ -143,12 +144,15 @@ typedef struct pg_matmul_accumulate_plan {
     pg_c_source c_from;
     bool scales;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int b_columns; /* of B that one CTA holds: block_n / ctas */
+    int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
+    int cluster;         /* CTAs */
+    int b_columns;       /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
+    int split_offset;        /* the other parts' sums */
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
@@ -158,7 +162,7 @@ typedef struct pg_matmul_accumulate_plan {
     uint32_t instruction; /* descriptor */
     pg_smem_matrix a, b, c;
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
-    int b_box_rows;
+    int a_box_rows, b_box_rows;
     int copies;          /* tcgen05.cp per tile */
     int multiplications; /* tcgen05.mma per stage */
 } pg_matmul_accumulate_plan;
@@ -175,7 +179,7 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
-    bool c_takes_map;              /* C can be loaded by tensor maps */
+    bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;

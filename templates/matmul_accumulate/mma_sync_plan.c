@@ -14,6 +14,7 @@ enum {
     AUTO_STAGES = 4,
     VECTOR_BYTES = 16,
     FIRST_SM = 80,
+    FIRST_SM_OF_8_BITS = 89,
 };
 
 /* Tiles, how a warp's part is shaped, and how fast they are thought to be beside each other when
@@ -56,17 +57,20 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        "not %s",
                        arch->name);
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    if (pg_epilogue_has_steps(&steps) || pg_dtype_bits(steps.out) == 8 ||
-        (k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
+    if (pg_dtype_bits(steps.out) == 8 && arch->sm < FIRST_SM_OF_8_BITS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "D of 8 bits needs sm_89 or later, which converts to them, not %s: use f16 "
+                       "or bf16",
+                       arch->name);
+    if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO || k->c_load ||
         k->c_slots || k->copy || k->stream > PG_NO || k->swizzle)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
-                       "leave out epilogue, function, gate and their operands, results of 8 bits, "
-                       "schedule, swizzle and what belongs to "
-                       "sm_90a, or use arch=sm_90a or sm_100a on such a GPU",
+                       "leave out schedule, swizzle and what belongs to sm_90a, or use arch=sm_90a "
+                       "or sm_100a on such a GPU",
                        arch->name);
-    return PTXGEN_OK;
+    return pg_epilogue_check(&steps, err);
 }
 
 ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, ptxgen_error *err)
@@ -109,6 +113,7 @@ void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg
     p->scales = k->scale != 0;
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
+    p->epilogue = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     p->block_m = t->block_m;
     p->block_n = t->block_n;
     p->warp_m = t->warp_m;
@@ -168,7 +173,8 @@ pg_param_list pg_mma_params(const pg_mma_plan *p)
     const uint32_t c = 1U << at_c_ | 1U << at_c_stride_ | 1U << at_c_vectors_;
     const uint32_t alpha = 1U << at_alpha_, beta = 1U << at_beta_;
     return (pg_param_list){rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) |
-                                     (p->scales && p->adds_c ? 0 : beta)};
+                                     (p->scales && p->adds_c ? 0 : beta) |
+                                     pg_epilogue_absent(&p->epilogue) << at_row_scale_};
 }
 
 static bool aligned(const pg_view *v, int element_bytes, int vector_bytes)
@@ -176,6 +182,18 @@ static bool aligned(const pg_view *v, int element_bytes, int vector_bytes)
     const int along = pg_view_along(v);
     const int64_t stride = v->shape[!along] > 1 ? v->stride[!along] * element_bytes : 0;
     return ((uintptr_t)v->data | (uintptr_t)stride) % (uintptr_t)vector_bytes == 0;
+}
+
+/* What two columns of the sum become lies aligned in D, and so does all that the steps read. */
+static bool stores_pairs(const pg_problem *problem)
+{
+    const pg_mma_plan *p = problem->plan;
+    const pg_view *d = &problem->operand[PG_MATMUL_D];
+    const int pair = (p->epilogue.gate ? 1 : 2) * p->d_type->bytes;
+    return aligned(d, p->d_type->bytes, pair) &&
+           (!pg_mma_has_steps(p) ||
+            (problem->symbol[PG_MATMUL_N] % 2 == 0 &&
+             pg_epilogue_takes_vectors(problem, PG_MATMUL_STEPS, &p->epilogue)));
 }
 
 void pg_mma_launch(const pg_problem *problem, pg_launch *l)
@@ -206,9 +224,10 @@ void pg_mma_launch(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_a_vectors_, aligned(a, OPERAND_BYTES, VECTOR_BYTES));
     pg_set_u32(l, at_b_vectors_, aligned(b, OPERAND_BYTES, VECTOR_BYTES));
-    pg_set_u32(l, at_d_vectors_, aligned(d, p->d_type->bytes, 2 * p->d_type->bytes));
+    pg_set_u32(l, at_d_vectors_, stores_pairs(problem));
     if (p->scales)
         pg_set_f32(l, at_alpha_, pg_matmul_alpha(problem));
     if (p->scales && p->adds_c)
         pg_set_f32(l, at_beta_, pg_matmul_beta(problem));
+    pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
 }

@@ -35,12 +35,20 @@ static const char *const hopper[] = {"schedule=cooperative block_n=64",
                                      "swap=yes warpgroups=1 block_n=16 splits=2",
                                      "warpgroups=1 block_n=48 slices=3",
                                      "block_m=256 block_n=40 ctas_n=1",
-                                     "swap=yes warpgroups=1 block_n=24 slices=2"};
-enum { RING = 2, PAIRS = 7 }; /* the latter takes K-major B alone */
+                                     "swap=yes warpgroups=1 block_n=24 slices=2",
+                                     "schedule=pingpong block_m=64 block_n=64 c_load=ring"};
+enum {
+    RING = 2,         /* of C */
+    PAIRS = 7,        /* takes K-major B alone */
+    RESIDUAL_RING = 9 /* of a residual that is a matrix, where there is no C */
+};
 static const char *const blackwell[] = {"block_n=64", "block_n=128 ctas=2", "block_n=256"};
+static const char *const others[] = {"block_m=64 block_n=64", "block_m=128 block_n=64 stages=2",
+                                     "block_m=64 block_n=128 stages=2"};
 enum { PLAIN_SUM, ADDS_C, SCALES, SUMS };
 enum { NO_FUNCTION, OF_VALUE, OF_ONE_INPUT, OF_THREE_INPUTS, FUNCTIONS };
 enum { ALIGNED, ODD, SHIFTED, LAYOUTS };
+enum { FIRST_MATRIX = 10 }; /* of the levels of a side */
 
 /* What is run now: the factors' levels. */
 typedef struct problem {
@@ -55,12 +63,13 @@ typedef struct problem {
     uint32_t random;
 } problem;
 
-static bool is_hopper;
+static bool is_hopper, is_other;
 
 static int kernels(void)
 {
-    return is_hopper ? (int)(sizeof hopper / sizeof *hopper)
-                     : (int)(sizeof blackwell / sizeof *blackwell);
+    return is_hopper  ? (int)(sizeof hopper / sizeof *hopper)
+           : is_other ? (int)(sizeof others / sizeof *others)
+                      : (int)(sizeof blackwell / sizeof *blackwell);
 }
 
 /* What the families refuse, and says why. */
@@ -73,6 +82,10 @@ static bool fits(const pairs_row *r)
     if (l[GATE] == 1 && l[FUNCTION] == OF_VALUE && l[ACTIVATION] > 0)
         return false;
     if (is_hopper && l[KERNEL] == RING && (l[SUM] == PLAIN_SUM || l[LAYOUT] > ALIGNED))
+        return false;
+    if (is_hopper && l[KERNEL] == RESIDUAL_RING &&
+        (l[SUM] > PLAIN_SUM || l[LAYOUT] > ALIGNED ||
+         (l[RESIDUAL] >= 0 && l[RESIDUAL] < FIRST_MATRIX)))
         return false;
     return true;
 }
@@ -109,11 +122,11 @@ static void add(problem *p, int place, ptxgen_dtype dtype, int rank, const int64
     const int64_t rows = rank > 1 ? shape[0] : 1, columns = rank > 0 ? shape[1] : 1;
     int64_t stride = columns;
     size_t shift = 0;
-    if (input || (!is_hopper && (layout == ALIGNED || place == PG_MATMUL_C)))
+    if (input || (!is_hopper && !is_other && (layout == ALIGNED || place == PG_MATMUL_C)))
         stride = (columns + 15) / 16 * 16;
     else if (layout == ODD)
         stride = columns + 3;
-    if (!input && layout == SHIFTED && is_hopper)
+    if (!input && layout == SHIFTED && (is_hopper || is_other))
         shift = (size_t)bytes_of(dtype);
     p->bytes[place] = (size_t)(rows * stride * bytes_of(dtype)) + 2 * MARGIN;
     p->memory[place] = aligned_alloc(MARGIN, (p->bytes[place] + MARGIN - 1) / MARGIN * MARGIN);
@@ -264,8 +277,11 @@ static void write_params(ptxgen *ctx, problem *p)
 {
     const int *l = p->row->level;
     snprintf(p->params, sizeof p->params, "arch=%s %s epilogue=%s gate=%s function=%lld", p->arch,
-             (is_hopper ? hopper : blackwell)[l[KERNEL]], pg_activation_words[l[ACTIVATION]],
-             l[GATE] ? "yes" : "no", (long long)add_function(ctx, p));
+             (is_hopper  ? hopper
+              : is_other ? others
+                         : blackwell)[l[KERNEL]],
+             pg_activation_words[l[ACTIVATION]], l[GATE] ? "yes" : "no",
+             (long long)add_function(ctx, p));
     char *none = strstr(p->params, " function=0");
     if (none)
         *none = '\0';
@@ -355,6 +371,7 @@ void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds)
     enum { MOST = 600 };
     static pairs_row rows[MOST];
     is_hopper = strcmp(arch, "sm_90a") == 0;
+    is_other = !is_hopper && strcmp(arch, "sm_100a") != 0;
     const int levels[FACTORS] = {[KERNEL] = kernels(),
                                  [ELEMENTS] = 2,
                                  [RESULT] = 5,

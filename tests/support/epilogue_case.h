@@ -7,7 +7,8 @@
 
 #include "ptxgen/ptxgen.h"
 
-/* Runs all cases on the context's device for one architecture, "sm_90a" or "sm_100a"; a wrong
+/* Runs all cases on the context's device for one architecture, "sm_90a", "sm_100a", or one that
+ * has the mma.sync kernel; a wrong
  * one fails the test. Stops before the next case when `seconds` have passed. Prints how many
  * there were. */
 void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds);
