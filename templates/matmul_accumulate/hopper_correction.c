@@ -1,6 +1,6 @@
 /* What measurements on an H200 say of the model (hopper_model.c): boosted regression trees,
- * grown by tests/bench/cublaslt/fit_correction.py on 489 problems with 24948 kernels;
- * docs/benchmarks.md says how well they choose on others. Generated: grow it anew instead of
+ * grown by tests/bench/cublaslt/fit_correction.py on 489 problems with 24948 kernels, then on
+ * 302 more; docs/benchmarks.md says how well they choose on others. Generated: grow on instead of
  * editing it. */
 #include "matmul_accumulate/hopper_model.h"
 
