@@ -92,6 +92,8 @@ static const pg_param params[] = {
      .source = PG_MATMUL_D},
     {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
      .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
+    {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
+     .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
@@ -100,27 +102,30 @@ static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
-enum { MAX_EXTENT = INT32_MAX - 4096 };
+enum { MAX_EXTENT = INT32_MAX - 4096, MAX_BATCH = 1 << 24 };
 
 static const pg_symbol symbols[] = {
     [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
     [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
     [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
     [PG_MATMUL_BYTES] = {"bytes", 0, INT64_MAX, "bytes of workspace"},
+    [PG_MATMUL_BATCH] = {"batch", 0, MAX_BATCH, "matrices of A, B, C and D"},
 };
 
+/* One matrix, or one for each of a batch. */
+#define MATRICES(rows, columns)                                                                    \
+    .rank = PG_MATMUL_RANK, .leading = 1, .extents = {PG_MATMUL_BATCH, rows, columns}
+
 static const pg_operand operands[] = {
-    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K},
-                     .dtypes = pg_matmul_dtypes, .inner = PG_INNER_EITHER, .doc = "A"},
-    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N},
-                     .dtypes = pg_matmul_dtypes, .same_dtype_as = 1 + PG_MATMUL_A,
-                     .inner = PG_INNER_EITHER, .doc = "B"},
-    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_side_dtypes, .optional = true,
-                     .doc = "C, what the product is added to; none: zeros"},
-    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_result_dtypes, .same_as = 1 + PG_MATMUL_C,
-                     .halved_by = 1 + FIELD(steps.gate), .doc = "D, the result; may be C itself"},
+    [PG_MATMUL_A] = {"a", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_K), .dtypes = pg_matmul_dtypes,
+                     .inner = PG_INNER_EITHER, .doc = "A"},
+    [PG_MATMUL_B] = {"b", PG_IN, MATRICES(PG_MATMUL_K, PG_MATMUL_N), .dtypes = pg_matmul_dtypes,
+                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
+    [PG_MATMUL_C] = {"c", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_side_dtypes,
+                     .optional = true, .doc = "C, what the product is added to; none: zeros"},
+    [PG_MATMUL_D] = {"d", PG_OUT, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_result_dtypes,
+                     .same_as = 1 + PG_MATMUL_C, .halved_by = 1 + FIELD(steps.gate),
+                     .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
@@ -130,7 +135,8 @@ static const pg_operand operands[] = {
                          .doc = "factor of the product; 0: A and B are not read"},
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
-    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N),
+    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
+                         MATRICES),
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -144,6 +150,7 @@ static void bind(const pg_problem *p, void *key)
     if (!k->c)
         k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
     k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
+    k->batch = p->symbol[PG_MATMUL_BATCH] > 1;
     pg_epilogue_bind(p, PG_MATMUL_STEPS, &k->steps);
 }
 
@@ -153,7 +160,8 @@ enum { HOPPER = 901 };
 static bool straddles(const pg_view *v)
 {
     enum { LINE = 128 };
-    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * v->bits / 8)) % LINE !=
+    return ((uintptr_t)v->data | (uintptr_t)(v->stride[pg_matmul_across(v)] * v->bits / 8)) %
+               LINE !=
            0;
 }
 
@@ -162,21 +170,17 @@ static size_t ring_operand(const pg_matmul_accumulate_key *k)
     return k->c ? PG_MATMUL_STEPS + PG_SIDE_RESIDUAL : PG_MATMUL_C;
 }
 
-static bool takes_map(const pg_view *v, int element_bytes)
+static bool takes_map(const pg_view *v)
 {
     enum { ALIGNMENT = 16 };
-    if (!v->present)
-        return false;
-    const int across = !pg_view_along(v);
-    return (uintptr_t)v->data % ALIGNMENT == 0 &&
-           (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
+    return v->present && pg_matmul_low_bits(v) % ALIGNMENT == 0;
 }
 
 /* C, or without it the residual, can come through Hopper's ring. */
 static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const pg_view *v = &p->operand[ring_operand(k)];
-    return pg_hopper_chunk_columns(k) && takes_map(v, v->bits / 8);
+    return pg_hopper_chunk_columns(k) && takes_map(v);
 }
 
 /* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
@@ -195,8 +199,8 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
         k->swap = PG_NO; /* the others have no gate */
     const int bytes = pg_matmul_operand_bytes(k);
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
-        k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
-                   (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
+        k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
+                   (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
         k->slices = 2;
 }
@@ -232,6 +236,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
     choose_by_operands(p, k);
     return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
                                .n = p->symbol[PG_MATMUL_N],
+                               .batch = p->symbol[PG_MATMUL_BATCH],
                                .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
                                     2, /* as of 16 bits */
                                .c_takes_map = takes_ring(p, k),
@@ -350,8 +355,8 @@ static const pg_function_seam function_seam = {
 static void work(const pg_problem *p, double *flop, double *bytes)
 {
     (void)bytes;
-    *flop = 2.0 * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
-            (double)p->symbol[PG_MATMUL_K];
+    *flop = 2.0 * (double)p->symbol[PG_MATMUL_BATCH] * (double)p->symbol[PG_MATMUL_M] *
+            (double)p->symbol[PG_MATMUL_N] * (double)p->symbol[PG_MATMUL_K];
 }
 
 PG_DEFINE_SEQUENCE(
