@@ -52,6 +52,7 @@ typedef struct pg_hopper_plan {
     pg_tensor_type operand_map;
     int operand_bytes;
     bool swapped, pingpong, adds_c, scales, batched;
+    const char *group_type;          /* of the row counts of groups; NULL: there are none */
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
     pg_epilogue epilogue;
@@ -99,8 +100,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
  * do not scale the factors (f32). With batches: batch_maps_ says which maps step with the batch,
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
- * from_batch_ bytes apart. */
-enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
+ * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
+ * rows of all of them (PG_ROWS_FOLLOW) or of each. */
+enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS, PG_ROWS_FOLLOW }; /* bits of batch_maps_ */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
@@ -123,6 +125,8 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
     X(batch_maps_, U32)                                                                            \
     X(c_batch_, U64)                                                                               \
     X(d_batch_, U64)                                                                               \
+    X(groups_, U32)                                                                                \
+    X(group_rows_, POINTER)                                                                        \
     PG_EPILOGUE_LIST(X)
 #define PG_SUM_PARAMS(X)                                                                           \
     X(slices_, POINTER)                                                                            \
@@ -200,6 +204,8 @@ void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
 /* %c or %d, by its name: the matrix of %batch. */
 void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
+/* With groups, in the scope of all roles: registers, and %units, those of all groups. */
+void pg_hopper_count_groups(pg_emit *E, const pg_hopper_plan *p);
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
 

@@ -50,6 +50,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
     int64_t batch;            /* place in {no, yes}: many matrices, one after the other */
+    int64_t grouped;          /* place in {no, s32, s64}: the type of group_rows */
     pg_epilogue_key steps;
 } pg_matmul_accumulate_key;
 
@@ -65,6 +66,9 @@ enum {
     PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
 enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH };
+
+/* Behind the steps. */
+enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_AMAX + 1 };
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
@@ -85,6 +89,11 @@ static inline int64_t pg_matmul_row_bytes(const pg_view *v)
 {
     const int across = pg_matmul_across(v);
     return v->shape[across] > 1 ? v->stride[across] * v->bits / 8 : 0;
+}
+/* With group_rows: the groups' rows follow each other in one matrix, or each has a matrix. */
+static inline bool pg_matmul_rows_follow(const pg_problem *p)
+{
+    return pg_matmul_batch_bytes(&p->operand[PG_MATMUL_D]) == 0;
 }
 /* All that addresses of rows are made of: its low bits are zeros where all of theirs are. */
 static inline uintptr_t pg_matmul_low_bits(const pg_view *v)

@@ -224,6 +224,11 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
+    if (k->grouped)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "group_rows belong to the kernel of sm_90a: make a call for each group on %s",
+            arch->name);
     if (k->dtype > PG_MATMUL_BF16)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
