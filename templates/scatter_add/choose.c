@@ -100,6 +100,16 @@ static bool hit_about_once(const pg_problem *p)
     return rows / 2 < out_rows && rows >= out_rows / 2;
 }
 
+/* Whether rows so aligned can be added where they are. */
+static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
+{
+    enum { NARROWEST = 4 };
+    (void)p;
+    return access == 16 ||
+           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
+            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
+}
+
 void pg_scatter_add_choose(const pg_problem *p, void *key)
 {
     pg_scatter_add_key *k = key;
@@ -109,8 +119,13 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (pg_scatter_add_owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
+        (pg_scatter_add_owner_operand(p) || !has_reductions(p, k, access) ||
+         (!k->function && prefers_owner(p))))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
+        k->schedule = PTXGEN_SCHEDULE_VECTOR;
+        k->access = access;
+    }
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)

@@ -123,7 +123,7 @@ typedef struct pg_scatter_add_plan {
     ptxgen_scatter_reduce reduce;
     pg_weight weight;
     bool exact, gather, ahead, shift;
-    bool by_thread, by_cta; /* private */
+    pg_copies copies; /* private */
     bool mean;              /* reduce: sums, divided by how many there are */
 } pg_scatter_add_plan;
 
