@@ -52,8 +52,8 @@ ptxgen_status ptxgen_index_watch_poll(ptxgen_index_watch *w, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EPENDING,
                        "the stream has not come to this look yet: poll again later");
     w->under_way = false;
-    return ptxgen_bad_index_error(
-        &(ptxgen_bad_index){.position = bad.position, .value = bad.value}, err);
+    return ptxgen_bad_index_error(&(ptxgen_bad_index){.position = bad.position, .value = bad.value},
+                                  err);
 }
 
 void ptxgen_index_watch_destroy(ptxgen_index_watch *w)

@@ -9,7 +9,7 @@
 
 enum { MAX_LANES = 32, MERGE_SHARE = 8, ROW_ALIGNMENT = 32, ALIGNMENT = 256 };
 #ifndef NEXT_SHARE
-#define NEXT_SHARE 8
+#define NEXT_SHARE 11
 #endif
 enum { COUNTING = 2 }; /* launches that count the entries of each row */
 
