@@ -9,7 +9,7 @@
 
 enum { MAX_LANES = 32, MERGE_SHARE = 8, ROW_ALIGNMENT = 32, ALIGNMENT = 256 };
 #ifndef NEXT_SHARE
-#define NEXT_SHARE 11
+#define NEXT_SHARE 8
 #endif
 enum { COUNTING = 2 }; /* launches that count the entries of each row */
 
@@ -111,7 +111,7 @@ static call call_of(const pg_problem *p)
                                   .out_rows = p->symbol[PG_SCATTER_OUT_ROWS],
                                   .has_padding = v[PG_SCATTER_PADDING_INDEX].present,
                                   .grouped = !c.plan->exact,
-                                  .marked = c.plan->ahead};
+                                  .marked = c.plan->ahead || pg_owner_has_lone_halves(c.plan)};
     c.counts = c.plan->mean || v[PG_SCATTER_COUNTS].present;
     if (c.counts && !v[PG_SCATTER_COUNTS].present)
         c.counts_bytes = (size_t)align_up(c.sort.out_rows * (int64_t)sizeof(int32_t), ALIGNMENT);
