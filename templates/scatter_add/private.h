@@ -6,6 +6,8 @@
 
 enum { PG_PRIVATE_WARPS = 8, PG_PRIVATE_TAGS = 1024 };
 
+/* ranges_: copies=cta: so many CTAs share the rows of out, range_rows_ each, and all of them read
+ * the same rows of src. */
 #define PG_PRIVATE_PARAMS(X)                                                                       \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -16,7 +18,9 @@ enum { PG_PRIVATE_WARPS = 8, PG_PRIVATE_TAGS = 1024 };
     X(src_stride_, U32)                                                                            \
     X(rows_, U32)                                                                                  \
     X(copies_, U32)                                                                                \
-    X(tag_mask_, U32)
+    X(tag_mask_, U32)                                                                              \
+    X(ranges_, U32)                                                                                \
+    X(range_rows_, U32)
 pg_param_list pg_scatter_add_private_params(void);
 
 /* What a row is in the kernel. */

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-enum { MOST_ROW_BYTES = 64, TAG_BYTES = 4, MOST_QUEUED = 32 * 9, ALIGNMENT = 16 };
+enum { MOST_ROW_BYTES = 64, TAG_BYTES = 4, MOST_QUEUED = 32 * 9, ALIGNMENT = 16, MOST_RANGES = 4 };
 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
@@ -69,13 +69,19 @@ static int64_t copy_bytes(pg_copies copies, int64_t n, int64_t out_rows)
     }
 }
 
+/* copies=cta: how many CTAs it takes to hold all rows of out. */
+static int64_t ranges_of(int64_t shared_bytes, int64_t n, int64_t out_rows)
+{
+    return (copy_bytes(PG_COPIES_CTA, n, out_rows) - 1) / (shared_bytes - ALIGNMENT) + 1;
+}
+
 /* How many tables a CTA of so many warps has. */
 static int64_t copies_of(pg_copies copies, int64_t warps, int64_t shared_bytes, int64_t n,
                          int64_t out_rows)
 {
-    const int64_t most = copies == PG_COPIES_CTA    ? 1
-                         : copies == PG_COPIES_WARP ? warps
-                                                    : 32 * warps;
+    if (copies == PG_COPIES_CTA)
+        return ranges_of(shared_bytes, n, out_rows) <= MOST_RANGES;
+    const int64_t most = copies == PG_COPIES_WARP ? warps : 32 * warps;
     const int64_t room = (shared_bytes - ALIGNMENT) / copy_bytes(copies, n, out_rows);
     const int64_t count = room < most ? room : most;
     return copies == PG_COPIES_THREAD && count > 32
@@ -142,10 +148,17 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     const int64_t threads = p->copies == PG_COPIES_CTA    ? 32 * p->warps
                             : p->copies == PG_COPIES_WARP ? 32 * copies
                                                           : copies;
-    const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
-    pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
-                   (int)((threads + 31) / 32 * 32), COUNT, 0);
-    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->copies, p->n, out_rows) + ALIGNMENT);
+    const int64_t ranges =
+        p->copies == PG_COPIES_CTA ? ranges_of(p->arch->max_shared_bytes, p->n, out_rows) : 1;
+    const int64_t range_rows = (out_rows - 1) / ranges + 1;
+    const int64_t wanted = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
+    const int64_t most =
+        problem->device->sm_count > ranges ? problem->device->sm_count / ranges : 1;
+    pg_launch_line(l, ranges * (wanted < most ? wanted : most), (int)((threads + 31) / 32 * 32),
+                   COUNT, 0);
+    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->copies, p->n, range_rows) + ALIGNMENT);
+    pg_set_u32(l, at_ranges_, ranges);
+    pg_set_u32(l, at_range_rows_, range_rows);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_pointer(l, at_index_, problem->operand[PG_SCATTER_INDEX].data);

@@ -149,11 +149,13 @@ static bool draw_private(draw *d)
     a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
     if (d->bytes == 2 && a->rows > 1500) /* sums that 8 bits hold */
         a->rows = 1500;
-    while (a->out_rows * (a->n + 3) > 50000)
+    d->copies = (int)below(d, 4);
+    if (d->copies) /* up to four CTAs' tables */
+        a->out_rows *= 1 + (int64_t)below(d, 3);
+    while (a->out_rows * (a->n + 3) > (d->copies ? 200000 : 50000))
         a->out_rows /= 2;
     d->src_rows = a->rows;
     d->count = -1;
-    d->copies = (int)below(d, 4);
     return true;
 }
 
