@@ -63,10 +63,6 @@ typedef struct pg_index_sort_args {
     void *record;    /* the caller's bad-index record, or NULL: the device's */
     void *entries;   /* device, rows + PG_SORT_PAD entries of 8 bytes, 16-byte aligned */
     uint32_t *total; /* device */
-    /* What the caller reads afterwards: as many bytes are brought to L2 while memory has little
-     * else to do; 16-byte aligned. 0: none */
-    const void *next;
-    int64_t next_bytes;
 } pg_index_sort_args;
 
 extern const pg_family pg_family_index_sort;

@@ -93,13 +93,12 @@ static uint32_t places(int from, int to)
 pg_param_list pg_index_sort_params(const void *plan, uint32_t part)
 {
     static const pg_kernel_param rows[] = {PG_SORT_PARAMS(PG_PARAM_ROW){NULL, 0}};
-    const uint32_t index = places(at_index_, at_next_bytes_), entries = places(at_from_, at_count_),
+    const uint32_t index = places(at_index_, at_record_), entries = places(at_from_, at_count_),
                    target = places(at_to_, at_total_), bins = places(at_bin_shift_, at_mark_),
-                   rows_only = places(at_row_counts_, at_row_counts_), all = places(0, COUNT - 1),
-                   next = places(at_next_, at_next_bytes_);
+                   rows_only = places(at_row_counts_, at_row_counts_), all = places(0, COUNT - 1);
     const uint32_t absent[] = {
         [PG_SORT_COUNT_INDEX] = entries | target | bins | rows_only,
-        [PG_SORT_PLACE_INDEX] = entries | bins | rows_only | next,
+        [PG_SORT_PLACE_INDEX] = entries | bins | rows_only,
         [PG_SORT_SCAN] = index | entries | target | bins | rows_only,
         [PG_SORT_COUNT_ENTRIES] = index | target | bins | rows_only,
         [PG_SORT_PLACE_ENTRIES] = index | bins | rows_only,
@@ -172,8 +171,6 @@ void pg_index_sort_launch(const pg_index_sort_plan *p, const pg_index_sort_args 
     pg_set_u64(l, at_padding_, (uint64_t)a->padding);
     pg_set_u32(l, at_has_padding_, a->has_padding);
     pg_set_record(l, at_record_, a->record);
-    pg_set_pointer(l, at_next_, a->next);
-    pg_set_u64(l, at_next_bytes_, (uint64_t)a->next_bytes);
     pg_set_pointer(l, at_from_, entries_of(a, &s, step, pass - 1));
     pg_set_pointer(l, at_count_, a->total);
     pg_set_pointer(l, at_to_, entries_of(a, &s, step, pass));

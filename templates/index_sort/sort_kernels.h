@@ -15,8 +15,6 @@
     X(padding_, U64)                                                                               \
     X(has_padding_, U32)                                                                           \
     X(record_, RECORD)                                                                             \
-    X(next_, POINTER)                                                                              \
-    X(next_bytes_, U64)                                                                            \
     X(from_, POINTER)                                                                              \
     X(count_, POINTER)                                                                             \
     X(to_, POINTER)                                                                                \

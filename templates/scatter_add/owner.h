@@ -54,7 +54,6 @@ pg_param_list pg_scatter_add_owner_params(void);
 typedef struct pg_owner_source {
     bool partial;
     bool ahead;     /* loads rows of out with those of src */
-    bool once;      /* each row is read once: the policy %once lets L2 forget it */
     bool shift;     /* rows of src come by aligned loads and a shift (owner_shift.ptxc) */
     bool lone;      /* halves that no other half of the row is beside, by their only writer */
     bool marked;    /* entries say which rows are found elsewhere too (pg_index_sort_args) */

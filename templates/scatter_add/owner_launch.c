@@ -8,9 +8,6 @@
 #include <string.h>
 
 enum { MAX_LANES = 32, MERGE_SHARE = 8, ROW_ALIGNMENT = 32, ALIGNMENT = 256 };
-#ifndef NEXT_SHARE
-#define NEXT_SHARE 8
-#endif
 enum { COUNTING = 2 }; /* launches that count the entries of each row */
 
 /* How the columns of a row are cut, and the entries of one launch. */
@@ -84,19 +81,6 @@ typedef struct call {
     size_t counts_bytes;  /* ... in the workspace, before all else */
 } call;
 
-/* While the index is sorted, memory has little to do: the first rows of src come to L2 then, as
- * much as L2 holds beside all else. Their loads let go of them. */
-static void read_next(call *c)
-{
-    const pg_view *src = &c->problem->operand[PG_SCATTER_SRC];
-    const int64_t stride = src->stride[0] * c->plan->element->bytes, bytes = c->rows * stride;
-    const int64_t most = (int64_t)c->problem->device->l2_bytes * NEXT_SHARE / 16;
-    if (c->plan->gather || (uintptr_t)src->data % 16 || stride > 2 * c->n * c->plan->element->bytes)
-        return;
-    c->sort.next = src->data;
-    c->sort.next_bytes = bytes - stride < most ? bytes - stride : most;
-}
-
 static call call_of(const pg_problem *p)
 {
     const pg_view *v = p->operand;
@@ -121,7 +105,6 @@ static call call_of(const pg_problem *p)
         c.sort.padding = pg_element_integer(&v[PG_SCATTER_PADDING_INDEX], 0);
     if (v[PG_SCATTER_RECORD].present)
         c.sort.record = v[PG_SCATTER_RECORD].data;
-    read_next(&c);
     return c;
 }
 

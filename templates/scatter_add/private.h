@@ -40,10 +40,10 @@ pg_private_row pg_private_row_of(const pg_scatter_add_plan *p);
 
 /* Row i of a batch (registers %data, %index) to the thread's own table. */
 void pg_private_add_alone(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r, int i);
-/* Rows i to i + r->turns - 1 of each lane to the CTA's table (private_swap.ptxc). */
+/* Row i of each lane to the CTA's table (private_swap.ptxc). */
 void pg_private_add_by_swaps(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
                              int i);
-/* The same to the warp's table, or to its queue. */
+/* Rows i to i + r->turns - 1 of each lane to the warp's table, or to its queue. */
 void pg_private_add_by_turns(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
                              int i);
 /* What waits in the queue, but for less than a warp's worth if %more is to come. */

@@ -28,7 +28,7 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=private needs 1, 2 or 4",
                        (long long)k->pieces);
     k->copies = k->copies ? k->copies : PG_COPIES_WARP;
-    k->pieces = k->copies == PG_COPIES_THREAD ? 1 : k->pieces ? k->pieces : 2;
+    k->pieces = k->copies != PG_COPIES_WARP ? 1 : k->pieces ? k->pieces : 2;
     k->warps = k->warps ? k->warps : PG_PRIVATE_WARPS;
     k->contig = k->tile = k->stages = k->ctas = k->panel = k->ahead = 0;
     return PTXGEN_OK;

@@ -53,7 +53,6 @@ typedef struct pg_move {
     const char *prefix;
     int first, count, bytes;
     bool store;
-    const char *hint; /* of a load: a cache policy, or NULL */
 } pg_move;
 void pg_move_words(pg_emit *E, const pg_move *m);
 
