@@ -3,7 +3,14 @@
 
 #include "base/error.h"
 
-enum { MOST_ROW_BYTES = 64, TAG_BYTES = 4, MOST_QUEUED = 32 * 9, ALIGNMENT = 16, MOST_RANGES = 4 };
+enum {
+    MOST_ROW_BYTES = 64,
+    TAG_BYTES = 4,
+    MOST_QUEUED = 32 * 9,
+    ALIGNMENT = 16,
+    MOST_RANGES = 4,
+    MOST_WARPS = 16
+};
 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
@@ -29,7 +36,11 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
                        (long long)k->pieces);
     k->copies = k->copies ? k->copies : PG_COPIES_WARP;
     k->pieces = k->copies != PG_COPIES_WARP ? 1 : k->pieces ? k->pieces : 2;
-    k->warps = k->warps ? k->warps : PG_PRIVATE_WARPS;
+    if (!k->warps)
+        k->warps = k->copies != PG_COPIES_CTA ? PG_PRIVATE_WARPS
+                   : k->n <= 2                ? 32
+                   : k->n <= 4                ? 24
+                                              : 16;
     k->contig = k->tile = k->stages = k->ctas = k->panel = k->ahead = 0;
     return PTXGEN_OK;
 }
@@ -89,19 +100,27 @@ static int64_t copies_of(pg_copies copies, int64_t warps, int64_t shared_bytes, 
                : count;
 }
 
-/* A thread's own table is the fastest as long as enough threads have one to keep memory busy.
- * Measured: docs/benchmarks.md. */
+/* By the number of values in a row: tables of threads and of warps that keep memory busy, and how
+ * many CTAs may share the rows of out before reductions in global memory are faster. Measured:
+ * docs/benchmarks.md. */
+static const struct enough {
+    int n, threads, warps, ranges;
+} enough[] = {{1, 128, 12, 4}, {2, 128, 7, 4}, {4, 128, 5, 2}, {INT32_MAX, 96, 3, 1}};
+
 pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
-                                        int least_warps)
+                                        bool anyhow)
 {
-    enum { ENOUGH_THREADS = 96 };
+    const struct enough *e = enough;
+    while (n > e->n)
+        e++;
     if (out_rows > shared_bytes)
         return PG_COPIES_AUTO;
-    if (copies_of(PG_COPIES_THREAD, PG_PRIVATE_WARPS, shared_bytes, n, out_rows) >= ENOUGH_THREADS)
+    if (copies_of(PG_COPIES_THREAD, PG_PRIVATE_WARPS, shared_bytes, n, out_rows) >= e->threads)
         return PG_COPIES_THREAD;
-    return copies_of(PG_COPIES_WARP, PG_PRIVATE_WARPS, shared_bytes, n, out_rows) >= least_warps
-               ? PG_COPIES_WARP
-               : PG_COPIES_AUTO;
+    if (copies_of(PG_COPIES_WARP, MOST_WARPS, shared_bytes, n, out_rows) >= e->warps)
+        return PG_COPIES_WARP;
+    const int64_t ranges = ranges_of(shared_bytes, n, out_rows);
+    return ranges <= (anyhow ? MOST_RANGES : e->ranges) ? PG_COPIES_CTA : PG_COPIES_AUTO;
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
