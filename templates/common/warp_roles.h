@@ -28,6 +28,7 @@ typedef struct pg_warp_roles {
     int cta_group; /* 1; 2: a pair */
     int parts;     /* of the cluster; 0 or 1: one */
     int group_m;   /* pg_tile_order */
+    bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -69,6 +70,7 @@ typedef struct pg_output_tile {
     bool adds_c;       /* f32 */
     bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
     bool may_be_empty; /* without stages of K nothing was summed: zeros */
+    bool batched;      /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 /* CTAs of the cluster. */
@@ -91,6 +93,12 @@ void pg_epilogue_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_locate(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_load(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_take(pg_emit *E, const pg_output_tile *o);
+/* %tile_m and %tile_n of tile %tile, and %batch if there is one; of the CTA's first tile. */
+void pg_output_order(pg_emit *E, const pg_output_tile *o);
+void pg_output_first(pg_emit *E, const pg_output_tile *o);
+/* Moves an address (a register) to the matrix of %batch, so many bytes on as `parameter` says. */
+void pg_output_matrix(pg_emit *E, const pg_output_tile *o, const char *address,
+                      const char *parameter);
 /* %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
 void pg_output_row(pg_emit *E, const pg_output_tile *o, const char *row_ok);
 /* Arrives at acc_empty of %accumulator, whose acc_full is %barrier. */

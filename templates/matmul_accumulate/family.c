@@ -12,6 +12,9 @@ static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const stream_words[] = {"auto", "no", "yes", "ahead", NULL};
+static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
+static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -81,8 +84,9 @@ static const pg_param params[] = {
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
             "need it"},
-    {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
-     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
+    {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
+     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
+            "asked for its first part before the kernel before has ended"},
     {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), pg_side_dtype_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
     {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), pg_result_words,
@@ -90,6 +94,11 @@ static const pg_param params[] = {
      .source = PG_MATMUL_D},
     {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
      .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
+    {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
+     .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
+    {"grouped", PG_PARAM_CHOICE, FIELD(grouped), grouped_words,
+     .doc = "sm_90a: groups of rows, each with its matrix of B; the type of their row counts",
+     .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
@@ -98,27 +107,31 @@ static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
-enum { MAX_EXTENT = INT32_MAX - 4096 };
+enum { MAX_EXTENT = INT32_MAX - 4096, MAX_BATCH = 1 << 24 };
 
 static const pg_symbol symbols[] = {
     [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
     [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
     [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
     [PG_MATMUL_BYTES] = {"bytes", 0, INT64_MAX, "bytes of workspace"},
+    [PG_MATMUL_BATCH] = {"batch", 0, MAX_BATCH, "matrices of A, B, C and D"},
 };
 
+/* One matrix, or one for each of a batch. */
+#define MATRICES(rows, columns)                                                                    \
+    .rank = PG_MATMUL_RANK, .leading = 1, .rows_by = 1 + PG_MATMUL_GROUP_ROWS,                     \
+    .extents = {PG_MATMUL_BATCH, rows, columns}
+
 static const pg_operand operands[] = {
-    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K},
-                     .dtypes = pg_matmul_dtypes, .inner = PG_INNER_EITHER, .doc = "A"},
-    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N},
-                     .dtypes = pg_matmul_dtypes, .same_dtype_as = 1 + PG_MATMUL_A,
-                     .inner = PG_INNER_EITHER, .doc = "B"},
-    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_side_dtypes, .optional = true,
-                     .doc = "C, what the product is added to; none: zeros"},
-    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_result_dtypes, .same_as = 1 + PG_MATMUL_C,
-                     .halved_by = 1 + FIELD(steps.gate), .doc = "D, the result; may be C itself"},
+    [PG_MATMUL_A] = {"a", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_K), .dtypes = pg_matmul_dtypes,
+                     .inner = PG_INNER_EITHER, .doc = "A"},
+    [PG_MATMUL_B] = {"b", PG_IN, MATRICES(PG_MATMUL_K, PG_MATMUL_N), .dtypes = pg_matmul_dtypes,
+                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
+    [PG_MATMUL_C] = {"c", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_side_dtypes,
+                     .optional = true, .doc = "C, what the product is added to; none: zeros"},
+    [PG_MATMUL_D] = {"d", PG_OUT, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_result_dtypes,
+                     .same_as = 1 + PG_MATMUL_C, .halved_by = 1 + FIELD(steps.gate),
+                     .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
@@ -128,7 +141,12 @@ static const pg_operand operands[] = {
                          .doc = "factor of the product; 0: A and B are not read"},
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
-    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N),
+    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
+                         MATRICES),
+    [PG_MATMUL_GROUP_ROWS] = {"group_rows", PG_IN, .optional = true, .rank = 1,
+                              .extents = {PG_MATMUL_BATCH}, .dtypes = counts,
+                              .belongs_to = 1 + FIELD(grouped),
+                              .doc = "rows of each group, that of a matrix of B (sm_90a)"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -142,6 +160,9 @@ static void bind(const pg_problem *p, void *key)
     if (!k->c)
         k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
     k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
+    const pg_view *groups = &p->operand[PG_MATMUL_GROUP_ROWS];
+    k->grouped = !groups->present ? 0 : groups->dtype == PTXGEN_S32 ? 1 : 2;
+    k->batch = p->symbol[PG_MATMUL_BATCH] > 1 || k->grouped;
     pg_epilogue_bind(p, PG_MATMUL_STEPS, &k->steps);
 }
 
@@ -151,7 +172,8 @@ enum { HOPPER = 901 };
 static bool straddles(const pg_view *v)
 {
     enum { LINE = 128 };
-    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * v->bits / 8)) % LINE !=
+    return ((uintptr_t)v->data | (uintptr_t)(v->stride[pg_matmul_across(v)] * v->bits / 8)) %
+               LINE !=
            0;
 }
 
@@ -160,21 +182,17 @@ static size_t ring_operand(const pg_matmul_accumulate_key *k)
     return k->c ? PG_MATMUL_STEPS + PG_SIDE_RESIDUAL : PG_MATMUL_C;
 }
 
-static bool takes_map(const pg_view *v, int element_bytes)
+static bool takes_map(const pg_view *v)
 {
     enum { ALIGNMENT = 16 };
-    if (!v->present)
-        return false;
-    const int across = !pg_view_along(v);
-    return (uintptr_t)v->data % ALIGNMENT == 0 &&
-           (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
+    return v->present && pg_matmul_low_bits(v) % ALIGNMENT == 0;
 }
 
 /* C, or without it the residual, can come through Hopper's ring. */
 static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const pg_view *v = &p->operand[ring_operand(k)];
-    return pg_hopper_chunk_columns(k) && takes_map(v, v->bits / 8);
+    return pg_hopper_chunk_columns(k) && takes_map(v);
 }
 
 /* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
@@ -193,8 +211,13 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
         k->swap = PG_NO; /* the others have no gate */
     const int bytes = pg_matmul_operand_bytes(k);
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
-        k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
-                   (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
+        k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
+                   (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
+    if (k->arch == HOPPER && k->grouped) {
+        k->splits = k->splits ? k->splits : 1;
+        k->slices = k->slices ? k->slices : 1;
+        k->swap = k->swap ? k->swap : PG_NO;
+    }
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
         k->slices = 2;
 }
@@ -228,16 +251,20 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
 {
     const pg_view *v = p->operand;
     choose_by_operands(p, k);
-    return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
-                               .n = p->symbol[PG_MATMUL_N],
-                               .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
-                                    2, /* as of 16 bits */
-                               .c_takes_map = takes_ring(p, k),
-                               .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
-                               .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
-                               .a_k_major = !v[PG_MATMUL_A].transposed,
-                               .b_k_major = v[PG_MATMUL_B].transposed,
-                               .sm_count = p->device->sm_count};
+    /* Groups are thought of as even. */
+    const int64_t groups = p->symbol[PG_MATMUL_BATCH];
+    const bool shared = k->grouped && pg_matmul_rows_follow(p);
+    return (pg_matmul_problem){
+        .m = shared ? (p->symbol[PG_MATMUL_M] + groups - 1) / groups : p->symbol[PG_MATMUL_M],
+        .n = p->symbol[PG_MATMUL_N],
+        .batch = p->symbol[PG_MATMUL_BATCH],
+        .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) / 2, /* as of 16 bits */
+        .c_takes_map = takes_ring(p, k),
+        .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
+        .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
+        .a_k_major = !v[PG_MATMUL_A].transposed,
+        .b_k_major = v[PG_MATMUL_B].transposed,
+        .sm_count = p->device->sm_count};
 }
 
 static void choose(const pg_problem *p, void *key)
@@ -265,6 +292,23 @@ static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out
     return count;
 }
 
+/* Of A, C and D, with groups: all hold one matrix for each, or none does. */
+static ptxgen_status check_groups(const pg_problem *p, ptxgen_error *err)
+{
+    static const size_t with_rows[] = {PG_MATMUL_A, PG_MATMUL_C, PG_MATMUL_STEPS + PG_STEP_AUX};
+    if (!p->operand[PG_MATMUL_GROUP_ROWS].present)
+        return PTXGEN_OK;
+    for (size_t i = 0; i < sizeof with_rows / sizeof *with_rows; i++) {
+        const pg_view *v = &p->operand[with_rows[i]];
+        if (v->present && (pg_matmul_batch_bytes(v) == 0) != pg_matmul_rows_follow(p))
+            return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                           "with group_rows %s must have a matrix for each group as d has, or "
+                           "neither",
+                           p->table->rows[with_rows[i]].name);
+    }
+    return PTXGEN_OK;
+}
+
 static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
@@ -281,6 +325,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
     PG_TRY(check_results(p, err));
+    PG_TRY(check_groups(p, err));
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
     if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
@@ -348,7 +393,9 @@ static const pg_function_seam function_seam = {
 static void work(const pg_problem *p, double *flop, double *bytes)
 {
     (void)bytes;
-    *flop = 2.0 * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
+    const bool shared = p->operand[PG_MATMUL_GROUP_ROWS].present && pg_matmul_rows_follow(p);
+    const double matrices = shared ? 1 : (double)p->symbol[PG_MATMUL_BATCH];
+    *flop = 2.0 * matrices * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
             (double)p->symbol[PG_MATMUL_K];
 }
 

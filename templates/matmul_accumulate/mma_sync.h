@@ -28,7 +28,7 @@ typedef struct pg_mma_plan {
     const pg_arch *arch;
     pg_matmul_engine engine;
     const pg_dtype *dtype, *c_type, *d_type;
-    bool adds_c, scales;
+    bool adds_c, scales, batched;
     pg_epilogue epilogue;
     int block_m, block_n, stages, group_m;
     int warp_m, warp_n, warps_n, threads; /* a warp's part of the tile; warps side by side */
@@ -37,7 +37,8 @@ typedef struct pg_mma_plan {
 } pg_mma_plan;
 
 /* c_vectors_, d_vectors_: pairs of columns are aligned, with steps also those of all inputs.
- * a_vectors_, b_vectors_: rows consist of aligned vectors of 16 bytes. Strides are bytes. */
+ * a_vectors_, b_vectors_: rows consist of aligned vectors of 16 bytes. Strides are bytes,
+ * ..._batch_ from matrix to matrix. */
 #define PG_MMA_PARAMS(X)                                                                           \
     X(a_, POINTER)                                                                                 \
     X(a_stride_, U64)                                                                              \
@@ -58,6 +59,10 @@ typedef struct pg_mma_plan {
     X(d_vectors_, U32)                                                                             \
     X(alpha_, U32)                                                                                 \
     X(beta_, U32)                                                                                  \
+    X(a_batch_, U64)                                                                               \
+    X(b_batch_, U64)                                                                               \
+    X(c_batch_, U64)                                                                               \
+    X(d_batch_, U64)                                                                               \
     PG_EPILOGUE_LIST(X)
 
 ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *, ptxgen_error *);
@@ -78,6 +83,8 @@ void pg_mma_step_tile(pg_emit *E, const pg_mma_plan *p);
 
 /* Parts of it (mma_sync_load.ptxc): %a_dst.. and what else the loads of both operands need; stage
  * %load_block of K into slot %load_slot, if there is one. */
+/* Moves a pointer (a register) into a matrix (a, b, c or d) to the one of %batch. */
+void pg_mma_step_to_matrix(pg_emit *E, const char *pointer, const char *matrix);
 void pg_mma_load_set_up(pg_emit *E, const pg_mma_plan *p);
 void pg_mma_load_stage(pg_emit *E, const pg_mma_plan *p);
 

@@ -224,6 +224,11 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
+    if (k->grouped)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "group_rows belong to the kernel of sm_90a: make a call for each group on %s",
+            arch->name);
     if (k->dtype > PG_MATMUL_BF16)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
@@ -340,6 +345,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     memset(p, 0, sizeof *p);
     p->arch = arch;
     p->steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->steps.batched = k->batch != 0;
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
@@ -357,6 +363,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->b_columns = (int)b_columns(k);
     p->c_from = c_source(k);
     p->scales = k->scale != 0;
+    p->batched = k->batch != 0;
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
@@ -367,7 +374,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     if (p->cluster > p->ctas)
         snprintf(parts, sizeof parts, "_%s%d", p->splits > 1 ? "k" : "n",
                  p->splits > 1 ? p->splits : p->tiles_n);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas, parts,
-             p->b_transposed ? "_bt" : "", suffixes[p->c_from]);
+             p->b_transposed ? "_bt" : "", suffixes[p->c_from], p->batched ? "_n" : "");
 }

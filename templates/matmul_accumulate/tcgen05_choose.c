@@ -35,13 +35,16 @@ static double time_of(const pg_matmul_accumulate_key *k, const choice *c,
     const int block_k = k->block_k ? (int)k->block_k : BLOCK_K;
     const int stage = OPERAND_BYTES * block_k * (BLOCK_M + c->columns / c->ctas);
     const int fit = (SHARED_BYTES - pg_split_bytes(c->splits)) / stage;
-    const double c_bytes = k->c ? 0 : RESULT_BYTES, mn = (double)p->m * (double)p->n;
+    const int64_t matrices = pg_matmul_matrices(p);
+    const double c_bytes = k->c ? 0 : RESULT_BYTES, batch = (double)matrices,
+                 mn = batch * (double)p->m * (double)p->n;
     const double results = mn * (RESULT_BYTES + c_bytes);
     const int64_t tiles_m = divide_up(p->m, BLOCK_M * c->ctas),
                   tiles_n = divide_up(p->n, c->columns);
-    const double l2 = pg_tcgen05_l2(OPERAND_BYTES * (double)p->m * (double)p->k,
-                                    (double)divide_up(tiles_n, c->tiles_n)) +
-                      pg_tcgen05_l2(OPERAND_BYTES * (double)p->n * (double)p->k, (double)tiles_m);
+    const double l2 =
+        batch * (pg_tcgen05_l2(OPERAND_BYTES * (double)p->m * (double)p->k,
+                               (double)divide_up(tiles_n, c->tiles_n)) +
+                 pg_tcgen05_l2(OPERAND_BYTES * (double)p->n * (double)p->k, (double)tiles_m));
     const int clusters = p->sm_count / (c->ctas * c->tiles_n * c->splits);
     const pg_tcgen05_work work = {
         .stages = fit < MOST_STAGES ? fit : MOST_STAGES,
@@ -52,10 +55,10 @@ static double time_of(const pg_matmul_accumulate_key *k, const choice *c,
         .part_bytes = pg_split_bytes(c->splits),
         .l2_bytes = l2 + results,
         .flop = 2.0 * mn * (double)p->k,
-        .memory_bytes = OPERAND_BYTES * (double)p->k * (double)(p->m + p->n) + results,
+        .memory_bytes = OPERAND_BYTES * batch * (double)p->k * (double)(p->m + p->n) + results,
         .most_flops = most_flops,
         .k_blocks = divide_up(divide_up(p->k, block_k), c->splits),
-        .tiles = tiles_m * divide_up(tiles_n, c->tiles_n),
+        .tiles = tiles_m * divide_up(tiles_n, c->tiles_n) * matrices,
         .clusters = clusters};
     /* What the caller fixed must go with it. */
     const bool narrow = !k->b && OPERAND_BYTES * c->columns / c->ctas < k->swizzle;

@@ -85,6 +85,13 @@ ptxgen_status pg_problem_bind(const pg_problem *p, pg_given given, void *key, pt
 /* EINVAL when a kernel with this (resolved) key was not built for these operands. */
 ptxgen_status pg_problem_serves(const pg_problem *p, const void *key, ptxgen_error *err);
 
+/* Another operand says which rows of this result are written (pg_operand.rows_by). */
+static inline bool pg_problem_has_rows_by(const pg_problem *p, size_t operand)
+{
+    const uint8_t by = p->table->rows[operand].rows_by;
+    return by && p->operand[by - 1].present;
+}
+
 /* The value of a PG_SCALAR operand. */
 double pg_problem_scalar(const pg_problem *p, size_t operand);
 static inline bool pg_view_is_empty(const pg_view *v)
@@ -106,9 +113,11 @@ static inline int pg_view_along(const pg_view *v)
 static inline bool pg_view_is_plain(const pg_view *v)
 {
     const int64_t most = INT64_C(1) << 29;
-    if (v->rank == 2)
-        return !v->transposed && v->stride[1] == 1 && v->stride[0] >= v->shape[1] &&
-               v->stride[0] < most && v->shape[0] < most;
+    if (v->rank == 2 || (v->rank == 3 && v->shape[0] == 1)) {
+        const int64_t *shape = v->shape + v->rank - 2, *stride = v->stride + v->rank - 2;
+        return !v->transposed && stride[1] == 1 && stride[0] >= shape[1] && stride[0] < most &&
+               shape[0] < most;
+    }
     return v->rank == 1 && v->stride[0] == 1 && v->shape[0] < most;
 }
 
