@@ -12,6 +12,7 @@ static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const stream_words[] = {"auto", "no", "yes", "ahead", NULL};
 static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
@@ -83,8 +84,9 @@ static const pg_param params[] = {
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
             "need it"},
-    {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
-     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
+    {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
+     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
+            "asked for its first part before the kernel before has ended"},
     {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), pg_side_dtype_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
     {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), pg_result_words,

@@ -69,6 +69,7 @@ typedef struct pg_hopper_plan {
     const pg_dtype *ring_type;
     bool residual_ring;
     bool evict_first; /* the left operand is read once: it need not stay in L2 */
+    bool fetches_ahead;
     pg_hopper_operand left, right;
     int steps; /* wgmma along K per stage */
     /* Shared memory: offsets. The barriers are arrays: [stages] twice, [c_slots] twice, [groups]
@@ -166,6 +167,14 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS, PG_ROWS_FOLLOW }; /* bits of b
     X(second_block_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
+/* Of a part of a split in shared memory: bytes from a row of the result's tile to the next. What
+ * the lanes of a warp write at once lies in different banks. */
+static inline int pg_hopper_part_pitch(int columns, bool swapped)
+{
+    enum { LINE = 128, VALUE_BYTES = 4 };
+    return (columns * VALUE_BYTES + LINE - 1) / LINE * LINE + (swapped ? 16 : 32);
+}
+
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
  * the tile on. */
 int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first);
@@ -199,6 +208,10 @@ void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
 void pg_hopper_count_groups(pg_emit *E, const pg_hopper_plan *p);
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
+
+/* Warp `warp` asks L2 for the first stages, before the kernel before has ended
+ * (hopper_ahead.ptxc). */
+void pg_hopper_fetch_ahead(pg_emit *E, const pg_hopper_plan *p, int warp);
 
 /* The load warps (hopper_load.ptxc): one thread each. */
 void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
@@ -243,10 +256,11 @@ static inline bool pg_hopper_has_steps(const pg_hopper_plan *p)
 void pg_hopper_prefetch_sides(pg_emit *E, const pg_hopper_plan *p);
 /* Of the accumulators of a tile. */
 void pg_hopper_step_tile(pg_emit *E, const pg_hopper_plan *p);
-/* Of a split's group of four sums %sum`first`.., whose place is at %g_row, %g_column, %low (as
- * point_at_group leaves them); begin_steps comes once before them, in a scope of the caller's. */
+/* Of four adjacent sums of a split's, %sum`first`.., at %quad_row and %quad_column of the result,
+ * as many as %quad_left says, if %quad_exists; begin_steps comes once before them, in a scope of
+ * the caller's. */
 void pg_hopper_begin_steps(pg_emit *E, const pg_hopper_plan *p);
-void pg_hopper_step_group(pg_emit *E, const pg_hopper_plan *p, int first);
+void pg_hopper_step_quad(pg_emit *E, const pg_hopper_plan *p, int first);
 /* Of the sum of the slices, then the end of the kernel. */
 void pg_hopper_step_slices(pg_emit *E, const pg_hopper_plan *p);
 
@@ -267,11 +281,12 @@ typedef struct pg_quad {
 } pg_quad;
 void pg_hopper_load_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
 void pg_hopper_store_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
+/* Its first two likewise; what does not exist is loaded as 0. */
+void pg_hopper_load_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
+void pg_hopper_store_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
 
-/* With splits (hopper_split.ptxc): C of this CTA's share of the tile on its way to registers; and
- * the end of the tile, the sum of all parts. */
+/* With splits (hopper_split.ptxc): the end of the tile, the sum of all parts. */
 void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
-void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
 /* The kernel that copies operands to aligned rows (hopper_align.ptxc). */

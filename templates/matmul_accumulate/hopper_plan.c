@@ -123,6 +123,8 @@ static int64_t most_accumulators(hopper_key *k)
     const bool loads_c = k->c == 0 && !has_ring(k) && k->splits == 1 && k->slices == 1;
     if (pg_hopper_step_limit(k, k->warpgroups) && k->slices == 1)
         return pg_hopper_step_limit(k, k->warpgroups);
+    if (k->splits == 2) /* half of a tile's C meets the whole of its sums */
+        return k->warpgroups == 3 ? 80 : 128;
     if (k->warpgroups == 3)
         return loads_c ? 112 : 128;
     return loads_c && k->warpgroups == 2 ? 160 : 192;
@@ -234,7 +236,9 @@ static ptxgen_status check_shared(hopper_key *k, const pg_arch *arch, int64_t fi
 /* Splits leave their sums in the memory of the stages. */
 static ptxgen_status check_splits(hopper_key *k, ptxgen_error *err)
 {
-    const int64_t sums = k->block_m * k->block_n * ACCUMULATOR_BYTES;
+    const int64_t columns = swaps(k) ? k->block_m : k->block_n,
+                  sums = k->block_m * k->block_n / columns *
+                         pg_hopper_part_pitch((int)columns, swaps(k));
     if (k->splits == 1 || sums <= k->stages * stage_bytes(k))
         return PTXGEN_OK;
     return pg_fail(
@@ -485,7 +489,8 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->c_slot_bytes = (int)slot_bytes(k);
     if (p->c_slots)
         describe_ring(p, k);
-    p->evict_first = k->stream == PG_YES;
+    p->evict_first = k->stream > PG_NO;
+    p->fetches_ahead = k->stream == PG_AHEAD;
     p->steps = p->block_k * p->operand_bytes / PG_WGMMA_STEP_BYTES;
     p->left.k_major = left_k_major(k);
     p->right.k_major = right_k_major(k);

@@ -45,7 +45,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
-    /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
@@ -109,7 +109,7 @@ enum {
     PG_SCHEDULE_FILL = 4,
     PG_SCHEDULE_MMA_SYNC = 5
 };
-enum { PG_NO = 1, PG_YES = 2 };
+enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
