@@ -67,10 +67,11 @@ typedef struct pg_output_tile {
                    * and says that the half that the next tile takes too has been read */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
-    bool adds_c;       /* f32 */
-    bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
-    bool may_be_empty; /* without stages of K nothing was summed: zeros */
-    bool batched;      /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
+    bool adds_c;
+    const pg_dtype *c_type; /* f32, f16 or bf16 */
+    bool scales;            /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
+    bool may_be_empty;      /* without stages of K nothing was summed: zeros */
+    bool batched;           /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 /* CTAs of the cluster. */

@@ -26,8 +26,8 @@ static const pg_param params[] = {
      .doc =
          "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), sm_90a (wgmma), or any other (mma.sync)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
-     .doc = "element type of A and B; on sm_90a also e4m3, e5m2 and f32 (multiplied as tf32), K "
-            "adjacent in both",
+     .doc = "element type of A and B; on sm_90a and sm_100a also e4m3, e5m2 and f32 (multiplied as "
+            "tf32), K adjacent in both",
      .from = PG_FROM_DTYPE, .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
      .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
@@ -38,7 +38,7 @@ static const pg_param params[] = {
             "adjacent in memory); auto: by the problem's size in a call, 128 (sm_90a: 256) "
             "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
-     .doc = "K of a stage: 32, 64 or 128; auto: 64"},
+     .doc = "K of a stage: 32, 64 or 128; auto: 128 bytes"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
      .doc = "stages of A and B in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
@@ -50,7 +50,7 @@ static const pg_param params[] = {
             "above each other share "
             "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
-     .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
+     .doc = "A in memory: row_major [M, K], transposed [K, M]", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
      .doc =

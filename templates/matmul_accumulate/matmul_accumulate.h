@@ -176,8 +176,9 @@ typedef struct pg_matmul_accumulate_plan {
     pg_epilogue steps;
     pg_matmul_engine engine;
     const pg_dtype *dtype;
-    bool b_transposed;
-    const pg_dtype *d_type;
+    int operand_bytes; /* of an element of A and B */
+    bool a_transposed, b_transposed;
+    const pg_dtype *c_type, *d_type;
     pg_c_source c_from;
     bool scales, batched;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
