@@ -21,13 +21,15 @@ chmod +x "$tools/zig-cc"
 # Headers of other libraries by themselves: beside them lie the machine's own glibc's.
 rm -rf "$tools/include"
 mkdir -p "$tools/include"
-for header in xxhash.h jsmn.h cjson; do
-    ln -s "/usr/include/$header" "$tools/include/$header"
+for header in xxhash.h jsmn.h cjson hiredis; do
+    [ ! -e "/usr/include/$header" ] || ln -s "/usr/include/$header" "$tools/include/$header"
 done
+hiredis=$tools/include # without it the wheel speaks no Redis, as any build
+[ -e "$hiredis/hiredis" ] || hiredis=HIREDIS_INCLUDE_DIR-NOTFOUND
 PATH=$tools/bin:$PATH CC=$tools/zig-cc "$tools/bin/python" -m build --wheel --no-isolation -o "$out/plain" \
     -Cbuild-dir="$PWD/build/wheel-2.28" -Ccmake.define.CMAKE_LIBRARY_ARCHITECTURE="$target" \
     -Ccmake.define.XXHASH_INCLUDE_DIR="$tools/include" -Ccmake.define.JSMN_INCLUDE_DIR="$tools/include" \
-    -Ccmake.define.CJSON_INCLUDE_DIR="$tools/include" \
+    -Ccmake.define.CJSON_INCLUDE_DIR="$tools/include" -Ccmake.define.HIREDIS_INCLUDE_DIR="$hiredis" \
     -Ccmake.define.CJSON_LIBRARY="$(ls /usr/lib/"$target"/libcjson.so.1 /usr/lib/libcjson.so.1 2>/dev/null | head -n 1)"
 PATH=$tools/bin:$PATH "$tools/bin/python" -m auditwheel repair --plat "manylinux_2_28_$(uname -m)" -w "$out" "$out"/plain/*.whl
 rm -rf "$out/plain"

@@ -431,7 +431,8 @@ PTXGEN_API bool ptxgen_emulator_time_unit_at(const ptxgen_emulator *emu, size_t 
     X(TENSOR_MAP, "tensor map changed without its proxy fence", UNDEFINED)                         \
     X(DESCRIPTOR, "matrix descriptor whose groups overlap", UNDEFINED)                             \
     X(SAME_VALUE, "same value stored twice without order", ADVICE)                                 \
-    X(DIVERGENT_BARRIER, "aligned barrier in divergent code", ADVICE)
+    X(DIVERGENT_BARRIER, "aligned barrier in divergent code", ADVICE)                              \
+    X(TENSOR_LANE, "tcgen05.ld or .st at lanes of another warp", RELIANCE)
 
 /* How a report is to be taken. */
 typedef enum ptxgen_emulator_report_class {

@@ -375,6 +375,10 @@ result<void> kernel::try_describe(const std::vector<tensor> &operands, Visit &&v
 using scatter_plan =
     std::unique_ptr<ptxgen_scatter_plan, detail::deleter<ptxgen_scatter_plan_destroy>>;
 
+// Bad indices of a call's own record, without waiting (ptxgen_index_watch_create).
+using index_watch =
+    std::unique_ptr<ptxgen_index_watch, detail::deleter<ptxgen_index_watch_destroy>>;
+
 // ---- the context
 // ----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 /* The typed call of scatter_add, out[index[i], :] += src[i, :], with all that only it offers: plans
- * (an index sorted once), weights, rows of src by index, min and max, equal bits in every run. Part
- * of ptxgen/ptxgen.h, whose conventions hold.
+ * (an index sorted once), weights, rows of src by index, min, max, mean and mul, equal bits in
+ * every run. Part of ptxgen/ptxgen.h, whose conventions hold.
  *
  * Pointers are device memory, except in the _oracle function. Strides are elements. Calls are
  * asynchronous in `stream`; any thread. */
@@ -38,7 +38,8 @@ typedef enum ptxgen_scatter_reduce {
     PTXGEN_SCATTER_MIN,
     PTXGEN_SCATTER_MAX,
     /* floats: of its rows of src; what it held is replaced, unless there are none */
-    PTXGEN_SCATTER_MEAN
+    PTXGEN_SCATTER_MEAN,
+    PTXGEN_SCATTER_MUL /* halves: products in f32, rounded once; integers wrap */
 } ptxgen_scatter_reduce;
 
 /* The first bad index of one or several calls, in device memory. Empty: all bytes 0xff (a memset
@@ -135,6 +136,20 @@ PTXGEN_API ptxgen_status ptxgen_bad_index_error(const ptxgen_bad_index *record, 
 /* Waits for the stream; EINDEX with position and value when a scatter_add in PTXGEN_OOB_RECORD
  * mode of this device met a bad index since the last check. The record is then empty again. */
 PTXGEN_API ptxgen_status ptxgen_check_indices(ptxgen *ctx, ptxgen_stream stream, ptxgen_error *err);
+
+/* The same of a call's own record, and waiting for nothing: `start` puts into the stream that the
+ * record's content is taken and the record emptied; `poll` is EPENDING until the stream has come
+ * there, then OK or EINDEX. One look at a time, as many as wanted; start is ECAPTURE while the
+ * stream is being captured. Destroyed after the stream has come there; NULL is allowed. */
+typedef struct ptxgen_index_watch ptxgen_index_watch;
+PTXGEN_API ptxgen_status ptxgen_index_watch_create(ptxgen *ctx, ptxgen_index_watch **out,
+                                                   ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_index_watch_start(ptxgen_index_watch *watch,
+                                                  ptxgen_bad_index *record, ptxgen_stream stream,
+                                                  ptxgen_error *err);
+PTXGEN_API ptxgen_status ptxgen_index_watch_poll(ptxgen_index_watch *watch, ptxgen_error *err);
+PTXGEN_API void ptxgen_index_watch_destroy(ptxgen_index_watch *watch);
+
 /* The plain C answer on host memory: out and its sources summed in double, rounded once to the
  * element type. Ignores schedule; a bad index is EINDEX and nothing is written. Takes about 256
  * MiB of memory at most. */

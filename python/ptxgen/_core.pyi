@@ -45,7 +45,7 @@ def scatter_add_(
     plan: Plan | None = None,
     deterministic: bool = False,
     accumulate_f32: bool = False,
-    reduce: Literal["add", "min", "max", "mean"] = "add",
+    reduce: Literal["add", "min", "max", "mean", "mul"] = "add",
     padding_index: int | None = None,
     schedule: Literal["auto", "seed", "bulk", "vector", "owner", "private"] = "auto",
     oob: _Oob = "record",

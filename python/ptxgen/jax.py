@@ -2,13 +2,11 @@
 
     out = ptxgen.jax.scatter_add(out, index, src)          # jit, grad and vmap as with any other function
 
-Kernels are compiled and loaded before a program's first run on a device, and launched in XLA's own stream. An argument that
-is donated (jax.jit(..., donate_argnums=0)) is added to in place, without a copy. vmap folds the batch into the rows: one
+Kernels are compiled in the background while XLA compiles a program, loaded before its first run on a device, and launched in
+XLA's own stream. An argument that is donated (jax.jit(..., donate_argnums=0)) is added to in place, without a copy. vmap folds the batch into the rows: one
 launch. On the CPU the emulator runs the kernels. A bad index fails the program on the CPU; on CUDA it is skipped, and
 ptxgen.check_indices() tells.
 """
-
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -18,17 +16,25 @@ from . import _core
 for _name in ("scatter_add", "gather_rows", "matmul"):
     for _platform in ("cpu", "CUDA"):
         _handler = _core.xla_handler(_name, _platform == "CUDA")
-        jax.ffi.register_ffi_target(f"ptxgen_{_name}", {"initialize": _handler, "execute": _handler}, platform=_platform)
+        _stages = {stage: _handler for stage in ("instantiate", "initialize", "execute")}
+        jax.ffi.register_ffi_target(f"ptxgen_{_name}", _stages, platform=_platform)
 
+
+def _call(name, result, args, order, **options):
+    """The operation's custom call. `order`: its family's operands, among (result, *args); while a program is compiled there
+    are no arguments yet, so it says in words what they will be."""
+    every = (result, *args)
+    operands = ", ".join(" ".join([every[i].dtype.name, *map(str, every[i].shape)]) for i in order)
+    return jax.ffi.ffi_call(f"ptxgen_{name}", result, **options)(*args, operands=operands)
 
 
 # ---- out[index[i], :] += src[i, :] ----
 
 
-@functools.partial(jax.custom_batching.custom_vmap)
+@jax.custom_batching.custom_vmap
 def _scatter_add(out, index, src):
-    return jax.ffi.ffi_call("ptxgen_scatter_add", jax.ShapeDtypeStruct(out.shape, out.dtype),
-                            input_output_aliases={0: 0})(out, index, src)
+    result = jax.ShapeDtypeStruct(out.shape, out.dtype)
+    return _call("scatter_add", result, (out, index, src), (0, 3, 2), input_output_aliases={0: 0})
 
 
 def _spread(batch, batched, args):
@@ -51,9 +57,10 @@ def _(batch, batched, out, index, src):
 # ---- out[i, :] = src[index[i], :] ----
 
 
-@functools.partial(jax.custom_batching.custom_vmap)
+@jax.custom_batching.custom_vmap
 def _gather_rows(src, index):
-    return jax.ffi.ffi_call("ptxgen_gather_rows", jax.ShapeDtypeStruct((index.shape[0], src.shape[1]), src.dtype))(src, index)
+    result = jax.ShapeDtypeStruct((index.shape[0], src.shape[1]), src.dtype)
+    return _call("gather_rows", result, (src, index), (0, 1, 2))
 
 
 @_gather_rows.def_vmap
@@ -61,6 +68,24 @@ def _(batch, batched, src, index):
     src, index = _spread(batch, batched, (src, index))
     flat = _gather_rows(src.reshape(-1, src.shape[-1]), _fold(index, src.shape[1]))
     return flat.reshape(batch, index.shape[1], src.shape[-1]), True
+
+
+# ---- a @ b + c ----
+
+
+@jax.custom_batching.custom_vmap
+def _matmul(a, b, c):
+    result = jax.ShapeDtypeStruct((a.shape[0], b.shape[1]), jnp.dtype("float32"))
+    return _call("matmul", result, (a, b, c), (1, 2, 3, 0))
+
+
+@_matmul.def_vmap
+def _(batch, batched, a, b, c):
+    if batched[1]:  # a product for each
+        return jax.lax.map(lambda abc: _matmul(*abc), tuple(_spread(batch, batched, (a, b, c)))), True
+    a, _, c = _spread(batch, batched, (a, b, c))
+    flat = _matmul(a.reshape(-1, a.shape[-1]), b, c.reshape(-1, c.shape[-1]))
+    return flat.reshape(c.shape), True
 
 
 # ---- with gradients ----
@@ -88,9 +113,8 @@ gather_rows.defvjp(lambda src, index: (_gather_rows(src, index), (src, index)),
 
 @jax.custom_vjp
 def matmul(a, b, c):
-    """a @ b + c in f32, of f16 or bf16 a and b. For vmap: a loop over the batch."""
-    return jax.ffi.ffi_call("ptxgen_matmul", jax.ShapeDtypeStruct((a.shape[0], b.shape[1]), jnp.float32),
-                            vmap_method="sequential")(a, b, c)
+    """a @ b + c in f32, of f16 or bf16 a and b. vmap is one launch when b is shared, else a loop over the batch."""
+    return _matmul(a, b, c)
 
 
 def _matmul_backward(saved, grad):

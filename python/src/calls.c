@@ -4,7 +4,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const reduce_words[] = {"add", "min", "max", "mean", NULL};
+static const char *const reduce_words[] = {"add", "min", "max", "mean", "mul", NULL};
 static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector",
                                              "owner", "private", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};

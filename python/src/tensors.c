@@ -71,14 +71,25 @@ static bool export_by_api(const exchange_api *api, PyObject *object, tensor_arg 
 
 /* ---- __dlpack__ ---- */
 
+/* No array, or one of a library that only has CUDA's array interface (numba). */
+static void refuse_object(PyObject *object, const char *name)
+{
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s is a %R, which has no __dlpack__: give %s", name,
+                 (PyObject *)Py_TYPE(object),
+                 PyObject_HasAttrString(object, "__cuda_array_interface__")
+                     ? "cupy.asarray(it) or torch.as_tensor(it, device='cuda'), which share its "
+                       "memory"
+                     : "an array");
+}
+
 static bool read_device(core_state *s, PyObject *object, const char *name, int32_t device[2])
 {
     PyObject *pair = PyObject_CallMethodObjArgs(object, s->device_name, NULL);
     int type, id;
     if (!pair) {
         if (PyErr_ExceptionMatches(PyExc_AttributeError))
-            PyErr_Format(PyExc_TypeError, "%s is a %R, which has no __dlpack__: give an array",
-                         name, (PyObject *)Py_TYPE(object));
+            refuse_object(object, name);
         return false;
     }
     const bool read = PyTuple_Check(pair) && PyArg_ParseTuple(pair, "ii", &type, &id);

@@ -52,6 +52,40 @@ typedef struct xla_error_args {
     int code;
 } xla_error_args;
 
+typedef struct xla_destroy_args {
+    size_t struct_size;
+    xla_extension *extensions;
+    xla_error *error;
+} xla_destroy_args;
+
+typedef struct xla_type_info {
+    size_t struct_size;
+    xla_extension *extensions;
+    void (*deleter)(void *state);
+} xla_type_info;
+
+/* type_id 0: XLA gives one. */
+typedef struct xla_type_args {
+    size_t struct_size;
+    xla_extension *extensions;
+    struct {
+        const char *data;
+        size_t length;
+    } name;
+    int64_t *type_id;
+    const xla_type_info *info;
+} xla_type_args;
+
+/* What a call site keeps from a stage to the later ones. */
+typedef struct xla_state_args {
+    size_t struct_size;
+    xla_extension *extensions;
+    void *context;
+    int stage; /* the one that makes it */
+    int64_t *type_id;
+    void *state;
+} xla_state_args;
+
 typedef struct xla_stream_args {
     size_t struct_size;
     xla_extension *extensions;
@@ -97,8 +131,14 @@ typedef struct xla_api {
     xla_version version;
     const void *internal;
     xla_error *(*error_create)(xla_error_args *);
-    void *error_message, *error_destroy, *register_handler;
+    void *error_message;
+    void (*error_destroy)(xla_destroy_args *);
+    void *register_handler;
     xla_error *(*stream_get)(xla_stream_args *);
+    xla_error *(*register_type)(xla_type_args *);
+    void *context_get;
+    xla_error *(*state_set)(xla_state_args *);
+    xla_error *(*state_get)(xla_state_args *);
 } xla_api;
 
 typedef struct xla_frame {

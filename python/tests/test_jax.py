@@ -1,6 +1,7 @@
 """ptxgen.jax inside of jit on JAX's default device: on the CPU the emulator, with a GPU its kernels."""
 
 import os
+import time
 
 import pytest
 
@@ -80,6 +81,48 @@ def test_matmul():
     grad_a, grad_b, grad_c = jax.grad(lambda a, b, c: pj.matmul(a, b, c).sum(), (0, 1, 2))(a, b, c)
     np.testing.assert_array_equal(grad_c, jnp.ones_like(c))
     np.testing.assert_array_equal(grad_a.astype(jnp.float32), jnp.broadcast_to(b.astype(jnp.float32).sum(1), a.shape))
+
+
+@pytest.mark.skipif(not CUDA, reason="needs a GPU (PTXGEN_TEST_DEVICE=cuda)")
+def test_compiling_a_program_compiles_its_kernels():
+    out, index, src = numbers(9, 52), indices(9, 40), numbers(40, 52)
+    assert not ptxgen.ready("scatter_add", out, src, index)
+    program = jax.jit(pj._scatter_add).lower(out, index, src).compile()
+    deadline = time.monotonic() + 30
+    while not ptxgen.ready("scatter_add", out, src, index):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for _ in range(3):
+        np.testing.assert_array_equal(program(out, index, src), out.at[index].add(src))
+
+
+def test_a_program_says_its_operands():
+    """While it is compiled there are no arguments: the names, element types and extents are in the text, in the family's order."""
+    lowered = jax.jit(pj.matmul).lower(numbers(24, 32).astype(jnp.bfloat16), numbers(32, 16).astype(jnp.bfloat16), numbers(24, 16))
+    assert 'operands = "bfloat16 24 32, bfloat16 32 16, float32 24 16, float32 24 16"' in lowered.as_text()
+
+
+def test_programs_come_and_go():
+    """What a call site keeps goes with its program."""
+    for n in range(1, 4):
+        out, index, src = numbers(9, 4), indices(9, n), numbers(n, 4)
+        program = jax.jit(pj._scatter_add).lower(out, index, src).compile()
+        np.testing.assert_array_equal(program(out, index, src), out.at[index].add(src))
+        del program
+        jax.clear_caches()
+
+
+def test_vmap_of_products():
+    """A shared b: one launch of all rows; else one for each of the batch."""
+    a, b, c = numbers(3, 24, 32).astype(jnp.bfloat16), numbers(3, 32, 16).astype(jnp.bfloat16), numbers(3, 24, 16)
+    shared = jax.jit(jax.vmap(pj.matmul, (0, None, 0)))
+    np.testing.assert_array_equal(shared(a, b[0], c), a.astype(jnp.float32) @ b[0].astype(jnp.float32) + c)
+    assert '"bfloat16 72 32, bfloat16 32 16, float32 72 16, float32 72 16"' in shared.lower(a, b[0], c).as_text()
+    each = jax.jit(jax.vmap(pj.matmul))(a, b, c)
+    np.testing.assert_array_equal(each, a.astype(jnp.float32) @ b.astype(jnp.float32) + c)
+    grad = jax.grad(lambda b: jax.vmap(pj.matmul, (0, None, 0))(a, b, c).sum())(b[0])
+    want = a.astype(jnp.float32).sum((0, 1)).astype(jnp.bfloat16)
+    np.testing.assert_array_equal(grad.astype(jnp.float32), jnp.broadcast_to(want[:, None], b[0].shape).astype(jnp.float32))
 
 
 def test_errors_are_told():

@@ -3,6 +3,7 @@
 
 #include "assemble/child_process.h"
 #include "base/error.h"
+#include "base/system_words.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,7 +51,7 @@ static ptxgen_status judge(const pg_child_result *r, const pg_buf *answer, pg_nv
         return pg_fail(err, PTXGEN_EASSEMBLE,
                        "NVRTC was killed by signal %d (%s): the text crashes it, or memory was "
                        "short",
-                       r->code, sigdescr_np(r->code) ? sigdescr_np(r->code) : "unknown");
+                       r->code, pg_signal_words(r->code));
     }
     const char *at = pg_buf_text(answer);
     *ran = pg_wire_take_result(at, at + answer->len, out, ptx, log);

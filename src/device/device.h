@@ -33,6 +33,12 @@ typedef struct pg_image {
 /* Puts work into a stream. */
 typedef ptxgen_status pg_enqueue(void *user, ptxgen_stream stream, ptxgen_error *);
 
+/* A look at a bad-index record that waits for nothing (device/cuda/watch.c). Zeros at first. */
+typedef struct pg_watch {
+    pg_bad_index *seen; /* host memory */
+    void *event;
+} pg_watch;
+
 typedef struct pg_device_ops {
     ptxgen_device_kind kind;
     void (*destroy)(pg_device *);
@@ -71,6 +77,12 @@ typedef struct pg_device_ops {
                           ptxgen_error *);
     /* Waits for the stream, then returns the current device's record and empties it. */
     ptxgen_status (*take_bad_index)(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
+    /* In stream order: what the record holds goes to host memory, then it is empty. */
+    ptxgen_status (*watch)(pg_device *, pg_watch *, void *record, ptxgen_stream, ptxgen_error *);
+    /* Whether the stream has come there; then what there was. */
+    ptxgen_status (*watched)(pg_device *, const pg_watch *, bool *done, pg_bad_index *out,
+                             ptxgen_error *);
+    void (*unwatch)(pg_device *, pg_watch *);
 } pg_device_ops;
 
 /* Every device starts with its table. */

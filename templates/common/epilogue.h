@@ -34,7 +34,8 @@ typedef enum pg_spread {
     PG_SPREAD_SCALAR,
     PG_SPREAD_ROW,    /* [n]: a value for each column */
     PG_SPREAD_COLUMN, /* [m, 1]: a value for each row */
-    PG_SPREAD_MATRIX
+    PG_SPREAD_MATRIX,
+    PG_SPREAD_NEAR /* a matrix that the kernel brings to shared memory: pg_run.near */
 } pg_spread;
 
 typedef struct pg_side {
@@ -95,7 +96,7 @@ static inline bool pg_epilogue_two_values(const pg_epilogue *e)
     return e->function && e->aux && !e->gate;
 }
 int pg_epilogue_inputs(const pg_epilogue *e);
-/* Are there inputs that are matrices? */
+/* Are there inputs that are matrices in global memory? */
 bool pg_epilogue_has_matrices(const pg_epilogue *e);
 /* Are there inputs or an aux whose elements lie in rows? */
 bool pg_epilogue_has_rows(const pg_epilogue *e);
@@ -308,10 +309,16 @@ typedef struct pg_run {
     int first, count;
     int slot, row, column; /* row: the slot's offset */
     bool vectors;
-    bool columns; /* pg_epilogue_columns was there for these columns */
+    int columns; /* 1 + the set that pg_epilogue_columns loaded for these columns; 0: none */
+    /* Of the input that is near: the address of its elements, adjacent, aligned to all of them,
+     * zeros where D ends. */
+    const char *near;
+    int near_bytes;
 } pg_run;
-/* In a scope of the caller's: what inputs that are rows have for `r`'s columns, for all runs of it
- * in other rows; %exists and %exists<i> say which columns exist. */
+/* In a scope of the caller's: what inputs that are rows have for runs of `count` columns, to be
+ * loaded once for all rows, to one of several sets, and ahead. */
+void pg_epilogue_declare_columns(pg_emit *E, const pg_epilogue *e, int count, int sets);
+/* Loads the set of `r`; %exists and %exists<i> say which columns exist. */
 void pg_epilogue_columns(pg_emit *E, const pg_epilogue *e, const pg_run *r);
 /* All steps but rounding; with a gate count / 2 values are left in the first registers. */
 void pg_epilogue_run(pg_emit *E, const pg_epilogue *e, const pg_run *r);

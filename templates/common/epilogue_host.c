@@ -209,12 +209,16 @@ static const struct {
 
 static bool takes_stride(const pg_epilogue *e, int i)
 {
-    return i == PG_STEP_AUX ? e->aux != PTXGEN_DTYPE_NONE : e->side[i].spread >= PG_SPREAD_COLUMN;
+    return i == PG_STEP_AUX
+               ? e->aux != PTXGEN_DTYPE_NONE
+               : e->side[i].spread == PG_SPREAD_COLUMN || e->side[i].spread == PG_SPREAD_MATRIX;
 }
 
 static bool is_there(const pg_epilogue *e, int i)
 {
-    return i == PG_STEP_AUX ? e->aux != PTXGEN_DTYPE_NONE : e->side[i].spread != PG_SPREAD_NONE;
+    const pg_spread spread = i == PG_STEP_AUX ? PG_SPREAD_NONE : e->side[i].spread;
+    return i == PG_STEP_AUX ? e->aux != PTXGEN_DTYPE_NONE
+                            : spread != PG_SPREAD_NONE && spread != PG_SPREAD_NEAR;
 }
 
 static uint64_t bit(bool there, int place)

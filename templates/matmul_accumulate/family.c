@@ -68,10 +68,11 @@ static const pg_param params[] = {
      .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of "
             "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
-     .doc = "sm_90a: C comes to registers direct, or through a ring of slots in shared memory; "
-            "auto: direct"},
+     .doc = "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
+            "slots in shared memory; auto: direct"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
-     .doc = "sm_90a: slots of the ring, 32 columns of a tile each; auto: a tile's, at most 64 KB"},
+     .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
+            "most 64 KB"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
@@ -150,6 +151,11 @@ static bool straddles(const pg_view *v)
            0;
 }
 
+static size_t ring_operand(const pg_matmul_accumulate_key *k)
+{
+    return k->c ? PG_MATMUL_STEPS + PG_SIDE_RESIDUAL : PG_MATMUL_C;
+}
+
 static bool takes_map(const pg_view *v, int element_bytes)
 {
     enum { ALIGNMENT = 16 };
@@ -158,6 +164,13 @@ static bool takes_map(const pg_view *v, int element_bytes)
     const int across = !pg_view_along(v);
     return (uintptr_t)v->data % ALIGNMENT == 0 &&
            (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
+}
+
+/* C, or without it the residual, can come through Hopper's ring. */
+static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
+{
+    const pg_view *v = &p->operand[ring_operand(k)];
+    return pg_hopper_chunk_columns(k) && takes_map(v, v->bits / 8);
 }
 
 /* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
@@ -215,7 +228,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
                                .n = p->symbol[PG_MATMUL_N],
                                .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
                                     2, /* as of 16 bits */
-                               .c_takes_map = !k->c_dtype && takes_map(&v[PG_MATMUL_C], 4),
+                               .c_takes_map = takes_ring(p, k),
                                .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
                                .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
                                .a_k_major = !v[PG_MATMUL_A].transposed,
@@ -277,11 +290,12 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
-    const bool c_by_map =
-        k->arch == HOPPER ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
-    if (!p->operand[PG_MATMUL_C].present || !c_by_map)
+    const bool hopper = k->arch == HOPPER;
+    const bool by_map = hopper ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
+    if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;
-    return pg_problem_require_alignment(p, PG_MATMUL_C, ALIGNMENT, maps, err);
+    return pg_problem_require_alignment(p, operand, ALIGNMENT, maps, err);
 }
 
 static void tolerance(const pg_problem *p, pg_tolerance *t)

@@ -19,8 +19,8 @@
 #include "matmul_accumulate/matmul_accumulate.h"
 
 enum {
-    PG_MAX_CLUSTER = 8,      /* CTAs: what every device takes */
-    PG_C_CHUNK_COLUMNS = 32, /* a slot of the ring of C: so many columns, all rows of a tile */
+    PG_MAX_CLUSTER = 8,     /* CTAs: what every device takes */
+    PG_C_CHUNK_BYTES = 128, /* a slot of the ring of C: all rows of a tile, so much of each */
     PG_WGMMA_ROWS = 64,
     PG_WGMMA_STEP_BYTES = 32, /* of K */
     PG_WARPGROUP_THREADS = 128,
@@ -61,8 +61,12 @@ typedef struct pg_hopper_plan {
     int rows; /* of a warpgroup's part of a tile: 64 or 128 */
     int cluster_m, cluster_n, splits, slices;
     int threads;
-    int c_slots; /* of the ring that brings C; 0: straight from global memory to registers */
-    int c_slot_bytes;
+    /* The ring that brings C, or, where there is none, the residual; 0 slots: they come straight
+     * from global memory to registers. */
+    int c_slots, c_slot_bytes;
+    int chunk_columns; /* of a slot */
+    const pg_dtype *ring_type;
+    bool residual_ring;
     bool evict_first; /* the left operand is read once: it need not stay in L2 */
     pg_hopper_operand left, right;
     int steps; /* wgmma along K per stage */
@@ -78,6 +82,9 @@ void pg_hopper_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *prob
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
                                 ptxgen_error *err);
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);
+/* Columns of a tile that a slot of the ring holds, of what it would bring: C or, without it, a
+ * residual; 0: there is nothing that it can bring. */
+int pg_hopper_chunk_columns(const pg_matmul_accumulate_key *k);
 /* Accumulators of a thread beside many steps, by which ptxas does not spill; 0: there are few. */
 int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups);
 /* The kernels of a module with several, in this order, as far as there are. */
@@ -124,13 +131,21 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)                                                                             \
     PG_EPILOGUE_LIST(X)
+/* Of the operand that blocks below second_block_ copy, then of that of the others. */
 #define PG_ALIGN_PARAMS(X)                                                                         \
     X(from_, POINTER)                                                                              \
     X(from_stride_, U64)                                                                           \
     X(to_, POINTER)                                                                                \
     X(to_stride_, U64)                                                                             \
     X(rows_, U32)                                                                                  \
-    X(columns_, U32)
+    X(columns_, U32)                                                                               \
+    X(second_from_, POINTER)                                                                       \
+    X(second_from_stride_, U64)                                                                    \
+    X(second_to_, POINTER)                                                                         \
+    X(second_to_stride_, U64)                                                                      \
+    X(second_rows_, U32)                                                                           \
+    X(second_columns_, U32)                                                                        \
+    X(second_block_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
@@ -169,6 +184,17 @@ void pg_hopper_load_c(pg_emit *E, const pg_hopper_plan *p);
 
 /* A consumer warpgroup (hopper_consume.ptxc). */
 void pg_hopper_consume(pg_emit *E, const pg_hopper_plan *p);
+
+/* The consumers' side of the ring (hopper_ring.ptxc). %c_chunk<i>: where in a slot this thread's
+ * elements of the i-th group of columns are: of C two of each 8 columns, of a residual four of each
+ * 16. With ping-pong a tile's chunks are taken between taking the turn and passing it. */
+void pg_hopper_declare_ring(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_set_up_ring(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_take_ring_turn(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_pass_ring_turn(pg_emit *E, const pg_hopper_plan *p);
+/* %c_slot: the offset of the next chunk, which is there; then its slot may be loaded again. */
+void pg_hopper_wait_chunk(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_release_chunk(pg_emit *E, const pg_hopper_plan *p);
 
 /* The accumulators' way in and out (hopper_tile.ptxc). Thread t of a warpgroup holds, for each 64
  * rows and each group of 8 columns, two adjacent elements of row 16 * (t / 32) + t % 32 / 4 and
@@ -226,7 +252,7 @@ void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
-/* The kernel that copies an operand to aligned rows (hopper_align.ptxc). */
+/* The kernel that copies operands to aligned rows (hopper_align.ptxc). */
 void pg_hopper_align(pg_emit *E, const pg_hopper_plan *p);
 /* The second kernel of a problem in slices (hopper_slices.ptxc). */
 void pg_hopper_sum_slices(pg_emit *E, const pg_hopper_plan *p);

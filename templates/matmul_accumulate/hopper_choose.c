@@ -32,21 +32,23 @@ static int64_t depth_of(const pg_matmul_accumulate_key *k, const pg_hopper_choic
     return c->block_k * 2 / pg_matmul_operand_bytes(k);
 }
 
-/* What the caller fixed. */
 /* Of a short K the end of a tile is long beside its multiplications: more warpgroups hide it. */
-static bool reads_matrices(const search *s)
+static bool reads_matrices(const search *s, const pg_hopper_choice *c)
 {
     enum { SHORT = 2048 };
-    const pg_epilogue e = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
+    pg_epilogue e = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
+    if (c->ring && s->given->c)
+        e.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_NEAR;
     return s->problem->k < SHORT && pg_epilogue_has_matrices(&e);
 }
 
+/* What the caller fixed. */
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
     const pg_matmul_accumulate_key *g = s->given;
     const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
-    if (reads_matrices(s) && c->pingpong && c->warpgroups < 3)
+    if (reads_matrices(s, c) && c->pingpong && c->warpgroups < 3)
         return false;
     if (most && rows / PG_WGMMA_ROWS * c->block_n / 2 > most)
         return false;
@@ -137,15 +139,17 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
                           .block_n = (int)columns,
                           .block_k = shape->block_k};
     const bool adds_c = s->given->c == 0;
-    enum { DEEPEST = 128 };
+    const int chunk = pg_hopper_chunk_columns(s->given);
+    enum { DEEPEST = 128, PINGPONG_COLUMNS = 32 };
     if (depth_of(s->given, &c) > DEEPEST)
         return;
     if (columns < shape->least_columns || columns > shape->most_columns ||
         c.block_m >= 2 * divide_up(s->rows, PG_WGMMA_ROWS) * PG_WGMMA_ROWS)
         return;
-    if (c.pingpong && (s->swap || columns % PG_C_CHUNK_COLUMNS))
+    if (c.pingpong && (s->swap || columns % PINGPONG_COLUMNS))
         return;
-    c.ring = c.pingpong && adds_c && s->problem->c_takes_map;
+    c.ring = c.pingpong && chunk && columns % chunk == 0 && s->problem->c_takes_map;
+    c.chunk_columns = c.ring ? chunk : 0;
     if (c.pingpong && adds_c && !c.ring &&
         (c.warpgroups == 3 || (c.block_m == 128 && columns > 160)))
         return; /* loads of C need registers */

@@ -36,14 +36,15 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                            .box_rows = o->box_rows};
 }
 
-static pg_matrix_map c_map(const pg_hopper_plan *p, const pg_view *c)
+/* Of C or of the residual. */
+static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v)
 {
-    return (pg_matrix_map){.type = PG_TENSOR_F32,
-                           .address = c->data,
-                           .columns = c->shape[1],
-                           .rows = c->shape[0],
-                           .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                           .box_columns = PG_C_CHUNK_COLUMNS,
+    return (pg_matrix_map){.type = p->ring_type->tensor_type,
+                           .address = v->data,
+                           .columns = v->shape[1],
+                           .rows = v->shape[0],
+                           .stride = v->stride[0] * p->ring_type->bytes,
+                           .box_columns = p->chunk_columns,
                            .box_rows = p->block_m,
                            .swizzle = PG_SWIZZLE_128B};
 }
@@ -148,7 +149,7 @@ pg_sequence pg_hopper_sequence(const pg_problem *problem)
     int64_t bytes = copy_bytes(problem, PG_MATMUL_A) + copy_bytes(problem, PG_MATMUL_B);
     if (p->slices > 1)
         bytes += p->slices * slice_bytes(problem);
-    return (pg_sequence){.launches = 1U + a + b + (p->slices > 1),
+    return (pg_sequence){.launches = 1U + (a || b) + (p->slices > 1),
                          .workspace_bytes = (size_t)bytes};
 }
 
@@ -191,24 +192,38 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
 }
 
-static void launch_align(const pg_problem *problem, int operand, char *workspace, pg_launch *l)
+enum { PG_ALIGN_PARAMS(PG_PARAM_PLACE) ALIGN_COUNT };
+
+/* One operand's copy at its six places, of `blocks` blocks. */
+static int64_t set_copy(const pg_problem *problem, int operand, char *workspace, pg_launch *l,
+                        int place)
 {
     enum { CHUNK = 8 };
-    enum { PG_ALIGN_PARAMS(PG_PARAM_PLACE) COUNT };
     const pg_view *from = &problem->operand[operand];
     const pg_view to = aligned_view(problem, operand, workspace);
-    const int along = pg_view_along(from);
+    const int along = pg_view_along(from), second = place - at_from_;
     const int64_t rows = from->shape[!along], columns = from->shape[along];
-    pg_launch_line(l, divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS),
-                   PG_ALIGN_THREADS, COUNT, 0);
+    pg_set_pointer(l, second + at_from_, from->data);
+    pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[!along] * COPIED_BYTES));
+    pg_set_pointer(l, second + at_to_, to.data);
+    pg_set_u64(l, second + at_to_stride_, (uint64_t)(to.stride[!along] * COPIED_BYTES));
+    pg_set_u32(l, second + at_rows_, rows);
+    pg_set_u32(l, second + at_columns_, columns);
+    return divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
+}
+
+/* Of A, of B, or of both in one launch; a second that is the first has no blocks. */
+static void launch_align(const pg_problem *problem, char *workspace, pg_launch *l)
+{
+    const int first = is_copied(problem, PG_MATMUL_A) ? PG_MATMUL_A : PG_MATMUL_B,
+              second = is_copied(problem, PG_MATMUL_B) ? PG_MATMUL_B : PG_MATMUL_A;
+    pg_launch_line(l, 1, PG_ALIGN_THREADS, ALIGN_COUNT, 0);
     l->part = PG_PART_ALIGN;
     l->early = true;
-    pg_set_pointer(l, at_from_, from->data);
-    pg_set_u64(l, at_from_stride_, (uint64_t)(from->stride[!along] * COPIED_BYTES));
-    pg_set_pointer(l, at_to_, to.data);
-    pg_set_u64(l, at_to_stride_, (uint64_t)(to.stride[!along] * COPIED_BYTES));
-    pg_set_u32(l, at_rows_, rows);
-    pg_set_u32(l, at_columns_, columns);
+    const int64_t blocks = set_copy(problem, first, workspace, l, at_from_),
+                  more = set_copy(problem, second, workspace, l, at_second_from_);
+    pg_set_u32(l, at_second_block_, blocks);
+    l->grid[0] = (uint32_t)(blocks + (first == second ? 0 : more));
 }
 
 enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
@@ -258,7 +273,8 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_matrix(l, at_left_map_, &left);
     pg_set_matrix(l, at_right_map_, &right);
     if (p->c_slots) {
-        const pg_matrix_map map = c_map(p, c);
+        const pg_matrix_map map = ring_map(
+            p, p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c);
         pg_set_matrix(l, at_c_map_, &map);
     }
     set_matrix(l, at_c_, c);
@@ -295,17 +311,14 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     pg_set_f32(l, at_c_scale_, factors_of(problem).c);
 }
 
-/* Copies of A and of B, the multiplication, the sum of slices: those that the call takes, in
+/* Copies of A and B, the multiplication, the sum of slices: those that the call takes, in
  * order. */
 void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch *l)
 {
-    uint32_t left = step->number;
-    for (int operand = PG_MATMUL_A; operand <= PG_MATMUL_B; operand++)
-        if (is_copied(problem, operand) && left-- == 0) {
-            launch_align(problem, operand, step->workspace, l);
-            return;
-        }
-    if (left == 0)
+    const bool copies = is_copied(problem, PG_MATMUL_A) || is_copied(problem, PG_MATMUL_B);
+    if (copies && step->number == 0)
+        launch_align(problem, step->workspace, l);
+    else if (step->number == copies)
         launch_multiply(problem, step->workspace, l);
     else
         launch_sum(problem, step->workspace, l);

@@ -127,8 +127,9 @@ static double more_us(const pg_hopper_choice *c, const pg_matmul_problem *p)
 
 static int stages_of(const pg_hopper_choice *c)
 {
-    enum { MEMORY = 232448, MOST = 24, RING = 64 << 10, ROW = 128 };
-    const int chunks = c->block_n / PG_C_CHUNK_COLUMNS, fit = RING / (c->block_m * ROW);
+    enum { MEMORY = 232448, MOST = 24, RING = 64 << 10, ROW = PG_C_CHUNK_BYTES };
+    const int columns = c->chunk_columns ? c->chunk_columns : ROW / 4;
+    const int chunks = c->block_n / columns, fit = RING / (c->block_m * ROW);
     const int ring = c->ring ? (chunks < fit ? chunks : fit) * c->block_m * ROW : 0;
     const int stages = (MEMORY - ring - 512) / (2 * c->block_k * (c->block_m + c->block_n));
     return stages < MOST ? stages : MOST;

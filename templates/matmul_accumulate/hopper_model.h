@@ -8,6 +8,7 @@
 /* What is chosen of a kernel; the rest follows. */
 typedef struct pg_hopper_choice {
     bool pingpong, swap, ring;
+    int chunk_columns; /* of the ring; 0: those of C */
     int warpgroups, block_m, block_n, block_k, cluster_m, cluster_n, splits, slices;
 } pg_hopper_choice;
 

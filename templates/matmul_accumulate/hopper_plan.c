@@ -78,7 +78,7 @@ static int64_t stage_bytes(hopper_key *k)
 
 static int64_t slot_bytes(hopper_key *k)
 {
-    return k->c_slots ? k->block_m * PG_C_CHUNK_COLUMNS * ACCUMULATOR_BYTES : 0;
+    return k->c_slots ? k->block_m * PG_C_CHUNK_BYTES : 0;
 }
 
 static int64_t barrier_bytes(hopper_key *k, int64_t stages)
@@ -265,20 +265,40 @@ static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
     if (!has_ring(k) && k->c_slots)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "c_slots=%lld: only c_load=ring has slots",
                        (long long)k->c_slots);
-    if (has_ring(k) && (swaps(k) || k->c || k->c_dtype || k->block_n % PG_C_CHUNK_COLUMNS))
+    const int columns = pg_hopper_chunk_columns(k);
+    if (!has_ring(k))
+        return PTXGEN_OK;
+    if (!columns)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "c_load=ring: C comes through shared memory in chunks of 32 columns, with "
-                       "swap=no, c=add and c_dtype=f32; use c_load=direct");
+                       "c_load=ring brings C or, with c=none, a residual of D's shape to shared "
+                       "memory, and there is neither; use c_load=direct");
+    if (swaps(k) || k->block_n % columns)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c_load=ring: C comes through shared memory in chunks of %d columns, with "
+                       "swap=no; use c_load=direct",
+                       columns);
     return PTXGEN_OK;
+}
+
+int pg_hopper_chunk_columns(const pg_matmul_accumulate_key *k)
+{
+    const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    const pg_side *residual = &e.side[PG_SIDE_RESIDUAL];
+    if (k->c == 0)
+        return PG_C_CHUNK_BYTES / pg_matmul_result_type(k->c_dtype)->bytes;
+    return residual->spread == PG_SPREAD_MATRIX
+               ? PG_C_CHUNK_BYTES * 8 / pg_dtype_bits(residual->dtype)
+               : 0;
 }
 
 static void settle_ring(pg_matmul_accumulate_key *k)
 {
     enum { MOST_BYTES = 64 << 10 };
-    const int64_t chunks = k->block_n / PG_C_CHUNK_COLUMNS;
-    const int64_t fit = MOST_BYTES / (k->block_m * PG_C_CHUNK_COLUMNS * ACCUMULATOR_BYTES);
-    if (has_ring(k))
-        settle(&k->c_slots, chunks < fit ? chunks : fit);
+    const int columns = pg_hopper_chunk_columns(k);
+    if (!has_ring(k) || !columns)
+        return;
+    const int64_t chunks = k->block_n / columns, fit = MOST_BYTES / (k->block_m * PG_C_CHUNK_BYTES);
+    settle(&k->c_slots, chunks < fit ? chunks : fit);
 }
 
 static void settle_all(pg_matmul_accumulate_key *k)
@@ -391,6 +411,18 @@ static void place_in_shared_memory(pg_hopper_plan *p)
     p->head.shared_bytes = (uint32_t)(p->c_turn + p->groups * BARRIER_BYTES);
 }
 
+/* Without C the ring brings the residual. */
+static void describe_ring(pg_hopper_plan *p, hopper_key *k)
+{
+    p->chunk_columns = pg_hopper_chunk_columns(k);
+    p->residual_ring = k->c != 0;
+    p->ring_type = p->c_type;
+    if (p->residual_ring) {
+        p->ring_type = pg_dtype_find(p->epilogue.side[PG_SIDE_RESIDUAL].dtype);
+        p->epilogue.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_NEAR;
+    }
+}
+
 static void name_entry(pg_hopper_plan *p, hopper_key *k)
 {
     snprintf(p->head.entry, sizeof p->head.entry,
@@ -434,6 +466,8 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->threads = (p->groups + 1) * PG_WARPGROUP_THREADS;
     p->c_slots = (int)k->c_slots;
     p->c_slot_bytes = (int)slot_bytes(k);
+    if (p->c_slots)
+        describe_ring(p, k);
     p->evict_first = k->stream == PG_YES;
     p->steps = p->block_k * p->operand_bytes / PG_WGMMA_STEP_BYTES;
     p->left.k_major = left_k_major(k);

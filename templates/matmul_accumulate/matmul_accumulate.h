@@ -41,7 +41,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t splits;     /* of K, over CTAs of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
-    int64_t c_load;  /* place in {auto, direct, ring}: C to registers, or through shared memory */
+    /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
+    int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
@@ -175,7 +176,7 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
-    bool c_takes_map;              /* C can be loaded by tensor maps */
+    bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;

@@ -187,6 +187,7 @@ void pg_mma_launch(const pg_problem *problem, pg_launch *l)
     const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
     pg_launch_line(l, tiles_m * tiles_n, p->threads, COUNT, pg_mma_params(p).absent);
     l->shared_bytes = p->head.shared_bytes;
+    l->early = p->arch->sm >= 90;
     pg_set_pointer(l, at_a_, a->data);
     pg_set_u64(l, at_a_stride_, (uint64_t)(a->stride[!pg_view_along(a)] * OPERAND_BYTES));
     pg_set_pointer(l, at_b_, b->data);

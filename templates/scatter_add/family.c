@@ -12,8 +12,8 @@ static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector
                                              "owner", "private", NULL};
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 
-static const char *const reduce_words[] = {"add", "min", "max", "mean", NULL};
-static const char *const copies_words[] = {"auto", "thread", "warp", NULL};
+static const char *const reduce_words[] = {"add", "min", "max", "mean", "mul", NULL};
+static const char *const copies_words[] = {"auto", "thread", "warp", "cta", NULL};
 static const char *const ahead_words[] = {"auto", "no", "yes", NULL};
 static const char *const weight_words[] = {"none", "f32", "element", NULL};
 
@@ -43,7 +43,7 @@ static const pg_param params[] = {
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 16,
      .doc = "bulk: stages per warp"},
     {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 16,
-     .doc = "bulk, vector: warps per CTA"},
+     .doc = "bulk, vector, private: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
      .doc = "bulk, vector: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
@@ -60,7 +60,7 @@ static const pg_param params[] = {
     {"access", PG_PARAM_INTEGER, FIELD(access), .zero_words = {"auto"}, .min = 2, .max = 16,
      .doc = "owner, private, vector: bytes that all rows of out and src are aligned to"},
     {"reduce", PG_PARAM_CHOICE, FIELD(reduce), reduce_words,
-     .doc = "what becomes of a row of out and its rows of src; min, max, mean: owner"},
+     .doc = "what becomes of a row of out and its rows of src; all but add: owner"},
     {"exact", PG_PARAM_CHOICE, FIELD(exact), yes_no,
      .doc = "owner: yes: the same bits in every run, halves summed in f32, one rounding a row"},
     {"weight", PG_PARAM_CHOICE, FIELD(weight), weight_words,

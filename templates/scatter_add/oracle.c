@@ -77,12 +77,17 @@ static value reduce(const entries *e, value acc, value x)
 {
     const bool add = e->reduce == PTXGEN_SCATTER_ADD || e->reduce == PTXGEN_SCATTER_MEAN;
     const bool min = e->reduce == PTXGEN_SCATTER_MIN;
+    const bool mul = e->reduce == PTXGEN_SCATTER_MUL;
     if (e->whole && add)
         acc.i = (int64_t)((uint64_t)acc.i + (uint64_t)x.i);
+    else if (e->whole && mul)
+        acc.i = (int64_t)((uint64_t)acc.i * (uint64_t)x.i);
     else if (e->whole)
         acc.i = (x.i < acc.i) == min ? x.i : acc.i;
     else if (add)
         acc.f += x.f;
+    else if (mul)
+        acc.f *= x.f;
     else
         acc.f = min ? least(acc.f, x.f) : -least(-acc.f, -x.f);
     return acc;
@@ -228,13 +233,17 @@ static rounding rounding_of(ptxgen_dtype dtype)
     }
 }
 
-/* magnitude[row][column] = |out| + sum |src|, adds[row] = how many rows of src reach it. */
+/* magnitude[row][column] = |out| + sum |src| (of mul: the largest product on any way),
+ * adds[row] = how many rows of src reach it. */
 static void sum_magnitudes(const entries *e, double *magnitude, int64_t *adds)
 {
     const int64_t n = e->p->symbol[PG_SCATTER_N];
+    const bool mul = e->reduce == PTXGEN_SCATTER_MUL;
     for (int64_t r = 0; r < e->p->symbol[PG_SCATTER_OUT_ROWS]; r++)
-        for (int64_t c = 0; c < n; c++)
-            magnitude[r * n + c] = fabs(pg_element(e->out, r * e->out->stride[0] + c));
+        for (int64_t c = 0; c < n; c++) {
+            const double x = fabs(pg_element(e->out, r * e->out->stride[0] + c));
+            magnitude[r * n + c] = mul ? fmax(x, 1) : x;
+        }
     for (int64_t i = 0; i < e->count; i++) {
         const int64_t row = pg_element_integer(e->index, i),
                       from = source_of(e, i) * e->src->stride[0];
@@ -242,8 +251,13 @@ static void sum_magnitudes(const entries *e, double *magnitude, int64_t *adds)
         if (is_padding(e, row))
             continue;
         adds[row]++;
-        for (int64_t c = 0; c < n; c++)
-            magnitude[row * n + c] += fabs(factor * pg_element(e->src, from + c));
+        for (int64_t c = 0; c < n; c++) {
+            const double x = fabs(factor * pg_element(e->src, from + c));
+            if (mul)
+                magnitude[row * n + c] *= fmax(x, 1);
+            else
+                magnitude[row * n + c] += x;
+        }
     }
 }
 

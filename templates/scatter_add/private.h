@@ -4,7 +4,7 @@
 
 #include "scatter_add/scatter_add.h"
 
-enum { PG_PRIVATE_THREADS = 256, PG_PRIVATE_TAGS = 1024 };
+enum { PG_PRIVATE_WARPS = 8, PG_PRIVATE_TAGS = 1024 };
 
 #define PG_PRIVATE_PARAMS(X)                                                                       \
     X(out_, POINTER)                                                                               \
@@ -43,6 +43,9 @@ void pg_private_add_by_turns(pg_emit *E, const pg_scatter_add_plan *p, const pg_
 void pg_private_add_queued(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 /* %ok<k> and %group<k> of row i; leaves for BAD<i> and comes back where there is no row or a bad
  * index. */
+/* Row i to the table that the CTA shares, by atomics. */
+void pg_private_add_shared(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
+                           int i);
 void pg_private_judge(pg_emit *E, const pg_scatter_add_plan *p, int i, int k);
 /* Sets up and, at the end, adds to the table what lanes have summed in registers. */
 void pg_private_begin_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);

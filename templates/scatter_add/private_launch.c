@@ -29,7 +29,8 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
                        (long long)k->pieces);
     k->copies = k->copies ? k->copies : PG_COPIES_WARP;
     k->pieces = k->copies == PG_COPIES_THREAD ? 1 : k->pieces ? k->pieces : 2;
-    k->contig = k->tile = k->stages = k->warps = k->ctas = k->panel = k->ahead = 0;
+    k->warps = k->warps ? k->warps : PG_PRIVATE_WARPS;
+    k->contig = k->tile = k->stages = k->ctas = k->panel = k->ahead = 0;
     return PTXGEN_OK;
 }
 
@@ -37,6 +38,7 @@ void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_pla
 {
     p->access = (int)k->access;
     p->by_thread = k->copies == PG_COPIES_THREAD;
+    p->by_cta = k->copies == PG_COPIES_CTA;
     p->head.shared_bytes = (uint32_t)p->arch->max_shared_bytes;
 }
 
@@ -64,13 +66,22 @@ static int64_t copy_bytes(bool by_thread, int64_t n, int64_t out_rows)
 }
 
 /* How many tables a CTA has. */
-static int64_t copies_of(bool by_thread, int64_t shared_bytes, int64_t n, int64_t out_rows)
+static int64_t copies_of(int warps, bool by_thread, int64_t shared_bytes, int64_t n,
+                         int64_t out_rows)
 {
     const int64_t bytes = copy_bytes(by_thread, n, out_rows);
-    const int64_t most = by_thread ? PG_PRIVATE_THREADS : PG_PRIVATE_THREADS / 32;
+    const int64_t most = by_thread ? 32 * warps : warps;
     const int64_t room = (shared_bytes - ALIGNMENT) / bytes, copies = room < most ? room : most;
     return by_thread && copies > 32 ? copies / 32 * 32
                                     : copies; /* whole warps read whole sectors */
+}
+
+static int64_t copies_for(pg_copies copies, int warps, int64_t shared_bytes, int64_t n,
+                          int64_t out_rows)
+{
+    if (copies == PG_COPIES_CTA)
+        return 4 * n * out_rows <= shared_bytes - ALIGNMENT;
+    return copies_of(warps, copies == PG_COPIES_THREAD, shared_bytes, n, out_rows);
 }
 
 /* A thread's own table is the fastest as long as enough threads have one to keep memory busy.
@@ -81,10 +92,11 @@ pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t
     enum { ENOUGH_THREADS = 96 };
     if (out_rows > shared_bytes)
         return PG_COPIES_AUTO;
-    if (copies_of(true, shared_bytes, n, out_rows) >= ENOUGH_THREADS)
+    if (copies_of(PG_PRIVATE_WARPS, true, shared_bytes, n, out_rows) >= ENOUGH_THREADS)
         return PG_COPIES_THREAD;
-    return copies_of(false, shared_bytes, n, out_rows) >= least_warps ? PG_COPIES_WARP
-                                                                      : PG_COPIES_AUTO;
+    return copies_of(PG_PRIVATE_WARPS, false, shared_bytes, n, out_rows) >= least_warps
+               ? PG_COPIES_WARP
+               : PG_COPIES_AUTO;
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
@@ -95,7 +107,7 @@ ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_er
                   n = problem->symbol[PG_SCATTER_N];
     const pg_view *src = &problem->operand[PG_SCATTER_SRC];
     const int64_t stride = src->stride[0] * pg_dtype_bits(src->dtype) / 8;
-    if (out_rows > shared || !copies_of(k->copies == PG_COPIES_THREAD, shared, n, out_rows))
+    if (out_rows > shared || !copies_for(k->copies, (int)k->warps, shared, n, out_rows))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=private: %lld rows of out need more than the %lld bytes of shared "
                        "memory: use schedule=auto",
@@ -125,12 +137,17 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     const int64_t rows = problem->symbol[PG_SCATTER_ROWS],
                   out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t bytes = p->element->bytes, tags = p->by_thread ? 0 : tags_of(out_rows);
-    const int64_t copies = copies_of(p->by_thread, p->arch->max_shared_bytes, p->n, out_rows);
-    const int64_t threads = p->by_thread ? copies : 32 * copies;
+    const pg_copies kind = p->by_cta      ? PG_COPIES_CTA
+                           : p->by_thread ? PG_COPIES_THREAD
+                                          : PG_COPIES_WARP;
+    const int64_t copies = copies_for(kind, p->warps, p->arch->max_shared_bytes, p->n, out_rows);
+    const int64_t threads = p->by_cta ? 32 * p->warps : p->by_thread ? copies : 32 * copies;
     const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
     pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
                    (int)((threads + 31) / 32 * 32), COUNT, 0);
-    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->by_thread, p->n, out_rows) + ALIGNMENT);
+    l->shared_bytes = (uint32_t)(copies * (p->by_cta ? 4 * p->n * out_rows
+                                                     : copy_bytes(p->by_thread, p->n, out_rows)) +
+                                 ALIGNMENT);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_pointer(l, at_index_, problem->operand[PG_SCATTER_INDEX].data);

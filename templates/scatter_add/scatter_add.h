@@ -74,7 +74,12 @@ enum {
 };
 
 /* private: who has a copy of out's rows. */
-typedef enum pg_copies { PG_COPIES_AUTO, PG_COPIES_THREAD, PG_COPIES_WARP } pg_copies;
+typedef enum pg_copies {
+    PG_COPIES_AUTO,
+    PG_COPIES_THREAD,
+    PG_COPIES_WARP,
+    PG_COPIES_CTA
+} pg_copies;
 
 /* Whether rows of out are loaded with the rows of src, or updated where they are (owner). */
 typedef enum pg_ahead { PG_AHEAD_AUTO, PG_AHEAD_NO, PG_AHEAD_YES } pg_ahead;
@@ -118,8 +123,8 @@ typedef struct pg_scatter_add_plan {
     ptxgen_scatter_reduce reduce;
     pg_weight weight;
     bool exact, gather, ahead, shift;
-    bool by_thread; /* private */
-    bool mean;      /* reduce: sums, divided by how many there are */
+    bool by_thread, by_cta; /* private */
+    bool mean;              /* reduce: sums, divided by how many there are */
 } pg_scatter_add_plan;
 
 /* pg_problem.prepared: a sorted index. Those that callers hold own their memory

@@ -16,8 +16,8 @@ typedef struct pg_sum_type {
     int bytes;
     const char *acc; /* the accumulator's PTX type: "f32", "f64", "s32", "s64" */
     int acc_bytes;
-    const char *identity[3]; /* of each ptxgen_scatter_reduce, as an accumulator */
-    const char *unit;        /* 1 as an accumulator */
+    /* Of each ptxgen_scatter_reduce, as an accumulator; mean is an add. That of mul is 1. */
+    const char *identity[PTXGEN_SCATTER_MUL + 1];
     /* Of the types that reductions of 16 bytes add, else NULL. PTX ISA 9.7.9.25.5: f16 and bf16
      * must say .noftz; 9.7.13.6. */
     const char *reduce_add;   /* modifiers of cp.reduce.async.bulk's add */

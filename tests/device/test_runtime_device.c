@@ -398,6 +398,36 @@ static void bad_tensor_specs_are_refused_with_the_limit(void **state)
     device->ops->destroy(device);
 }
 
+/* The stub's stream has come to the look when event_result says so. */
+static void a_look_at_a_record_does_not_wait(void **state)
+{
+    (void)state;
+    pg_device *device = stub_device(&pg_alloc_libc);
+    stub *s = stub_state();
+    _Alignas(16) pg_bad_index record = {17, -3}, bad = {0};
+    pg_watch w = {0};
+    bool done = true;
+    ptxgen_error err = {0};
+    s->event_result = PG_CU_ERROR_NOT_READY;
+    const int waits = s->waits;
+    assert_int_equal(device->ops->watch(device, &w, &record, NULL, &err), PTXGEN_OK);
+    assert_int_equal(device->ops->watched(device, &w, &done, &bad, &err), PTXGEN_OK);
+    assert_false(done);
+    s->event_result = 0;
+    assert_int_equal(device->ops->watched(device, &w, &done, &bad, &err), PTXGEN_OK);
+    assert_true(done && bad.position == 17 && bad.value == -3);
+    assert_true(record.position == UINT64_MAX);
+    assert_int_equal(s->waits, waits);
+    s->event_result = PG_CU_ERROR_INVALID_CONTEXT;
+    assert_int_equal(device->ops->watched(device, &w, &done, &bad, &err), PTXGEN_EDRIVER);
+    s->event_result = 0;
+    s->capture_status = 1;
+    assert_int_equal(device->ops->watch(device, &w, &record, NULL, &err), PTXGEN_ECAPTURE);
+    s->capture_status = 0;
+    device->ops->unwatch(device, &w);
+    device->ops->destroy(device);
+}
+
 static void bad_index_is_taken_once(void **state)
 {
     (void)state;
@@ -543,6 +573,7 @@ int main(void)
         cmocka_unit_test(reset_primary_context_is_retained_again),
         cmocka_unit_test(launch_passes_every_argument),
         cmocka_unit_test(bad_tensor_specs_are_refused_with_the_limit),
+        cmocka_unit_test(a_look_at_a_record_does_not_wait),
         cmocka_unit_test(bad_index_is_taken_once),
         cmocka_unit_test(bad_images_are_told_apart_from_other_errors),
         cmocka_unit_test(old_drivers_load_a_module_in_each_context),

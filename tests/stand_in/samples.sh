@@ -1,46 +1,68 @@
-# NVIDIA's CUDA samples, unmodified, built here by nvcc from the checkout that PTXGEN_CUDA_SAMPLES names: those below end well
-# on the emulator, in hardware's order and, in checking mode, in three seeds of the ISA's (PTXGEN_SAMPLE_SEEDS=no leaves those
-# out, which take hours). None of their text is kept in this project.
+# NVIDIA's CUDA samples, unmodified, built here by nvcc from the checkout that PTXGEN_CUDA_SAMPLES names: those of samples.txt, a
+# line each with the program's arguments, end well on the emulator, in hardware's order and, in checking mode, in three seeds of
+# the ISA's. PTXGEN_SAMPLES names some of them, PTXGEN_SAMPLE_SEEDS other seeds or "no", PTXGEN_SAMPLE_SECONDS the processor
+# time of one run. None of their text is kept in this project.
 command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
 [ -d "${PTXGEN_CUDA_SAMPLES:-}/Common" ] || { echo "PTXGEN_CUDA_SAMPLES names no checkout: skipped"; exit 77; }
 . "$PTXGEN_SOURCE/tests/support/cli.sh"
-names=${PTXGEN_SAMPLES:-$(cat "$PTXGEN_SOURCE/tests/stand_in/samples.txt")}
-# runs FOLDER NAME OPTIONS...: the program there ends well.
-runs() {
-    cd "$1"
-    name=$2
-    shift 2
-    code=0
-    "$PTXGEN" emulate "$@" -- "$work/program" >"$work/.out" 2>"$work/.err" </dev/null || code=$?
-    cd "$work"
-    last="ptxgen emulate $* -- $name"
-    expect_code 0
-    ! grep -qE 'FAILED|Test failed|Result = FAIL' .out || die "$name says that it failed"
-}
+seeds=${PTXGEN_SAMPLE_SEEDS:-1..3}
+seconds=${PTXGEN_SAMPLE_SECONDS:-3600}
 
-right=0
-for name in $names; do
-    folder=$(find "$PTXGEN_CUDA_SAMPLES/Samples" -mindepth 2 -maxdepth 2 -type d -name "$name" | head -1)
-    [ -n "$folder" ] || die "no sample $name"
+# build NAME: into ./program; `where` is the folder that it runs in.
+build() {
+    folder=$(find "$PTXGEN_CUDA_SAMPLES/Samples" -mindepth 2 -maxdepth 2 -type d -name "$1" | head -1)
+    [ -n "$folder" ] || return 1
     where=$folder
-    case $name in
+    case $1 in
     *_nvrtc) sources=$(ls "$folder"/*.cpp) ;; # its kernel is compiled when it runs
     *Drv | *DrvRuntime) # its kernel is a fat binary in the working directory
         where=$work sources=$(ls "$folder"/*.cpp "$folder"/*.cu 2>/dev/null | grep -v _kernel.cu || true)
         for kernel in "$folder"/*_kernel.cu; do
             [ ! -e "$kernel" ] || nvcc -fatbin -gencode arch=compute_90,code=compute_90 -I"$folder" "$kernel" \
-                -o "$work/$(basename "$kernel" .cu)64.fatbin" >build.log 2>&1 || die "$name: nvcc: $(tail -3 build.log)"
+                -o "$work/$(basename "$kernel" .cu)64.fatbin" >build.log 2>&1 || return 1
         done
         ;;
     *) sources=$(ls "$folder"/*.cu "$folder"/*.cpp 2>/dev/null || true) ;;
     esac
-    # shellcheck disable=SC2086
-    nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" -I"$folder" \
-        -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1 || die "$name: nvcc: $(tail -3 build.log)"
     [ ! -d "$folder/data" ] || ln -sfn "$folder/data" "$work/data"
-    runs "$where" "$name"
-    case ${PTXGEN_SAMPLE_SEEDS:-1..3} in no) ;; *) runs "$where" "$name" --check-races --seeds "${PTXGEN_SAMPLE_SEEDS:-1..3}" ;; esac
-    right=$((right + 1))
-    echo "right: $name"
-done
-echo "$right samples"
+    # shellcheck disable=SC2086
+    nvcc -std=c++17 -w -gencode arch=compute_90,code=compute_90 -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" \
+        -I"$folder" -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1
+}
+# runs "ARGUMENTS" OPTIONS...: the program there ends well, or `why` says what it did.
+runs() {
+    arguments=$1 code=0
+    shift
+    # shellcheck disable=SC2086
+    (cd "$where" && ulimit -t "$seconds" && "$PTXGEN" emulate "$@" -- "$work/program" $arguments) >.out 2>.err </dev/null || code=$?
+    [ "$code" = 0 ] || why="exit code $code"
+    ! grep -qE 'FAILED|Test failed|Result = FAIL' .out || why="it says that it failed"
+    [ -z "$why" ] || { why="$* $why: $(tail -n 2 .err | head -c 300)" && return 1; }
+}
+
+right=0 wrong=0
+if [ "${PTXGEN_SAMPLES:-}" ]; then
+    for name in $PTXGEN_SAMPLES; do grep -E "^$name( |$)" "$PTXGEN_SOURCE/tests/stand_in/samples.txt" || echo "$name"; done >list
+else
+    cp "$PTXGEN_SOURCE/tests/stand_in/samples.txt" list
+fi
+while read -r name arguments; do
+    why=''
+    start=$(date +%s)
+    if ! build "$name"; then
+        why="not built: $(tail -n 3 build.log)"
+    else
+        built=$(date +%s)
+        ! runs "$arguments" || middle=$(date +%s)
+        [ "$why" ] || [ "$seeds" = no ] || runs "$arguments" --check-races --seeds "$seeds" || true
+    fi
+    if [ "$why" ]; then
+        wrong=$((wrong + 1))
+        echo "WRONG: $name: $why"
+    else
+        right=$((right + 1))
+        echo "right: $name (built in $((built - start)) s, hw $((middle - built)) s, seeds $(($(date +%s) - middle)) s)"
+    fi
+done <list
+echo "$right samples right, $wrong not"
+[ "$wrong" = 0 ]

@@ -35,12 +35,18 @@ static const char *const hopper[] = {"schedule=cooperative block_n=64",
                                      "swap=yes warpgroups=1 block_n=16 splits=2",
                                      "warpgroups=1 block_n=48 slices=3",
                                      "block_m=256 block_n=40 ctas_n=1",
-                                     "swap=yes warpgroups=1 block_n=24 slices=2"};
-enum { RING = 2, PAIRS = 7 }; /* the latter takes K-major B alone */
+                                     "swap=yes warpgroups=1 block_n=24 slices=2",
+                                     "schedule=pingpong block_m=64 block_n=64 c_load=ring"};
+enum {
+    RING = 2,         /* of C */
+    PAIRS = 7,        /* takes K-major B alone */
+    RESIDUAL_RING = 9 /* of a residual that is a matrix, where there is no C */
+};
 static const char *const blackwell[] = {"block_n=64", "block_n=128 ctas=2", "block_n=256"};
 enum { PLAIN_SUM, ADDS_C, SCALES, SUMS };
 enum { NO_FUNCTION, OF_VALUE, OF_ONE_INPUT, OF_THREE_INPUTS, FUNCTIONS };
 enum { ALIGNED, ODD, SHIFTED, LAYOUTS };
+enum { FIRST_MATRIX = 10 }; /* of the levels of a side */
 
 /* What is run now: the factors' levels. */
 typedef struct problem {
@@ -73,6 +79,10 @@ static bool fits(const pairs_row *r)
     if (l[GATE] == 1 && l[FUNCTION] == OF_VALUE && l[ACTIVATION] > 0)
         return false;
     if (is_hopper && l[KERNEL] == RING && (l[SUM] == PLAIN_SUM || l[LAYOUT] > ALIGNED))
+        return false;
+    if (is_hopper && l[KERNEL] == RESIDUAL_RING &&
+        (l[SUM] > PLAIN_SUM || l[LAYOUT] > ALIGNED ||
+         (l[RESIDUAL] >= 0 && l[RESIDUAL] < FIRST_MATRIX)))
         return false;
     return true;
 }

@@ -73,6 +73,9 @@ static const pg_device_ops ops = {
     .synchronize = pg_cuda_synchronize,
     .time = pg_cuda_time,
     .take_bad_index = pg_cuda_take_bad_index,
+    .watch = pg_cuda_watch,
+    .watched = pg_cuda_watched,
+    .unwatch = pg_cuda_unwatch,
 };
 
 static ptxgen_status expect_device(const pg_driver *d, ptxgen_error *err)

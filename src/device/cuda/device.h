@@ -73,6 +73,12 @@ ptxgen_status pg_cuda_synchronize(pg_device *, ptxgen_stream, ptxgen_error *);
 ptxgen_status pg_cuda_make_record(pg_cuda *, const pg_cuda_scope *, ptxgen_error *);
 ptxgen_status pg_cuda_take_bad_index(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
 
+/* watch.c */
+ptxgen_status pg_cuda_watch(pg_device *, pg_watch *, void *record, ptxgen_stream, ptxgen_error *);
+ptxgen_status pg_cuda_watched(pg_device *, const pg_watch *, bool *done, pg_bad_index *out,
+                              ptxgen_error *);
+void pg_cuda_unwatch(pg_device *, pg_watch *);
+
 /* tensor_map.c: 128 bytes at `map` (64-byte aligned) from the spec, checked against the limits that
  * the driver would answer with a bare error 1. Needs a current context. */
 ptxgen_status pg_cuda_encode_tensor(const pg_driver *, const pg_tensor_spec *, void *map,

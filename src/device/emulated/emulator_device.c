@@ -230,6 +230,36 @@ static ptxgen_status take_bad_index(pg_device *d, ptxgen_stream stream, pg_bad_i
     return PTXGEN_OK;
 }
 
+/* Launches are carried out at once, so there is nothing to wait for. */
+static ptxgen_status watch(pg_device *d, pg_watch *w, void *record, ptxgen_stream stream,
+                           ptxgen_error *err)
+{
+    pg_bad_index *const from = record;
+    (void)stream;
+    if (!w->seen)
+        w->seen = pg_alloc_zero(&of(d)->alloc, sizeof *w->seen);
+    if (!w->seen)
+        return pg_fail_memory(err, sizeof *w->seen);
+    *w->seen = *from;
+    *from = PG_BAD_INDEX_EMPTY;
+    return PTXGEN_OK;
+}
+
+static ptxgen_status watched(pg_device *d, const pg_watch *w, bool *done, pg_bad_index *out,
+                             ptxgen_error *err)
+{
+    (void)d;
+    (void)err;
+    *done = true;
+    *out = *w->seen;
+    return PTXGEN_OK;
+}
+
+static void unwatch(pg_device *d, pg_watch *w)
+{
+    pg_free(&of(d)->alloc, w->seen, w->seen ? sizeof *w->seen : 0);
+}
+
 /* There are no contexts here. */
 static ptxgen_status where(pg_device *device, void **out, ptxgen_error *err)
 {
@@ -283,6 +313,9 @@ static const pg_device_ops ops = {
     .synchronize = synchronize,
     .time = time_calls,
     .take_bad_index = take_bad_index,
+    .watch = watch,
+    .watched = watched,
+    .unwatch = unwatch,
 };
 
 ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log, uint32_t sm_count,

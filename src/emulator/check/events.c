@@ -37,6 +37,7 @@ const pg_observer pg_checker_observer = {
     .tensor_alloc = pg_check_tensor_alloc,
     .tensor_dealloc = pg_check_tensor_dealloc,
     .tensor_move = pg_check_tensor_move,
+    .tensor_lane = pg_check_tensor_lane,
     .tensor_wait = pg_check_tensor_wait,
     .tensor_fence = pg_check_tensor_fence,
     .tensor_mma = pg_check_tensor_mma,

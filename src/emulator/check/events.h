@@ -57,6 +57,7 @@ void pg_check_tensor_alloc(pg_cta *cta, uint32_t column, uint32_t columns);
 void pg_check_tensor_dealloc(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns);
 /* tcgen05.ld and st, of one or two areas. */
 void pg_check_tensor_move(pg_warp *w, const pg_op *op, const pg_tensor_area *areas, uint32_t count);
+void pg_check_tensor_lane(pg_warp *w, const pg_op *op, uint32_t named, uint32_t own);
 void pg_check_tensor_wait(pg_warp *w, bool store);
 void pg_check_tensor_fence(pg_warp *w, const pg_op *op, uint32_t lanes, bool after);
 /* An issued mma, with all its operands (tensor_mma.c). */

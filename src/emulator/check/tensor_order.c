@@ -4,6 +4,8 @@
 
 #include "emulator/tensor/tcgen05.h"
 
+#include <stdio.h>
+
 /* ---- lanes that share vectors ---- */
 
 /* A change to one vector of every lane. Lanes that shared one before share one after: `change`
@@ -153,6 +155,16 @@ void pg_check_tensor_move(pg_warp *w, const pg_op *op, const pg_tensor_area *are
                                    .clock = ++t->moves[store]};
     for (uint32_t i = 0; i < count; i++)
         pg_tensor_touch(&actor, w->cta, &areas[i]);
+}
+
+void pg_check_tensor_lane(pg_warp *w, const pg_op *op, uint32_t named, uint32_t own)
+{
+    char text[100];
+    snprintf(text, sizeof text, "the address names lane %u; warp %u reaches lanes from %u only",
+             named, w->index, own);
+    const pg_check_conflict c = {
+        .warp = w, .op = op, .kind = PTXGEN_EMULATOR_REPORT_TENSOR_LANE, .where = ""};
+    pg_check_report_conflict(&c, text);
 }
 
 /* ---- waits, fences, commits ---- */

@@ -89,10 +89,12 @@ typedef struct pg_observer {
     void (*matrix_use)(pg_warp *w, const pg_op *op, uint32_t lanes);
 
     /* Tensor memory: columns of the CTA have been allocated, for all its lanes; the warp gives
-     * some back; ld and st, of one or two areas; wait::ld and ::st; tcgen05.fence. */
+     * some back; ld and st, of one or two areas, and when its address named other lanes than the
+     * warp's own; wait::ld and ::st; tcgen05.fence. */
     void (*tensor_alloc)(pg_cta *cta, uint32_t column, uint32_t columns);
     void (*tensor_dealloc)(pg_warp *w, const pg_op *op, uint32_t column, uint32_t columns);
     void (*tensor_move)(pg_warp *w, const pg_op *op, const pg_tensor_area *areas, uint32_t count);
+    void (*tensor_lane)(pg_warp *w, const pg_op *op, uint32_t named, uint32_t own);
     void (*tensor_wait)(pg_warp *w, bool store);
     void (*tensor_fence)(pg_warp *w, const pg_op *op, uint32_t lanes, bool after);
     /* An issued mma, with all its operands. An issued cp or shift uses tensor memory, or reads

@@ -47,6 +47,8 @@ typedef struct move {
     uint32_t registers, columns;
 } move;
 
+/* The address names the first of the warp's own lanes. B200s also serve those of a warp whose
+ * address names warp 0's: shipped kernels add no lane to the column. */
 static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t *address)
 {
     uint64_t all[PG_LANES];
@@ -64,8 +66,14 @@ static bool check_address(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t 
         }
     *address = (uint32_t)all[first];
     const uint32_t lane = pg_tensor_lane(*address), begin = w->index % 4 * PG_LANES;
-    if (lane == begin || (shapes[p->shape].lanes == 16 && lane == begin + 16))
+    const uint32_t half = shapes[p->shape].lanes == 16 ? lane & 16 : 0;
+    if (lane == begin + half)
         return true;
+    if (lane == half) {
+        *address += begin << PG_TENSOR_LANE_SHIFT;
+        PG_OBSERVE(w->launch, tensor_lane, w, op, lane, begin + half);
+        return true;
+    }
     pg_stop(w, op, PTXGEN_EEMULATOR,
             "tensor-memory address 0x%08x begins at lane %u; warp %u reaches lanes %u to %u, and "
             "the address must name %s%u",

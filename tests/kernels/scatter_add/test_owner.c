@@ -65,6 +65,10 @@ static double value(draw *d)
 {
     if (d->a.reduce == PTXGEN_SCATTER_MIN || d->a.reduce == PTXGEN_SCATTER_MAX)
         return (double)below(d, 100000) - 50000;
+    if (d->a.reduce == PTXGEN_SCATTER_MUL && below(d, 100) == 0)
+        return below(d, 2) ? 2 : -2;
+    if (d->a.reduce == PTXGEN_SCATTER_MUL)
+        return below(d, 2) ? 1 : -1;
     return (double)below(d, 3) - 1;
 }
 
@@ -102,9 +106,9 @@ static void draw_features(draw *d)
     a->schedule = PTXGEN_SCHEDULE_OWNER;
     a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
     if (below(d, 4) == 0)
-        a->reduce = (ptxgen_scatter_reduce[]){PTXGEN_SCATTER_MIN, PTXGEN_SCATTER_MAX,
-                                              whole ? PTXGEN_SCATTER_MAX
-                                                    : PTXGEN_SCATTER_MEAN}[below(d, 3)];
+        a->reduce = (ptxgen_scatter_reduce[]){
+            PTXGEN_SCATTER_MIN, PTXGEN_SCATTER_MAX, PTXGEN_SCATTER_MUL,
+            whole ? PTXGEN_SCATTER_MAX : PTXGEN_SCATTER_MEAN}[below(d, 4)];
     a->deterministic = below(d, 3) == 0;
     a->accumulate_f32 = below(d, 3) == 0;
     if (a->reduce == PTXGEN_SCATTER_ADD && below(d, 3) == 0) {

@@ -106,7 +106,7 @@ static void bad_options_are_refused(void **state)
 {
     (void)state;
     static _Alignas(16) char bytes[64];
-    REFUSED(a.reduce = (ptxgen_scatter_reduce)4, PTXGEN_EINVAL, "add, min, max");
+    REFUSED(a.reduce = (ptxgen_scatter_reduce)5, PTXGEN_EINVAL, "add, min, max, mean, mul");
     REFUSED((a.reduce = PTXGEN_SCATTER_MIN, a.alpha = 2), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.reduce = PTXGEN_SCATTER_MAX, a.weight = src), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED, "use f32");
@@ -275,6 +275,31 @@ static void a_call_has_its_own_record(void **state)
     }
 }
 
+static void a_watch_tells_without_waiting(void **state)
+{
+    (void)state;
+    static _Alignas(16) ptxgen_bad_index record;
+    ptxgen_index_watch *watch;
+    ptxgen_error err;
+    ptxgen_scatter_add_args a = good_args();
+    memset(&record, 0xff, sizeof record);
+    a.record = &record;
+    assert_int_equal(ptxgen_index_watch_create(ctx, &watch, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_index_watch_poll(watch, &err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_index_watch_start(watch, NULL, NULL, &err), PTXGEN_EINVAL);
+    index_values[3] = 77;
+    assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_index_watch_start(watch, &record, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_index_watch_start(watch, &record, NULL, &err), PTXGEN_EINVAL);
+    assert_int_equal(ptxgen_index_watch_poll(watch, &err), PTXGEN_EINDEX);
+    assert_non_null(strstr(err.message, "index[3] = 77"));
+    index_values[3] = 0;
+    assert_int_equal(ptxgen_scatter_add(ctx, &a, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_index_watch_start(watch, &record, NULL, &err), PTXGEN_OK);
+    assert_int_equal(ptxgen_index_watch_poll(watch, &err), PTXGEN_OK);
+    ptxgen_index_watch_destroy(watch);
+}
+
 static void a_bad_src_index_is_told_apart(void **state)
 {
     (void)state;
@@ -328,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_kernel_serves_only_its_problem),
         cmocka_unit_test(the_first_bad_index_is_reported_once),
         cmocka_unit_test(a_call_has_its_own_record),
+        cmocka_unit_test(a_watch_tells_without_waiting),
         cmocka_unit_test(a_bad_src_index_is_told_apart),
         cmocka_unit_test(a_plan_is_used_again),
     };

@@ -216,6 +216,7 @@ int cuStreamDestroy_v2(ptxgen_stream stream)
 int cuStreamSynchronize(ptxgen_stream stream)
 {
     (void)stream;
+    s.waits++;
     CALL(cuStreamSynchronize, );
 }
 
@@ -521,6 +522,24 @@ int cuEventRecord(pg_cu_event event, ptxgen_stream stream)
 {
     (void)stream;
     return event ? 0 : 1;
+}
+
+int cuEventQuery(pg_cu_event event)
+{
+    return event ? s.event_result : 1;
+}
+
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *out = malloc(bytes);
+    return *out ? 0 : 2;
+}
+
+int cuMemFreeHost(void *p)
+{
+    free(p);
+    return 0;
 }
 
 int cuEventElapsedTime(float *ms, pg_cu_event from, pg_cu_event to)

@@ -30,13 +30,14 @@ typedef struct stub {
     int fail_code, fail_at; /* the fail_at-th call from now fails (counted in `calls`); 0: none */
     const char *_Atomic fail_name;      /* the call of this name fails, or NULL */
     int capture_status, capture_result; /* what cuStreamIsCapturing answers */
+    int event_result;                   /* ... cuEventQuery */
     int argument_count;                 /* how many arguments to look at in a launch */
     const void *cubin;                  /* what cuLinkComplete gives */
     size_t cubin_size;
     const char *info_log,
         *error_log; /* what a link writes; an error log makes cuLinkAddData fail with 218 */
     /* filled by the stub */
-    int calls;
+    int calls, waits;
     int retains, releases, pushes, pops, loads, module_loads, resolves, launches, function_loads;
     int live_libraries, live_modules, live_memory, live_links, live_streams, live_pools;
     int link_target;     /* of the last cuLinkCreate */
