@@ -304,6 +304,7 @@ typedef struct ptxgen_emulator_launch {
     size_t arg_count;
     /* as cuLaunchCooperativeKernel: the whole grid runs at the same time and may synchronise */
     bool cooperative;
+    uint64_t instruction_budget; /* of this launch; 0: that of the config */
 } ptxgen_emulator_launch;
 
 /* Runs the whole grid; returns when it has ended. EINVAL: the launch does not fit the entry.

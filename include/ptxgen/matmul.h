@@ -109,7 +109,12 @@ typedef struct ptxgen_matmul_accumulate_args {
      * and 2^40: the product must stay finite. */
     const float *alpha, *beta;
     ptxgen_dtype c_dtype, d_dtype; /* PTXGEN_F32 (0 stands for it), PTXGEN_F16 or PTXGEN_BF16 */
-    ptxgen_stall stall; /* when its kernel is not ready; 0: as the context says */
+    ptxgen_stall stall;            /* when its kernel is not ready; 0: as the context says */
+    /* Strided batches: so many problems of these extents; 0: one, and the strides below mean
+     * nothing. Elements from one matrix to the next; 0: the same matrix for all (not for D).
+     * Any order of strides is served ([m, batch, k] as well), and alignment as that of rows. */
+    int64_t batch;
+    int64_t a_batch_stride, b_batch_stride, c_batch_stride, d_batch_stride;
 } ptxgen_matmul_accumulate_args;
 
 /* Products are exact, sums are those of the tensor core: C is the accumulator's first value, and

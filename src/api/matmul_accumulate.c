@@ -23,6 +23,20 @@ static void fill_scalar(pg_view *v, const float *value)
     v->present = true;
 }
 
+/* A view of one matrix becomes one of `count` of them, `stride` elements apart. */
+static void add_batch(pg_view *v, int64_t count, int64_t stride)
+{
+    if (!v->present)
+        return;
+    for (int d = PG_COLUMN; d > PG_BATCH; d--) {
+        v->shape[d] = v->shape[d - 1];
+        v->stride[d] = v->stride[d - 1];
+    }
+    v->rank = PG_MATMUL_RANK;
+    v->shape[PG_BATCH] = count;
+    v->stride[PG_BATCH] = stride;
+}
+
 ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *args, pg_call *c,
                                         ptxgen_error *err)
 {
@@ -39,6 +53,12 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
                                                          a.m, a.n, a.c_stride, false});
     pg_view_matrix(&v[PG_MATMUL_D], &(pg_matrix_arg){a.d, a.d_dtype ? a.d_dtype : PTXGEN_F32, a.m,
                                                      a.n, a.d_stride, false});
+    if (a.batch) {
+        const int64_t strides[] = {a.a_batch_stride, a.b_batch_stride, a.c_batch_stride,
+                                   a.d_batch_stride};
+        for (int i = PG_MATMUL_A; i <= PG_MATMUL_D; i++)
+            add_batch(&v[i], a.batch, strides[i]);
+    }
     fill_scalar(&v[PG_MATMUL_ALPHA], a.alpha);
     fill_scalar(&v[PG_MATMUL_BETA], a.beta);
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;

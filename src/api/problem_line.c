@@ -150,6 +150,8 @@ static ptxgen_status fill_view(line *l, pg_call *c, size_t i, ptxgen_error *err)
     v->bits = (uint8_t)pg_dtype_bits(v->dtype);
     int64_t stride = 1;
     for (int d = o->rank - 1; d >= 0; d--) {
+        if (d < o->leading && l->symbol[o->extents[d]] == NOT_GIVEN)
+            l->symbol[o->extents[d]] = 1;
         PG_TRY(extent_of(l, c, o->extents[d], &v->shape[d], err));
         v->stride[d] = stride;
         if (__builtin_mul_overflow(stride, v->shape[d] ? v->shape[d] : 1, &stride))

@@ -28,6 +28,7 @@ typedef struct pg_image {
     /* of the cubin: refused before the driver sees it when the device cannot run it */
     ptxgen_arch arch;
     uint32_t shared_bytes; /* dynamic shared memory of the largest launch */
+    bool user_code;        /* a function of the user's is in it, which may never end */
 } pg_image;
 
 /* Puts work into a stream. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PG_LAUNCH_MAX_ARGS = 48, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
+enum { PG_LAUNCH_MAX_ARGS = 52, PG_TENSOR_MAX_RANK = 5, PG_MAX_PARTS = 8 };
 
 /* Numbers equal the CUDA driver's CUtensorMapDataType, ...Swizzle, ...L2promotion,
  * ...FloatOOBfill. */

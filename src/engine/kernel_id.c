@@ -41,3 +41,9 @@ bool pg_kernel_id_same(const pg_kernel_id *a, const pg_kernel_id *b)
     return a->family == b->family && a->assembled == b->assembled &&
            memcmp(a->key, b->key, a->family->params.key_size) == 0;
 }
+
+int64_t pg_kernel_id_function(const pg_kernel_id *id)
+{
+    const pg_function_seam *seam = id->family->function;
+    return seam ? seam->number(id->key) : 0;
+}

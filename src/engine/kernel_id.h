@@ -23,6 +23,8 @@ ptxgen_arch pg_kernel_id_arch(const pg_family *family, ptxgen_device_kind device
                               ptxgen_arch device_arch);
 /* Resolves the key of `id` in place. */
 ptxgen_status pg_kernel_id_resolve(pg_kernel_id *id, ptxgen_error *err);
+/* The number of the user function in it; 0: none. */
+int64_t pg_kernel_id_function(const pg_kernel_id *id);
 bool pg_kernel_id_same(const pg_kernel_id *a, const pg_kernel_id *b);
 
 #endif

@@ -10,7 +10,8 @@ static ptxgen_status load(ptxgen_kernel *k, pg_device *device, ptxgen_error *err
     pg_image image = {.entry = head->entry,
                       .parts = head->parts,
                       .arch = k->id.key[0],
-                      .shared_bytes = head->shared_bytes};
+                      .shared_bytes = head->shared_bytes,
+                      .user_code = pg_kernel_id_function(&k->id) != 0};
     image.ptx = pg_kernel_ptx(k, &image.ptx_size);
     image.cubin = pg_kernel_cubin(k, &image.cubin_size);
     pg_loaded *loaded = atomic_load(&k->loaded);

@@ -75,7 +75,7 @@ ptxgen_status pg_merge_function(pg_engine *e, const pg_kernel_id *id, pg_emit *e
                                 ptxgen_error *err)
 {
     const pg_function_seam *seam = id->family->function;
-    const int64_t number = seam ? seam->number(id->key) : 0;
+    const int64_t number = pg_kernel_id_function(id);
     const pg_function_text *text;
     ptxgen_inlined *merged;
     if (!number)

@@ -78,6 +78,7 @@ typedef struct pg_epilogue {
     pg_activation activation;
     bool alpha, gate, amax, function;
     ptxgen_dtype aux; /* NONE: no aux */
+    bool batched;     /* aux has a matrix for each of %batch */
     ptxgen_dtype out;
 } pg_epilogue;
 
@@ -181,8 +182,10 @@ extern const char *const pg_no_yes_words[];
     [place] = {name_,           PG_SCALAR,           .optional = true, .dtypes = pg_f32_dtypes,    \
                .scalar = value, .belongs_to = owner, .doc = doc_}
 
-/* Rows of an operand table, from place FIRST on; M and N are the symbols of D's extents. */
-#define PG_EPILOGUE_OPERANDS(KEY, FIRST, M, N)                                                     \
+/* Rows of an operand table, from place FIRST on; M and N are the symbols of D's extents,
+ * SHAPE(M, N) what a row says of D's rank and extents. */
+#define PG_ONE_MATRIX(M, N) .rank = 2, .extents = {M, N}
+#define PG_EPILOGUE_OPERANDS(KEY, FIRST, M, N, SHAPE)                                              \
     PG_EPILOGUE_VECTOR((FIRST) + PG_SIDE_ROW_SCALE, "row_scale", M,                                \
                        "a factor of each row of the sum"),                                         \
         PG_EPILOGUE_VECTOR((FIRST) + PG_SIDE_COL_SCALE, "col_scale", N,                            \
@@ -204,8 +207,7 @@ extern const char *const pg_no_yes_words[];
             [(FIRST) + PG_STEP_AUX] = {"aux",                                                      \
                                        PG_OUT,                                                     \
                                        .optional = true,                                           \
-                                       .rank = 2,                                                  \
-                                       .extents = {M, N},                                          \
+                                       SHAPE(M, N),                                                \
                                        .dtypes = pg_side_dtypes,                                   \
                                        .doc =                                                      \
                                            "what D is before the activation (and the gate); the "  \
@@ -255,7 +257,8 @@ void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, 
     X(low_, U32)                                                                                   \
     X(high_, U32)                                                                                  \
     X(amax_, POINTER)                                                                              \
-    X(input_vectors_, U32)
+    X(input_vectors_, U32)                                                                         \
+    X(aux_batch_, U64)
 /* Those that the kernel lacks, as bits from the first one on. */
 uint64_t pg_epilogue_absent(const pg_epilogue *e);
 /* All of them: what no kernel has that leaves the steps to another one. */

@@ -230,7 +230,8 @@ uint64_t pg_epilogue_absent(const pg_epilogue *e)
 {
     const bool clamps = e->activation == PG_ACTIVATION_CLAMP;
     uint64_t there = bit(e->alpha, at_factor_) | bit(clamps, at_low_) | bit(clamps, at_high_) |
-                     bit(e->amax, at_amax_) | bit(pg_epilogue_has_rows(e), at_input_vectors_);
+                     bit(e->amax, at_amax_) | bit(pg_epilogue_has_rows(e), at_input_vectors_) |
+                     bit(e->aux && e->batched, at_aux_batch_);
     for (int i = 0; i <= PG_STEP_AUX; i++)
         there |= bit(is_there(e, i), places[i].pointer) |
                  bit(places[i].stride && takes_stride(e, i), places[i].stride);
@@ -252,6 +253,12 @@ static uint64_t stride_bytes(const pg_view *v)
     return (uint64_t)(elements * v->bits / 8);
 }
 
+/* From matrix to matrix. */
+static int64_t batch_bytes(const pg_view *v)
+{
+    return v->rank == 3 && v->shape[0] > 1 ? v->stride[0] * v->bits / 8 : 0;
+}
+
 void pg_epilogue_set(const pg_problem *p, size_t first, const pg_epilogue *e, pg_launch *l, int at)
 {
     const pg_view *v = &p->operand[first];
@@ -262,6 +269,8 @@ void pg_epilogue_set(const pg_problem *p, size_t first, const pg_epilogue *e, pg
         if (takes_stride(e, i))
             pg_set_u64(l, at + places[i].stride, stride_bytes(&v[i]));
     }
+    if (e->aux && e->batched)
+        pg_set_u64(l, at + at_aux_batch_, (uint64_t)batch_bytes(&v[PG_STEP_AUX]));
     if (e->alpha)
         pg_set_u32(l, at + at_factor_, scalar_bits(p, first + PG_STEP_ALPHA));
     if (e->activation == PG_ACTIVATION_CLAMP) {
@@ -282,7 +291,10 @@ bool pg_epilogue_takes_vectors(const pg_problem *p, size_t first, const pg_epilo
         const bool row = i != PG_STEP_AUX && e->side[i].spread == PG_SPREAD_ROW;
         if (!is_there(e, i) || !(matrix || row))
             continue; /* the view of what is absent says nothing */
-        const uintptr_t stride = matrix && v[i].shape[0] > 1 ? (uintptr_t)stride_bytes(&v[i]) : 0;
+        const int rows = v[i].rank > 1 ? v[i].rank - 2 : 0;
+        uintptr_t stride = matrix && v[i].shape[rows] > 1 ? (uintptr_t)stride_bytes(&v[i]) : 0;
+        if (i == PG_STEP_AUX)
+            stride |= (uintptr_t)batch_bytes(&v[i]);
         /* inputs come four at a time, aux goes by runs of up to 16 bytes */
         const uintptr_t vector = i == PG_STEP_AUX ? 16 : 4 * (uintptr_t)v[i].bits / 8;
         if (((uintptr_t)v[i].data | stride) % vector != 0)

@@ -16,8 +16,16 @@ void pg_tile_order(pg_emit *E, int group);
  * 1, consumers at 0: a fresh barrier passes parity 1. */
 void pg_ring_advance(pg_emit *E, int stages);
 
+/* The same of a batch of matrices, whose tiles follow each other: %batch (.b32), and the tile of
+ * that matrix. */
+void pg_batch_tile_order(pg_emit *E, int group);
+/* The stages of K of this part of a cluster: from `end` (all of them) to `first` and `end`, the one
+ * behind the last; none where first is not below end. Reads %part. */
+void pg_split_range(pg_emit *E, int splits, const char *first, const char *end);
+
 /* cp.async.bulk.tensor of a 2-D box by the executing thread. All operands are texts: registers,
- * or address expressions without brackets. With cta_group 2 the barrier may be the other CTA's.
+ * or address expressions without brackets; z is which matrix of a map with batches, or NULL.
+ * With cta_group 2 the barrier may be the other CTA's.
  * With a mask (a .b16 register) the box goes to the same offset of every CTA in it, and
  * completes on the barrier at the same offset there; NULL otherwise. `policy` is a register with
  * an L2 cache policy, or NULL. */
@@ -26,6 +34,7 @@ typedef struct pg_box_load {
     const char *destination, *barrier;
     int cta_group;
     const char *multicast_mask, *policy;
+    const char *z;
 } pg_box_load;
 void pg_load_box(pg_emit *E, const pg_box_load *l);
 
@@ -52,6 +61,7 @@ typedef struct pg_matrix_map {
     int64_t columns, rows, stride;
     int box_columns, box_rows;
     pg_swizzle swizzle;
+    int64_t batches, batch_stride; /* matrices, bytes; batches 0: a map of two dimensions */
 } pg_matrix_map;
 pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m);
 void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m);

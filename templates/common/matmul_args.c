@@ -7,14 +7,16 @@ pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
     int64_t stride = m->stride;
     if (m->rows == 1)
         stride = (stride + STRIDE_UNIT - 1) / STRIDE_UNIT * STRIDE_UNIT;
-    const bool whole = ((uintptr_t)m->address | (uintptr_t)stride) % SECTOR_PAIR == 0;
+    const int64_t batch_stride = m->batches > 1 ? m->batch_stride : m->batches ? stride : 0;
+    const bool whole =
+        ((uintptr_t)m->address | (uintptr_t)stride | (uintptr_t)batch_stride) % SECTOR_PAIR == 0;
     return (pg_tensor_spec){
         .type = m->type,
-        .rank = 2,
+        .rank = m->batches ? 3 : 2,
         .address = (void *)(uintptr_t)m->address,
-        .dims = {(uint64_t)m->columns, (uint64_t)m->rows},
-        .strides = {(uint64_t)stride},
-        .box = {(uint32_t)m->box_columns, (uint32_t)m->box_rows},
+        .dims = {(uint64_t)m->columns, (uint64_t)m->rows, (uint64_t)m->batches},
+        .strides = {(uint64_t)stride, (uint64_t)batch_stride},
+        .box = {(uint32_t)m->box_columns, (uint32_t)m->box_rows, m->batches ? 1 : 0},
         .swizzle = m->swizzle,
         .l2_promotion = whole ? L2_PROMOTION_256 : L2_PROMOTION_128,
     };

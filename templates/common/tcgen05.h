@@ -80,7 +80,8 @@ void pg_tmem_alloc(pg_emit *E, int cta_group, const char *slot, int columns);
 /* The warp that allocated, when no tensor-core work is in flight in the CTA (or the pair). */
 void pg_tmem_dealloc(pg_emit *E, int cta_group, const char *address, int columns);
 /* Completes an arrival on `barrier` when all earlier copies and multiplications of this thread
- * are done. With cta_group 2: on the barrier at the same offset in both CTAs of the pair. */
-void pg_tcgen05_commit(pg_emit *E, int cta_group, const char *barrier);
+ * are done; with a mask (a .b16 register) on the barrier at the same offset in each CTA of it,
+ * NULL otherwise. */
+void pg_tcgen05_commit(pg_emit *E, int cta_group, const char *barrier, const char *mask);
 
 #endif

@@ -3,10 +3,14 @@
  * tensor-memory allocation, warp 5 loads; warps 6 and 7 only fill the warpgroup that setmaxnreg
  * speaks to.
  *
- * The frame declares %elected, %is_role (.pred), %thread, %warp, %shared (start of shared
- * memory), %tmem (.b32), and for a pair %is_leader (.pred; the even CTA), %pair_mask (.b16),
- * %rank, %leader (%shared of the even CTA, .b32). The load and multiply roles run in one thread
- * each, the multiply role in the leader only; a role ends by falling out of its text. */
+ * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
+ * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader
+ * (.pred; the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32). A
+ * cluster may be of several *parts*, a CTA or a pair each; then %part (.b32) is which, %rank a
+ * CTA's rank in its part, and %cluster_mask (.b16) has a bit for each CTA. %first_m and %first_n
+ * (.b32) are the first tile's place, worked out while the CTAs of a cluster wait for each other.
+ * The load and multiply roles run in one thread each, the multiply role in the leader only; a
+ * role ends by falling out of its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
 #define PG_TEMPLATES_WARP_ROLES_H
 
@@ -21,7 +25,10 @@ typedef struct pg_barriers {
 } pg_barriers;
 
 typedef struct pg_warp_roles {
-    int cta_group; /* 1; 2: a pair, and the caller writes .reqnctapercluster 2 */
+    int cta_group; /* 1; 2: a pair */
+    int parts;     /* of the cluster; 0 or 1: one */
+    int group_m;   /* pg_tile_order */
+    bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -32,33 +39,65 @@ typedef struct pg_warp_roles {
     void (*epilogue)(pg_emit *E, const void *plan);
 } pg_warp_roles;
 
-/* The directives after an entry's parameters. */
-void pg_role_directives(pg_emit *E, int cta_group);
+/* The directives after an entry's parameters; `cluster` CTAs. */
+void pg_role_directives(pg_emit *E, int cluster);
 /* The whole body of the entry, between its braces. */
 void pg_role_body(pg_emit *E, const pg_warp_roles *r);
 
-/* %tile and %tile_step: this CTA's (or pair's) first tile, and how many work beside it. */
-void pg_first_tile(pg_emit *E, int cta_group);
+/* %tile and %tile_step: this CTA's (or cluster's) first tile, and how many work beside it. */
+void pg_first_tile(pg_emit *E, int cluster);
 
 /* The epilogue role of both families: each thread takes its row of the accumulator out of tensor
  * memory in chunks, arrives at acc_empty (the leader's) after the last one, and stores the row
  * to global memory. With adds_c it also fills accumulators with C, the first ones at the start and
- * then each as its result leaves; acc_empty then means that C is in it. Reads the parameters d_,
+ * then each as its result leaves; acc_empty then means that C is in it. Where K is split over the
+ * parts of a cluster (`splits`), there is one tile, no C in the accumulator, and each part adds up
+ * and stores PG_CHUNK_COLUMNS columns of it (epilogue_split.ptxc). Reads the parameters d_,
  * d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_, tiles_, vector_bytes_; with adds_c also c_,
  * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_; those of the epilogue. */
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
+    int tiles_n;             /* side by side, one a part of the cluster; 0 or 1: one */
+    int splits;              /* of K, one a part of the cluster; 0 or 1: one */
+    int split_offset;        /* in shared memory, of pg_split_bytes() */
+    int c_turn;              /* barrier, with splits: its first phase ends when C may be loaded */
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
     bool adds_c;       /* f32 */
     bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
     bool may_be_empty; /* without stages of K nothing was summed: zeros */
+    bool batched;      /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
+/* CTAs of the cluster. */
+static inline int pg_output_cluster(const pg_output_tile *o)
+{
+    return o->cta_group * (o->tiles_n > 1 ? o->tiles_n : 1) * (o->splits > 1 ? o->splits : 1);
+}
+/* Shared memory for the other parts' sums. */
+static inline int pg_split_bytes(int splits)
+{
+    return splits > 1 ? (splits - 1) * PG_EPILOGUE_THREADS * PG_CHUNK_COLUMNS * 4 : 0;
+}
 
-/* Its parts. %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
+/* The role where K is split. */
+void pg_epilogue_split(pg_emit *E, const pg_output_tile *o);
+
+/* Their parts. Registers and parameters; where the row of a tile lies in D; %value0.. of a chunk
+ * from column %source of tensor memory, and what happens to them then. */
+void pg_epilogue_set_up(pg_emit *E, const pg_output_tile *o);
+void pg_epilogue_locate(pg_emit *E, const pg_output_tile *o);
+void pg_epilogue_load(pg_emit *E, const pg_output_tile *o);
+void pg_epilogue_take(pg_emit *E, const pg_output_tile *o);
+/* %tile_m and %tile_n of tile %tile, and %batch if there is one; of the CTA's first tile. */
+void pg_output_order(pg_emit *E, const pg_output_tile *o);
+void pg_output_first(pg_emit *E, const pg_output_tile *o);
+/* Moves an address (a register) to the matrix of %batch, so many bytes on as `parameter` says. */
+void pg_output_matrix(pg_emit *E, const pg_output_tile *o, const char *address,
+                      const char *parameter);
+/* %row and %column of this thread's row of tile %tile_m, %tile_n; whether it exists. */
 void pg_output_row(pg_emit *E, const pg_output_tile *o, const char *row_ok);
 /* Arrives at acc_empty of %accumulator, whose acc_full is %barrier. */
 void pg_release_accumulator(pg_emit *E, const pg_output_tile *o);
@@ -66,6 +105,7 @@ void pg_release_accumulator(pg_emit *E, const pg_output_tile *o);
  * accumulator of this one; a chunk from memory to registers, from there to tensor memory; the
  * arrival. */
 void pg_fill_declare(pg_emit *E);
+void pg_fill_parameters(pg_emit *E);
 void pg_fill_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_fill_locate(pg_emit *E, const pg_output_tile *o);
 void pg_fill_load(pg_emit *E, const pg_output_tile *o);

@@ -31,9 +31,9 @@ static const pg_param params[] = {
     {"block_m", PG_PARAM_INTEGER, FIELD(block_m), .zero_words = {"auto"}, .min = 1, .max = 256,
      .doc = "rows of a CTA's tile: 128; on sm_90a 64 or 128 for each warpgroup that shares it"},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile: 64, 128 or 256, auto 128; on sm_90a any multiple of 8 (of 16, if N "
-            "or M is adjacent in "
-            "memory), auto by the problem's size in a call, 256 otherwise"},
+     .doc = "columns of a tile: 64, 128 or 256; on sm_90a any multiple of 8 (of 16, if N or M is "
+            "adjacent in memory); auto: by the problem's size in a call, 128 (sm_90a: 256) "
+            "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "K of a stage: 32, 64 or 128; auto: 64"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
@@ -45,7 +45,7 @@ static const pg_param params[] = {
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
             "above each other share "
-            "loads by multicast); auto: 1, on sm_90a by the problem's size in a call, 1 otherwise"},
+            "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
@@ -58,9 +58,13 @@ static const pg_param params[] = {
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "sm_90a: CTAs side by side that share loads by multicast; auto: 1"},
+     .doc =
+         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2: two tiles side by "
+         "side do; auto: by the problem's size in a call, 1 otherwise"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "sm_90a: CTAs of a cluster that add up a part of K each; auto: 1"},
+     .doc =
+         "CTAs of a cluster (sm_100a: or pairs; 2 with block_n=128, 4 with block_n=256) that add "
+         "up a part of K each; auto: as ctas_n"},
     {"slices", PG_PARAM_INTEGER, FIELD(slices), .zero_words = {"auto"}, .min = 1, .max = 64,
      .doc = "sm_90a: parts of K that any CTAs add up, to a workspace that a second kernel sums; "
             "auto: 1"},
@@ -86,6 +90,8 @@ static const pg_param params[] = {
      .source = PG_MATMUL_D},
     {"scale", PG_PARAM_CHOICE, FIELD(scale), scale_words,
      .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
+    {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
+     .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
@@ -94,27 +100,30 @@ static const ptxgen_dtype scalars[] = {PTXGEN_F32, PTXGEN_F64, PTXGEN_DTYPE_NONE
 static const char maps[] = "tensor-map loads";
 
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
-enum { MAX_EXTENT = INT32_MAX - 4096 };
+enum { MAX_EXTENT = INT32_MAX - 4096, MAX_BATCH = 1 << 24 };
 
 static const pg_symbol symbols[] = {
     [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
     [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
     [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
     [PG_MATMUL_BYTES] = {"bytes", 0, INT64_MAX, "bytes of workspace"},
+    [PG_MATMUL_BATCH] = {"batch", 0, MAX_BATCH, "matrices of A, B, C and D"},
 };
 
+/* One matrix, or one for each of a batch. */
+#define MATRICES(rows, columns)                                                                    \
+    .rank = PG_MATMUL_RANK, .leading = 1, .extents = {PG_MATMUL_BATCH, rows, columns}
+
 static const pg_operand operands[] = {
-    [PG_MATMUL_A] = {"a", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_K},
-                     .dtypes = pg_matmul_dtypes, .inner = PG_INNER_EITHER, .doc = "A"},
-    [PG_MATMUL_B] = {"b", PG_IN, .rank = 2, .extents = {PG_MATMUL_K, PG_MATMUL_N},
-                     .dtypes = pg_matmul_dtypes, .same_dtype_as = 1 + PG_MATMUL_A,
-                     .inner = PG_INNER_EITHER, .doc = "B"},
-    [PG_MATMUL_C] = {"c", PG_IN, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_side_dtypes, .optional = true,
-                     .doc = "C, what the product is added to; none: zeros"},
-    [PG_MATMUL_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_MATMUL_M, PG_MATMUL_N},
-                     .dtypes = pg_result_dtypes, .same_as = 1 + PG_MATMUL_C,
-                     .halved_by = 1 + FIELD(steps.gate), .doc = "D, the result; may be C itself"},
+    [PG_MATMUL_A] = {"a", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_K), .dtypes = pg_matmul_dtypes,
+                     .inner = PG_INNER_EITHER, .doc = "A"},
+    [PG_MATMUL_B] = {"b", PG_IN, MATRICES(PG_MATMUL_K, PG_MATMUL_N), .dtypes = pg_matmul_dtypes,
+                     .same_dtype_as = 1 + PG_MATMUL_A, .inner = PG_INNER_EITHER, .doc = "B"},
+    [PG_MATMUL_C] = {"c", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_side_dtypes,
+                     .optional = true, .doc = "C, what the product is added to; none: zeros"},
+    [PG_MATMUL_D] = {"d", PG_OUT, MATRICES(PG_MATMUL_M, PG_MATMUL_N), .dtypes = pg_result_dtypes,
+                     .same_as = 1 + PG_MATMUL_C, .halved_by = 1 + FIELD(steps.gate),
+                     .doc = "D, the result; may be C itself"},
     [PG_MATMUL_WORKSPACE] = {"workspace", PG_WORKSPACE, .optional = true, .rank = 1,
                              .extents = {PG_MATMUL_BYTES}, .dtypes = u8, .alignment = 16,
                              .needed_by = "vector accesses",
@@ -124,7 +133,8 @@ static const pg_operand operands[] = {
                          .doc = "factor of the product; 0: A and B are not read"},
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
-    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N),
+    PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
+                         MATRICES),
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -138,6 +148,7 @@ static void bind(const pg_problem *p, void *key)
     if (!k->c)
         k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
     k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
+    k->batch = p->symbol[PG_MATMUL_BATCH] > 1;
     pg_epilogue_bind(p, PG_MATMUL_STEPS, &k->steps);
 }
 
@@ -147,7 +158,8 @@ enum { HOPPER = 901 };
 static bool straddles(const pg_view *v)
 {
     enum { LINE = 128 };
-    return ((uintptr_t)v->data | (uintptr_t)(v->stride[!pg_view_along(v)] * v->bits / 8)) % LINE !=
+    return ((uintptr_t)v->data | (uintptr_t)(v->stride[pg_matmul_across(v)] * v->bits / 8)) %
+               LINE !=
            0;
 }
 
@@ -156,21 +168,17 @@ static size_t ring_operand(const pg_matmul_accumulate_key *k)
     return k->c ? PG_MATMUL_STEPS + PG_SIDE_RESIDUAL : PG_MATMUL_C;
 }
 
-static bool takes_map(const pg_view *v, int element_bytes)
+static bool takes_map(const pg_view *v)
 {
     enum { ALIGNMENT = 16 };
-    if (!v->present)
-        return false;
-    const int across = !pg_view_along(v);
-    return (uintptr_t)v->data % ALIGNMENT == 0 &&
-           (v->shape[across] == 1 || v->stride[across] * element_bytes % ALIGNMENT == 0);
+    return v->present && pg_matmul_low_bits(v) % ALIGNMENT == 0;
 }
 
 /* C, or without it the residual, can come through Hopper's ring. */
 static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const pg_view *v = &p->operand[ring_operand(k)];
-    return pg_hopper_chunk_columns(k) && takes_map(v, v->bits / 8);
+    return pg_hopper_chunk_columns(k) && takes_map(v);
 }
 
 /* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
@@ -189,8 +197,8 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
         k->swap = PG_NO; /* the others have no gate */
     const int bytes = pg_matmul_operand_bytes(k);
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
-        k->copy |= (takes_map(&v[PG_MATMUL_A], 2) ? 0 : PG_COPY_A) |
-                   (takes_map(&v[PG_MATMUL_B], 2) ? 0 : PG_COPY_B);
+        k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
+                   (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
         k->slices = 2;
 }
@@ -213,10 +221,10 @@ static void generic(const pg_problem *p, void *key)
     choose_by_operands(p, k);
 }
 
-/* On sm_90a K may be added up in parts. */
+/* On sm_90a and sm_100a K may be added up in parts. */
 static bool other_bits(const void *key)
 {
-    return ((const pg_matmul_accumulate_key *)key)->arch == HOPPER;
+    return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
 /* What decides the choice; settles what leaves none. */
@@ -226,6 +234,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
     choose_by_operands(p, k);
     return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
                                .n = p->symbol[PG_MATMUL_N],
+                               .batch = p->symbol[PG_MATMUL_BATCH],
                                .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
                                     2, /* as of 16 bits */
                                .c_takes_map = takes_ring(p, k),
@@ -344,8 +353,8 @@ static const pg_function_seam function_seam = {
 static void work(const pg_problem *p, double *flop, double *bytes)
 {
     (void)bytes;
-    *flop = 2.0 * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
-            (double)p->symbol[PG_MATMUL_K];
+    *flop = 2.0 * (double)p->symbol[PG_MATMUL_BATCH] * (double)p->symbol[PG_MATMUL_M] *
+            (double)p->symbol[PG_MATMUL_N] * (double)p->symbol[PG_MATMUL_K];
 }
 
 PG_DEFINE_SEQUENCE(

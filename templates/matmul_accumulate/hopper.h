@@ -51,7 +51,7 @@ typedef struct pg_hopper_plan {
     const char *operand_type; /* wgmma's name of it */
     pg_tensor_type operand_map;
     int operand_bytes;
-    bool swapped, pingpong, adds_c, scales;
+    bool swapped, pingpong, adds_c, scales, batched;
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
     pg_epilogue epilogue;
@@ -95,7 +95,11 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
 /* What each of them takes. m_ and n_ are rows of the left and columns of the right operand;
  * c_vectors_ and d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides
  * are bytes. Kernels without a ring lack c_map_, those without slices slice_bytes_, those that
- * do not scale the factors (f32). */
+ * do not scale the factors (f32). With batches: batch_maps_ says which maps step with the batch,
+ * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
+ * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
+ * from_batch_ bytes apart. */
+enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
@@ -115,6 +119,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)                                                                             \
+    X(batch_maps_, U32)                                                                            \
+    X(c_batch_, U64)                                                                               \
+    X(d_batch_, U64)                                                                               \
     PG_EPILOGUE_LIST(X)
 #define PG_SUM_PARAMS(X)                                                                           \
     X(slices_, POINTER)                                                                            \
@@ -130,6 +137,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(c_scale_, U32)                                                                               \
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)                                                                             \
+    X(rows_, U32)                                                                                  \
+    X(c_batch_, U64)                                                                               \
+    X(d_batch_, U64)                                                                               \
     PG_EPILOGUE_LIST(X)
 /* Of the operand that blocks below second_block_ copy, then of that of the others. */
 #define PG_ALIGN_PARAMS(X)                                                                         \
@@ -139,12 +149,16 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
     X(to_stride_, U64)                                                                             \
     X(rows_, U32)                                                                                  \
     X(columns_, U32)                                                                               \
+    X(batch_rows_, U32)                                                                            \
+    X(from_batch_, U64)                                                                            \
     X(second_from_, POINTER)                                                                       \
     X(second_from_stride_, U64)                                                                    \
     X(second_to_, POINTER)                                                                         \
     X(second_to_stride_, U64)                                                                      \
     X(second_rows_, U32)                                                                           \
     X(second_columns_, U32)                                                                        \
+    X(second_batch_rows_, U32)                                                                     \
+    X(second_from_batch_, U64)                                                                     \
     X(second_block_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
@@ -172,9 +186,11 @@ static inline int pg_hopper_cluster(const pg_hopper_plan *p)
 
 /* The entry and its roles (hopper.ptxc). */
 void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
-/* %row and %column: the first ones of this CTA's tile (hopper_place.ptxc); %slice, %k_first and
- * %k_blocks, if there are slices. Reads %unit, %cta_m, %cta_n. */
+/* %row and %column: the first ones of this CTA's tile (hopper_place.ptxc); %batch with batches;
+ * %slice, %k_first and %k_blocks, if there are slices. Reads %unit, %cta_m, %cta_n. */
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
+/* %c or %d, by its name: the matrix of %batch. */
+void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
 

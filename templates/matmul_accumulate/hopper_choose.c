@@ -116,7 +116,9 @@ static void consider_clusters(search *s, pg_hopper_choice *c)
             (s->right_k_major ? c->block_n : c->block_k) % (8 * c->cluster_m) ||
             (s->left_k_major ? c->block_m : c->block_k) % (8 * c->cluster_n))
             continue;
-        consider_parts(s, c, divide_up(tiles_m, c->cluster_m) * divide_up(tiles_n, c->cluster_n));
+        consider_parts(s, c,
+                       divide_up(tiles_m, c->cluster_m) * divide_up(tiles_n, c->cluster_n) *
+                           pg_matmul_matrices(s->problem));
     }
 }
 

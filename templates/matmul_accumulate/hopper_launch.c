@@ -16,6 +16,12 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Not the same matrix for the whole batch. */
+static bool steps_by_batch(const pg_view *v)
+{
+    return pg_matmul_batch_bytes(v) != 0;
+}
+
 /* K = 0 loads nothing of A and B, and a tensor map needs an extent and a multiple of 16: theirs is
  * one element at D then. */
 static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_operand *o,
@@ -23,17 +29,21 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
 {
     const pg_hopper_plan *p = problem->plan;
     const bool loads = pg_matmul_depth(problem) != 0;
-    const int along = pg_view_along(v); /* as it is stored: rows of adjacent elements */
+    const int along = pg_view_along(v), across = pg_matmul_across(v);
     const uintptr_t d = (uintptr_t)problem->operand[PG_MATMUL_D].data;
     const void *const somewhere = (const void *)(d / MAP_ALIGNMENT * MAP_ALIGNMENT);
     return (pg_matrix_map){.type = p->operand_map,
                            .swizzle = pg_swizzle_of(o->swizzle),
                            .address = loads ? v->data : somewhere,
                            .columns = loads ? v->shape[along] : 1,
-                           .rows = loads ? v->shape[!along] : 1,
-                           .stride = loads ? v->stride[!along] * p->operand_bytes : 1,
+                           .rows = loads ? v->shape[across] : 1,
+                           .stride = loads ? v->stride[across] * p->operand_bytes : 1,
                            .box_columns = o->box_columns,
-                           .box_rows = o->box_rows};
+                           .box_rows = o->box_rows,
+                           .batches = !p->batched                  ? 0
+                                      : loads && steps_by_batch(v) ? v->shape[PG_BATCH]
+                                                                   : 1,
+                           .batch_stride = pg_matmul_batch_bytes(v)};
 }
 
 /* Of C or of the residual. */
@@ -41,12 +51,16 @@ static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v)
 {
     return (pg_matrix_map){.type = p->ring_type->tensor_type,
                            .address = v->data,
-                           .columns = v->shape[1],
-                           .rows = v->shape[0],
-                           .stride = v->stride[0] * p->ring_type->bytes,
+                           .columns = v->shape[v->rank - 1],
+                           .rows = v->shape[v->rank - 2],
+                           .stride = v->stride[v->rank - 2] * p->ring_type->bytes,
                            .box_columns = p->chunk_columns,
                            .box_rows = p->block_m,
-                           .swizzle = PG_SWIZZLE_128B};
+                           .swizzle = PG_SWIZZLE_128B,
+                           .batches = !p->batched         ? 0
+                                      : steps_by_batch(v) ? v->shape[PG_BATCH]
+                                                          : 1,
+                           .batch_stride = pg_matmul_batch_bytes(v)};
 }
 
 /* Whole vectors of 4 columns lie in the rows of C or D. */
@@ -54,10 +68,8 @@ static bool takes_vectors(const pg_view *v)
 {
     if (!v->present)
         return false;
-    const int bytes = v->bits / 8;
-    const int64_t stride = v->shape[0] > 1 ? v->stride[0] * bytes : 0;
-    return ((uintptr_t)v->data | (uintptr_t)stride) % (VECTOR * bytes) == 0 &&
-           v->shape[1] % VECTOR == 0;
+    const uintptr_t vector = VECTOR * v->bits / 8;
+    return pg_matmul_low_bits(v) % vector == 0 && v->shape[PG_COLUMN] % VECTOR == 0;
 }
 
 /* The same of D and of all that its steps read: what four columns of the sum become is a vector. */
@@ -67,10 +79,8 @@ static bool stores_vectors(const pg_problem *problem)
     const pg_view *d = &problem->operand[PG_MATMUL_D];
     if (!pg_hopper_has_steps(p))
         return takes_vectors(d);
-    const int64_t bytes = d->bits / 8, stride = d->shape[0] > 1 ? d->stride[0] * bytes : 0;
-    const uintptr_t vector = (uintptr_t)(VECTOR * bytes / (p->epilogue.gate ? 2 : 1));
-    return problem->symbol[PG_MATMUL_N] % VECTOR == 0 &&
-           ((uintptr_t)d->data | (uintptr_t)stride) % vector == 0 &&
+    const uintptr_t vector = VECTOR * d->bits / 8 / (p->epilogue.gate ? 2 : 1);
+    return problem->symbol[PG_MATMUL_N] % VECTOR == 0 && pg_matmul_low_bits(d) % vector == 0 &&
            pg_epilogue_takes_vectors(problem, PG_MATMUL_STEPS, &p->epilogue);
 }
 
@@ -78,7 +88,7 @@ static bool stores_vectors(const pg_problem *problem)
 static void set_matrix(pg_launch *l, int place, const pg_view *v)
 {
     pg_set_pointer(l, place, v->present ? v->data : NULL);
-    pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[0] * v->bits / 8) : 0);
+    pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[PG_ROW] * v->bits / 8) : 0);
 }
 
 static pg_matmul_factors factors_of(const pg_problem *problem)
@@ -95,10 +105,15 @@ static int64_t padded_columns(const pg_problem *problem)
            (VECTOR_BYTES / ACCUMULATOR_BYTES);
 }
 
-/* Bytes of one slice's result in the workspace. */
-static int64_t slice_bytes(const pg_problem *problem)
+/* Of one matrix of a slice's result in the workspace; of all of them. */
+static int64_t slice_matrix_bytes(const pg_problem *problem)
 {
     return problem->symbol[PG_MATMUL_M] * padded_columns(problem) * ACCUMULATOR_BYTES;
+}
+
+static int64_t slice_bytes(const pg_problem *problem)
+{
+    return problem->symbol[PG_MATMUL_BATCH] * slice_matrix_bytes(problem);
 }
 
 /* ---- the workspace: copies of A and B, then the slices' results ---- */
@@ -118,10 +133,16 @@ static int64_t copy_stride(const pg_view *v)
     return divide_up(v->shape[pg_view_along(v)], PG_ALIGNED_ROW) * PG_ALIGNED_ROW;
 }
 
+/* Of all matrices of an operand; one stands for all that are the same. */
+static int64_t copy_rows(const pg_view *v)
+{
+    return v->shape[pg_matmul_across(v)] * (steps_by_batch(v) ? v->shape[PG_BATCH] : 1);
+}
+
 static int64_t copy_bytes(const pg_problem *problem, int operand)
 {
     const pg_view *v = &problem->operand[operand];
-    const int64_t bytes = v->shape[!pg_view_along(v)] * copy_stride(v) * COPIED_BYTES;
+    const int64_t bytes = copy_rows(v) * copy_stride(v) * COPIED_BYTES;
     return is_copied(problem, operand) ? divide_up(bytes, WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
                                        : 0;
 }
@@ -133,7 +154,10 @@ static pg_view aligned_view(const pg_problem *problem, int operand, char *worksp
     if (!is_copied(problem, operand))
         return v;
     v.data = workspace + (operand == PG_MATMUL_B ? copy_bytes(problem, PG_MATMUL_A) : 0);
-    v.stride[!pg_view_along(&v)] = copy_stride(&v);
+    const int across = pg_matmul_across(&v);
+    v.stride[across] = copy_stride(&v);
+    if (steps_by_batch(&v))
+        v.stride[PG_BATCH] = v.shape[across] * v.stride[across];
     return v;
 }
 
@@ -153,6 +177,12 @@ pg_sequence pg_hopper_sequence(const pg_problem *problem)
                          .workspace_bytes = (size_t)bytes};
 }
 
+/* Places `first` and the two behind it, of kernels without batches. */
+static uint64_t without_batches(const pg_hopper_plan *p, int first)
+{
+    return p->batched ? 0 : UINT64_C(7) << first;
+}
+
 /* The places of the two factors, of kernels that do not scale. */
 static uint32_t without_factors(const pg_hopper_plan *p, int alpha, int c_scale)
 {
@@ -164,7 +194,16 @@ static pg_param_list sum_params(const pg_hopper_plan *p)
     enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
     static const pg_kernel_param rows[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}};
     return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_) |
+                                     without_batches(p, at_rows_) |
                                      pg_epilogue_absent(&p->epilogue) << at_row_scale_};
+}
+
+/* Bytes from matrix to matrix of C, and of D at the next place. */
+static void set_batches(pg_launch *l, int place, const pg_problem *problem)
+{
+    const pg_view *c = &problem->operand[PG_MATMUL_C];
+    pg_set_u64(l, place, c->present ? (uint64_t)pg_matmul_batch_bytes(c) : 0);
+    pg_set_u64(l, place + 1, (uint64_t)pg_matmul_batch_bytes(&problem->operand[PG_MATMUL_D]));
 }
 
 static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
@@ -173,7 +212,8 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     const pg_hopper_plan *p = problem->plan;
     const pg_view *v = problem->operand;
     const int64_t m = problem->symbol[PG_MATMUL_M], columns = padded_columns(problem);
-    const int64_t vectors = m * columns * ACCUMULATOR_BYTES / VECTOR_BYTES;
+    const int64_t rows = problem->symbol[PG_MATMUL_BATCH] * m;
+    const int64_t vectors = rows * columns * ACCUMULATOR_BYTES / VECTOR_BYTES;
     pg_launch_line(l, divide_up(vectors, PG_SLICE_THREADS), PG_SLICE_THREADS, COUNT,
                    sum_params(p).absent);
     l->part = PG_PART_SUM;
@@ -189,26 +229,38 @@ static void launch_sum(const pg_problem *problem, char *workspace, pg_launch *l)
     pg_set_f32(l, at_c_scale_, factors_of(problem).c);
     pg_set_u32(l, at_c_vectors_, takes_vectors(&v[PG_MATMUL_C]));
     pg_set_u32(l, at_d_vectors_, stores_vectors(problem));
+    pg_set_u32(l, at_rows_, rows);
+    set_batches(l, at_c_batch_, problem);
     pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
 }
 
 enum { PG_ALIGN_PARAMS(PG_PARAM_PLACE) ALIGN_COUNT };
 
-/* One operand's copy at its six places, of `blocks` blocks. */
+static pg_param_list align_params(const pg_hopper_plan *p)
+{
+    static const pg_kernel_param rows[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    static const uint32_t batches = 1U << at_batch_rows_ | 1U << at_from_batch_ |
+                                    1U << at_second_batch_rows_ | 1U << at_second_from_batch_;
+    return (pg_param_list){rows, p->batched ? 0 : batches};
+}
+
+/* One operand's copy at its places, of so many blocks. */
 static int64_t set_copy(const pg_problem *problem, int operand, char *workspace, pg_launch *l,
                         int place)
 {
     enum { CHUNK = 8 };
     const pg_view *from = &problem->operand[operand];
     const pg_view to = aligned_view(problem, operand, workspace);
-    const int along = pg_view_along(from), second = place - at_from_;
-    const int64_t rows = from->shape[!along], columns = from->shape[along];
+    const int across = pg_matmul_across(from), second = place - at_from_;
+    const int64_t rows = copy_rows(from), columns = from->shape[pg_view_along(from)];
     pg_set_pointer(l, second + at_from_, from->data);
-    pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[!along] * COPIED_BYTES));
+    pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[across] * COPIED_BYTES));
     pg_set_pointer(l, second + at_to_, to.data);
-    pg_set_u64(l, second + at_to_stride_, (uint64_t)(to.stride[!along] * COPIED_BYTES));
+    pg_set_u64(l, second + at_to_stride_, (uint64_t)(to.stride[across] * COPIED_BYTES));
     pg_set_u32(l, second + at_rows_, rows);
     pg_set_u32(l, second + at_columns_, columns);
+    pg_set_u32(l, second + at_batch_rows_, from->shape[across]);
+    pg_set_u64(l, second + at_from_batch_, (uint64_t)pg_matmul_batch_bytes(from));
     return divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
 }
 
@@ -217,7 +269,7 @@ static void launch_align(const pg_problem *problem, char *workspace, pg_launch *
 {
     const int first = is_copied(problem, PG_MATMUL_A) ? PG_MATMUL_A : PG_MATMUL_B,
               second = is_copied(problem, PG_MATMUL_B) ? PG_MATMUL_B : PG_MATMUL_A;
-    pg_launch_line(l, 1, PG_ALIGN_THREADS, ALIGN_COUNT, 0);
+    pg_launch_line(l, 1, PG_ALIGN_THREADS, ALIGN_COUNT, align_params(problem->plan).absent);
     l->part = PG_PART_ALIGN;
     l->early = true;
     const int64_t blocks = set_copy(problem, first, workspace, l, at_from_),
@@ -230,17 +282,17 @@ enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
 
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
 {
-    static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}},
-                                 align[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t c_map = p->c_slots ? 0 : 1U << at_c_map_,
                    slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
     if (part == PG_PART_SUM)
         return sum_params(p);
     if (part == PG_PART_ALIGN)
-        return (pg_param_list){.rows = align};
+        return align_params(p);
     const uint64_t steps = /* of slices, the sum's */
         p->slices > 1 ? pg_epilogue_all_absent : pg_epilogue_absent(&p->epilogue);
     return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_) |
+                                         without_batches(p, at_batch_maps_) |
                                          steps << at_row_scale_};
 }
 
@@ -268,24 +320,31 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
     const pg_view a = aligned_view(problem, PG_MATMUL_A, workspace),
                   b = aligned_view(problem, PG_MATMUL_B, workspace);
-    const pg_matrix_map left = operand_map(problem, &p->left, p->swapped ? &b : &a),
-                        right = operand_map(problem, &p->right, p->swapped ? &a : &b);
-    pg_set_matrix(l, at_left_map_, &left);
-    pg_set_matrix(l, at_right_map_, &right);
+    const pg_view *left = p->swapped ? &b : &a, *right = p->swapped ? &a : &b;
+    const pg_matrix_map left_map = operand_map(problem, &p->left, left),
+                        right_map = operand_map(problem, &p->right, right);
+    pg_set_matrix(l, at_left_map_, &left_map);
+    pg_set_matrix(l, at_right_map_, &right_map);
+    const pg_view *ring =
+        p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c;
     if (p->c_slots) {
-        const pg_matrix_map map = ring_map(
-            p, p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c);
+        const pg_matrix_map map = ring_map(p, ring);
         pg_set_matrix(l, at_c_map_, &map);
     }
     set_matrix(l, at_c_, c);
     set_matrix(l, at_d_, d);
     pg_set_u32(l, at_c_vectors_, takes_vectors(c));
     pg_set_u32(l, at_d_vectors_, p->slices > 1 || stores_vectors(problem));
+    pg_set_u32(l, at_batch_maps_,
+               steps_by_batch(left) << PG_LEFT_STEPS | steps_by_batch(right) << PG_RIGHT_STEPS |
+                   (p->c_slots && steps_by_batch(ring)) << PG_C_STEPS);
+    set_batches(l, at_c_batch_, problem);
     if (p->slices == 1)
         pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
     if (p->slices > 1) {
         pg_set_pointer(l, at_d_, slices_at(problem, workspace));
         pg_set_u64(l, at_d_stride_, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
+        pg_set_u64(l, at_d_batch_, (uint64_t)slice_matrix_bytes(problem));
     }
 }
 
@@ -296,7 +355,7 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
     const int64_t tiles_m = divide_up(rows, p->block_m * p->cluster_m),
                   tiles_n = divide_up(columns, p->block_n * p->cluster_n);
-    const int64_t units = tiles_m * tiles_n * p->slices;
+    const int64_t units = tiles_m * tiles_n * p->slices * problem->symbol[PG_MATMUL_BATCH];
     const bool padded = p->slices > 1 && !p->swapped;
     begin_multiply(p, units, problem->device->sm_count, l);
     set_operands(problem, workspace, l);

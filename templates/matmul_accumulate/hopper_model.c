@@ -121,7 +121,8 @@ static double more_us(const pg_hopper_choice *c, const pg_matmul_problem *p)
     us += sharers == 8 ? f.cluster_8 : sharers == 4 ? f.cluster_4 : sharers == 2 ? f.cluster_2 : 0;
     us += c->warpgroups == 3 ? f.three : c->warpgroups == 2 ? f.two : 0;
     if (c->slices > 1)
-        us += f.slices + 4.0 * (c->slices + 2) * (double)p->m * (double)p->n / f.slices_rate;
+        us += f.slices + 4.0 * (c->slices + 2) * (double)pg_matmul_matrices(p) * (double)p->m *
+                             (double)p->n / f.slices_rate;
     return us;
 }
 
@@ -140,8 +141,9 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
     const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = stages_of(c);
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
-    const double tiles =
-        divide_up(rows, c->block_m * c->cluster_m) * divide_up(columns, c->block_n * c->cluster_n);
+    const double tiles = divide_up(rows, c->block_m * c->cluster_m) *
+                         divide_up(columns, c->block_n * c->cluster_n) *
+                         (double)pg_matmul_matrices(p);
     const double units = tiles * c->slices, workers = pg_hopper_clusters(cluster, p->sm_count);
     const double ctas = (units < workers ? units : workers) * cluster;
     if (stages < 3 || (c->splits > 1 && 4 * c->block_m * c->block_n >
@@ -154,7 +156,8 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
     const double rate = c->pingpong          ? f.memory_pingpong
                         : c->warpgroups == 1 ? f.memory_one
                                              : f.memory_shared;
-    const double memory = (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
+    const double memory =
+        (double)pg_matmul_matrices(p) * (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
 }
 
@@ -172,7 +175,8 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
     const double tiles_m = divide_up(rows, c->block_m * c->cluster_m) * c->cluster_m,
                  tiles_n = divide_up(columns, c->block_n * c->cluster_n) * c->cluster_n;
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
-    const double units = tiles_m * tiles_n / (c->cluster_m * c->cluster_n) * c->slices,
+    const double units = tiles_m * tiles_n / (c->cluster_m * c->cluster_n) * c->slices *
+                         (double)pg_matmul_matrices(p),
                  workers = pg_hopper_clusters(cluster, p->sm_count), waves = units / workers;
     const double m = c->block_m, n = c->block_n, k = c->block_k;
     const double facts[] = {log(pg_hopper_time(c, p)),

@@ -426,10 +426,10 @@ static void describe_ring(pg_hopper_plan *p, hopper_key *k)
 static void name_entry(pg_hopper_plan *p, hopper_key *k)
 {
     snprintf(p->head.entry, sizeof p->head.entry,
-             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s", p->operand_type,
+             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s%s", p->operand_type,
              p->pingpong ? "pp" : "", p->block_m, p->block_n, p->block_k, p->groups, p->stages,
              p->cluster_m, p->cluster_n, p->splits, p->slices, k->a ? "_at" : "", k->b ? "_bt" : "",
-             p->swapped ? "_swap" : "");
+             p->swapped ? "_swap" : "", p->batched ? "_n" : "");
 }
 
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p)
@@ -447,10 +447,12 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->pingpong = is_pingpong(k);
     p->adds_c = k->c == 0;
     p->scales = k->scale != 0;
+    p->batched = k->batch != 0;
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->out = k->slices > 1 ? pg_matmul_result_type(0) : p->d_type;
     p->epilogue = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->epilogue.batched = k->batch != 0;
     p->groups = (int)k->warpgroups;
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;

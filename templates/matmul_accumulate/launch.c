@@ -27,18 +27,25 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
         return pg_mma_params(plan);
     const pg_matmul_accumulate_plan *own = plan;
     const uint32_t factors = own->scales ? 0 : 1U << at_alpha_ | 1U << at_c_scale_;
-    return (pg_param_list){rows, absent[own->c_from] | factors |
+    const uint32_t batches = !own->batched
+                                 ? 1U << at_batch_maps_ | 1U << at_c_batch_ | 1U << at_d_batch_
+                             : own->c_from == PG_C_FILLED ? 0
+                                                          : 1U << at_c_batch_;
+    return (pg_param_list){rows, absent[own->c_from] | factors | batches |
                                      pg_epilogue_absent(&own->steps) << at_row_scale_};
 }
 
 /* As it is stored: rows of adjacent elements. */
 static void set_matrix(pg_matrix_map *map, const pg_view *v)
 {
-    const int along = pg_view_along(v);
+    const int across = pg_matmul_across(v);
     map->address = v->data;
-    map->columns = v->shape[along];
-    map->rows = v->shape[!along];
-    map->stride = v->stride[!along] * OPERAND_BYTES;
+    map->columns = v->shape[pg_view_along(v)];
+    map->rows = v->shape[across];
+    map->stride = v->stride[across] * v->bits / 8;
+    if (map->batches)
+        map->batches = pg_matmul_batch_bytes(v) ? v->shape[PG_BATCH] : 1;
+    map->batch_stride = pg_matmul_batch_bytes(v);
 }
 
 /* K = 0 loads nothing of A and B, and a tensor map needs an extent and a multiple of 16: theirs is
@@ -54,41 +61,63 @@ static void set_operands(const pg_problem *problem, pg_launch *l)
                          .columns = 1,
                          .rows = 1,
                          .stride = 1,
+                         .batches = p->batched,
                          .box_columns = p->swizzle / OPERAND_BYTES,
-                         .box_rows = p->block_m};
+                         .box_rows = p->a_box_rows};
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_A]);
     pg_set_matrix(l, at_a_map_, &map);
     map.box_rows = p->b_box_rows;
+    map.batches = p->batched;
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_B]);
     pg_set_matrix(l, at_b_map_, &map);
+}
+
+/* How wide the rows of C or D can be accessed. */
+static int vector_bytes(const pg_view *v)
+{
+    return pg_vector_bytes(v->data, pg_matmul_row_bytes(v) | pg_matmul_batch_bytes(v));
 }
 
 static void set_accumulators(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
-    if (p->c_from == PG_C_TILE)
-        pg_set_matrix(l, at_c_map_,
-                      &(pg_matrix_map){.type = PG_TENSOR_F32,
-                                       .address = c->data,
-                                       .columns = c->shape[1],
-                                       .rows = c->shape[0],
-                                       .stride = c->stride[0] * ACCUMULATOR_BYTES,
-                                       .box_columns = C_BOX_COLUMNS,
-                                       .box_rows = p->block_m,
-                                       .swizzle = PG_SWIZZLE_128B});
+    if (p->c_from == PG_C_TILE) {
+        pg_matrix_map map = {.type = PG_TENSOR_F32,
+                             .box_columns = C_BOX_COLUMNS,
+                             .box_rows = p->block_m,
+                             .swizzle = PG_SWIZZLE_128B,
+                             .batches = p->batched};
+        set_matrix(&map, c);
+        pg_set_matrix(l, at_c_map_, &map);
+    }
     if (p->c_from == PG_C_FILLED) {
-        const int64_t stride = c->stride[0] * ACCUMULATOR_BYTES;
         pg_set_pointer(l, at_c_, c->data);
-        pg_set_u64(l, at_c_stride_, (uint64_t)stride);
-        pg_set_u32(l, at_c_vector_bytes_, pg_vector_bytes(c->data, c->shape[0] > 1 ? stride : 0));
+        pg_set_u64(l, at_c_stride_, (uint64_t)(c->stride[PG_ROW] * ACCUMULATOR_BYTES));
+        pg_set_u64(l, at_c_batch_, (uint64_t)pg_matmul_batch_bytes(c));
+        pg_set_u32(l, at_c_vector_bytes_, vector_bytes(c));
     }
     pg_set_f32(l, at_alpha_, pg_matmul_begin_factors(problem).alpha);
     pg_set_f32(l, at_c_scale_, pg_matmul_begin_factors(problem).c);
     pg_set_pointer(l, at_d_, d->data);
-    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * d->bits / 8));
+    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[PG_ROW] * d->bits / 8));
+    pg_set_u64(l, at_d_batch_, (uint64_t)pg_matmul_batch_bytes(d));
+    pg_set_u32(l, at_vector_bytes_, vector_bytes(d));
+}
+
+static void set_batches(const pg_problem *problem, pg_launch *l)
+{
+    static const struct {
+        int operand, bit;
+    } maps[] = {{PG_MATMUL_A, PG_MAP_A}, {PG_MATMUL_B, PG_MAP_B}, {PG_MATMUL_C, PG_MAP_C}};
+    int steps = 0;
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        const pg_view *v = &problem->operand[maps[i].operand];
+        steps |= v->present && pg_matmul_batch_bytes(v) ? maps[i].bit : 0;
+    }
+    pg_set_u32(l, at_batch_maps_, steps);
 }
 
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
@@ -102,14 +131,16 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
-    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);
-    const int64_t tiles = tiles_m * tiles_n;
-    const int64_t pairs = problem->device->sm_count / p->ctas, workers = pairs > 1 ? pairs : 1;
-    const pg_view *d = &problem->operand[PG_MATMUL_D];
-    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->ctas, p->threads, COUNT,
+    /* As clusters take them. Where K is split, each takes one. */
+    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
+    const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
+    const int64_t tiles = tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH];
+    const int64_t fit = problem->device->sm_count / p->cluster;
+    const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
+    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,
                    pg_matmul_accumulate_params(p, 0).absent);
-    if (p->ctas == 2) {
-        l->cluster[0] = 2;
+    if (p->cluster > 1) {
+        l->cluster[0] = (uint32_t)p->cluster;
         l->cluster[1] = l->cluster[2] = 1;
     }
     l->shared_bytes = p->head.shared_bytes;
@@ -122,8 +153,7 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_tiles_, tiles);
-    pg_set_u32(l, at_vector_bytes_,
-               pg_vector_bytes(d->data, m > 1 ? d->stride[0] * d->bits / 8 : 0));
+    set_batches(problem, l);
     pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->steps, l, at_row_scale_);
 }
 

@@ -37,8 +37,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c;          /* place in {add, none} */
     int64_t schedule;   /* place in the list of words; those of one engine */
     int64_t warpgroups; /* consumers of a CTA */
-    int64_t ctas_n;     /* of a cluster, side by side */
-    int64_t splits;     /* of K, over CTAs of a cluster */
+    int64_t ctas_n;     /* of a cluster, side by side (on Blackwell, tiles) */
+    int64_t splits;     /* of K, over CTAs (on Blackwell, or pairs) of a cluster */
     int64_t slices;     /* of K, over any CTAs; a second kernel sums */
     int64_t swap;       /* place in {auto, no, yes}: the transposed problem */
     /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
@@ -49,6 +49,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
+    int64_t batch;            /* place in {no, yes}: many matrices, one after the other */
     pg_epilogue_key steps;
 } pg_matmul_accumulate_key;
 
@@ -63,7 +64,34 @@ enum {
     PG_MATMUL_BETA,
     PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
-enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES };
+enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH };
+
+/* Dimensions of checked A, B, C and D. */
+enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
+/* The one whose steps are from a run of adjacent elements to the next; of a matrix of two
+ * dimensions as well. */
+static inline int pg_matmul_across(const pg_view *v)
+{
+    return 2 * v->rank - 3 - pg_view_along(v);
+}
+/* Bytes from one matrix of the batch to the next; 0: the same for all. */
+static inline int64_t pg_matmul_batch_bytes(const pg_view *v)
+{
+    return v->rank == PG_MATMUL_RANK && v->shape[PG_BATCH] > 1 ? v->stride[PG_BATCH] * v->bits / 8
+                                                               : 0;
+}
+/* Bytes from row to row; 0: there is one. */
+static inline int64_t pg_matmul_row_bytes(const pg_view *v)
+{
+    const int across = pg_matmul_across(v);
+    return v->shape[across] > 1 ? v->stride[across] * v->bits / 8 : 0;
+}
+/* All that addresses of rows are made of: its low bits are zeros where all of theirs are. */
+static inline uintptr_t pg_matmul_low_bits(const pg_view *v)
+{
+    return (uintptr_t)v->data | (uintptr_t)pg_matmul_row_bytes(v) |
+           (uintptr_t)pg_matmul_batch_bytes(v);
+}
 
 enum {
     PG_SCHEDULE_COOPERATIVE = 1,
@@ -142,14 +170,17 @@ typedef struct pg_matmul_accumulate_plan {
     bool b_transposed;
     const pg_dtype *d_type;
     pg_c_source c_from;
-    bool scales;
+    bool scales, batched;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int b_columns; /* of B that one CTA holds: block_n / ctas */
+    int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
+    int cluster;         /* CTAs */
+    int b_columns;       /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
+    int split_offset;        /* the other parts' sums */
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
@@ -159,7 +190,7 @@ typedef struct pg_matmul_accumulate_plan {
     uint32_t instruction; /* descriptor */
     pg_smem_matrix a, b, c;
     int a_loads, b_loads, c_loads; /* tensor-map loads: per stage, per stage, per tile */
-    int b_box_rows;
+    int a_box_rows, b_box_rows;
     int copies;          /* tcgen05.cp per tile */
     int multiplications; /* tcgen05.mma per stage */
 } pg_matmul_accumulate_plan;
@@ -176,11 +207,16 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
+    int64_t batch;                 /* matrices; 0: one */
     bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     int sm_count;
 } pg_matmul_problem;
+static inline int64_t pg_matmul_matrices(const pg_matmul_problem *p)
+{
+    return p->batch > 1 ? p->batch : 1;
+}
 /* By the problem, what the caller left open of the kernel; what is not 0 stays. Any thread. */
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
 void pg_tcgen05_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
@@ -196,7 +232,10 @@ void pg_matmul_accumulate_launch_step(const pg_problem *, const pg_step *, pg_la
 
 /* What Blackwell's kernel takes: c_map_, or c_, c_stride_ and c_vectors_ (rows allow accesses of
  * four elements), where C comes early or late; the factors (f32) where it scales. Strides are
- * bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. */
+ * bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. With
+ * batches: batch_maps_ says which maps step with the batch (PG_MAP_A, ...), c_batch_ and d_batch_
+ * are bytes from matrix to matrix. */
+enum { PG_MAP_A = 1, PG_MAP_B = 2, PG_MAP_C = 4 };
 #define PG_ACCUMULATE_PARAMS(X)                                                                    \
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \
@@ -215,6 +254,9 @@ void pg_matmul_accumulate_launch_step(const pg_problem *, const pg_step *, pg_la
     X(tiles_n_, U32)                                                                               \
     X(tiles_, U32)                                                                                 \
     X(vector_bytes_, U32)                                                                          \
+    X(batch_maps_, U32)                                                                            \
+    X(c_batch_, U64)                                                                               \
+    X(d_batch_, U64)                                                                               \
     PG_EPILOGUE_LIST(X)
 pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part);
 

@@ -28,15 +28,17 @@ typedef struct pg_mma_plan {
     const pg_arch *arch;
     pg_matmul_engine engine;
     const pg_dtype *dtype, *c_type, *d_type;
-    bool adds_c, scales;
+    bool adds_c, scales, batched;
+    pg_epilogue epilogue;
     int block_m, block_n, stages, group_m;
     int warp_m, warp_n, warps_n, threads; /* a warp's part of the tile; warps side by side */
     int stage_bytes;
     pg_mma_operand a, b;
 } pg_mma_plan;
 
-/* c_vectors_, d_vectors_: pairs of columns are aligned. a_vectors_, b_vectors_: rows consist
- * of aligned vectors of 16 bytes. Strides are bytes. */
+/* c_vectors_, d_vectors_: pairs of columns are aligned, with steps also those of all inputs.
+ * a_vectors_, b_vectors_: rows consist of aligned vectors of 16 bytes. Strides are bytes,
+ * ..._batch_ from matrix to matrix. */
 #define PG_MMA_PARAMS(X)                                                                           \
     X(a_, POINTER)                                                                                 \
     X(a_stride_, U64)                                                                              \
@@ -56,7 +58,12 @@ typedef struct pg_mma_plan {
     X(c_vectors_, U32)                                                                             \
     X(d_vectors_, U32)                                                                             \
     X(alpha_, U32)                                                                                 \
-    X(beta_, U32)
+    X(beta_, U32)                                                                                  \
+    X(a_batch_, U64)                                                                               \
+    X(b_batch_, U64)                                                                               \
+    X(c_batch_, U64)                                                                               \
+    X(d_batch_, U64)                                                                               \
+    PG_EPILOGUE_LIST(X)
 
 ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *, ptxgen_error *);
 void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *, pg_mma_plan *);
@@ -66,8 +73,18 @@ pg_param_list pg_mma_params(const pg_mma_plan *);
 void pg_mma_launch(const pg_problem *, pg_launch *);
 void pg_mma_emit(pg_emit *E, const pg_mma_plan *p);
 
+/* Are there steps between sums and D, or is D of a type that only they store? */
+static inline bool pg_mma_has_steps(const pg_mma_plan *p)
+{
+    return pg_epilogue_has_steps(&p->epilogue) || p->d_type->bytes == 1;
+}
+/* Then this stands in the place of the store (mma_sync_epilogue.ptxc). */
+void pg_mma_step_tile(pg_emit *E, const pg_mma_plan *p);
+
 /* Parts of it (mma_sync_load.ptxc): %a_dst.. and what else the loads of both operands need; stage
  * %load_block of K into slot %load_slot, if there is one. */
+/* Moves a pointer (a register) into a matrix (a, b, c or d) to the one of %batch. */
+void pg_mma_step_to_matrix(pg_emit *E, const char *pointer, const char *matrix);
 void pg_mma_load_set_up(pg_emit *E, const pg_mma_plan *p);
 void pg_mma_load_stage(pg_emit *E, const pg_mma_plan *p);
 

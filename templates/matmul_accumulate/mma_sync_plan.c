@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-    OPERAND_BYTES = 2,
     WARP_LANES = 32,
     MIN_STAGES = 2,
     MAX_STAGES = 8,
     AUTO_STAGES = 4,
     VECTOR_BYTES = 16,
     FIRST_SM = 80,
+    FIRST_SM_OF_8_BITS = 89,
 };
 
 /* Tiles, how a warp's part is shaped, and how fast they are thought to be beside each other when
@@ -56,17 +56,20 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        "not %s",
                        arch->name);
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    if (pg_epilogue_has_steps(&steps) || pg_dtype_bits(steps.out) == 8 ||
-        (k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
+    if (pg_dtype_bits(steps.out) == 8 && arch->sm < FIRST_SM_OF_8_BITS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "D of 8 bits needs sm_89 or later, which converts to them, not %s: use f16 "
+                       "or bf16",
+                       arch->name);
+    if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO || k->c_load ||
         k->c_slots || k->copy || k->stream > PG_NO || k->swizzle)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
-                       "leave out epilogue, function, gate and their operands, results of 8 bits, "
-                       "schedule, swizzle and what belongs to "
-                       "sm_90a, or use arch=sm_90a or sm_100a on such a GPU",
+                       "leave out schedule, swizzle and what belongs to sm_90a, or use arch=sm_90a "
+                       "or sm_100a on such a GPU",
                        arch->name);
-    return PTXGEN_OK;
+    return pg_epilogue_check(&steps, err);
 }
 
 ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, ptxgen_error *err)
@@ -107,8 +110,11 @@ void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg
     p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
     p->adds_c = k->c == 0;
     p->scales = k->scale != 0;
+    p->batched = k->batch != 0;
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
+    p->epilogue = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->epilogue.batched = p->batched;
     p->block_m = t->block_m;
     p->block_n = t->block_n;
     p->warp_m = t->warp_m;
@@ -126,9 +132,10 @@ void pg_mma_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg
                             .offset = t->block_m * PG_LINE_BYTES,
                             .name = "b"};
     p->head.shared_bytes = (uint32_t)(p->stages * p->stage_bytes);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%s_mma%dx%d_s%d%s%s%s",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%s_mma%dx%d_s%d%s%s%s%s",
              p->dtype->name, p->d_type->name, p->block_m, p->block_n, p->stages,
-             p->a.k_major ? "" : "_at", p->b.k_major ? "_bt" : "", p->adds_c ? "" : "_ab");
+             p->a.k_major ? "" : "_at", p->b.k_major ? "_bt" : "", p->adds_c ? "" : "_ab",
+             p->batched ? "_n" : "");
 }
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -145,7 +152,8 @@ void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem
         const struct tile *t = &tiles[i];
         if ((k->block_m && k->block_m != t->block_m) || (k->block_n && k->block_n != t->block_n))
             continue;
-        const int64_t count = divide_up(problem->m, t->block_m) * divide_up(problem->n, t->block_n);
+        const int64_t count = divide_up(problem->m, t->block_m) *
+                              divide_up(problem->n, t->block_n) * pg_matmul_matrices(problem);
         const double waves = (double)divide_up(count, problem->sm_count);
         const double time = waves * t->block_m * t->block_n / t->speed *
                             (double)(divide_up(problem->k, PG_MMA_BLOCK_K) + LATENCY);
@@ -167,15 +175,35 @@ pg_param_list pg_mma_params(const pg_mma_plan *p)
     static const pg_kernel_param rows[] = {PG_MMA_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t c = 1U << at_c_ | 1U << at_c_stride_ | 1U << at_c_vectors_;
     const uint32_t alpha = 1U << at_alpha_, beta = 1U << at_beta_;
-    return (pg_param_list){rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) |
-                                     (p->scales && p->adds_c ? 0 : beta)};
+    const uint32_t c_batch = 1U << at_c_batch_,
+                   batches = 1U << at_a_batch_ | 1U << at_b_batch_ | 1U << at_d_batch_;
+    return (pg_param_list){
+        rows, (p->adds_c ? 0 : c) | (p->scales ? 0 : alpha) | (p->scales && p->adds_c ? 0 : beta) |
+                  (p->batched ? 0 : batches) | (p->batched && p->adds_c ? 0 : c_batch) |
+                  pg_epilogue_absent(&p->epilogue) << at_row_scale_};
 }
 
-static bool aligned(const pg_view *v, int element_bytes, int vector_bytes)
+static bool aligned(const pg_view *v, int vector_bytes)
 {
-    const int along = pg_view_along(v);
-    const int64_t stride = v->shape[!along] > 1 ? v->stride[!along] * element_bytes : 0;
-    return ((uintptr_t)v->data | (uintptr_t)stride) % (uintptr_t)vector_bytes == 0;
+    return pg_matmul_low_bits(v) % (uintptr_t)vector_bytes == 0;
+}
+
+/* Bytes from row to row. */
+static uint64_t stride_of(const pg_view *v)
+{
+    return (uint64_t)(v->stride[pg_matmul_across(v)] * v->bits / 8);
+}
+
+/* What two columns of the sum become lies aligned in D, and so does all that the steps read. */
+static bool stores_pairs(const pg_problem *problem)
+{
+    const pg_mma_plan *p = problem->plan;
+    const pg_view *d = &problem->operand[PG_MATMUL_D];
+    const int pair = (p->epilogue.gate ? 1 : 2) * p->d_type->bytes;
+    return aligned(d, pair) &&
+           (!pg_mma_has_steps(p) ||
+            (problem->symbol[PG_MATMUL_N] % 2 == 0 &&
+             pg_epilogue_takes_vectors(problem, PG_MATMUL_STEPS, &p->epilogue)));
 }
 
 void pg_mma_launch(const pg_problem *problem, pg_launch *l)
@@ -185,30 +213,36 @@ void pg_mma_launch(const pg_problem *problem, pg_launch *l)
                   *c = &v[PG_MATMUL_C], *d = &v[PG_MATMUL_D];
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
-    pg_launch_line(l, tiles_m * tiles_n, p->threads, COUNT, pg_mma_params(p).absent);
+    pg_launch_line(l, tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH], p->threads, COUNT,
+                   pg_mma_params(p).absent);
     l->shared_bytes = p->head.shared_bytes;
     l->early = p->arch->sm >= 90;
     pg_set_pointer(l, at_a_, a->data);
-    pg_set_u64(l, at_a_stride_, (uint64_t)(a->stride[!pg_view_along(a)] * OPERAND_BYTES));
+    pg_set_u64(l, at_a_stride_, stride_of(a));
     pg_set_pointer(l, at_b_, b->data);
-    pg_set_u64(l, at_b_stride_, (uint64_t)(b->stride[!pg_view_along(b)] * OPERAND_BYTES));
+    pg_set_u64(l, at_b_stride_, stride_of(b));
     if (p->adds_c) {
         pg_set_pointer(l, at_c_, c->data);
-        pg_set_u64(l, at_c_stride_, (uint64_t)(c->stride[0] * p->c_type->bytes));
-        pg_set_u32(l, at_c_vectors_, aligned(c, p->c_type->bytes, 2 * p->c_type->bytes));
+        pg_set_u64(l, at_c_stride_, stride_of(c));
+        pg_set_u64(l, at_c_batch_, (uint64_t)pg_matmul_batch_bytes(c));
+        pg_set_u32(l, at_c_vectors_, aligned(c, 2 * p->c_type->bytes));
     }
     pg_set_pointer(l, at_d_, d->data);
-    pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[0] * p->d_type->bytes));
+    pg_set_u64(l, at_d_stride_, stride_of(d));
     pg_set_u32(l, at_m_, m);
     pg_set_u32(l, at_n_, n);
     pg_set_u32(l, at_k_, pg_matmul_depth(problem));
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
-    pg_set_u32(l, at_a_vectors_, aligned(a, OPERAND_BYTES, VECTOR_BYTES));
-    pg_set_u32(l, at_b_vectors_, aligned(b, OPERAND_BYTES, VECTOR_BYTES));
-    pg_set_u32(l, at_d_vectors_, aligned(d, p->d_type->bytes, 2 * p->d_type->bytes));
+    pg_set_u32(l, at_a_vectors_, aligned(a, VECTOR_BYTES));
+    pg_set_u32(l, at_b_vectors_, aligned(b, VECTOR_BYTES));
+    pg_set_u32(l, at_d_vectors_, stores_pairs(problem));
+    pg_set_u64(l, at_a_batch_, (uint64_t)pg_matmul_batch_bytes(a));
+    pg_set_u64(l, at_b_batch_, (uint64_t)pg_matmul_batch_bytes(b));
+    pg_set_u64(l, at_d_batch_, (uint64_t)pg_matmul_batch_bytes(d));
     if (p->scales)
         pg_set_f32(l, at_alpha_, pg_matmul_alpha(problem));
     if (p->scales && p->adds_c)
         pg_set_f32(l, at_beta_, pg_matmul_beta(problem));
+    pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
 }

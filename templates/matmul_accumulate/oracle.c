@@ -11,7 +11,7 @@
 
 enum { ROWS = 16 };
 
-/* Element [row, column]. */
+/* Element [row, column] of one matrix. */
 static double at(const pg_view *v, int64_t row, int64_t column)
 {
     return pg_element(v, row * v->stride[0] + column * v->stride[1]);
@@ -34,7 +34,8 @@ static void add_products(const pg_problem *p, int64_t first, int64_t rows, doubl
     }
 }
 
-ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err)
+/* Of views of rank 2. */
+static ptxgen_status answer_one(const pg_problem *p, ptxgen_error *err)
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
     const int64_t m = p->symbol[PG_MATMUL_M], n = p->symbol[PG_MATMUL_N];
@@ -70,6 +71,33 @@ ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err
     return status;
 }
 
+/* One matrix of the batch. */
+static pg_view matrix_of(const pg_view *v, int64_t batch)
+{
+    pg_view one = *v;
+    one.data = (char *)v->data + batch * pg_matmul_batch_bytes(v);
+    one.rank = PG_MATMUL_RANK - 1;
+    for (int d = 0; d < one.rank; d++) {
+        one.shape[d] = v->shape[d + 1];
+        one.stride[d] = v->stride[d + 1];
+    }
+    return one;
+}
+
+ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err)
+{
+    static const size_t batched[] = {PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D,
+                                     PG_MATMUL_STEPS + PG_STEP_AUX};
+    pg_problem one = *p;
+    for (int64_t batch = 0; batch < p->symbol[PG_MATMUL_BATCH]; batch++) {
+        for (size_t i = 0; i < sizeof batched / sizeof *batched; i++)
+            if (p->operand[batched[i]].present)
+                one.operand[batched[i]] = matrix_of(&p->operand[batched[i]], batch);
+        PG_TRY(answer_one(&one, err));
+    }
+    return PTXGEN_OK;
+}
+
 /* The largest finite magnitude; 1 of an operand that is left out. */
 static double largest(const pg_problem *p, size_t operand)
 {
@@ -79,13 +107,17 @@ static double largest(const pg_problem *p, size_t operand)
         return 1;
     if (v->rank == 0)
         return fabs(pg_element(v, 0));
-    const int64_t rows = v->rank > 1 ? v->shape[0] : 1, columns = v->shape[v->rank - 1];
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            const double x = fabs(
-                pg_element(v, (v->rank > 1 ? i * v->stride[0] : 0) + j * v->stride[v->rank - 1]));
-            most = x > most && x < HUGE_VAL ? x : most;
-        }
+    int64_t index[PG_MAX_RANK] = {0};
+    const int64_t count = pg_view_elements(v);
+    for (int64_t n = 0; n < count; n++) {
+        int64_t place = 0;
+        for (int d = 0; d < v->rank; d++)
+            place += index[d] * v->stride[d];
+        const double x = fabs(pg_element(v, place));
+        most = x > most && x < HUGE_VAL ? x : most;
+        for (int d = v->rank - 1; d >= 0 && ++index[d] == v->shape[d]; d--)
+            index[d] = 0;
+    }
     return most;
 }
 

@@ -3,6 +3,7 @@
 #include "matmul_accumulate/mma_sync.h"
 
 #include "base/error.h"
+#include "common/warp_roles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static int barrier_bytes(int64_t stages)
 
 static int shared_bytes(const pg_matmul_accumulate_key *k, int64_t stages)
 {
-    return (int)stages * stage_bytes(k) + c_bytes(k) + barrier_bytes(stages) + SLOT_BYTES;
+    return (int)stages * stage_bytes(k) + c_bytes(k) + pg_split_bytes((int)k->splits) +
+           barrier_bytes(stages) + SLOT_BYTES;
 }
 
 static bool is_one_of_three(int64_t v, int64_t lowest)
@@ -172,14 +174,39 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
     if (k->c_dtype)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "C of 16 bits belongs to the kernel of sm_90a: use f32 for %s", arch->name);
-    if (!k->a && k->warpgroups <= 0 && k->ctas_n <= 1 && k->splits <= 1 && k->slices <= 1 &&
-        !k->swap && !k->c_load && !k->c_slots && !k->copy && !k->stream && k->ctas <= 2)
+    if (!k->a && k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots &&
+        !k->copy && !k->stream && k->ctas <= 2)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "a, warpgroups, ctas_n, splits, slices, swap, c_load, c_slots, "
+                   "a, warpgroups, slices, swap, c_load, c_slots, "
                    "copy, stream and ctas=4 belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
+}
+
+/* The parts of a cluster. */
+static ptxgen_status check_parts(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    if (k->ctas_n > 2)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "ctas_n=%lld: one or two tiles lie side by side in a cluster, use 1 or 2",
+                       (long long)k->ctas_n);
+    if (k->splits > 1 && k->block_n != k->splits * PG_CHUNK_COLUMNS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
+                       "splits=2 with block_n=128 or splits=4 with block_n=256",
+                       (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
+    if (k->splits > 1 && k->ctas_n > 1)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "splits=%lld with ctas_n=%lld: a cluster shares K or a tile's neighbour, "
+                       "leave one of them out",
+                       (long long)k->splits, (long long)k->ctas_n);
+    if (k->schedule == PG_SCHEDULE_SEED && (k->splits > 1 || k->ctas_n > 1))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "splits=%lld and ctas_n=%lld with schedule=seed, the reference's: use "
+                       "schedule=fill",
+                       (long long)k->splits, (long long)k->ctas_n);
+    return PTXGEN_OK;
 }
 
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
@@ -212,7 +239,10 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->block_k, 64);
     settle(&k->group_m, 8);
     settle(&k->ctas, 1);
+    settle(&k->ctas_n, 1);
+    settle(&k->splits, 1);
     PG_TRY(check_blocks(k, err));
+    PG_TRY(check_parts(k, err));
     settle(&k->swizzle, widest_swizzle(k));
     PG_TRY(check_swizzle(k, err));
     const int fit = stages_that_fit(k, arch);
@@ -253,7 +283,8 @@ static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
     p->b_bytes = p->b_columns * p->block_k * OPERAND_BYTES;
     p->b_offset = p->a_offset + p->stages * p->a_bytes;
     p->c_offset = p->b_offset + p->stages * p->b_bytes;
-    p->full = p->c_offset + p->c_bytes;
+    p->split_offset = p->c_offset + p->c_bytes;
+    p->full = p->split_offset + pg_split_bytes(p->splits);
     p->empty = p->full + p->stages * BARRIER_BYTES;
     p->c_full = p->empty + p->stages * BARRIER_BYTES;
     p->c_empty = p->c_full + BARRIER_BYTES;
@@ -287,6 +318,7 @@ static void count_instructions(pg_matmul_accumulate_plan *p)
     p->c_loads = p->block_n * ACCUMULATOR_BYTES / C_SWIZZLE;
     p->copies = p->block_n / COPY_COLUMNS;
     p->multiplications = p->block_k * OPERAND_BYTES / STEP_BYTES;
+    p->a_box_rows = p->block_m / p->tiles_n;
     p->b_box_rows = p->b_transposed ? p->b_columns : p->block_k;
 }
 
@@ -308,6 +340,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     memset(p, 0, sizeof *p);
     p->arch = arch;
     p->steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    p->steps.batched = k->batch != 0;
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
@@ -319,16 +352,24 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->group_m = (int)k->group_m;
     p->swizzle = (int)k->swizzle;
     p->ctas = (int)k->ctas;
+    p->tiles_n = (int)k->ctas_n;
+    p->splits = (int)k->splits;
+    p->cluster = p->ctas * p->tiles_n * p->splits;
     p->b_columns = (int)b_columns(k);
     p->c_from = c_source(k);
     p->scales = k->scale != 0;
+    p->batched = k->batch != 0;
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
-    p->tmem_columns = pg_tmem_allocation(PG_ACCUMULATORS * p->block_n);
+    p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
     place_in_shared_memory(p);
     describe_matrices(p);
     count_instructions(p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s",
-             p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas,
-             p->b_transposed ? "_bt" : "", suffixes[p->c_from]);
+    char parts[24] = "";
+    if (p->cluster > p->ctas)
+        snprintf(parts, sizeof parts, "_%s%d", p->splits > 1 ? "k" : "n",
+                 p->splits > 1 ? p->splits : p->tiles_n);
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s",
+             p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas, parts,
+             p->b_transposed ? "_bt" : "", suffixes[p->c_from], p->batched ? "_n" : "");
 }

@@ -40,7 +40,8 @@ static const pg_operand operands[] = {
     [PG_SCALED_D] = {"d", PG_OUT, .rank = 2, .extents = {PG_SCALED_M, PG_SCALED_N},
                      .dtypes = pg_result_dtypes, .halved_by = 1 + FIELD(steps.gate),
                      .doc = "D, the result"},
-    PG_EPILOGUE_OPERANDS(pg_matmul_scaled_key, PG_SCALED_STEPS, PG_SCALED_M, PG_SCALED_N),
+    PG_EPILOGUE_OPERANDS(pg_matmul_scaled_key, PG_SCALED_STEPS, PG_SCALED_M, PG_SCALED_N,
+                         PG_ONE_MATRIX),
     PG_EPILOGUE_ALPHA_OPERAND(PG_SCALED_STEPS),
 };
 

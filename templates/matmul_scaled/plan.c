@@ -147,7 +147,6 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
         return;
     for (tried.block_n = 128; tried.block_n <= 256; tried.block_n *= 2) {
         const pg_tcgen05_work work = {
-            .ctas = 1,
             .stages = tried.stages ? (int)tried.stages : SHARED_BYTES / stage_bytes(&tried),
             .overlapped = accumulators_of(&tried) == 2,
             .step_cycles = row_bytes(&tried) / STEP_BYTES * pg_tcgen05_cycles((int)tried.block_n),
@@ -160,7 +159,7 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
             .most_flops = most_flops[kind_of(k)],
             .k_blocks = (depth - 1) / tried.block_k + 1,
             .tiles = ((m - 1) / BLOCK_M + 1) * ((n - 1) / tried.block_n + 1),
-            .sm_count = problem->device->sm_count};
+            .clusters = problem->device->sm_count};
         const double time = pg_tcgen05_time(&work);
         if (best > 0 && time >= best)
             continue;

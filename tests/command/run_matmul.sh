@@ -71,7 +71,7 @@ ok run matmul_accumulate a=a.npy b=b.npy --arch sm_90a --json --device emulator
 [ "$(grep -oE '"params":[^,]*' .out)" = "$params" ] || die "--arch changes the kernel"
 # The Blackwell kernels, by one CTA and by pairs.
 ok run matmul_accumulate a=a.npy b=b.npy c=c.npy --arch sm_100a --check --device emulator
-expect_out '^params +arch=sm_100a .*ctas=1'
+expect_out '^params +arch=sm_100a .*ctas=2'
 expect_out '^check +right: 0 of 10050 elements'
 ok run matmul_accumulate a=a.npy bt=bt.npy c=c.npy arch=sm_100f ctas=2 block_n=128 --check --device emulator
 expect_out '^params +arch=sm_100f .*ctas=2'

@@ -171,6 +171,38 @@ static void test_scatter_add(void **state)
     ptxgen_destroy(ctx);
 }
 
+/* Ends for a NaN only. */
+static const char endless[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .func (.param .b32 r) f(.param .b32 value)\n{\n"
+    "    .reg .f32 %v;\n    .reg .pred %p;\n    ld.param.f32 %v, [value];\n"
+    "AGAIN:\n    setp.num.f32 %p, %v, %v;\n    @%p bra AGAIN;\n"
+    "    st.param.f32 [r], %v;\n    ret;\n}\n";
+
+/* A loop that does not end is stopped, with a sentence, and the context goes on. */
+static void test_endless_loop(void **state)
+{
+    ptxgen *ctx = open_context(*state, NULL);
+    const ptxgen_function f = {.size = sizeof f, .language = PTXGEN_FUNCTION_PTX, .text = endless};
+    float src[4] = {1}, out[4] = {0};
+    const int64_t index[1] = {0};
+    const ptxgen_scatter_add_args args = {.size = sizeof args,
+                                          .dtype = PTXGEN_F32,
+                                          .rows = 1,
+                                          .out_rows = 1,
+                                          .n = 4,
+                                          .out = out,
+                                          .src = src,
+                                          .index = index,
+                                          .function = add(ctx, &f)};
+    ptxgen_error err = {0};
+    assert_int_equal(ptxgen_scatter_add(ctx, &args, NULL, &err), PTXGEN_EBUDGET);
+    assert_non_null(strstr(err.message, "user function seems not to end"));
+    const ptxgen_function good = ptx_function();
+    check_scatter(ctx, add(ctx, &good), PTXGEN_F32, false);
+    ptxgen_destroy(ctx);
+}
+
 static void test_map(void **state)
 {
     ptxgen *ctx = open_context(*state, NULL);
@@ -506,6 +538,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scatter_add),
+        cmocka_unit_test(test_endless_loop),
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_key_holds_everything),
         cmocka_unit_test(test_compiled_once),

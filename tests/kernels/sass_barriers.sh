@@ -41,11 +41,14 @@ check() {
 for ctas in 1 2; do
     for block_n in 64 128 256; do
         check matmul_accumulate arch=sm_100a ctas=$ctas block_n=$block_n
+        check matmul_accumulate arch=sm_100a ctas=$ctas block_n=$block_n ctas_n=2
         check matmul_accumulate arch=sm_90a ctas=$ctas block_n=$block_n
     done
     check matmul_accumulate arch=sm_90a ctas=$ctas schedule=pingpong block_n=128
     check matmul_accumulate arch=sm_90a ctas=1 splits=$((2 * ctas)) block_n=64
     check matmul_accumulate arch=sm_90a ctas=$ctas slices=4
+    check matmul_accumulate arch=sm_100a ctas=$ctas block_n=128 splits=2
+    check matmul_accumulate arch=sm_100a ctas=$ctas block_n=256 splits=4
 done
 for block_n in 128 256; do
     check matmul_scaled arch=sm_100a block_n=$block_n

@@ -79,14 +79,13 @@ static void add_tiling(char *text, size_t size, const ptxgen_matmul_tiling *t)
     add_number(text, size, "ctas", t->ctas);
 }
 
-static void accumulate_once(const matmul_case *problem, const char *schedule, uint64_t seed)
+static void accumulate_once(const matmul_case *problem, const char *more, uint64_t seed)
 {
     char params[256];
     matmul_data x;
     matmul_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=sm_100a dtype=%s b=%s schedule=%s",
-             problem->bf16 ? "bf16" : "f16", problem->b_transposed ? "transposed" : "row_major",
-             schedule);
+    snprintf(params, sizeof params, "arch=sm_100a dtype=%s b=%s %s", problem->bf16 ? "bf16" : "f16",
+             problem->b_transposed ? "transposed" : "row_major", more);
     add_tiling(params, sizeof params, &problem->tiling);
     emulate_matmul(
         context, &x,
@@ -114,7 +113,7 @@ static void single_ctas_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++)
-            accumulate_once(&cases[i], seed % 2 ? "seed" : "fill", seed);
+            accumulate_once(&cases[i], seed % 2 ? "schedule=seed" : "schedule=fill", seed);
 }
 
 static void pairs_have_no_race(void **state)
@@ -134,7 +133,48 @@ static void pairs_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++)
-            accumulate_once(&cases[i], seed % 2 ? "seed" : "fill", seed);
+            accumulate_once(&cases[i], seed % 2 ? "schedule=seed" : "schedule=fill", seed);
+}
+
+/* Clusters of several parts: tiles side by side, an odd number of them; K in parts, one of them
+ * empty. */
+static void parts_of_clusters_have_no_race(void **state)
+{
+    (void)state;
+    static const struct {
+        matmul_case c;
+        const char *more;
+    } cases[] = {
+        {{.m = 150, .n = 330, .k = 90, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}},
+         "ctas_n=2"},
+        {{.m = 270,
+          .n = 330,
+          .k = 90,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2},
+          .b_transposed = true,
+          .d_pad = 1},
+         "ctas_n=2"},
+        {{.m = 150, .n = 130, .k = 200, .tiling = {.block_n = 128, .block_k = 32, .stages = 2}},
+         "splits=2"},
+        {{.m = 150,
+          .n = 190,
+          .k = 230,
+          .tiling = {.block_n = 128, .block_k = 32, .stages = 2, .ctas = 2},
+          .in_place = true},
+         "splits=2"},
+        {{.m = 140,
+          .n = 200,
+          .k = 90,
+          .tiling = {.block_n = 256, .block_k = 32, .stages = 2, .ctas = 2},
+          .alpha = 0.5F,
+          .beta = 3},
+         "splits=4 scale=alpha_beta"},
+        {{.m = 20, .n = 70, .k = 40, .no_c = true, .tiling = {.block_n = 256, .block_k = 32}},
+         "splits=4 c=none"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++)
+            accumulate_once(&cases[i].c, cases[i].more, seed);
 }
 
 /* ---- matmul_scaled ---- */
@@ -199,6 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(copies_have_no_race),
         cmocka_unit_test(single_ctas_have_no_race),
         cmocka_unit_test(pairs_have_no_race),
+        cmocka_unit_test(parts_of_clusters_have_no_race),
         cmocka_unit_test(scaled_kernels_have_no_race),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -143,8 +143,9 @@ static void break_strides(const drawn *d, size_t i)
     if (row->rank < 2)
         return;
     REFUSED(strides[0] = -strides[0], PTXGEN_EUNSUPPORTED, "go backwards");
+    const int first = pg_operand_is_written(row) ? 0 : row->leading; /* that must step */
     if (!row->broadcast && !row->spread)
-        REFUSED(strides[0] = 0, PTXGEN_EUNSUPPORTED, "broadcast");
+        REFUSED(strides[first] = 0, PTXGEN_EUNSUPPORTED, "broadcast");
     if (to_overlap(d, i) > 0)
         REFUSED(strides[0] = to_overlap(d, i), PTXGEN_EINVAL, "rows would overlap");
     REFUSED(strides[0] = INT64_MAX / bits / 128 * 128, PTXGEN_EINVAL, "addressed");

@@ -10,11 +10,19 @@ static void on_the_device(void **state)
     epilogue_cases_run(ctx, "sm_90a", seconds ? atof(seconds) : 1000);
 }
 
+static void by_mma_sync(void **state)
+{
+    const char *seconds = getenv("PTXGEN_SECONDS");
+    (void)state;
+    epilogue_cases_run(ctx, "sm_90a schedule=mma_sync", seconds ? atof(seconds) : 1000);
+}
+
 int main(void)
 {
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_device)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_the_device),
+                                       cmocka_unit_test(by_mma_sync)};
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||

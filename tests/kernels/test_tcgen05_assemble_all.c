@@ -72,6 +72,14 @@ static void matmul_accumulate_assembles(void **state)
                     strcmp(target, "sm_90a") == 0 ? "" : c_words[(i + swizzle / 32) % 3]);
                 count += assemble_if_accepted("matmul_accumulate", params);
             }
+    static const char *const parts[] = {"block_n=64 ctas_n=2",  "block_n=128 ctas_n=2",
+                                        "block_n=256 ctas_n=2", "block_n=128 splits=2",
+                                        "block_n=256 splits=4", "block_n=256 splits=4 c=none"};
+    for (size_t i = 0; i < 2 * sizeof parts / sizeof *parts; i++) {
+        snprintf(params, sizeof params, "arch=%s ctas=%zu %s", targets[i % TARGETS], 1 + i % 2,
+                 parts[i / 2]);
+        count += assemble_if_accepted("matmul_accumulate", params);
+    }
     print_message("%d kernels of matmul_accumulate\n", count);
     assert_true(count > 300);
 }

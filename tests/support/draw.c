@@ -52,10 +52,24 @@ static void draw_dtypes(draw *w)
     }
 }
 
-static int64_t draw_extent(draw *w, const pg_symbol *s)
+/* Is it an extent of matrices, not one of theirs? Few of them will do. */
+static bool counts_matrices(const pg_operand_table *t, size_t symbol)
+{
+    for (size_t i = 0; i < t->count; i++)
+        for (int d = 0; d < t->rows[i].leading && !t->rows[i].spread; d++)
+            if (t->rows[i].extents[d] == symbol)
+                return true;
+    return false;
+}
+
+static int64_t draw_extent(draw *w, size_t symbol)
 {
     static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 12, 16, 20, 33, 64, 100, 128, 130, 256};
-    const int64_t most = w->options->most ? w->options->most : 260;
+    enum { FEW = 3 };
+    const pg_operand_table *t = &w->d->family->operands;
+    const pg_symbol *s = &t->symbols[symbol];
+    const int64_t any = w->options->most ? w->options->most : 260;
+    const int64_t most = counts_matrices(t, symbol) && any > FEW ? FEW : any;
     if (s->min == 0 && !w->options->no_zeros && one_in(w, 24))
         return 0;
     int64_t v = sizes[below(w, sizeof sizes / sizeof *sizes)];
@@ -91,7 +105,7 @@ static void draw_extents(draw *w)
         const pg_symbol *symbol = &t->symbols[s];
         w->d->symbols[s] = symbol->equals && w->absent[symbol->unless - 1]
                                ? w->d->symbols[symbol->equals - 1]
-                               : draw_extent(w, symbol);
+                               : draw_extent(w, s);
     }
     for (size_t i = 0; i < t->count; i++) {
         const pg_operand *row = &t->rows[i];
@@ -183,10 +197,21 @@ static void draw_strides(draw *w, size_t i)
         if (!row->dense && one_in(w, 3))
             at += unit * (1 + below(w, 3));
         strides[d] = at;
-        if (row->broadcast && t->rank == 2 && one_in(w, 8))
+        const bool leads = d < row->leading - (row->rank - t->rank) && !row->spread;
+        if (((row->broadcast && t->rank == 2) || (leads && !pg_operand_is_written(row))) &&
+            one_in(w, leads ? 3 : 8))
             strides[d] = 0;
         at = strides[d] * shape[d];
     }
+}
+
+/* All of its leading dimensions: a result may leave them out. */
+static bool is_one(const draw *w, const pg_operand *row)
+{
+    for (int d = 0; d < row->leading; d++)
+        if (w->d->symbols[row->extents[d]] != 1)
+            return false;
+    return true;
 }
 
 static void place_operand(draw *w, size_t i)
@@ -194,7 +219,8 @@ static void place_operand(draw *w, size_t i)
     drawn *d = w->d;
     const pg_operand *row = &d->family->operands.rows[i];
     ptxgen_tensor *t = &d->tensors[i];
-    t->rank = row->rank - (row->leading && one_in(w, 3) ? 1 + (int)below(w, row->leading) : 0);
+    const bool may_lead = row->leading && (!pg_operand_is_written(row) || is_one(w, row));
+    t->rank = row->rank - (may_lead && one_in(w, 3) ? 1 + (int)below(w, row->leading) : 0);
     for (int k = 0; k < t->rank; k++)
         d->shapes[i][k] =
             row->spread && one_in(w, 3) ? 1 : d->symbols[row->extents[row->rank - t->rank + k]];

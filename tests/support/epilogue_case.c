@@ -3,10 +3,11 @@
 #include "base/clock.h"
 #include "common/elements.h"
 #include "matmul_accumulate/matmul_accumulate.h"
+#include "matmul_scaled/matmul_scaled.h"
 #include "pairs.h"
 #include "ptxgen/function.h"
 
-enum { M = 77, K = 72, MARGIN = 64, OPERANDS = PG_MATMUL_STEPS + PG_STEP_AMAX + 1 };
+enum { M = 77, K = 72, SCALED_K = 96, MARGIN = 64, OPERANDS = PG_MATMUL_STEPS + PG_STEP_ALPHA + 1 };
 
 enum factor {
     KERNEL,
@@ -43,6 +44,9 @@ enum {
     RESIDUAL_RING = 9 /* of a residual that is a matrix, where there is no C */
 };
 static const char *const blackwell[] = {"block_n=64", "block_n=128 ctas=2", "block_n=256"};
+static const char *const others[] = {"block_m=64 block_n=64", "block_m=128 block_n=64 stages=2",
+                                     "block_m=64 block_n=128 stages=2"};
+static const char *const scaled[] = {"block_n=128", "block_n=256 stages=2"};
 enum { PLAIN_SUM, ADDS_C, SCALES, SUMS };
 enum { NO_FUNCTION, OF_VALUE, OF_ONE_INPUT, OF_THREE_INPUTS, FUNCTIONS };
 enum { ALIGNED, ODD, SHIFTED, LAYOUTS };
@@ -61,12 +65,35 @@ typedef struct problem {
     uint32_t random;
 } problem;
 
-static bool is_hopper;
+static bool is_hopper, is_other, is_scaled;
 
 static int kernels(void)
 {
-    return is_hopper ? (int)(sizeof hopper / sizeof *hopper)
-                     : (int)(sizeof blackwell / sizeof *blackwell);
+    return is_scaled   ? (int)(sizeof scaled / sizeof *scaled)
+           : is_hopper ? (int)(sizeof hopper / sizeof *hopper)
+           : is_other  ? (int)(sizeof others / sizeof *others)
+                       : (int)(sizeof blackwell / sizeof *blackwell);
+}
+
+/* Places of the operands that both families have. */
+static int first_step(void)
+{
+    return is_scaled ? (int)PG_SCALED_STEPS : (int)PG_MATMUL_STEPS;
+}
+
+static int place_of_d(void)
+{
+    return is_scaled ? (int)PG_SCALED_D : (int)PG_MATMUL_D;
+}
+
+static size_t operands(void)
+{
+    return (size_t)first_step() + (is_scaled ? PG_STEP_ALPHA : PG_STEP_AMAX) + 1;
+}
+
+static const char *family(void)
+{
+    return is_scaled ? "matmul_scaled" : "matmul_accumulate";
 }
 
 /* What the families refuse, and says why. */
@@ -115,17 +142,18 @@ static int bytes_of(ptxgen_dtype dtype)
 static void add(problem *p, int place, ptxgen_dtype dtype, int rank, const int64_t shape[2])
 {
     const int layout = p->row->level[LAYOUT];
-    const bool input = place <= PG_MATMUL_B;
+    const bool input = place <= (is_scaled ? (int)PG_SCALED_B_SCALES : (int)PG_MATMUL_B);
     const int64_t rows = rank > 1 ? shape[0] : 1, columns = rank > 0 ? shape[1] : 1;
     int64_t stride = columns;
     size_t shift = 0;
-    if (input || (!is_hopper && (layout == ALIGNED || place == PG_MATMUL_C)))
+    if (input ||
+        (!is_hopper && !is_other && (layout == ALIGNED || (!is_scaled && place == PG_MATMUL_C))))
         stride = (columns + 15) / 16 * 16;
     else if (layout == ODD)
         stride = columns + 3;
-    if (!input && layout == SHIFTED && is_hopper)
+    if (!input && layout == SHIFTED && (is_hopper || is_other))
         shift = (size_t)bytes_of(dtype);
-    p->bytes[place] = (size_t)(rows * stride * bytes_of(dtype)) + 2 * MARGIN;
+    p->bytes[place] = (size_t)(rows * stride * ptxgen_dtype_bits(dtype) / 8) + 2 * MARGIN;
     p->memory[place] = aligned_alloc(MARGIN, (p->bytes[place] + MARGIN - 1) / MARGIN * MARGIN);
     memset(p->memory[place], 0x5A, p->bytes[place]);
     p->shapes[place][0] = rank > 1 ? rows : columns;
@@ -134,7 +162,7 @@ static void add(problem *p, int place, ptxgen_dtype dtype, int rank, const int64
     p->strides[place][1] = 1;
     p->tensors[place] = (ptxgen_tensor){p->memory[place] + MARGIN + shift, dtype, rank,
                                         p->shapes[place], p->strides[place]};
-    for (int64_t i = 0; i < rows && place != PG_MATMUL_D; i++)
+    for (int64_t i = 0; i < rows && place != place_of_d() && dtype != PTXGEN_UE8M0; i++)
         for (int64_t j = 0; j < columns; j++)
             put(dtype, p->tensors[place].data, i * stride + j, draw(p));
 }
@@ -146,7 +174,7 @@ static void add_side(problem *p, int place, int level)
     if (!level)
         return;
     const int spread = (level - 1) / 3;
-    add(p, PG_MATMUL_STEPS + place, pg_side_dtypes[(level - 1) % 3], spread < 2 ? spread : 2,
+    add(p, first_step() + place, pg_side_dtypes[(level - 1) % 3], spread < 2 ? spread : 2,
         spread == 2 ? column : all);
 }
 
@@ -160,7 +188,7 @@ static void add_scalar(problem *p, int place, float value)
 static void add_steps(problem *p)
 {
     const int *l = p->row->level;
-    const int64_t all[2] = {M, p->n}, rows[2] = {1, M}, first = PG_MATMUL_STEPS;
+    const int64_t all[2] = {M, p->n}, rows[2] = {1, M}, first = first_step();
     if (l[ROW_SCALE])
         add(p, (int)first + PG_SIDE_ROW_SCALE, PTXGEN_F32, 1, rows);
     if (l[COL_SCALE])
@@ -193,6 +221,34 @@ static void transpose(problem *p, int place)
         x[0] = x[1];
         x[1] = first;
     }
+}
+
+/* Both rows of elements and their scales, whose bytes are near 1. */
+static void add_scaled_operand(problem *p, int place, int64_t rows, int format)
+{
+    const ptxgen_dtype elements = format == PTXGEN_MXFP8 ? PTXGEN_E4M3 : PTXGEN_E2M1,
+                       scales = format == PTXGEN_NVFP4 ? PTXGEN_E4M3 : PTXGEN_UE8M0;
+    const int64_t shape[2] = {rows, SCALED_K};
+    const int64_t bytes[2] = {
+        1, pg_matmul_scaled_scale_bytes((ptxgen_scaled_format)format, rows, SCALED_K)};
+    const int at = place == PG_SCALED_A ? PG_SCALED_A_SCALES : PG_SCALED_B_SCALES;
+    add(p, place, elements, 2, shape);
+    add(p, at, scales, 1, bytes);
+    for (int64_t i = 0; i < bytes[1]; i++)
+        ((uint8_t *)p->tensors[at].data)[i] =
+            (uint8_t)(format == PTXGEN_NVFP4 ? 0x30 + next(p) % 16 : 126 + next(p) % 2);
+}
+
+static void add_scaled_operands(problem *p)
+{
+    const int *l = p->row->level;
+    const int64_t d[2] = {M, l[GATE] ? p->n / 2 : p->n};
+    add_scaled_operand(p, PG_SCALED_A, M, l[ELEMENTS]);
+    add_scaled_operand(p, PG_SCALED_B, p->n, l[ELEMENTS]);
+    add(p, PG_SCALED_D, pg_result_dtypes[l[RESULT]], 2, d);
+    if (l[SUM])
+        add_scalar(p, PG_SCALED_STEPS + PG_STEP_ALPHA, 0.375f);
+    add_steps(p);
 }
 
 static void add_operands(problem *p)
@@ -274,8 +330,12 @@ static void write_params(ptxgen *ctx, problem *p)
 {
     const int *l = p->row->level;
     snprintf(p->params, sizeof p->params, "arch=%s %s epilogue=%s gate=%s function=%lld", p->arch,
-             (is_hopper ? hopper : blackwell)[l[KERNEL]], pg_activation_words[l[ACTIVATION]],
-             l[GATE] ? "yes" : "no", (long long)add_function(ctx, p));
+             (is_scaled   ? scaled
+              : is_hopper ? hopper
+              : is_other  ? others
+                          : blackwell)[l[KERNEL]],
+             pg_activation_words[l[ACTIVATION]], l[GATE] ? "yes" : "no",
+             (long long)add_function(ctx, p));
     char *none = strstr(p->params, " function=0");
     if (none)
         *none = '\0';
@@ -292,8 +352,10 @@ static const char *case_text(const problem *p)
 
 static bool is_scalar(int place)
 {
-    return place == PG_MATMUL_ALPHA || place == PG_MATMUL_BETA ||
-           place == PG_MATMUL_STEPS + PG_STEP_LOW || place == PG_MATMUL_STEPS + PG_STEP_HIGH;
+    if (is_scaled ? place == (int)PG_SCALED_STEPS + PG_STEP_ALPHA
+                  : place == PG_MATMUL_ALPHA || place == PG_MATMUL_BETA)
+        return true;
+    return place == first_step() + PG_STEP_LOW || place == first_step() + PG_STEP_HIGH;
 }
 
 /* The call on the context's device, with memory of its own there; results come back to `after`. */
@@ -311,8 +373,7 @@ static void call(ptxgen *ctx, const problem *p, ptxgen_tensor *after, char **cop
                          PTXGEN_OK);
         device[i].data = (char *)memory[i] + ((char *)p->tensors[i].data - p->memory[i]);
     }
-    if (ptxgen_call(ctx, "matmul_accumulate", p->params, device, OPERANDS, NULL, &err) !=
-            PTXGEN_OK ||
+    if (ptxgen_call(ctx, family(), p->params, device, operands(), NULL, &err) != PTXGEN_OK ||
         ptxgen_synchronize(ctx, NULL, &err) != PTXGEN_OK)
         fail_msg("%s: %s", case_text(p), err.message);
     memcpy(after, p->tensors, sizeof device);
@@ -332,7 +393,7 @@ static void judge(ptxgen *ctx, const problem *p, const ptxgen_tensor *after)
 {
     ptxgen_error err = {0};
     ptxgen_call_verdict v = {.size = sizeof v, .functions = ctx};
-    if (ptxgen_call_check("matmul_accumulate", p->params, p->tensors, after, OPERANDS, &v, &err) !=
+    if (ptxgen_call_check(family(), p->params, p->tensors, after, operands(), &v, &err) !=
         PTXGEN_OK)
         fail_msg("%s: %s", case_text(p), err.message);
     const int *l = p->row->level;
@@ -350,7 +411,10 @@ static void run_case(ptxgen *ctx, const char *arch, const pairs_row *row, uint32
     problem p = {.arch = arch, .row = row, .n = columns[row->level[LAYOUT]], .random = seed};
     char *copies[OPERANDS] = {0};
     ptxgen_tensor after[OPERANDS];
-    add_operands(&p);
+    if (is_scaled)
+        add_scaled_operands(&p);
+    else
+        add_operands(&p);
     write_params(ctx, &p);
     call(ctx, &p, after, copies);
     judge(ctx, &p, after);
@@ -360,15 +424,16 @@ static void run_case(ptxgen *ctx, const char *arch, const pairs_row *row, uint32
     }
 }
 
-void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds)
+static void run_cases(ptxgen *ctx, const char *arch, double seconds)
 {
     enum { MOST = 600 };
     static pairs_row rows[MOST];
     is_hopper = strcmp(arch, "sm_90a") == 0;
+    is_other = !is_hopper && strncmp(arch, "sm_100a", 7) != 0;
     const int levels[FACTORS] = {[KERNEL] = kernels(),
-                                 [ELEMENTS] = 2,
+                                 [ELEMENTS] = is_scaled ? 3 : 2,
                                  [RESULT] = 5,
-                                 [SUM] = SUMS,
+                                 [SUM] = is_scaled ? 2 : SUMS,
                                  [ACTIVATION] = PG_ACTIVATIONS,
                                  [GATE] = 2,
                                  [ROW_SCALE] = 2,
@@ -395,4 +460,16 @@ void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds)
            "do not fit together; %.1f s\n",
            arch, mine, parts, done, count, FACTORS, left_out, (pg_clock_us() - start) / 1e6);
     assert_int_equal(done, count);
+}
+
+void epilogue_cases_run(ptxgen *ctx, const char *arch, double seconds)
+{
+    is_scaled = false;
+    run_cases(ctx, arch, seconds);
+}
+
+void epilogue_cases_run_scaled(ptxgen *ctx, const char *arch, double seconds)
+{
+    is_scaled = true;
+    run_cases(ctx, arch, seconds);
 }

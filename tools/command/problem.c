@@ -122,6 +122,8 @@ static ptxgen_status describe_operand(cli_problem *p, size_t i, const ptxgen_ope
         return PTXGEN_OK;
     for (int d = o->rank - 1; d >= 0; d--) {
         shape[d] = extent(p, o->extents[d]);
+        if (shape[d] == NOT_GIVEN && d < o->leading)
+            shape[d] = 1;
         if (shape[d] < 0)
             return cli_fail(err, PTXGEN_EINVAL, "%s=NUMBER %s", o->extents[d],
                             shape[d] == NOT_GIVEN ? "is missing" : "takes a whole number");

@@ -12,7 +12,13 @@
 #include <string.h>
 
 /* A GPU of few multiprocessors: every one of them makes threads that the CPU has to run. */
-enum { SM_COUNT = 8, L2_BYTES = 50 << 20, ALIGNMENT = 256, TENSOR_MAP_BYTES = 128 };
+enum {
+    SM_COUNT = 8,
+    L2_BYTES = 50 << 20,
+    ALIGNMENT = 256,
+    TENSOR_MAP_BYTES = 128,
+    WARP_LANES = 32
+};
 
 typedef struct emulator_device {
     pg_device device;
@@ -26,6 +32,7 @@ typedef struct emulator_device {
 struct pg_loaded {
     ptxgen_emulator_module *module;
     ptxgen_emulator_entry *entries[PG_MAX_PARTS];
+    bool user_code;
 };
 
 static emulator_device *of(pg_device *d)
@@ -91,6 +98,7 @@ static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, 
     pg_loaded *loaded = pg_alloc_zero(&e->alloc, sizeof *loaded);
     if (!loaded)
         return pg_fail_memory(err, sizeof *loaded);
+    loaded->user_code = image->user_code;
     ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size,
                                                 image->entry, &loaded->module, err);
     if (status == PTXGEN_OK)
@@ -116,6 +124,30 @@ static ptxgen_status encode(const pg_tensor_spec *spec, void *out, ptxgen_error 
     memcpy(map.strides, spec->strides, sizeof map.strides);
     memcpy(map.box, spec->box, sizeof map.box);
     return ptxgen_emulator_encode_tensor_map(&map, out, err);
+}
+
+/* Warp instructions after which a kernel with a function of the user's is stopped: beyond what
+ * results of memory's size take, and soon enough where the function does not end. */
+static uint64_t most_instructions(const pg_launch *l)
+{
+    const uint64_t start = 100000000, warp = 20000000;
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+                   threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    return start + warp * blocks * ((threads + WARP_LANES - 1) / WARP_LANES);
+}
+
+static ptxgen_status run(const pg_loaded *loaded, const pg_launch *l,
+                         ptxgen_emulator_launch *launch, ptxgen_error *err)
+{
+    if (loaded->user_code)
+        launch->instruction_budget = most_instructions(l);
+    const ptxgen_status status = ptxgen_emulator_run(loaded->entries[l->part], launch, err);
+    if (status != PTXGEN_EBUDGET)
+        return status;
+    return pg_fail(err, PTXGEN_EBUDGET,
+                   "the emulator stopped the kernel after %llu warp instructions: its user "
+                   "function seems not to end for some element; bound its loops",
+                   (unsigned long long)launch->instruction_budget);
 }
 
 static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
@@ -152,7 +184,7 @@ static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    return ptxgen_emulator_run(loaded->entries[l->part], &launch, err);
+    return run(loaded, l, &launch, err);
 }
 
 /* ---- memory: an aligned block with its size before it ---- */

@@ -242,7 +242,8 @@ static void configure(const ptxgen_emulator *emu, pg_grid_run *launch)
     launch->seed = c->seed;
     launch->isa_order = c->order == PTXGEN_EMULATOR_ORDER_ISA;
     launch->exact = c->arithmetic == PTXGEN_EMULATOR_EXACT && !c->clock;
-    launch->instruction_budget = c->instruction_budget;
+    if (!launch->instruction_budget)
+        launch->instruction_budget = c->instruction_budget;
     launch->memory_budget = c->memory_budget;
     launch->findings = emu->findings;
     launch->host_threads = host_threads(c, launch->cluster_count);
@@ -350,6 +351,7 @@ static ptxgen_status run_in(pg_arena *arena, ptxgen_emulator_entry *entry,
     PG_TRY(provide_heap(emu, launch, err));
     PG_TRY(snapshot_buffers(emu, arena, launch, err));
     launch->cooperative = in->cooperative;
+    launch->instruction_budget = in->instruction_budget;
     PG_TRY(provide_workspace(arena, launch, err));
     configure(emu, launch);
     pthread_mutex_init(&launch->lock, NULL);

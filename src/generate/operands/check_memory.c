@@ -21,8 +21,8 @@ static ptxgen_status check_step(const pg_operand *row, const pg_view *v, int d, 
 {
     const int64_t stride = v->stride[d];
     int64_t within = 1;
-    if (v->shape[d] == 1 ||
-        (stride == 0 && (row->broadcast || row->spread) && !pg_operand_is_written(row)))
+    const bool same = row->broadcast || row->spread || d < row->leading;
+    if (v->shape[d] == 1 || (stride == 0 && same && !pg_operand_is_written(row)))
         return PTXGEN_OK;
     if (stride == 0)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

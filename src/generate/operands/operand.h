@@ -47,8 +47,8 @@ typedef struct pg_operand {
     bool optional;
     uint8_t rank;                 /* dimensions */
     uint8_t extents[PG_MAX_RANK]; /* symbols, outermost first */
-    /* So many leading dimensions may be left out: an input without them is the same for all of
-     * them. */
+    /* So many leading dimensions may be left out: an input without them, or with a stride of 0, is
+     * the same for all of them. */
     uint8_t leading;
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
     uint8_t same_dtype_as; /* 1 + the operand (an earlier one) whose element type this one has; 0 */

@@ -106,9 +106,11 @@ static inline int pg_view_along(const pg_view *v)
 static inline bool pg_view_is_plain(const pg_view *v)
 {
     const int64_t most = INT64_C(1) << 29;
-    if (v->rank == 2)
-        return !v->transposed && v->stride[1] == 1 && v->stride[0] >= v->shape[1] &&
-               v->stride[0] < most && v->shape[0] < most;
+    if (v->rank == 2 || (v->rank == 3 && v->shape[0] == 1)) {
+        const int64_t *shape = v->shape + v->rank - 2, *stride = v->stride + v->rank - 2;
+        return !v->transposed && stride[1] == 1 && stride[0] >= shape[1] && stride[0] < most &&
+               shape[0] < most;
+    }
     return v->rank == 1 && v->stride[0] == 1 && v->shape[0] < most;
 }
 

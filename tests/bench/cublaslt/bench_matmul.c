@@ -121,12 +121,13 @@ static double value(const bench_problem *p, int64_t i, int64_t first)
     }
 }
 
-static double wanted(const bench_problem *p, int64_t row, int64_t column)
+static double wanted(const bench_problem *p, int64_t matrix, int64_t row, int64_t column)
 {
-    double sum = (double)host_pool[(row * p->n + column + C_FIRST) % POOL];
+    const int64_t a = matrix * p->m * p->k, b = matrix * p->k * p->n, c = matrix * p->m * p->n;
+    double sum = (double)host_pool[(c + row * p->n + column + C_FIRST) % POOL];
     for (int64_t k = 0; k < p->k; k++)
-        sum += value(p, row * p->k + k, A_FIRST) *
-               value(p, p->transposed ? column * p->k + k : k * p->n + column, B_FIRST);
+        sum += value(p, a + row * p->k + k, A_FIRST) *
+               value(p, b + (p->transposed ? column * p->k + k : k * p->n + column), B_FIRST);
     return sum;
 }
 
@@ -146,6 +147,15 @@ struct bench_plans {
     cublasLtMatmulHeuristicResult_t *results;
 };
 
+static void set_batch(cublasLtMatrixLayout_t layout, int64_t batch, int64_t stride)
+{
+    const int32_t count = (int32_t)batch;
+    LT(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                        sizeof count));
+    LT(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                        &stride, sizeof stride));
+}
+
 /* Row-major D = A B is column-major D^T = B^T A^T. */
 static void describe(bench_problem *p)
 {
@@ -163,6 +173,9 @@ static void describe(bench_problem *p)
     LT(cublasLtMatrixLayoutCreate(&s->b, type, b_rows, b_columns, (int64_t)b_rows));
     LT(cublasLtMatrixLayoutCreate(&s->a, type, (uint64_t)p->k, (uint64_t)p->m, p->k));
     LT(cublasLtMatrixLayoutCreate(&s->d, CUDA_R_32F, (uint64_t)p->n, (uint64_t)p->m, p->n));
+    set_batch(s->a, p->batch, p->m * p->k);
+    set_batch(s->b, p->batch, p->k * p->n);
+    set_batch(s->d, p->batch, p->m * p->n);
 }
 
 static cublasStatus_t run_algorithm(const bench_problem *p, int algorithm, float *d)
@@ -179,9 +192,11 @@ static void check_sample(const bench_problem *p)
     for (int i = 0; i < SAMPLES; i++) {
         float got;
         state = state * 6364136223846793005u + 1442695040888963407u;
-        const int64_t row = (int64_t)(state >> 33) % p->m, column = (int64_t)(state >> 20) % p->n;
-        CUDA(cudaMemcpy(&got, p->want + row * p->n + column, sizeof got, cudaMemcpyDeviceToHost));
-        const double want = wanted(p, row, column);
+        const int64_t row = (int64_t)(state >> 33) % p->m, column = (int64_t)(state >> 20) % p->n,
+                      matrix = (int64_t)(state >> 27) % p->batch;
+        CUDA(cudaMemcpy(&got, p->want + (matrix * p->m + row) * p->n + column, sizeof got,
+                        cudaMemcpyDeviceToHost));
+        const double want = wanted(p, matrix, row, column);
         if (!(fabs((double)got - want) <= tolerance(p)))
             printf("# cuBLASLt: D[%lld, %lld] is %g, not %g\n", (long long)row, (long long)column,
                    (double)got, want);
@@ -222,23 +237,41 @@ void bench_enqueue_cublaslt(const bench_problem *p, int algorithm)
 
 /* ---- ours ---- */
 
+static ptxgen_status call_once(const bench_problem *p, const char *params, int64_t matrix,
+                               int64_t batch, ptxgen_error *err)
+{
+    static const int64_t bytes[] = {2, 2, 1, 4};
+    static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_E4M3, PTXGEN_F32};
+    const ptxgen_matmul_accumulate_args args = {
+        .size = sizeof args,
+        .dtype = dtypes[p->type],
+        .b_transposed = p->transposed,
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .batch = batch,
+        .a_batch_stride = p->m * p->k,
+        .b_batch_stride = p->k * p->n,
+        .c_batch_stride = p->m * p->n,
+        .d_batch_stride = p->m * p->n,
+        .a = (const char *)p->a + matrix * p->m * p->k * bytes[p->type],
+        .b = (const char *)p->b + matrix * p->k * p->n * bytes[p->type],
+        .c = p->c + matrix * p->m * p->n,
+        .d = p->d + matrix * p->m * p->n,
+        .params = params,
+        .workspace = workspace,
+        .workspace_bytes = WORKSPACE};
+    return ptxgen_matmul_accumulate(ctx, &args, stream, err);
+}
+
 static ptxgen_status call_ours(const bench_problem *p, const char *params, ptxgen_error *err)
 {
-    static const ptxgen_dtype dtypes[] = {PTXGEN_F16, PTXGEN_BF16, PTXGEN_E4M3, PTXGEN_F32};
-    const ptxgen_matmul_accumulate_args args = {.size = sizeof args,
-                                                .dtype = dtypes[p->type],
-                                                .b_transposed = p->transposed,
-                                                .m = p->m,
-                                                .n = p->n,
-                                                .k = p->k,
-                                                .a = p->a,
-                                                .b = p->b,
-                                                .c = p->c,
-                                                .d = p->d,
-                                                .params = params,
-                                                .workspace = workspace,
-                                                .workspace_bytes = WORKSPACE};
-    return ptxgen_matmul_accumulate(ctx, &args, stream, err);
+    if (!params || strcmp(params, BENCH_LOOP) != 0)
+        return call_once(p, params, 0, p->batch, err);
+    ptxgen_status status = PTXGEN_OK;
+    for (int64_t i = 0; i < p->batch && status == PTXGEN_OK; i++)
+        status = call_once(p, NULL, i, 1, err);
+    return status;
 }
 
 bool bench_prepare_ours(const bench_problem *p, const char *params, char *why, size_t size)
@@ -262,7 +295,7 @@ void bench_enqueue_ours(const bench_problem *p, const char *params)
 bool bench_is_right(const bench_problem *p, const char *params)
 {
     const float minus_one = -1;
-    const int64_t count = p->m * p->n;
+    const int64_t count = p->batch * p->m * p->n;
     int largest = 0;
     float sum = 0, error = 0;
     CUDA(cudaMemsetAsync(p->d, 0xff, (size_t)count * sizeof(float), stream));
@@ -281,12 +314,14 @@ bool bench_make(bench_problem *p, bench_shape s, bench_type type)
 {
     const void *const pools[] = {pool_half[0], pool_half[1], pool_small, pool_f32};
     static const size_t bytes[] = {2, 2, 1, 4};
-    *p = (bench_problem){.m = s.m, .n = s.n, .k = s.k, .transposed = s.transposed, .type = type};
-    p->a = filled(pools[type], s.m * s.k, bytes[type], A_FIRST);
-    p->b = filled(pools[type], s.k * s.n, bytes[type], B_FIRST);
-    p->c = filled(pool_f32, s.m * s.n, 4, C_FIRST);
-    p->d = filled(pool_f32, s.m * s.n, 4, 0);
-    p->want = filled(pool_f32, s.m * s.n, 4, 0);
+    const int64_t batch = s.batch ? s.batch : 1;
+    *p = (bench_problem){
+        .m = s.m, .n = s.n, .k = s.k, .batch = batch, .transposed = s.transposed, .type = type};
+    p->a = filled(pools[type], batch * s.m * s.k, bytes[type], A_FIRST);
+    p->b = filled(pools[type], batch * s.k * s.n, bytes[type], B_FIRST);
+    p->c = filled(pool_f32, batch * s.m * s.n, 4, C_FIRST);
+    p->d = filled(pool_f32, batch * s.m * s.n, 4, 0);
+    p->want = filled(pool_f32, batch * s.m * s.n, 4, 0);
     if (p->a && p->b && p->c && p->d && p->want)
         return true;
     printf("# %lld x %lld x %lld: not enough memory\n", (long long)s.m, (long long)s.n,

@@ -11,13 +11,14 @@
 typedef struct bench_shape {
     int64_t m, n, k;
     bool transposed; /* B stored as [n, k] */
+    int64_t batch;   /* matrices, one behind the other; 0: one */
 } bench_shape;
 
 /* Of A and B. BENCH_TF32: f32, multiplied as tf32. */
 typedef enum bench_type { BENCH_F16, BENCH_BF16, BENCH_E4M3, BENCH_TF32, BENCH_TYPES } bench_type;
 
 typedef struct bench_problem {
-    int64_t m, n, k;
+    int64_t m, n, k, batch;
     bool transposed;
     bench_type type;
     void *a, *b;
@@ -42,6 +43,8 @@ void bench_enqueue_cublaslt(const bench_problem *p, int algorithm);
  * there is none. */
 bool bench_prepare_ours(const bench_problem *p, const char *params, char *why, size_t size);
 void bench_enqueue_ours(const bench_problem *p, const char *params);
+/* Instead of params: a call for each matrix of the batch. */
+#define BENCH_LOOP "loop"
 /* Runs it once over a D of NaN and compares all of it with p->want. */
 bool bench_is_right(const bench_problem *p, const char *params);
 

@@ -6,7 +6,8 @@
  *                           [--budget MS] [--type f16|bf16|e4m3|tf32] [--csv FILE]
  *                           [SHAPE...]
  *
- * A SHAPE is MxNxK, or MxNxKt with B stored transposed. --random adds COUNT shapes, M, N and K
+ * A SHAPE is MxNxK, or MxNxKt with B stored transposed, or BATCH:MxNxK, a strided batch (then a
+ * call for each matrix is timed too, "loop"). --random adds COUNT shapes, M, N and K
  * log-uniform from 16 to --max (16384), multiples of --multiple (8), layouts in turn. A line of a
  * plan is SHAPE[; PARAMS]...: parameters of kernels to try beside the automatic choice.
  *
@@ -161,7 +162,7 @@ static void report(const contest *c)
     const candidate *first = &c->all[0], *best = best_of(c, 0, c->first_ours),
                     *automatic = &c->all[c->first_ours];
     const candidate *ours = best_of(c, c->first_ours, c->count);
-    const double flop = 2e-6 * (double)p->m * (double)p->n * (double)p->k;
+    const double flop = 2e-6 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
     int wrong = 0;
     for (int i = c->first_ours; i < c->count; i++) {
         wrong += c->all[i].wrong;
@@ -176,6 +177,10 @@ static void report(const contest *c)
            ours && ours->params[0] ? ours->params : "auto", bench_clock_mhz(),
            wrong ? "WRONG" : "");
     fflush(stdout);
+    if (p->batch > 1)
+        printf("# that was %lld matrices; a call for each: %.2f us, %.2f of the time of one call\n",
+               (long long)p->batch, c->all[c->first_ours + 1].us,
+               c->all[c->first_ours + 1].us / automatic->us);
     char names[400];
     bench_kernel_names(enqueue_bound, &(bound_call){c, best}, names, sizeof names);
     printf("# cuBLASLt: %s\n", names);
@@ -207,6 +212,8 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
         c.all[c.count++] = (candidate){.algorithm = i};
     c.first_ours = c.count;
     add_ours(&c, "");
+    if (shape.batch > 1)
+        add_ours(&c, BENCH_LOOP);
     for (char *params = rest ? strtok(rest, ";\n") : NULL; params; params = strtok(NULL, ";\n"))
         add_ours(&c, params + strspn(params, " "));
     if (!algorithms || c.count == c.first_ours)
@@ -224,12 +231,15 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
 
 static bool parse_shape(const char *text, bench_shape *out)
 {
-    long long m, n, k;
+    long long m, n, k, batch = 1;
     char layout = 0;
-    if (sscanf(text, "%lldx%lldx%lld%c", &m, &n, &k, &layout) < 3)
+    const char *colon = strchr(text, ':');
+    if (colon && sscanf(text, "%lld:", &batch) != 1)
         return false;
-    *out = (bench_shape){m, n, k, layout == 't'};
-    return m > 0 && n > 0 && k > 0;
+    if (sscanf(colon ? colon + 1 : text, "%lldx%lldx%lld%c", &m, &n, &k, &layout) < 3)
+        return false;
+    *out = (bench_shape){m, n, k, layout == 't', batch};
+    return batch > 0 && m > 0 && n > 0 && k > 0;
 }
 
 static void run_plan(const options *o)

@@ -150,7 +150,7 @@ static void fill_f32(float *p, size_t bytes)
 /* `kernel`: an architecture and what else names the kernel. */
 static void run_on(const char *kernel, const matmul_case *problem, matmul_data *x)
 {
-    char params[128];
+    char params[160];
     snprintf(params, sizeof params, "arch=%s block_n=%lld ctas=%lld", kernel,
              (long long)problem->tiling.block_n, (long long)problem->tiling.ctas);
     emulate_matmul(context, x, (emulated_call){.params = params});
@@ -176,6 +176,9 @@ static void hopper_and_blackwell_agree_bit_for_bit(void **state)
         assert_memory_equal(x.d, x.want, x.d_bytes);
         memset(x.d, 0, x.d_bytes);
         run_on("sm_100a schedule=seed", &c, &x);
+        assert_memory_equal(x.d, x.want, x.d_bytes);
+        memset(x.d, 0, x.d_bytes);
+        run_on("sm_100a ctas_n=2", &c, &x);
         assert_memory_equal(x.d, x.want, x.d_bytes);
         matmul_case_free(&x);
     }

@@ -112,6 +112,18 @@ static void a_choice_keeps_what_is_given(void **state)
     assert_int_equal(blackwell.block_n, 64); /* few tiles: narrow ones keep more SMs busy */
     blackwell = (pg_matmul_accumulate_key){.arch = 1001};
     pg_matmul_accumulate_choose(
+        &blackwell, &(pg_matmul_problem){.m = 512, .n = 512, .k = 8192, .sm_count = 148});
+    assert_int_equal(blackwell.splits, 4); /* few tiles and a long K */
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001};
+    pg_matmul_accumulate_choose(
+        &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
+    assert_int_equal(blackwell.ctas_n, 2); /* C and D leave L2 less for A */
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001, .stages = 11};
+    pg_matmul_accumulate_choose(
+        &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
+    assert_int_equal(blackwell.block_n, 64); /* so many stages fit beside no other */
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001};
+    pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 8192, .sm_count = 148});
     assert_int_equal(blackwell.block_n, 256);
     assert_int_equal(blackwell.ctas, 2);
@@ -433,7 +445,11 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
     expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16 or bf16");
-    expect_refusal(context, "matmul_accumulate", "splits=2", "belong to the kernel of sm_90a");
+    expect_refusal(context, "matmul_accumulate", "slices=2", "belong to the kernel of sm_90a");
+    expect_refusal(context, "matmul_accumulate", "splits=4", "splits=4 with block_n=256");
+    expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave one of them out");
+    expect_refusal(context, "matmul_accumulate", "ctas_n=3", "use 1 or 2");
+    expect_refusal(context, "matmul_accumulate", "ctas_n=2 schedule=seed", "use schedule=fill");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",
                    "use block_m=128 or 256");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_n=72", "a multiple of 16");

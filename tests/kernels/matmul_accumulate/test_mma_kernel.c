@@ -107,6 +107,7 @@ static void what_it_refuses(void **state)
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a schedule=pingpong",
                    "belongs to sm_90a");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_k=32", "use 64");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_86 d_dtype=e4m3", "needs sm_89");
 }
 
 int main(void)
