@@ -130,7 +130,8 @@ static long page_faults(void)
 }
 
 /* One call of each shape from `first` on in steps of `step`, timed one by one; now and then the
- * device is waited for, untimed, so that no call waits for room in its queue. Returns page faults in them. */
+ * device is waited for, untimed, so that no call waits for room in its queue.
+ * Returns the page faults in between. */
 static long time_calls(bench *b, call_shape call, int first, int step, double *us)
 {
     ptxgen_error err;
