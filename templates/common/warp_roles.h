@@ -61,11 +61,13 @@ void pg_first_tile(pg_emit *E, int cluster);
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
-    int tiles_n;             /* side by side, one a part of the cluster; 0 or 1: one */
-    int splits;              /* of K, one a part of the cluster; 0 or 1: one */
-    int split_offset;        /* in shared memory, of pg_split_bytes() */
-    int c_turn;              /* barrier, with splits: its first phase ends when C may be loaded */
-    int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
+    int tiles_n;      /* side by side, one a part of the cluster; 0 or 1: one */
+    int splits;       /* of K, one a part of the cluster; 0 or 1: one */
+    int split_offset; /* in shared memory, of pg_split_bytes() */
+    int c_turn;       /* barrier, with splits: its first phase ends when C may be loaded */
+    int accumulators; /* 1 or 2, block_n columns each, from column 0 on */
+    bool overlap; /* the second begins in the middle of the first; acc_empty is one barrier then,
+                   * and says that the half that the next tile takes too has been read */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
     bool adds_c;
