@@ -1,7 +1,7 @@
 /* Groups of rows whose counts only the device knows: tiles of all groups one behind the other, and
- * a walk from a tile's number to its group. The kernel has the parameters m_ (rows of all groups, or
- * of each), batch_maps_ (bit PG_GROUPS_FOLLOW: the rows of groups follow each other), groups_ and
- * group_rows_ (a count for each). */
+ * a walk from a tile's number to its group. The kernel has the parameters m_ (rows of all groups,
+ * or of each), batch_maps_ (bit PG_GROUPS_FOLLOW: the rows of groups follow each other), groups_
+ * and group_rows_ (a count for each). */
 #ifndef PG_TEMPLATES_GROUPS_H
 #define PG_TEMPLATES_GROUPS_H
 
@@ -18,11 +18,11 @@ typedef struct pg_groups {
 /* %NAME_first, %NAME_rows (the group's), %NAME_tiles, %NAME_before (tiles of the groups before),
  * %NAME_group (.b32); before the first group. */
 void pg_groups_declare(pg_emit *E, const pg_groups *g);
-/* `total` (a .b32 register): the tiles of all groups. Reads %tiles_n; writes %tiles_m. Then the walk
- * is before the first group again. */
+/* `total` (a .b32 register): the tiles of all groups. Reads %tiles_n; writes %tiles_m. Then the
+ * walk is before the first group again. */
 void pg_groups_count(pg_emit *E, const pg_groups *g, const char *total);
-/* From `number` (a register), the tile of all, to `tile`, that of its group, where the walk then is;
- * %tiles_m are the group's. Numbers of a walk do not fall. */
+/* From `number` (a register), the tile of all, to `tile`, that of its group, where the walk then
+ * is; %tiles_m are the group's. Numbers of a walk do not fall. */
 void pg_groups_take(pg_emit *E, const pg_groups *g, const char *number, const char *tile);
 
 #endif
