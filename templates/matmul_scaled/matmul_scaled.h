@@ -15,8 +15,9 @@
  * epilogue takes those first, and the next tile begins when they are in registers.
  *
  * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
- * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs them
- * all. With ctas_n = 2 two tiles side by side share what is loaded of A. With splits each part of a cluster has a share of K (common/epilogue_split.ptxc).
+ * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs
+ * them all. With ctas_n = 2 two tiles side by side share what is loaded of A. With splits each
+ * part of a cluster has a share of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
  * 4-bit (kinds mxf4 and mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte
