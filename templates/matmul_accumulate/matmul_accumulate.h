@@ -64,7 +64,14 @@ enum {
     PG_MATMUL_BETA,
     PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
-enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH };
+enum {
+    PG_MATMUL_M,
+    PG_MATMUL_N,
+    PG_MATMUL_K,
+    PG_MATMUL_BYTES,
+    PG_MATMUL_BATCH,
+    PG_MATMUL_SCALE_BYTES
+};
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
