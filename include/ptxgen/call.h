@@ -203,6 +203,9 @@ typedef struct ptxgen_operand_info {
     const char *halved_by;
     /* Of each extent the one that it is when nothing else is said (src_rows: "rows"); "": none. */
     const char *usual[PTXGEN_OPERAND_MAX_RANK];
+    /* The operand that says which rows of this one count, -1: none. While it is there a result may
+     * lack its leading dimensions where the inputs do. */
+    int rows_by;
 } ptxgen_operand_info;
 /* Operand `operand` of family i, in the order of ptxgen_call; false when there is none. */
 PTXGEN_API bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out);

@@ -83,9 +83,9 @@ typedef enum ptxgen_epilogue {
  * lines are fastest. D may be C itself, in its type; no other overlap. */
 typedef struct ptxgen_matmul_accumulate_args {
     size_t size;
-    /* PTXGEN_F16 or PTXGEN_BF16; on Hopper also PTXGEN_E4M3, PTXGEN_E5M2 and PTXGEN_F32, which is
-     * multiplied as tf32 (10 bits of fraction), with A row-major, B transposed and rows of
-     * multiples of 16 bytes. */
+    /* PTXGEN_F16 or PTXGEN_BF16; tensor cores of Hopper and Blackwell also take PTXGEN_E4M3,
+     * PTXGEN_E5M2 and PTXGEN_F32, which is multiplied as tf32 (10 bits of fraction), with A
+     * row-major, B transposed and rows of multiples of 16 bytes. */
     ptxgen_dtype dtype;
     bool b_transposed;
     int64_t m, n, k; /* m or n 0: nothing happens; k 0: D = C */
@@ -95,8 +95,8 @@ typedef struct ptxgen_matmul_accumulate_args {
     int64_t a_stride, b_stride, c_stride, d_stride;
     ptxgen_matmul_tiling tiling;
     ptxgen_epilogue epilogue;
-    int64_t function;  /* of each element, after that (ptxgen/function.h); 0: none */
-    bool a_transposed; /* Hopper */
+    int64_t function; /* of each element, after that (ptxgen/function.h); 0: none */
+    bool a_transposed;
     /* Parameters of the family as text ("schedule=pingpong ctas=2"), beside tiling; what they
      * leave open is chosen by the problem. NULL: all of it. */
     const char *params;

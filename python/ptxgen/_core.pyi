@@ -59,6 +59,8 @@ def matmul(
     c: _Array | None = None,
     *,
     out: _Array | None = None,
+    alpha: float = 1,
+    beta: float = 1,
     epilogue: _Epilogue = "none",
     params: str | None = None,
     stream: _Stream = None,

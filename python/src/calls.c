@@ -230,8 +230,21 @@ static PyObject *gather_rows(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* ---- matmul ---- */
 
-enum { M_A, M_B, M_C, M_OUT, M_TENSORS, M_EPILOGUE = M_TENSORS, M_PARAMS, M_STREAM, M_COUNT };
-static const char *const matmul_names[] = {"a", "b", "c", "out", "epilogue", "params", "stream"};
+enum {
+    M_A,
+    M_B,
+    M_C,
+    M_OUT,
+    M_TENSORS,
+    M_ALPHA = M_TENSORS,
+    M_BETA,
+    M_EPILOGUE,
+    M_PARAMS,
+    M_STREAM,
+    M_COUNT
+};
+static const char *const matmul_names[] = {"a",    "b",        "c",      "out",   "alpha",
+                                           "beta", "epilogue", "params", "stream"};
 static const signature matmul_signature = {"matmul", matmul_names, M_COUNT, 3, 2};
 
 static ptxgen_status run_matmul(ptxgen *ctx, void *args, ptxgen_error *err)
@@ -267,6 +280,19 @@ static bool multiply(core_state *s, PyObject *const *v, PyObject *out, operands 
     return core_call(s, o, run_matmul, &args, &args.ready_only);
 }
 
+/* A factor that is not 1 into *room, where *out then points. */
+static bool factor(PyObject *value, float *room, const float **out)
+{
+    if (!value || value == Py_None)
+        return true;
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1 && PyErr_Occurred())
+        return false;
+    *room = (float)number;
+    *out = *room == 1 ? NULL : room;
+    return true;
+}
+
 static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     core_state *s = core_of(module);
@@ -274,8 +300,10 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n, P
     operands o;
     o.count = 0;
     ptxgen_matmul_accumulate_args options = {.size = sizeof options};
+    float alpha = 1, beta = 1;
     int epilogue = 0;
     if (!arguments_take(&matmul_signature, args, n, names, v) ||
+        !factor(v[M_ALPHA], &alpha, &options.alpha) || !factor(v[M_BETA], &beta, &options.beta) ||
         !argument_word(v[M_EPILOGUE], "epilogue", epilogue_words, &epilogue) ||
         !argument_text(v[M_PARAMS], "params", &options.params))
         return NULL;
@@ -420,10 +448,13 @@ PyMethodDef call_methods[] = {
                           "given. Any element type of 1, 2, 4 or 8\n"
                           "bytes."},
     {METHOD(matmul),
-     "matmul(a, b, c=None, *, out=None, epilogue='none', params=None, stream=None)\n--\n\n"
-     "out = epilogue(a @ b + c); returns out. a [m, k] and b [k, n] hold f16 or bf16, either may "
-     "be a transposed view;\n"
-     "c and out [m, n] hold f32, and out may be c. Sums are kept in f32."},
+     "matmul(a, b, c=None, *, out=None, alpha=1, beta=1, epilogue='none', params=None, "
+     "stream=None)\n--\n\n"
+     "out = epilogue(alpha * a @ b + beta * c); returns out. a [m, k] and b [k, n] hold f16 or "
+     "bf16, either may be a\n"
+     "transposed view; c and out [m, n] hold f32, and out may be c. Sums are kept in f32; what a "
+     "factor of 0 multiplies\n"
+     "is not read."},
     {METHOD(matmul_scaled), "matmul_scaled(a, b, a_scales, b_scales, out=None, *, row_scale=None, "
                             "col_scale=None, bias=None,\n"
                             "              a_format='mxfp8', b_format='mxfp8', "

@@ -117,6 +117,16 @@ def test_matmul_epilogue():
         ptxgen.matmul(a, b, epilogue="rely")
 
 
+def test_factors_of_a_product():
+    a, b, c = numbers("f2", 17, 32), numbers("f2", 32, 24), numbers("f4", 17, 24)
+    product = a.astype("f4") @ b.astype("f4")
+    np.testing.assert_array_equal(ptxgen.matmul(a, b, c, alpha=2, beta=0.5), 2 * product + c / 2)
+    np.testing.assert_array_equal(ptxgen.matmul(a, b, np.full_like(c, np.nan), beta=0), product)
+    np.testing.assert_array_equal(ptxgen.matmul(a, b, c, alpha=0), c)
+    with pytest.raises(TypeError):
+        ptxgen.matmul(a, b, c, alpha="2")
+
+
 def test_matmul_scaled_of_bytes():
     """e4m3 1.0 is 0x38, ue8m0 2^e is 127 + e; e2m1 1.0 is 2, 2.0 is 4, two to a byte, the even one low."""
     m, n, k = 9, 16, 64

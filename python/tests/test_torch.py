@@ -85,6 +85,29 @@ def test_opcheck(name):
     assert len(result) == 4 and set(result.values()) == {"SUCCESS"}
 
 
+def scaled_operands(m=9, n=16, k=64):
+    """Of matmul_scaled, on the CPU (the emulator): e4m3 elements, packed scales, and the product in f32."""
+    values = [torch.randint(-4, 5, (rows, k)).float() for rows in (m, n)]
+    exponents = [torch.randint(126, 130, (rows, k // 32), dtype=torch.uint8) for rows in (m, n)]
+    scaled = [v * torch.exp2(e.float() - 127).repeat_interleave(32, 1) for v, e in zip(values, exponents)]
+    packed = [torch.from_numpy(ptxgen.pack_scales(e.numpy())) for e in exponents]
+    return [v.to(torch.float8_e4m3fn) for v in values], packed, scaled[0] @ scaled[1].t()
+
+
+def test_matmul_scaled():
+    (a, b), (a_scales, b_scales), want = scaled_operands()
+    assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
+    a, b = a.view(torch.uint8), b.view(torch.uint8)  # bytes, with a_format and b_format
+    assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
+    row_scale, bias = torch.exp2(torch.randint(-2, 3, (9,)).float()), torch.randint(-4, 5, (16,)).float()
+    got = ops.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, bias=bias, out_dtype=torch.bfloat16)
+    assert torch.equal(got, (want * row_scale[:, None] + bias).bfloat16())
+    result = torch.library.opcheck(ops.matmul_scaled.default, (a, b, a_scales, b_scales))
+    assert len(result) == 4 and set(result.values()) == {"SUCCESS"}
+    compiled = torch.compile(lambda *t: ops.matmul_scaled(*t) + 1, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(a, b, a_scales, b_scales), want + 1)
+
+
 def test_gradcheck():
     index, src_index = indices(6, 5), indices(6, 4)
     make = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=torch.float64, requires_grad=True)
@@ -231,7 +254,7 @@ def test_pytorchs_own_samples(name, dtype):
                 assert a is b
             else:
                 torch.testing.assert_close(a, b)
-    print(f"{name} {dtype}: {len(found)} samples, {compared} results equal\n{pt.stats()}")
+    print(f"\n{name} {dtype}: {len(found)} samples, {compared} results equal\n{pt.stats()}")
     if name in ("index_add", "index_select") and dtype in (torch.float32, torch.float64):
         assert sum(row["served"] for row in pt.stats().values()) > 0
 
@@ -341,10 +364,33 @@ def test_products_with_an_f32_result():
     pt.reset_stats()
     with pt.enabled(DEVICE, measure=False, least_bytes=0):
         got = torch.addmm(c, a, b, out_dtype=torch.float32), torch.mm(a, b, out_dtype=torch.float32)
-        torch.addmm(c, a, b, beta=2, out_dtype=torch.float32)
+        factors = torch.addmm(c, a, b, beta=2, alpha=0.5, out_dtype=torch.float32)
+        unread = torch.addmm(c.fill_(float("nan")), a, b, beta=0, out_dtype=torch.float32)
+        torch.addmm(c[:1], a, b, out_dtype=torch.float32)
     assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
-    assert pt.stats()["addmm.dtype"] == {"served": 1, "declined": {"alpha or beta": 1}}
+    assert torch.equal(factors, 2 * (want[0] - want[1]) + 0.5 * want[1]) and torch.equal(unread, want[1])
+    assert pt.stats()["addmm.dtype"] == {"served": 3, "declined": {"c is not f32 of the result's shape": 1}}
     assert pt.stats()["mm.dtype"]["served"] == 1
+
+
+@gpu_only
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_addmms_samples_with_an_f32_result(dtype):
+    """The samples have no out_dtype: the same ones with it."""
+    _, found = opinfo_samples("addmm", dtype)
+    pt.reset_stats()
+    for sample in found:
+        a, b = (t.detach() for t in sample.args)
+        c, words = sample.input.detach().float(), dict(sample.kwargs, out_dtype=torch.float32)
+        try:
+            want = torch.addmm(c, a, b, **words)
+        except RuntimeError as error:
+            with pt.enabled(DEVICE, measure=False, least_bytes=0), pytest.raises(type(error)):
+                torch.addmm(c, a, b, **words)
+            continue
+        with pt.enabled(DEVICE, measure=False, least_bytes=0):
+            torch.testing.assert_close(torch.addmm(c, a, b, **words), want)
+    print(f"\naddmm with an f32 result, {dtype}: {len(found)} samples\n{pt.stats()}")
 
 
 @gpu_only

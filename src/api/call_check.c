@@ -119,6 +119,8 @@ static ptxgen_status replace_outputs(pg_problem *p, pg_buf *copies, ptxgen_error
             continue;
         int64_t dense = 1;
         for (int d = v->rank - 1; d >= 0; d--) {
+            if (pg_problem_has_rows_by(p, i) && v->stride[d] == 0)
+                continue;
             v->stride[d] = dense;
             dense *= v->shape[d];
         }
@@ -126,6 +128,29 @@ static ptxgen_status replace_outputs(pg_problem *p, pg_buf *copies, ptxgen_error
         v->data = copies[i].data;
     }
     return PTXGEN_OK;
+}
+
+/* Elements that no call writes are as they are. */
+static void keep_elements(pg_problem *p, const pg_problem *after)
+{
+    for (size_t i = 0; i < p->table->count; i++) {
+        const pg_view *to = &p->operand[i], *from = &after->operand[i];
+        int64_t index[PG_MAX_RANK] = {0};
+        if (!is_result(p, i) || pg_view_is_empty(to) || !pg_problem_has_rows_by(p, i))
+            continue;
+        const int64_t elements = pg_view_elements(to), bytes = to->bits / 8;
+        for (int64_t n = 0; n < elements; n++) {
+            int64_t to_at = 0, from_at = 0;
+            for (int d = 0; d < to->rank; d++) {
+                to_at += index[d] * to->stride[d];
+                from_at += index[d] * from->stride[d];
+            }
+            memcpy((char *)to->data + to_at * bytes, (const char *)from->data + from_at * bytes,
+                   (size_t)bytes);
+            for (int d = to->rank - 1; d >= 0 && ++index[d] == to->shape[d]; d--)
+                index[d] = 0;
+        }
+    }
 }
 
 /* Results that are read as well: copies, once their strides are known to be sound. */
@@ -206,6 +231,7 @@ static ptxgen_status judge_call(pg_call *before, pg_call *after, pg_buf *copies,
     if (p->empty)
         return PTXGEN_OK;
     PG_TRY(replace_outputs(p, copies, err));
+    keep_elements(p, &after->problem);
     PG_TRY(pg_call_check_memory(before, err));
     PG_TRY(copy_results(p, copies, err));
     return judge_results(p, &after->problem, v, err);

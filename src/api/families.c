@@ -93,6 +93,7 @@ bool ptxgen_family_operand(size_t i, size_t operand, ptxgen_operand_info *out)
                                 .transposable = o->inner == PG_INNER_EITHER,
                                 .zero_if_absent = o->zero_if_absent,
                                 .spread = o->spread,
+                                .rows_by = o->rows_by - 1,
                                 .halved_by = halving_param(f, o)};
     for (int d = 0; d < o->rank; d++) {
         const pg_symbol *s = &f->operands.symbols[o->extents[d]];

@@ -44,11 +44,19 @@ pg_swizzle pg_swizzle_of(int bytes);
 
 /* ---- instruction descriptors ---- */
 
-typedef enum pg_mma_kind { PG_MMA_F16, PG_MMA_MXF8F6F4, PG_MMA_MXF4, PG_MMA_MXF4NVF4 } pg_mma_kind;
+typedef enum pg_mma_kind {
+    PG_MMA_F16,
+    PG_MMA_MXF8F6F4,
+    PG_MMA_MXF4,
+    PG_MMA_MXF4NVF4,
+    PG_MMA_F8F6F4,
+    PG_MMA_TF32
+} pg_mma_kind;
 
 /* Codes of the type fields: those of the kind (16-bit, 8-bit and smaller, 4-bit kinds). */
 enum { PG_MMA_TYPE_F16 = 0, PG_MMA_TYPE_BF16 = 1 };
-enum { PG_MMA_TYPE_E4M3 = 0, PG_MMA_TYPE_E2M1 = 5 };
+enum { PG_MMA_TYPE_E4M3 = 0, PG_MMA_TYPE_E5M2 = 1, PG_MMA_TYPE_E2M1 = 5 };
+enum { PG_MMA_TYPE_TF32 = 2 };
 enum { PG_MMA_TYPE_MXF4_E2M1 = 1 };
 enum { PG_MMA_SCALE_UE4M3 = 0, PG_MMA_SCALE_UE8M0 = 1 };
 
@@ -56,9 +64,9 @@ typedef struct pg_mma_shape {
     pg_mma_kind kind;
     int m, n; /* of the instruction: the pair's m with cta_group::2 */
     int a_type, b_type;
-    bool b_mn_major;    /* PG_MMA_F16 */
-    int scale_type;     /* the others */
-    int sfa_id, sfb_id; /* which byte of a column's scales the instruction begins with */
+    bool a_mn_major, b_mn_major; /* kinds without scales */
+    int scale_type;              /* the others */
+    int sfa_id, sfb_id;          /* which byte of a column's scales the instruction begins with */
 } pg_mma_shape;
 
 /* The accumulator is f32 always. */

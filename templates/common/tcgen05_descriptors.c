@@ -24,6 +24,7 @@ enum instruction_field {
     FIELD_D_TYPE,
     FIELD_A_TYPE,
     FIELD_B_TYPE,
+    FIELD_A_TRANSPOSE,
     FIELD_B_TRANSPOSE,
     FIELD_N,
     FIELD_M,
@@ -33,13 +34,13 @@ enum instruction_field {
     FIELD_SFA_ID
 };
 
-/* PTX ISA 9.0, tables of 9.7.16.4.2: the first six rows of kind::f16, the block-scaled kinds
+/* PTX ISA 9.0, tables of 9.7.16.4.2: the first rows of kind::f16, the block-scaled kinds
  * share N and the operand types with it. */
 static const bit_field instruction_fields[] = {
-    [FIELD_D_TYPE] = {4, 2},       [FIELD_A_TYPE] = {7, 3},      [FIELD_B_TYPE] = {10, 3},
-    [FIELD_B_TRANSPOSE] = {16, 1}, [FIELD_N] = {17, 6},          [FIELD_M] = {24, 5},
-    [FIELD_SFB_ID] = {4, 2},       [FIELD_SCALE_TYPE] = {23, 1}, [FIELD_SCALED_M] = {27, 2},
-    [FIELD_SFA_ID] = {29, 2},
+    [FIELD_D_TYPE] = {4, 2},       [FIELD_A_TYPE] = {7, 3},       [FIELD_B_TYPE] = {10, 3},
+    [FIELD_A_TRANSPOSE] = {15, 1}, [FIELD_B_TRANSPOSE] = {16, 1}, [FIELD_N] = {17, 6},
+    [FIELD_M] = {24, 5},           [FIELD_SFB_ID] = {4, 2},       [FIELD_SCALE_TYPE] = {23, 1},
+    [FIELD_SCALED_M] = {27, 2},    [FIELD_SFA_ID] = {29, 2},
 };
 
 static uint64_t put(bit_field f, uint64_t value)
@@ -86,10 +87,10 @@ pg_swizzle pg_swizzle_of(int bytes)
     }
 }
 
-static uint32_t f16_descriptor(const pg_mma_shape *s)
+static uint32_t plain_descriptor(const pg_mma_shape *s)
 {
-    return instruction(FIELD_D_TYPE, 1) | instruction(FIELD_B_TRANSPOSE, s->b_mn_major) |
-           instruction(FIELD_M, s->m >> 4);
+    return instruction(FIELD_D_TYPE, 1) | instruction(FIELD_A_TRANSPOSE, s->a_mn_major) |
+           instruction(FIELD_B_TRANSPOSE, s->b_mn_major) | instruction(FIELD_M, s->m >> 4);
 }
 
 static uint32_t scaled_descriptor(const pg_mma_shape *s)
@@ -102,13 +103,14 @@ uint32_t pg_instruction_descriptor(const pg_mma_shape *s)
 {
     const uint32_t shared = instruction(FIELD_A_TYPE, s->a_type) |
                             instruction(FIELD_B_TYPE, s->b_type) | instruction(FIELD_N, s->n >> 3);
-    return shared | (s->kind == PG_MMA_F16 ? f16_descriptor(s) : scaled_descriptor(s));
+    const bool plain = s->kind == PG_MMA_F16 || s->kind == PG_MMA_F8F6F4 || s->kind == PG_MMA_TF32;
+    return shared | (plain ? plain_descriptor(s) : scaled_descriptor(s));
 }
 
 int pg_mma_k(pg_mma_kind kind)
 {
-    static const int k[] = {
-        [PG_MMA_F16] = 16, [PG_MMA_MXF8F6F4] = 32, [PG_MMA_MXF4] = 64, [PG_MMA_MXF4NVF4] = 64};
+    static const int k[] = {[PG_MMA_F16] = 16,      [PG_MMA_MXF8F6F4] = 32, [PG_MMA_MXF4] = 64,
+                            [PG_MMA_MXF4NVF4] = 64, [PG_MMA_F8F6F4] = 32,   [PG_MMA_TF32] = 8};
     return k[kind];
 }
 

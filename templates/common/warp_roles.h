@@ -65,10 +65,11 @@ typedef struct pg_output_tile {
     int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
-    bool adds_c;       /* f32 */
-    bool scales;       /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
-    bool may_be_empty; /* without stages of K nothing was summed: zeros */
-    bool batched;      /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
+    bool adds_c;
+    const pg_dtype *c_type; /* f32, f16 or bf16 */
+    bool scales;            /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
+    bool may_be_empty;      /* without stages of K nothing was summed: zeros */
+    bool batched;           /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 /* CTAs of the cluster. */

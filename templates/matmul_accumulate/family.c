@@ -12,6 +12,9 @@ static const char *const c_words[] = {"add", "none", NULL};
 static const char *const schedule_words[] = {"auto", "cooperative", "pingpong", "seed",
                                              "fill", "mma_sync",    NULL};
 static const char *const yes_words[] = {"auto", "no", "yes", NULL};
+static const char *const stream_words[] = {"auto", "no", "yes", "ahead", NULL};
+static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE};
+static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
@@ -23,8 +26,8 @@ static const pg_param params[] = {
      .doc =
          "sm_100a, sm_100f, sm_103a, sm_103f (tcgen05), sm_90a (wgmma), or any other (mma.sync)"},
     {"dtype", PG_PARAM_CHOICE, FIELD(dtype), dtype_words,
-     .doc = "element type of A and B; on sm_90a also e4m3, e5m2 and f32 (multiplied as tf32), K "
-            "adjacent in both",
+     .doc = "element type of A and B; on sm_90a and sm_100a also e4m3, e5m2 and f32 (multiplied as "
+            "tf32), K adjacent in both",
      .from = PG_FROM_DTYPE, .source = PG_MATMUL_A},
     {"b", PG_PARAM_CHOICE, FIELD(b), layout_words,
      .doc = "B in memory: row_major [K, N], transposed [N, K]", .from = PG_FROM_HOOK},
@@ -35,7 +38,7 @@ static const pg_param params[] = {
             "adjacent in memory); auto: by the problem's size in a call, 128 (sm_90a: 256) "
             "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 128,
-     .doc = "K of a stage: 32, 64 or 128; auto: 64"},
+     .doc = "K of a stage: 32, 64 or 128; auto: 128 bytes"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 24,
      .doc = "stages of A and B in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
@@ -47,7 +50,7 @@ static const pg_param params[] = {
             "above each other share "
             "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
-     .doc = "A in memory: row_major [M, K], transposed [K, M] (sm_90a)", .from = PG_FROM_HOOK},
+     .doc = "A in memory: row_major [M, K], transposed [K, M]", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
     {"schedule", PG_PARAM_CHOICE, FIELD(schedule), schedule_words,
      .doc =
@@ -81,8 +84,9 @@ static const pg_param params[] = {
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
             "need it"},
-    {"stream", PG_PARAM_CHOICE, FIELD(stream), yes_words,
-     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; auto: with swap"},
+    {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
+     .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
+            "asked for its first part before the kernel before has ended"},
     {"c_dtype", PG_PARAM_CHOICE, FIELD(c_dtype), pg_side_dtype_words,
      .doc = "element type of C: f32, or that of D", .from = PG_FROM_HOOK},
     {"d_dtype", PG_PARAM_CHOICE, FIELD(d_dtype), pg_result_words,
@@ -92,6 +96,9 @@ static const pg_param params[] = {
      .doc = "alpha_beta: the product is multiplied by alpha, C by beta", .from = PG_FROM_HOOK},
     {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
      .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
+    {"grouped", PG_PARAM_CHOICE, FIELD(grouped), grouped_words,
+     .doc = "sm_90a: groups of rows, each with its matrix of B; the type of their row counts",
+     .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
 
@@ -119,7 +126,8 @@ static const pg_symbol symbols[] = {
 
 /* One matrix, or one for each of a batch. */
 #define MATRICES(rows, columns)                                                                    \
-    .rank = PG_MATMUL_RANK, .leading = 1, .extents = {PG_MATMUL_BATCH, rows, columns}
+    .rank = PG_MATMUL_RANK, .leading = 1, .rows_by = 1 + PG_MATMUL_GROUP_ROWS,                     \
+    .extents = {PG_MATMUL_BATCH, rows, columns}
 
 static const pg_operand operands[] = {
     [PG_MATMUL_A] = {"a", PG_IN, MATRICES(PG_MATMUL_M, PG_MATMUL_K), .dtypes = pg_matmul_dtypes,
@@ -142,6 +150,10 @@ static const pg_operand operands[] = {
                         .doc = "factor of C; 0: C is not read"},
     PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
                          MATRICES, PG_MATMUL_SCALE_BYTES),
+    [PG_MATMUL_GROUP_ROWS] = {"group_rows", PG_IN, .optional = true, .rank = 1,
+                              .extents = {PG_MATMUL_BATCH}, .dtypes = counts,
+                              .belongs_to = 1 + FIELD(grouped),
+                              .doc = "rows of each group, that of a matrix of B (sm_90a)"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -155,7 +167,9 @@ static void bind(const pg_problem *p, void *key)
     if (!k->c)
         k->c_dtype = c->dtype == PTXGEN_F32 ? 0 : c->dtype == PTXGEN_F16 ? 1 : 2;
     k->scale = pg_matmul_alpha(p) != 1 || (!k->c && beta != 1);
-    k->batch = p->symbol[PG_MATMUL_BATCH] > 1;
+    const pg_view *groups = &p->operand[PG_MATMUL_GROUP_ROWS];
+    k->grouped = !groups->present ? 0 : groups->dtype == PTXGEN_S32 ? 1 : 2;
+    k->batch = p->symbol[PG_MATMUL_BATCH] > 1 || k->grouped;
     pg_epilogue_bind(p, PG_MATMUL_STEPS, &k->steps);
 }
 
@@ -206,6 +220,11 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
         k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
+    if (k->arch == HOPPER && k->grouped) {
+        k->splits = k->splits ? k->splits : 1;
+        k->slices = k->slices ? k->slices : 1;
+        k->swap = k->swap ? k->swap : PG_NO;
+    }
     if (k->arch == HOPPER && begins_out_of_range(p, k) && !k->slices && !k->splits)
         k->slices = 2;
 }
@@ -239,17 +258,20 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
 {
     const pg_view *v = p->operand;
     choose_by_operands(p, k);
-    return (pg_matmul_problem){.m = p->symbol[PG_MATMUL_M],
-                               .n = p->symbol[PG_MATMUL_N],
-                               .batch = p->symbol[PG_MATMUL_BATCH],
-                               .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) /
-                                    2, /* as of 16 bits */
-                               .c_takes_map = takes_ring(p, k),
-                               .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
-                               .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
-                               .a_k_major = !v[PG_MATMUL_A].transposed,
-                               .b_k_major = v[PG_MATMUL_B].transposed,
-                               .sm_count = p->device->sm_count};
+    /* Groups are thought of as even. */
+    const int64_t groups = p->symbol[PG_MATMUL_BATCH];
+    const bool shared = k->grouped && pg_matmul_rows_follow(p);
+    return (pg_matmul_problem){
+        .m = shared ? (p->symbol[PG_MATMUL_M] + groups - 1) / groups : p->symbol[PG_MATMUL_M],
+        .n = p->symbol[PG_MATMUL_N],
+        .batch = p->symbol[PG_MATMUL_BATCH],
+        .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) / 2, /* as of 16 bits */
+        .c_takes_map = takes_ring(p, k),
+        .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
+        .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
+        .a_k_major = !v[PG_MATMUL_A].transposed,
+        .b_k_major = v[PG_MATMUL_B].transposed,
+        .sm_count = p->device->sm_count};
 }
 
 static void choose(const pg_problem *p, void *key)
@@ -277,6 +299,23 @@ static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out
     return count;
 }
 
+/* Of A, C and D, with groups: all hold one matrix for each, or none does. */
+static ptxgen_status check_groups(const pg_problem *p, ptxgen_error *err)
+{
+    static const size_t with_rows[] = {PG_MATMUL_A, PG_MATMUL_C, PG_MATMUL_STEPS + PG_STEP_AUX};
+    if (!p->operand[PG_MATMUL_GROUP_ROWS].present)
+        return PTXGEN_OK;
+    for (size_t i = 0; i < sizeof with_rows / sizeof *with_rows; i++) {
+        const pg_view *v = &p->operand[with_rows[i]];
+        if (v->present && (pg_matmul_batch_bytes(v) == 0) != pg_matmul_rows_follow(p))
+            return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                           "with group_rows %s must have a matrix for each group as d has, or "
+                           "neither",
+                           p->table->rows[with_rows[i]].name);
+    }
+    return PTXGEN_OK;
+}
+
 static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
@@ -293,6 +332,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     enum { ALIGNMENT = 16 };
     const pg_matmul_accumulate_key *k = p->key;
     PG_TRY(check_results(p, err));
+    PG_TRY(check_groups(p, err));
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
     PG_TRY(pg_epilogue_check_blocks(p, PG_MATMUL_D, &steps, err));
@@ -361,8 +401,10 @@ static const pg_function_seam function_seam = {
 static void work(const pg_problem *p, double *flop, double *bytes)
 {
     (void)bytes;
-    *flop = 2.0 * (double)p->symbol[PG_MATMUL_BATCH] * (double)p->symbol[PG_MATMUL_M] *
-            (double)p->symbol[PG_MATMUL_N] * (double)p->symbol[PG_MATMUL_K];
+    const bool shared = p->operand[PG_MATMUL_GROUP_ROWS].present && pg_matmul_rows_follow(p);
+    const double matrices = shared ? 1 : (double)p->symbol[PG_MATMUL_BATCH];
+    *flop = 2.0 * matrices * (double)p->symbol[PG_MATMUL_M] * (double)p->symbol[PG_MATMUL_N] *
+            (double)p->symbol[PG_MATMUL_K];
 }
 
 PG_DEFINE_SEQUENCE(

@@ -52,6 +52,7 @@ typedef struct pg_hopper_plan {
     pg_tensor_type operand_map;
     int operand_bytes;
     bool swapped, pingpong, adds_c, scales, batched;
+    const char *group_type;          /* of the row counts of groups; NULL: there are none */
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
     pg_epilogue epilogue;
@@ -68,6 +69,7 @@ typedef struct pg_hopper_plan {
     const pg_dtype *ring_type;
     bool residual_ring;
     bool evict_first; /* the left operand is read once: it need not stay in L2 */
+    bool fetches_ahead;
     pg_hopper_operand left, right;
     int steps; /* wgmma along K per stage */
     /* Shared memory: offsets. The barriers are arrays: [stages] twice, [c_slots] twice, [groups]
@@ -98,8 +100,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
  * do not scale the factors (f32). With batches: batch_maps_ says which maps step with the batch,
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
- * from_batch_ bytes apart. */
-enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
+ * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
+ * rows of all of them (PG_ROWS_FOLLOW) or of each. */
+enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS, PG_ROWS_FOLLOW }; /* bits of batch_maps_ */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
@@ -122,6 +125,8 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
     X(batch_maps_, U32)                                                                            \
     X(c_batch_, U64)                                                                               \
     X(d_batch_, U64)                                                                               \
+    X(groups_, U32)                                                                                \
+    X(group_rows_, POINTER)                                                                        \
     PG_EPILOGUE_LIST(X)
 #define PG_SUM_PARAMS(X)                                                                           \
     X(slices_, POINTER)                                                                            \
@@ -162,6 +167,14 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_ */
     X(second_block_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
+/* Of a part of a split in shared memory: bytes from a row of the result's tile to the next. What
+ * the lanes of a warp write at once lies in different banks. */
+static inline int pg_hopper_part_pitch(int columns, bool swapped)
+{
+    enum { LINE = 128, VALUE_BYTES = 4 };
+    return (columns * VALUE_BYTES + LINE - 1) / LINE * LINE + (swapped ? 16 : 32);
+}
+
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
  * the tile on. */
 int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first);
@@ -191,8 +204,14 @@ void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
 /* %c or %d, by its name: the matrix of %batch. */
 void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
+/* With groups, in the scope of all roles: registers, and %units, those of all groups. */
+void pg_hopper_count_groups(pg_emit *E, const pg_hopper_plan *p);
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
+
+/* Warp `warp` asks L2 for the first stages, before the kernel before has ended
+ * (hopper_ahead.ptxc). */
+void pg_hopper_fetch_ahead(pg_emit *E, const pg_hopper_plan *p, int warp);
 
 /* The load warps (hopper_load.ptxc): one thread each. */
 void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
@@ -237,10 +256,11 @@ static inline bool pg_hopper_has_steps(const pg_hopper_plan *p)
 void pg_hopper_prefetch_sides(pg_emit *E, const pg_hopper_plan *p);
 /* Of the accumulators of a tile. */
 void pg_hopper_step_tile(pg_emit *E, const pg_hopper_plan *p);
-/* Of a split's group of four sums %sum`first`.., whose place is at %g_row, %g_column, %low (as
- * point_at_group leaves them); begin_steps comes once before them, in a scope of the caller's. */
+/* Of four adjacent sums of a split's, %sum`first`.., at %quad_row and %quad_column of the result,
+ * as many as %quad_left says, if %quad_exists; begin_steps comes once before them, in a scope of
+ * the caller's. */
 void pg_hopper_begin_steps(pg_emit *E, const pg_hopper_plan *p);
-void pg_hopper_step_group(pg_emit *E, const pg_hopper_plan *p, int first);
+void pg_hopper_step_quad(pg_emit *E, const pg_hopper_plan *p, int first);
 /* Of the sum of the slices, then the end of the kernel. */
 void pg_hopper_step_slices(pg_emit *E, const pg_hopper_plan *p);
 
@@ -261,11 +281,12 @@ typedef struct pg_quad {
 } pg_quad;
 void pg_hopper_load_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
 void pg_hopper_store_quad(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
+/* Its first two likewise; what does not exist is loaded as 0. */
+void pg_hopper_load_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
+void pg_hopper_store_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, const char *address);
 
-/* With splits (hopper_split.ptxc): C of this CTA's share of the tile on its way to registers; and
- * the end of the tile, the sum of all parts. */
+/* With splits (hopper_split.ptxc): the end of the tile, the sum of all parts. */
 void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
-void pg_hopper_begin_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
 /* The kernel that copies operands to aligned rows (hopper_align.ptxc). */

@@ -241,11 +241,27 @@ size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem
     return count;
 }
 
+/* A left operand that every CTA reads a part of its own of, and that L2 does not hold from call to
+ * call. Fetching ahead pays where narrow tiles leave all else idle. */
+static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                          const pg_hopper_choice *c)
+{
+    enum { KEPT_BYTES = 32 << 20, NARROW = 64, ELEMENT_BYTES = 2 };
+    const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
+    const bool once = columns <= (int64_t)c->block_n * c->cluster_n,
+               large = rows * p->k * ELEMENT_BYTES > KEPT_BYTES;
+    const bool ahead = large && c->swap && c->block_n <= NARROW && c->splits == 1 &&
+                       c->cluster_m * c->cluster_n == 1;
+    settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
+}
+
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
     pg_hopper_rating best;
-    if (pg_hopper_rate(k, p, &best, 1))
-        pg_hopper_take(k, &best.choice);
+    if (!pg_hopper_rate(k, p, &best, 1))
+        return;
+    settle_stream(k, p, &best.choice);
+    pg_hopper_take(k, &best.choice);
 }
 
 typedef struct remembered {

@@ -285,6 +285,8 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
     static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const uint32_t c_map = p->c_slots ? 0 : 1U << at_c_map_,
                    slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
+    static const uint64_t groups = UINT64_C(1) << at_groups_ | UINT64_C(1) << at_group_rows_,
+                          by_units = 1U << at_tiles_m_ | 1U << at_units_;
     if (part == PG_PART_SUM)
         return sum_params(p);
     if (part == PG_PART_ALIGN)
@@ -293,6 +295,7 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
         p->slices > 1 ? pg_epilogue_all_absent : pg_epilogue_absent(&p->epilogue);
     return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_) |
                                          without_batches(p, at_batch_maps_) |
+                                         (p->group_type ? by_units : groups) |
                                          steps << at_row_scale_};
 }
 
@@ -337,7 +340,12 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_u32(l, at_d_vectors_, p->slices > 1 || stores_vectors(problem));
     pg_set_u32(l, at_batch_maps_,
                steps_by_batch(left) << PG_LEFT_STEPS | steps_by_batch(right) << PG_RIGHT_STEPS |
-                   (p->c_slots && steps_by_batch(ring)) << PG_C_STEPS);
+                   (p->c_slots && steps_by_batch(ring)) << PG_C_STEPS |
+                   pg_matmul_rows_follow(problem) << PG_ROWS_FOLLOW);
+    if (p->group_type) {
+        pg_set_u32(l, at_groups_, problem->symbol[PG_MATMUL_BATCH]);
+        pg_set_pointer(l, at_group_rows_, problem->operand[PG_MATMUL_GROUP_ROWS].data);
+    }
     set_batches(l, at_c_batch_, problem);
     if (p->slices == 1)
         pg_epilogue_set(problem, PG_MATMUL_STEPS, &p->epilogue, l, at_row_scale_);
@@ -355,7 +363,11 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
     const int64_t tiles_m = divide_up(rows, p->block_m * p->cluster_m),
                   tiles_n = divide_up(columns, p->block_n * p->cluster_n);
-    const int64_t units = tiles_m * tiles_n * p->slices * problem->symbol[PG_MATMUL_BATCH];
+    const int64_t matrices = problem->symbol[PG_MATMUL_BATCH];
+    /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
+    const bool follow = p->group_type && pg_matmul_rows_follow(problem);
+    const int64_t units =
+        follow ? (tiles_m + matrices) * tiles_n : tiles_m * tiles_n * p->slices * matrices;
     const bool padded = p->slices > 1 && !p->swapped;
     begin_multiply(p, units, problem->device->sm_count, l);
     set_operands(problem, workspace, l);

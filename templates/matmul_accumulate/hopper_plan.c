@@ -123,6 +123,8 @@ static int64_t most_accumulators(hopper_key *k)
     const bool loads_c = k->c == 0 && !has_ring(k) && k->splits == 1 && k->slices == 1;
     if (pg_hopper_step_limit(k, k->warpgroups) && k->slices == 1)
         return pg_hopper_step_limit(k, k->warpgroups);
+    if (k->splits == 2) /* half of a tile's C meets the whole of its sums */
+        return k->warpgroups == 3 ? 80 : 128;
     if (k->warpgroups == 3)
         return loads_c ? 112 : 128;
     return loads_c && k->warpgroups == 2 ? 160 : 192;
@@ -234,7 +236,9 @@ static ptxgen_status check_shared(hopper_key *k, const pg_arch *arch, int64_t fi
 /* Splits leave their sums in the memory of the stages. */
 static ptxgen_status check_splits(hopper_key *k, ptxgen_error *err)
 {
-    const int64_t sums = k->block_m * k->block_n * ACCUMULATOR_BYTES;
+    const int64_t columns = swaps(k) ? k->block_m : k->block_n,
+                  sums = k->block_m * k->block_n / columns *
+                         pg_hopper_part_pitch((int)columns, swaps(k));
     if (k->splits == 1 || sums <= k->stages * stage_bytes(k))
         return PTXGEN_OK;
     return pg_fail(
@@ -258,6 +262,16 @@ static ptxgen_status check_parts_of_k(hopper_key *k, ptxgen_error *err)
                        "c_load=direct",
                        (long long)k->splits, (long long)k->slices);
     return PTXGEN_OK;
+}
+
+/* How many tiles there are is known on the device alone, and whose row ends where too. */
+static ptxgen_status check_groups(hopper_key *k, ptxgen_error *err)
+{
+    if (!k->grouped || (k->splits == 1 && k->slices == 1 && !swaps(k)))
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "splits=%lld slices=%lld swap=%s with group_rows: use 1, 1 and no",
+                   (long long)k->splits, (long long)k->slices, swaps(k) ? "yes" : "no");
 }
 
 static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
@@ -346,6 +360,7 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     PG_TRY(check_cluster(k, err));
     PG_TRY(check_ring(k, err));
     PG_TRY(check_parts_of_k(k, err));
+    PG_TRY(check_groups(k, err));
     settle(&k->swizzle, 128);
     const int64_t fit = stages_that_fit(k, arch);
     PG_TRY(check_shared(k, arch, fit, err));
@@ -430,7 +445,10 @@ static void name_entry(pg_hopper_plan *p, hopper_key *k)
              "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s%s", p->operand_type,
              p->pingpong ? "pp" : "", p->block_m, p->block_n, p->block_k, p->groups, p->stages,
              p->cluster_m, p->cluster_n, p->splits, p->slices, k->a ? "_at" : "", k->b ? "_bt" : "",
-             p->swapped ? "_swap" : "", p->batched ? "_n" : "");
+             p->swapped ? "_swap" : "",
+             p->group_type ? "_g"
+             : p->batched  ? "_n"
+                           : "");
 }
 
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p)
@@ -449,6 +467,7 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->adds_c = k->c == 0;
     p->scales = k->scale != 0;
     p->batched = k->batch != 0;
+    p->group_type = k->grouped == 0 ? NULL : k->grouped == 1 ? "s32" : "s64";
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->out = k->slices > 1 ? pg_matmul_result_type(0) : p->d_type;
@@ -471,7 +490,8 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->c_slot_bytes = (int)slot_bytes(k);
     if (p->c_slots)
         describe_ring(p, k);
-    p->evict_first = k->stream == PG_YES;
+    p->evict_first = k->stream > PG_NO;
+    p->fetches_ahead = k->stream == PG_AHEAD;
     p->steps = p->block_k * p->operand_bytes / PG_WGMMA_STEP_BYTES;
     p->left.k_major = left_k_major(k);
     p->right.k_major = right_k_major(k);

@@ -4,7 +4,7 @@
 
 #include "common/matmul.h"
 
-enum { OPERAND_BYTES = 2, ACCUMULATOR_BYTES = 4, C_BOX_COLUMNS = 32, MAP_ALIGNMENT = 16 };
+enum { C_BOX_COLUMNS = 32, MAP_ALIGNMENT = 16 };
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -62,7 +62,7 @@ static void set_operands(const pg_problem *problem, pg_launch *l)
                          .rows = 1,
                          .stride = 1,
                          .batches = p->batched,
-                         .box_columns = p->swizzle / OPERAND_BYTES,
+                         .box_columns = p->swizzle / p->operand_bytes,
                          .box_rows = p->a_box_rows};
     if (loads)
         set_matrix(&map, &problem->operand[PG_MATMUL_A]);
@@ -95,7 +95,7 @@ static void set_accumulators(const pg_problem *problem, pg_launch *l)
     }
     if (p->c_from == PG_C_FILLED) {
         pg_set_pointer(l, at_c_, c->data);
-        pg_set_u64(l, at_c_stride_, (uint64_t)(c->stride[PG_ROW] * ACCUMULATOR_BYTES));
+        pg_set_u64(l, at_c_stride_, (uint64_t)(c->stride[PG_ROW] * c->bits / 8));
         pg_set_u64(l, at_c_batch_, (uint64_t)pg_matmul_batch_bytes(c));
         pg_set_u32(l, at_c_vector_bytes_, vector_bytes(c));
     }

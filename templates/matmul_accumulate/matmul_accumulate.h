@@ -45,11 +45,12 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
-    /* place in {auto, no, yes}: the left operand is read once and leaves L2 first */
+    /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
     int64_t scale;            /* place in {none, alpha_beta} */
     int64_t batch;            /* place in {no, yes}: many matrices, one after the other */
+    int64_t grouped;          /* place in {no, s32, s64}: the type of group_rows */
     pg_epilogue_key steps;
 } pg_matmul_accumulate_key;
 
@@ -73,6 +74,9 @@ enum {
     PG_MATMUL_SCALE_BYTES
 };
 
+/* Behind the steps. */
+enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_D_SCALES + 1 };
+
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
 /* The one whose steps are from a run of adjacent elements to the next; of a matrix of two
@@ -93,6 +97,11 @@ static inline int64_t pg_matmul_row_bytes(const pg_view *v)
     const int across = pg_matmul_across(v);
     return v->shape[across] > 1 ? v->stride[across] * v->bits / 8 : 0;
 }
+/* With group_rows: the groups' rows follow each other in one matrix, or each has a matrix. */
+static inline bool pg_matmul_rows_follow(const pg_problem *p)
+{
+    return pg_matmul_batch_bytes(&p->operand[PG_MATMUL_D]) == 0;
+}
 /* All that addresses of rows are made of: its low bits are zeros where all of theirs are. */
 static inline uintptr_t pg_matmul_low_bits(const pg_view *v)
 {
@@ -107,7 +116,7 @@ enum {
     PG_SCHEDULE_FILL = 4,
     PG_SCHEDULE_MMA_SYNC = 5
 };
-enum { PG_NO = 1, PG_YES = 2 };
+enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
@@ -174,8 +183,9 @@ typedef struct pg_matmul_accumulate_plan {
     pg_epilogue steps;
     pg_matmul_engine engine;
     const pg_dtype *dtype;
-    bool b_transposed;
-    const pg_dtype *d_type;
+    int operand_bytes; /* of an element of A and B */
+    bool a_transposed, b_transposed;
+    const pg_dtype *c_type, *d_type;
     pg_c_source c_from;
     bool scales, batched;
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;

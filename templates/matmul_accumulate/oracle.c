@@ -34,11 +34,11 @@ static void add_products(const pg_problem *p, int64_t first, int64_t rows, doubl
     }
 }
 
-/* Of views of rank 2. */
-static ptxgen_status answer_one(const pg_problem *p, ptxgen_error *err)
+/* Rows `from` to `m` - 1 of the result; views of rank 2. */
+static ptxgen_status answer_rows(const pg_problem *p, int64_t from, int64_t m, ptxgen_error *err)
 {
     const pg_view *c = &p->operand[PG_MATMUL_C], *d = &p->operand[PG_MATMUL_D];
-    const int64_t m = p->symbol[PG_MATMUL_M], n = p->symbol[PG_MATMUL_N];
+    const int64_t n = p->symbol[PG_MATMUL_N];
     const pg_matmul_accumulate_key *key = p->key;
     const pg_epilogue steps = pg_epilogue_of(&key->steps, d->dtype);
     const double alpha = (double)pg_matmul_alpha(p), beta = (double)pg_matmul_beta(p);
@@ -48,7 +48,7 @@ static ptxgen_status answer_one(const pg_problem *p, ptxgen_error *err)
     if (!sums)
         return pg_fail_memory(err, bytes);
     ptxgen_status status = PTXGEN_OK;
-    for (int64_t first = 0; first < m && status == PTXGEN_OK; first += ROWS) {
+    for (int64_t first = from; first < m && status == PTXGEN_OK; first += ROWS) {
         const int64_t rows = m - first < ROWS ? m - first : ROWS;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t j = 0; j < n; j++)
@@ -84,16 +84,32 @@ static pg_view matrix_of(const pg_view *v, int64_t batch)
     return one;
 }
 
+/* As many as there are, from row `first` on. */
+static int64_t rows_of_group(const pg_problem *p, int64_t group, int64_t first)
+{
+    const pg_view *v = &p->operand[PG_MATMUL_GROUP_ROWS];
+    const int64_t most = p->symbol[PG_MATMUL_M] - first;
+    if (!v->present)
+        return most;
+    const int64_t rows = v->dtype == PTXGEN_S64 ? ((const int64_t *)v->data)[group]
+                                                : ((const int32_t *)v->data)[group];
+    return rows < 0 ? 0 : rows < most ? rows : most;
+}
+
 ptxgen_status pg_matmul_accumulate_oracle(const pg_problem *p, ptxgen_error *err)
 {
     static const size_t batched[] = {PG_MATMUL_A, PG_MATMUL_B, PG_MATMUL_C, PG_MATMUL_D,
                                      PG_MATMUL_STEPS + PG_STEP_AUX};
     pg_problem one = *p;
+    int64_t first = 0;
     for (int64_t batch = 0; batch < p->symbol[PG_MATMUL_BATCH]; batch++) {
         for (size_t i = 0; i < sizeof batched / sizeof *batched; i++)
             if (p->operand[batched[i]].present)
                 one.operand[batched[i]] = matrix_of(&p->operand[batched[i]], batch);
-        PG_TRY(answer_one(&one, err));
+        const int64_t rows = rows_of_group(p, batch, first);
+        PG_TRY(answer_rows(&one, first, first + rows, err));
+        if (pg_matmul_rows_follow(p) && p->operand[PG_MATMUL_GROUP_ROWS].present)
+            first += rows;
     }
     return PTXGEN_OK;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    OPERAND_BYTES = 2,
     ACCUMULATOR_BYTES = 4,
     C_SWIZZLE = 128, /* a row of C is 256 bytes or more */
     STEP_BYTES = 32, /* K of one multiplication */
@@ -40,7 +39,7 @@ static int64_t b_columns(const pg_matmul_accumulate_key *k)
 
 static int stage_bytes(const pg_matmul_accumulate_key *k)
 {
-    return (int)(k->block_k * OPERAND_BYTES * (k->block_m + b_columns(k)));
+    return (int)(k->block_k * pg_matmul_operand_bytes(k) * (k->block_m + b_columns(k)));
 }
 
 static pg_c_source c_source(const pg_matmul_accumulate_key *k)
@@ -89,16 +88,21 @@ static ptxgen_status check_blocks(const pg_matmul_accumulate_key *k, ptxgen_erro
     return PTXGEN_OK;
 }
 
-/* Bytes of a row of a stage as it is loaded: along K for A and a transposed B, along N for a
- * row-major one. */
+/* Bytes of a row of a stage as it is loaded: along K for a row-major A and a transposed B, along N
+ * for a row-major one, along M for a transposed A. */
 static int64_t b_row_bytes(const pg_matmul_accumulate_key *k)
 {
-    return OPERAND_BYTES * (k->b ? k->block_k : b_columns(k));
+    return pg_matmul_operand_bytes(k) * (k->b ? k->block_k : b_columns(k));
+}
+
+static int64_t a_row_bytes(const pg_matmul_accumulate_key *k)
+{
+    return pg_matmul_operand_bytes(k) * (k->a ? k->block_m : k->block_k);
 }
 
 static ptxgen_status check_swizzle(const pg_matmul_accumulate_key *k, ptxgen_error *err)
 {
-    const int64_t a_row = OPERAND_BYTES * k->block_k, b_row = b_row_bytes(k);
+    const int64_t a_row = a_row_bytes(k), b_row = b_row_bytes(k);
     if (pg_swizzle_of((int)k->swizzle) == PG_SWIZZLE_NONE)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "swizzle=%lld: use 32, 64 or 128",
                        (long long)k->swizzle);
@@ -149,7 +153,7 @@ static void settle(int64_t *setting, int64_t automatic)
 
 static int64_t widest_swizzle(const pg_matmul_accumulate_key *k)
 {
-    const int64_t a_row = OPERAND_BYTES * k->block_k, b_row = b_row_bytes(k);
+    const int64_t a_row = a_row_bytes(k), b_row = b_row_bytes(k);
     const int64_t row = a_row < b_row ? a_row : b_row;
     return row < 128 ? row : 128;
 }
@@ -171,14 +175,19 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "scale=alpha_beta with schedule=seed, where C goes past the registers: use "
                        "schedule=fill");
-    if (k->c_dtype)
+    if (k->c_dtype && k->schedule == PG_SCHEDULE_SEED)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "C of 16 bits belongs to the kernel of sm_90a: use f32 for %s", arch->name);
-    if (!k->a && k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots &&
-        !k->copy && !k->stream && k->ctas <= 2)
+                       "C of 16 bits with schedule=seed, which copies it as it is: use "
+                       "schedule=fill");
+    if (pg_matmul_operand_bytes(k) != 2 && (k->a || !k->b))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
+                       "b=transposed");
+    if (k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots && !k->copy &&
+        !k->stream && k->ctas <= 2)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "a, warpgroups, slices, swap, c_load, c_slots, "
+                   "warpgroups, slices, swap, c_load, c_slots, "
                    "copy, stream and ctas=4 belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
@@ -224,11 +233,16 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
-    if (k->dtype > PG_MATMUL_BF16)
+    if (k->grouped)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
-            "operands of 8 and 32 bits belong to the kernel of sm_90a: use f16 or bf16 for %s",
+            "group_rows belong to the kernel of sm_90a: make a call for each group on %s",
             arch->name);
+    if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "operands of 8 and 32 bits belong to the kernels of sm_90a and sm_100a: use "
+                       "f16 or bf16 for %s",
+                       arch->name);
     if (engine == PG_ENGINE_MMA_SYNC)
         return pg_mma_resolve(k, arch, err);
     PG_TRY(pg_require_tcgen05(arch, "matmul_accumulate", ", or sm_90a (wgmma)", err));
@@ -236,7 +250,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->block_m, PG_TMEM_LANES);
     settle(&k->schedule, PG_SCHEDULE_FILL);
     settle(&k->block_n, 128);
-    settle(&k->block_k, 64);
+    settle(&k->block_k, 128 / pg_matmul_operand_bytes(k));
     settle(&k->group_m, 8);
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
@@ -252,6 +266,12 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     return pg_epilogue_check(&steps, err);
 }
 
+/* Else rows of K, each as wide as the swizzle. */
+static int mn_major_step(const pg_matmul_accumulate_plan *p, int step)
+{
+    return step * (STEP_BYTES / p->operand_bytes) * p->swizzle;
+}
+
 /* K-major: columns of K as wide as the swizzle, each of all rows. */
 static int k_major_step(int step, int rows, int swizzle)
 {
@@ -261,15 +281,12 @@ static int k_major_step(int step, int rows, int swizzle)
 
 int pg_matmul_accumulate_a_step(const pg_matmul_accumulate_plan *p, int step)
 {
-    return k_major_step(step, p->block_m, p->swizzle);
+    return p->a_transposed ? mn_major_step(p, step) : k_major_step(step, p->block_m, p->swizzle);
 }
 
 int pg_matmul_accumulate_b_step(const pg_matmul_accumulate_plan *p, int step)
 {
-    if (p->b_transposed)
-        return k_major_step(step, p->b_columns, p->swizzle);
-    return step * (STEP_BYTES / OPERAND_BYTES) *
-           p->swizzle; /* rows of K, each as wide as the swizzle */
+    return p->b_transposed ? k_major_step(step, p->b_columns, p->swizzle) : mn_major_step(p, step);
 }
 
 int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column)
@@ -279,8 +296,8 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 
 static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
 {
-    p->a_bytes = p->block_m * p->block_k * OPERAND_BYTES;
-    p->b_bytes = p->b_columns * p->block_k * OPERAND_BYTES;
+    p->a_bytes = p->block_m * p->block_k * p->operand_bytes;
+    p->b_bytes = p->b_columns * p->block_k * p->operand_bytes;
     p->b_offset = p->a_offset + p->stages * p->a_bytes;
     p->c_offset = p->b_offset + p->stages * p->b_bytes;
     p->split_offset = p->c_offset + p->c_bytes;
@@ -294,18 +311,28 @@ static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
     p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
 }
 
-static void describe_matrices(pg_matmul_accumulate_plan *p)
+static void describe_matrices(pg_matmul_accumulate_plan *p, int64_t dtype)
 {
     const pg_swizzle swizzle = pg_swizzle_of(p->swizzle);
-    const int type = p->dtype->tensor_type == PG_TENSOR_BF16 ? PG_MMA_TYPE_BF16 : PG_MMA_TYPE_F16;
-    const pg_mma_shape shape = {.kind = PG_MMA_F16,
+    static const struct {
+        pg_mma_kind kind;
+        int type;
+    } kinds[] = {[PG_MATMUL_F16] = {PG_MMA_F16, PG_MMA_TYPE_F16},
+                 [PG_MATMUL_BF16] = {PG_MMA_F16, PG_MMA_TYPE_BF16},
+                 [PG_MATMUL_E4M3] = {PG_MMA_F8F6F4, PG_MMA_TYPE_E4M3},
+                 [PG_MATMUL_E5M2] = {PG_MMA_F8F6F4, PG_MMA_TYPE_E5M2},
+                 [PG_MATMUL_F32] = {PG_MMA_TF32, PG_MMA_TYPE_TF32}};
+    const int type = kinds[dtype].type;
+    const pg_mma_shape shape = {.kind = kinds[dtype].kind,
+                                .a_mn_major = p->a_transposed,
                                 .m = p->block_m * p->ctas,
                                 .n = p->block_n,
                                 .a_type = type,
                                 .b_type = type,
                                 .b_mn_major = !p->b_transposed};
     p->instruction = pg_instruction_descriptor(&shape);
-    p->a = (pg_smem_matrix){16, 8 * p->swizzle, swizzle};
+    p->a =
+        (pg_smem_matrix){p->a_transposed ? p->block_k * p->swizzle : 16, 8 * p->swizzle, swizzle};
     p->b =
         (pg_smem_matrix){p->b_transposed ? 16 : p->block_k * p->swizzle, 8 * p->swizzle, swizzle};
     p->c = (pg_smem_matrix){16, 8 * C_SWIZZLE, pg_swizzle_of(C_SWIZZLE)};
@@ -313,12 +340,12 @@ static void describe_matrices(pg_matmul_accumulate_plan *p)
 
 static void count_instructions(pg_matmul_accumulate_plan *p)
 {
-    p->a_loads = p->block_k * OPERAND_BYTES / p->swizzle;
-    p->b_loads = p->b_transposed ? p->a_loads : p->b_columns * OPERAND_BYTES / p->swizzle;
+    p->a_loads = (p->a_transposed ? p->block_m : p->block_k) * p->operand_bytes / p->swizzle;
+    p->b_loads = (p->b_transposed ? p->block_k : p->b_columns) * p->operand_bytes / p->swizzle;
     p->c_loads = p->block_n * ACCUMULATOR_BYTES / C_SWIZZLE;
     p->copies = p->block_n / COPY_COLUMNS;
-    p->multiplications = p->block_k * OPERAND_BYTES / STEP_BYTES;
-    p->a_box_rows = p->block_m / p->tiles_n;
+    p->multiplications = p->block_k * p->operand_bytes / STEP_BYTES;
+    p->a_box_rows = (p->a_transposed ? p->block_k : p->block_m) / p->tiles_n;
     p->b_box_rows = p->b_transposed ? p->b_columns : p->block_k;
 }
 
@@ -344,7 +371,10 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->engine = PG_ENGINE_TCGEN05;
     p->threads = 256;
     p->dtype = pg_dtype_find(pg_matmul_dtypes[k->dtype]);
+    p->operand_bytes = pg_matmul_operand_bytes(k);
+    p->a_transposed = k->a != 0;
     p->b_transposed = k->b != 0;
+    p->c_type = pg_matmul_result_type(k->c_dtype);
     p->block_m = (int)k->block_m;
     p->block_n = (int)k->block_n;
     p->block_k = (int)k->block_k;
@@ -363,13 +393,14 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
     place_in_shared_memory(p);
-    describe_matrices(p);
+    describe_matrices(p, k->dtype);
     count_instructions(p);
     char parts[24] = "";
     if (p->cluster > p->ctas)
         snprintf(parts, sizeof parts, "_%s%d", p->splits > 1 ? "k" : "n",
                  p->splits > 1 ? p->splits : p->tiles_n);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas, parts,
-             p->b_transposed ? "_bt" : "", suffixes[p->c_from], p->batched ? "_n" : "");
+             p->a_transposed ? "_at" : "", p->b_transposed ? "_bt" : "", suffixes[p->c_from],
+             p->batched ? "_n" : "");
 }

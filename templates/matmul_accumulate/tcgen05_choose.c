@@ -32,7 +32,9 @@ static double time_of(const pg_matmul_accumulate_key *k, const choice *c,
                       const pg_matmul_problem *p)
 {
     enum { SHARED_BYTES = 226 << 10, MOST_STAGES = 12 };
-    const int block_k = k->block_k ? (int)k->block_k : BLOCK_K;
+    /* K of a stage, as of 16-bit elements; what is no K of a stage is refused later */
+    const int64_t given = k->block_k * pg_matmul_operand_bytes(k) / 2;
+    const int block_k = given ? (int)given : BLOCK_K;
     const int stage = OPERAND_BYTES * block_k * (BLOCK_M + c->columns / c->ctas);
     const int fit = (SHARED_BYTES - pg_split_bytes(c->splits)) / stage;
     const int64_t matrices = pg_matmul_matrices(p);

@@ -40,57 +40,60 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
  * by one: they are sorted only where they go to so few rows that these are always contended for.
  * Where out stays in L2, additions that are spread evenly cost little, and the sort pays later.
  * Measured: docs/benchmarks.md. */
-static bool prefers_owner(const pg_problem *p)
+static bool prefers_owner(const pg_problem *p, int64_t access)
 {
-    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
+    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20, SHIFTED_ROW_BYTES = 192 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes = row_bytes_of(p);
     if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
         return false;
-    if (row_bytes < GATHERED_ROW_BYTES)
+    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : GATHERED_ROW_BYTES))
         return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
     return rows >= LEAST_ROWS && rows >= least_bytes / row_bytes;
 }
 
-/* Short rows, and of each row of out so many that they pay for filling and emptying copies of it
- * in shared memory. */
-static bool short_and_many(const pg_problem *p, const pg_scatter_add_key *k)
+/* Short rows that shared memory can add. */
+static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
 {
-    enum { LEAST_ROWS = 1 << 15, HITS = 256, ROWS_A_HIT = 10 };
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t n = p->symbol[PG_SCATTER_N];
+    enum { LEAST_ROWS = 1 << 15 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], n = p->symbol[PG_SCATTER_N];
     const pg_view *src = &p->operand[PG_SCATTER_SRC];
     const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     return arch && arch->sm >= 90 && k->n && n * bytes <= GATHERED_ROW_BYTES && bytes < 8 &&
            !k->exact && !k->function && k->reduce == PTXGEN_SCATTER_ADD &&
-           !pg_scatter_add_owner_operand(p) && rows >= LEAST_ROWS &&
-           rows / (HITS + out_rows / ROWS_A_HIT) >= out_rows && rows <= INT32_MAX &&
+           !pg_scatter_add_owner_operand(p) && rows >= LEAST_ROWS && rows <= INT32_MAX &&
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
-/* Where only one warp of an SM has room for a table, reductions in global memory are faster; but
- * rows that are not aligned to 16 bytes would be sorted instead. */
+/* Tables that pay: each row of out is hit so often that filling and emptying them costs little. */
 static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *k)
 {
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
-                                         p->symbol[PG_SCATTER_OUT_ROWS],
-                                         pg_scatter_add_access_of(p) < 16 ? 1 : 2);
+    enum { HITS = 256, ROWS_A_HIT = 10, SHARED_HITS = 512, NARROWEST = 4 };
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
+    const bool alone = pg_scatter_add_access_of(p) < NARROWEST ||
+                       !pg_sum_type_at(k->dtype)->vector_add; /* else it would be owner */
+    const pg_copies copies =
+        pg_scatter_add_private_copies(shared, p->symbol[PG_SCATTER_N], out_rows, alone);
+    const int64_t hits = copies == PG_COPIES_CTA ? SHARED_HITS : HITS + out_rows / ROWS_A_HIT;
+    return rows / hits >= out_rows ? copies : PG_COPIES_AUTO;
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
 {
-    enum { SPREAD = 512 }; /* rows of out that two rows of each lane seldom meet in */
+    enum { SPREAD = 512, SHORT_ROW_BYTES = 8 }; /* rows that two of a lane's seldom meet in */
+    const int64_t n = p->symbol[PG_SCATTER_N], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
     if (!k->copies && arch)
-        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N],
-                                                  p->symbol[PG_SCATTER_OUT_ROWS], 1);
+        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows, true);
     if (k->copies == PG_COPIES_WARP && !k->pieces)
-        k->pieces = p->symbol[PG_SCATTER_OUT_ROWS] > SPREAD ? 2 : 1;
+        k->pieces = out_rows > SPREAD ? 2 : 1;
+    if (k->copies == PG_COPIES_WARP && !k->warps)
+        k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
 /* As far as the sizes tell. */
@@ -100,17 +103,31 @@ static bool hit_about_once(const pg_problem *p)
     return rows / 2 < out_rows && rows >= out_rows / 2;
 }
 
+/* Whether rows so aligned can be added where they are. */
+static bool has_reductions(const pg_scatter_add_key *k, int64_t access)
+{
+    enum { NARROWEST = 4 };
+    return access == 16 ||
+           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
+            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
+}
+
 void pg_scatter_add_choose(const pg_problem *p, void *key)
 {
     pg_scatter_add_key *k = key;
     const int64_t access = pg_scatter_add_access_of(p);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO && short_and_many(p, k))
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && fits_private(p, k))
         k->schedule = copies_that_pay(p, k) ? PTXGEN_SCHEDULE_PRIVATE : PTXGEN_SCHEDULE_AUTO;
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (pg_scatter_add_owner_operand(p) || access < 16 || (!k->function && prefers_owner(p))))
+        (pg_scatter_add_owner_operand(p) || !has_reductions(k, access) ||
+         (!k->function && prefers_owner(p, access))))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
+        k->schedule = PTXGEN_SCHEDULE_VECTOR;
+        k->access = access;
+    }
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)

@@ -42,7 +42,7 @@ static const pg_param params[] = {
      .doc = "bulk: bytes in one stage"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 16,
      .doc = "bulk: stages per warp"},
-    {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 16,
+    {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 32,
      .doc = "bulk, vector, private: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
      .doc = "bulk, vector: CTAs per SM"},

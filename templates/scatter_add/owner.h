@@ -55,6 +55,7 @@ typedef struct pg_owner_source {
     bool partial;
     bool ahead;     /* loads rows of out with those of src */
     bool shift;     /* rows of src come by aligned loads and a shift (owner_shift.ptxc) */
+    bool lone;      /* halves that no other half of the row is beside, by their only writer */
     bool marked;    /* entries say which rows are found elsewhere too (pg_index_sort_args) */
     int depth;      /* rows in flight */
     int word_bytes; /* of memory, in a register */
@@ -63,6 +64,8 @@ typedef struct pg_owner_source {
     int pieces;     /* accesses of a lane to a row */
     int piece_words, piece_values;
 } pg_owner_source;
+/* Whether the sums' kernel has such halves: of rows with gaps between them. */
+bool pg_owner_has_lone_halves(const pg_scatter_add_plan *p);
 pg_owner_source pg_owner_source_of(const pg_scatter_add_plan *p, bool partial);
 
 void pg_owner_declare(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
@@ -90,6 +93,8 @@ void pg_owner_find_block(pg_emit *E);
 void pg_owner_load_shifted(pg_emit *E, const pg_owner_source *s, int i);
 void pg_owner_load_edges(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s);
 void pg_owner_shift(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s, int i);
+/* Of the run that begins with entry i: what out has where a lone half goes is the current. */
+void pg_owner_hold_half(pg_emit *E, int i);
 void pg_owner_add_parts(pg_emit *E, const pg_scatter_add_plan *p, const pg_owner_source *s,
                         const char *label);
 

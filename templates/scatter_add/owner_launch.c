@@ -95,7 +95,7 @@ static call call_of(const pg_problem *p)
                                   .out_rows = p->symbol[PG_SCATTER_OUT_ROWS],
                                   .has_padding = v[PG_SCATTER_PADDING_INDEX].present,
                                   .grouped = !c.plan->exact,
-                                  .marked = c.plan->ahead};
+                                  .marked = c.plan->ahead || pg_owner_has_lone_halves(c.plan)};
     c.counts = c.plan->mean || v[PG_SCATTER_COUNTS].present;
     if (c.counts && !v[PG_SCATTER_COUNTS].present)
         c.counts_bytes = (size_t)align_up(c.sort.out_rows * (int64_t)sizeof(int32_t), ALIGNMENT);

@@ -57,6 +57,11 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     return PTXGEN_OK;
 }
 
+bool pg_owner_has_lone_halves(const pg_scatter_add_plan *p)
+{
+    return p->shift && !p->exact && !p->contig && p->element->bytes == 2;
+}
+
 void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
     static const char *const parts[] = {"sum", NULL}, *const exact_parts[] = {"sum", "merge", NULL};

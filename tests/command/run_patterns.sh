@@ -93,7 +93,7 @@ check vector 'st.shared.u64' 0 0 $((warps * 2)) $((warps * 2))
 # 6. Broadcast: all lanes one word: one sector, one pass.
 kernel broadcast '    ld.global.u32 %x, [%g];
     st.shared.u32 [%s], %x;
-    ld.shared.u32 %x, [%s];
+    ld.shared.u32 %x, [%s+128];
     keep %x;'
 check broadcast 'ld.global' $warps $warps 0 0
 check broadcast 'ld.shared' 0 0 $warps $warps
@@ -127,7 +127,8 @@ check swizzled '[%r+8576]' 0 0 $warps $warps
 check swizzled '[%x+8192]' 0 0 $warps $warps
 
 # 9. Wide lanes that meet: of 8 bytes, 16 bytes apart; of 16 bytes, 32 bytes apart; all lanes at one place; the halves of a warp
-# at the same words.
+# at the same words; neighbours at the same words, which loads take two parts of a warp at a time for, if all lanes are so, and
+# stores do not.
 kernel wide8 '    shl.b32 %x, %t, 4;
     add.u32 %x, %s, %x;
     ld.shared.u64 %d, [%x];
@@ -136,14 +137,20 @@ check wide8 'ld.shared.u64' 0 0 $((warps * 4)) $((warps * 2))
 kernel wide16 '    shl.b32 %x, %t, 5;
     add.u32 %x, %s, %x;
     ld.shared.v4.u32 {%v0, %v1, %v2, %v3}, [%x];
+    keep %v0;
+    keep %v1;
+    keep %v2;
     keep %v3;'
 check wide16 'ld.shared.v4' 0 0 $((warps * 8)) $((warps * 4))
 kernel same8 '    ld.shared.u64 %d, [%s];
     keep %d;'
-check same8 'ld.shared.u64' 0 0 $((warps * 2)) $((warps * 2))
+check same8 'ld.shared.u64' 0 0 $warps $warps
 kernel same16 '    ld.shared.v4.u32 {%v0, %v1, %v2, %v3}, [%s];
+    keep %v0;
+    keep %v1;
+    keep %v2;
     keep %v3;'
-check same16 'ld.shared.v4' 0 0 $((warps * 4)) $((warps * 4))
+check same16 'ld.shared.v4' 0 0 $((warps * 2)) $((warps * 2))
 kernel halves8 '    and.b32 %x, %t, 15;
     shl.b32 %x, %x, 3;
     add.u32 %x, %s, %x;
@@ -155,7 +162,32 @@ kernel pairs8 '    shr.b32 %x, %t, 1;
     add.u32 %x, %s, %x;
     ld.shared.u64 %d, [%x];
     keep %d;'
-check pairs8 'ld.shared.u64' 0 0 $((warps * 2)) $((warps * 2))
+check pairs8 'ld.shared.u64' 0 0 $warps $warps
+kernel store_pairs8 '    shr.b32 %x, %t, 1;
+    shl.b32 %x, %x, 3;
+    add.u32 %x, %s, %x;
+    st.shared.u64 [%x], %g;'
+check store_pairs8 'st.shared.u64' 0 0 $((warps * 2)) $((warps * 2))
+kernel mixed8 '    setp.lt.u32 %p, %t, 16;
+    shr.b32 %x, %t, 1;
+    shr.b32 %r, %t, 2;
+    and.b32 %c, %t, 1;
+    mad.lo.u32 %r, %r, 2, %c;
+    selp.u32 %x, %x, %r, %p;
+    shl.b32 %x, %x, 3;
+    add.u32 %x, %s, %x;
+    ld.shared.u64 %d, [%x];
+    keep %d;'
+check mixed8 'ld.shared.u64' 0 0 $((warps * 2)) $((warps * 2))
+kernel pairs16 '    shr.b32 %x, %t, 1;
+    shl.b32 %x, %x, 4;
+    add.u32 %x, %s, %x;
+    ld.shared.v4.u32 {%v0, %v1, %v2, %v3}, [%x];
+    keep %v0;
+    keep %v1;
+    keep %v2;
+    keep %v3;'
+check pairs16 'ld.shared.v4' 0 0 $((warps * 2)) $((warps * 2))
 kernel few8 '    setp.lt.u32 %p, %t, 8;
     shl.b32 %x, %t, 3;
     add.u32 %x, %s, %x;
@@ -179,6 +211,7 @@ check across16 'st.shared.v4' 0 0 $((warps * 8)) $((warps * 4))
 # 10. Lanes of a byte, and a matrix row a lane.
 kernel bytes '    add.u32 %x, %s, %t;
     ld.shared.u8 %r, [%x];
+    mad.lo.u32 %r, %r, 16843009, %x;
     keep %r;'
 check bytes 'ld.shared.u8' 0 0 $warps $warps
 for n in 16 32 128 144; do
@@ -196,17 +229,23 @@ check store2 'st.global' $warps $((warps * 8)) 0 0
 kernel global16 '    mul.wide.u32 %a, %t, 32;
     add.u64 %a, %g, %a;
     ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%a];
+    keep %v0;
+    keep %v1;
+    keep %v2;
     keep %v3;'
 check global16 'ld.global.v4' $warps $((warps * 32)) 0 0
 kernel same_global16 '    ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%g];
+    keep %v0;
+    keep %v1;
+    keep %v2;
     keep %v3;'
-check same_global16 'ld.global.v4' $warps $((warps * 4)) 0 0
+check same_global16 'ld.global.v4' $warps $warps 0 0
 kernel halves_global8 '    and.b32 %x, %t, 15;
     mul.wide.u32 %a, %x, 8;
     add.u64 %a, %g, %a;
     ld.global.u64 %d, [%a];
     keep %d;'
-check halves_global8 'ld.global.u64' $warps $((warps * 8)) 0 0
+check halves_global8 'ld.global.u64' $warps $((warps * 4)) 0 0
 kernel add2 '    mul.wide.u32 %a, %t, 8;
     add.u64 %a, %g, %a;
     red.global.add.u32 [%a], %t;'

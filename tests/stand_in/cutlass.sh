@@ -1,8 +1,11 @@
 # CUTLASS's examples and tutorials for Hopper and Blackwell, unmodified, from the checkout that PTXGEN_CUTLASS names: each checks
-# its own result. PTXGEN_CUTLASS_EXAMPLES names some of them. None of their text is kept in this project. Minutes each to compile.
+# its own result, in hardware's order and in three seeds of the ISA's (PTXGEN_CUTLASS_SEEDS: others, or "no"). Checking mode has
+# nothing against them but what docs/emulate.md explains. PTXGEN_CUTLASS_EXAMPLES names some of them. None of their text is kept
+# in this project. A minute each to compile.
 command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
 [ -f "${PTXGEN_CUTLASS:-}/include/cutlass/cutlass.h" ] || { echo "PTXGEN_CUTLASS names no checkout: skipped"; exit 77; }
 . "$PTXGEN_SOURCE/tests/support/cli.sh"
+seeds=${PTXGEN_CUTLASS_SEEDS:-1..3}
 # name, architecture, source, arguments
 all="48 90 48_hopper_warp_specialized_gemm/48_hopper_warp_specialized_gemm.cu --m=256 --n=256 --k=128 --iterations=0
 wgmma 90 cute/tutorial/hopper/wgmma_sm90.cu 256 256 128
@@ -24,5 +27,11 @@ echo "$all" | while read -r name sm source arguments; do
     t emulate --arch "sm_$sm" -- ./example $arguments
     expect_code 0
     ! grep -qiE 'Failed|not correct|does not match' .out || die "$name says that it is wrong"
+    if [ "$seeds" != no ]; then
+        # shellcheck disable=SC2086
+        t emulate --arch "sm_$sm" --check-races --seeds "$seeds" -- ./example $arguments
+        ! grep -qiE 'Failed|not correct|does not match' .out || die "$name says in seeds that it is wrong"
+        defects_are 'tensor memory given back while in use: nothing says that this ld is over'
+    fi
     echo "right: $name"
 done

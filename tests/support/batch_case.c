@@ -259,13 +259,14 @@ batch_case batch_case_draw(uint64_t *state, bool aligned)
     c.m = sizes[below(state, 8)];
     c.n = sizes[below(state, 8)];
     c.k = below(state, 12) ? sizes[below(state, 8)] : 0;
-    c.a_transposed = !aligned && below(state, 2);
+    c.a_transposed = below(state, 2);
     c.b_transposed = below(state, 2);
     c.bf16 = below(state, 2);
     c.no_c = !below(state, 4);
     c.same = (int)below(state, 8) & (int)below(state, 8);
     c.inside = (int)below(state, 16);
     c.d_dtype = results[below(state, 4)];
+    c.c_dtype = below(state, 2) ? c.d_dtype : PTXGEN_F32;
     c.in_place = !c.no_c && !c.d_dtype && !below(state, 4);
     if (c.in_place) {
         c.same &= ~BATCH_C;

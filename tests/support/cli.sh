@@ -30,6 +30,11 @@ t() {
 expect_code() { [ "$code" = "$1" ] || die "exit code $code, expected $1"; }
 expect_out() { grep -qE -- "$1" .out || die "standard output lacks: $1"; }
 expect_err() { grep -qE -- "$1" .err || die "standard error lacks: $1"; }
+# defects_are PATTERN: checking mode reported no defect but such as the pattern names.
+defects_are() {
+    others=$(grep 'PTX line' .err | grep -vE "relies on ptxas|advice:|$1" | head -c 600) || true
+    [ -z "$others" ] || die "other defects: $others"
+}
 expect_silent_out() { [ ! -s .out ] || die "standard output is not empty"; }
 expect_silent_err() { [ ! -s .err ] || die "standard error is not empty"; }
 

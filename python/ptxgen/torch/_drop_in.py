@@ -243,7 +243,7 @@ def _embedding_dense_backward(name, aten, grad_output, indices, num_weights, pad
     return ours()
 
 
-def _multiply(name, aten, a, b, out_dtype, c=None):
+def _multiply(name, aten, a, b, out_dtype, c=None, **factors):
     _require(out_dtype == torch.float32, "the result is not f32")
     _require(a.dtype in _HALVES and a.dtype == b.dtype, "element type")
     _require(a.dim() == 2 and b.dim() == 2 and a.shape[1] == b.shape[0], "shapes differ")
@@ -251,17 +251,17 @@ def _multiply(name, aten, a, b, out_dtype, c=None):
              "c is not f32 of the result's shape")
 
     def ours():
-        return _core.matmul(a, b, c, out=a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
+        return _core.matmul(a, b, c, out=a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32), **factors)
 
     if _state.measure:
-        kind = (name, a.dtype, a.device, tuple(a.shape), b.shape[1], a.stride(), b.stride(), c is None)
+        kind = (name, a.dtype, a.device, tuple(a.shape), b.shape[1], a.stride(), b.stride(), c is None, *factors)
         _require_faster(kind, aten, ours)
     return ours()
 
 
 def _addmm(name, aten, self, mat1, mat2, out_dtype, *, beta=1, alpha=1):
-    _require(beta == 1 and alpha == 1, "alpha or beta")
-    return _multiply(name, lambda: aten(self, mat1, mat2, out_dtype), mat1, mat2, out_dtype, self)
+    factors = {word: float(value) for word, value in (("alpha", alpha), ("beta", beta)) if value != 1}
+    return _multiply(name, lambda: aten(self, mat1, mat2, out_dtype, beta=beta, alpha=alpha), mat1, mat2, out_dtype, self, **factors)
 
 
 def _mm(name, aten, self, mat2, out_dtype):

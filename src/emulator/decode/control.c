@@ -2,6 +2,7 @@
 #include "emulator/flow/control.h"
 #include "emulator/decode/families.h"
 #include "emulator/machine/observer.h"
+#include "emulator/memory/warp_sync.h"
 
 void pg_decode_bra(pg_decoder *d, pg_op *op)
 {
@@ -41,10 +42,15 @@ void pg_decode_trap(pg_decoder *d, pg_op *op)
     op->run = pg_op_trap;
 }
 
-/* imm: registers a thread. The assembler's business; how warps execute it is the observer's. */
+/* imm: registers a thread. The assembler's business; how warps execute it is the observer's, once
+ * those of its lanes have met that do not leave it out by a predicate. */
 static pg_step setmaxnreg(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
-    PG_OBSERVE(w->launch, setmaxnreg, w, op, lanes);
+    uint32_t all = lanes;
+    pg_step step;
+    if (lanes == w->active && !pg_gather_warp(w, op, lanes, &all, &step))
+        return step;
+    PG_OBSERVE(w->launch, setmaxnreg, w, op, all);
     return PG_NEXT;
 }
 

@@ -2,6 +2,7 @@
 #include "emulator/profile/profile.h"
 
 #include "emulator/matrix/matrix_descriptor.h"
+#include "emulator/matrix/mma_op.h"
 #include "emulator/matrix/wgmma_op.h"
 
 enum { SECTOR_SHIFT = 5, WORD_SHIFT = 2, BANKS = 32, ROW_BYTES = 128, MOST_PIECES = 128 };
@@ -66,24 +67,48 @@ static pg_space space_of(const pg_op *op, uint64_t address, uint64_t *within)
     return (pg_space)op->space;
 }
 
-/* The lanes that memory serves together. */
+/* Sectors of global memory, or words of shared memory of any CTA, that these lanes access. */
+static pieces pieces_of(const pg_op *op, const pg_checked_access *a, uint32_t lanes, bool global)
+{
+    pieces found = {.count = 0};
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint64_t at;
+        const pg_space space = space_of(op, a->address[__builtin_ctz(left)], &at);
+        if (global ? space == PG_MEM_GLOBAL : space == PG_MEM_SHARED || space == PG_MEM_CLUSTER)
+            add_pieces(&found, at, a->bytes, global ? SECTOR_SHIFT : WORD_SHIFT);
+    }
+    return found;
+}
+
+/* The lanes that shared memory serves together. */
 static void count_part(pg_op_profile *p, const pg_op *op, const pg_checked_access *a,
                        uint32_t lanes)
 {
-    pieces sectors = {.count = 0}, words = {.count = 0};
-    for (uint32_t l = 0; l < PG_LANES; l++) {
-        uint64_t at;
-        if (!(lanes >> l & 1))
-            continue;
-        const pg_space space = space_of(op, a->address[l], &at);
-        if (space == PG_MEM_GLOBAL)
-            add_pieces(&sectors, at, a->bytes, SECTOR_SHIFT);
-        else if (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER)
-            add_pieces(&words, at, a->bytes, WORD_SHIFT);
-    }
-    p->global_sectors += sectors.count;
+    const pieces words = pieces_of(op, a, lanes, false);
     p->shared_wavefronts += wavefronts_of(&words);
     p->shared_ideal += words.count ? (words.count + BANKS - 1) / BANKS : 0;
+}
+
+/* Whether every lane has the address of the lane `step` away, where that takes part. */
+static bool share_addresses(const pg_checked_access *a, uint32_t step)
+{
+    for (uint32_t left = a->lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left), other = lane ^ step;
+        if ((a->lanes >> other & 1) && a->address[lane] != a->address[other])
+            return false;
+    }
+    return true;
+}
+
+/* How many lanes shared memory serves together: those whose bytes fill its banks; of a load, two
+ * such parts when all lanes share addresses in pairs. So counts an H200. */
+static uint32_t lanes_together(const pg_op *op, const pg_checked_access *a)
+{
+    if (a->bytes <= 4 || a->bytes > 32)
+        return PG_LANES;
+    const bool load = a->kind == PG_ACCESS_READ && op->run != pg_op_ldmatrix;
+    const bool paired = load && (share_addresses(a, 1) || share_addresses(a, 2));
+    return ROW_BYTES / a->bytes * (paired ? 2 : 1);
 }
 
 static void profile_access(pg_warp *w, const pg_op *op, const pg_checked_access *a)
@@ -92,10 +117,11 @@ static void profile_access(pg_warp *w, const pg_op *op, const pg_checked_access 
     uint64_t at;
     const pg_space space = space_of(op, a->address[__builtin_ctz(a->lanes ? a->lanes : 1)], &at);
     p->global_requests += space == PG_MEM_GLOBAL;
+    p->global_sectors += pieces_of(op, a, a->lanes, true).count;
     p->shared_requests += space == PG_MEM_SHARED || space == PG_MEM_CLUSTER;
     if (a->kind != PG_ACCESS_READ && (space == PG_MEM_SHARED || space == PG_MEM_CLUSTER))
         pg_trace_write(w, op);
-    const uint32_t together = a->bytes > 4 && a->bytes <= 32 ? ROW_BYTES / a->bytes : PG_LANES;
+    const uint32_t together = lanes_together(op, a);
     for (uint32_t from = 0; from < PG_LANES; from += together) {
         const uint32_t part = together == PG_LANES ? PG_ALL_LANES : ((1u << together) - 1) << from;
         if (a->lanes & part)

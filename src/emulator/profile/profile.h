@@ -31,7 +31,8 @@ typedef struct pg_engine_use {
 /* Of one instruction, or of all of a line. Requests: warp instructions that access the space.
  * Sectors: the 32-byte pieces of memory that a request touches. Wavefronts: passes over the 32
  * banks of shared memory; `ideal`: as many as the bytes need. Lanes of 8 bytes go in two halves,
- * of 16 bytes in four quarters, each on its own. */
+ * of 16 bytes in four quarters, each on its own; loads in half as many parts when all lanes
+ * share their address with their neighbour, or all with the lane two further. */
 typedef struct pg_op_profile {
     uint64_t executions, lanes;
     uint64_t global_requests, global_sectors;

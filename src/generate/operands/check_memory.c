@@ -17,12 +17,16 @@ static ptxgen_status check_inner(const pg_operand *row, const pg_view *v, ptxgen
 }
 
 /* Everything that a dimension steps over, in elements, must lie within its stride. */
-static ptxgen_status check_step(const pg_operand *row, const pg_view *v, int d, ptxgen_error *err)
+static ptxgen_status check_step(const pg_problem *p, size_t operand, int d, ptxgen_error *err)
 {
+    const pg_operand *row = &p->table->rows[operand];
+    const pg_view *v = &p->operand[operand];
     const int64_t stride = v->stride[d];
     int64_t within = 1;
-    const bool same = row->broadcast || row->spread || d < row->leading;
-    if (v->shape[d] == 1 || (stride == 0 && same && !pg_operand_is_written(row)))
+    const bool same = pg_operand_is_written(row)
+                          ? d < row->leading && pg_problem_has_rows_by(p, operand)
+                          : row->broadcast || row->spread || d < row->leading;
+    if (v->shape[d] == 1 || (stride == 0 && same))
         return PTXGEN_OK;
     if (stride == 0)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -117,7 +121,7 @@ static ptxgen_status check_operand(const pg_problem *p, size_t i, ptxgen_error *
         PG_TRY(check_inner(row, v, err));
         for (int d = 0; d < v->rank; d++)
             if (d != pg_view_along(v))
-                PG_TRY(check_step(row, v, d, err));
+                PG_TRY(check_step(p, i, d, err));
         PG_TRY(check_extent(row, v, err));
     }
     if (row->dense)

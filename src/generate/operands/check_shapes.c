@@ -91,8 +91,11 @@ static ptxgen_status refuse_extent(const pg_problem *p, size_t i, int dimension,
 }
 
 /* Leading dimensions that the caller left out: an input is the same for all of them. */
-static void add_leading(const pg_operand *row, pg_view *v)
+static void add_leading(pg_problem *p, size_t i)
 {
+    const pg_operand *row = &p->table->rows[i];
+    pg_view *v = &p->operand[i];
+    const bool one = pg_operand_is_written(row) && !pg_problem_has_rows_by(p, i);
     const int missing = row->rank - v->rank;
     if (!missing)
         return;
@@ -101,7 +104,7 @@ static void add_leading(const pg_operand *row, pg_view *v)
         v->stride[d] = v->stride[d - missing];
     }
     for (int d = 0; d < missing; d++) {
-        v->shape[d] = pg_operand_is_written(row) ? 1 : UNKNOWN;
+        v->shape[d] = one ? 1 : UNKNOWN;
         v->stride[d] = 0;
     }
     v->rank = row->rank;
@@ -136,7 +139,7 @@ static ptxgen_status take_extents(pg_problem *p, size_t i, ptxgen_error *err)
             return pg_fail(err, PTXGEN_EINVAL, "%s has %s=%lld: an extent cannot be negative",
                            row->name, p->table->symbols[row->extents[row->rank - v->rank + d]].name,
                            (long long)v->shape[d]);
-    add_leading(row, v);
+    add_leading(p, i);
     for (int d = 0; d < v->rank; d++) {
         int64_t *symbol = &p->symbol[row->extents[d]];
         if (v->shape[d] == UNKNOWN || spreads(row, v, d)) /* of a leading dimension */

@@ -50,6 +50,10 @@ typedef struct pg_operand {
     /* So many leading dimensions may be left out: an input without them, or with a stride of 0, is
      * the same for all of them. */
     uint8_t leading;
+    /* 1 + an operand that says which rows of a result are written; 0. While it is there the leading
+     * dimensions of the result may be left out too: its rows are those of all matrices, one behind
+     * the other. */
+    uint8_t rows_by;
     const ptxgen_dtype *dtypes; /* ends with PTXGEN_DTYPE_NONE */
     uint8_t same_dtype_as; /* 1 + the operand (an earlier one) whose element type this one has; 0 */
     pg_inner inner;

@@ -85,6 +85,13 @@ ptxgen_status pg_problem_bind(const pg_problem *p, pg_given given, void *key, pt
 /* EINVAL when a kernel with this (resolved) key was not built for these operands. */
 ptxgen_status pg_problem_serves(const pg_problem *p, const void *key, ptxgen_error *err);
 
+/* Another operand says which rows of this result are written (pg_operand.rows_by). */
+static inline bool pg_problem_has_rows_by(const pg_problem *p, size_t operand)
+{
+    const uint8_t by = p->table->rows[operand].rows_by;
+    return by && p->operand[by - 1].present;
+}
+
 /* The value of a PG_SCALAR operand. */
 double pg_problem_scalar(const pg_problem *p, size_t operand);
 static inline bool pg_view_is_empty(const pg_view *v)

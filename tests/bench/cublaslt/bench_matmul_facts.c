@@ -1,8 +1,11 @@
-/* For fitting hopper_correction.c: reads the CSV of bench_matmul_cublaslt (--csv) on standard
- * input and writes, for each kernel of ours that was timed with parameters,
- * "PROBLEM,MICROSECONDS,MODEL,FACT,..." */
+/* For growing hopper_forest_*.c: reads the CSV of bench_matmul_cublaslt (--csv) on standard input
+ * and writes, for each kernel of ours that was timed with parameters,
+ * "PROBLEM,MICROSECONDS,MODEL,FACT,..."; with the argument `first` MODEL is corrected by the first
+ * forest, for growing the second. */
+#include "matmul_accumulate/hopper_forest.h"
 #include "matmul_accumulate/hopper_model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,8 +47,9 @@ static pg_matmul_problem problem_of(int64_t m, int64_t n, int64_t k, bool transp
                                .sm_count = SMS};
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const bool first = argc > 1 && !strcmp(argv[1], "first");
     char line[600], params[400];
     long long m, n, k;
     int transposed, final;
@@ -53,13 +57,15 @@ int main(void)
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "%lld,%lld,%lld,%d,ours,%d,%lf,%399[^\n]", &m, &n, &k, &transposed, &final,
                    &us, params) != 7 ||
-            !strstr(params, "warpgroups="))
+            !strstr(params, "warpgroups=") || strstr(params, "stream=") ||
+            strstr(params, "group_m="))
             continue;
         const pg_hopper_choice c = choice_of(params);
         const pg_matmul_problem p = problem_of(m, n, k, transposed);
         pg_hopper_facts(&c, &p, facts);
         printf("%lldx%lldx%lld%s,%.3f,%.6g", m, n, k, transposed ? "t" : "", us,
-               pg_hopper_time(&c, &p));
+               pg_hopper_time(&c, &p) *
+                   (first ? exp(pg_hopper_forest_sum(&pg_hopper_first_forest, facts)) : 1));
         for (int i = 0; i < PG_HOPPER_FACTS; i++)
             printf(",%.9g", facts[i]);
         puts("");

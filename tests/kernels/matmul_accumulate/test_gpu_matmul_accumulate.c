@@ -1,6 +1,5 @@
 /* matmul_accumulate on a real GPU (Hopper, or Blackwell) through the public call, against the
  * oracle. Skipped without such a device. */
-#include "batch_case.h"
 #include "matmul_case.h"
 
 static ptxgen *ctx;
@@ -112,48 +111,6 @@ static void a_hundred_runs_agree(void **state)
     }
 }
 
-/* Strided batches: some for each way through Hopper's kernel, and problems that nobody chose. */
-static void batches_equal_the_oracle(void **state)
-{
-    (void)state;
-    static const batch_case cases[] = {
-        {.batch = 7, .m = 700, .n = 520, .k = 300, .params = "schedule=pingpong c_load=ring"},
-        {.batch = 5,
-         .m = 300,
-         .n = 260,
-         .k = 3000,
-         .same = BATCH_B,
-         .params = "warpgroups=1 block_n=64 splits=4"},
-        {.batch = 5,
-         .m = 300,
-         .n = 261,
-         .k = 1000,
-         .d_dtype = PTXGEN_F16,
-         .pad = 1,
-         .params = "block_n=128 slices=3 copy=both"},
-        {.batch = 9,
-         .m = 33,
-         .n = 900,
-         .k = 1000,
-         .same = BATCH_A,
-         .inside = BATCH_D,
-         .params = "warpgroups=1 swap=yes block_n=40"},
-        {.batch = 3, .m = 1000, .n = 1000, .k = 64, .params = "block_n=128 ctas=2 ctas_n=2"},
-        {.batch = 1000, .m = 3, .n = 5, .k = 7, .pad = 1},
-    };
-    uint64_t draws = 20261202;
-    for (size_t i = 0; is_hopper() && i < sizeof cases / sizeof *cases; i++)
-        batch_case_run(ctx, &cases[i]);
-    for (int i = 0; i < 150; i++) {
-        batch_case c = batch_case_draw(&draws, !is_hopper());
-        batch_case_run(ctx, &c);
-        if (i % 3 == 0) {
-            c.params = "schedule=mma_sync";
-            batch_case_run(ctx, &c);
-        }
-    }
-}
-
 /* The kernel of the GPUs that have none of their own runs on all. */
 static void mma_sync_equals_the_oracle(void **state)
 {
@@ -197,7 +154,6 @@ int main(void)
         cmocka_unit_test(every_case_equals_the_oracle),
         cmocka_unit_test(larger_cases_equal_the_oracle),
         cmocka_unit_test(mma_sync_equals_the_oracle),
-        cmocka_unit_test(batches_equal_the_oracle),
         cmocka_unit_test(factors_types_and_schedules),
         cmocka_unit_test(a_hundred_runs_agree),
     };

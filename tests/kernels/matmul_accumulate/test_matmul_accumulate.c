@@ -444,7 +444,7 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "swizzle=48", "use 32, 64 or 128");
     expect_refusal(context, "matmul_accumulate", "block_k=32 swizzle=128", "64 bytes of A");
     expect_refusal(context, "matmul_accumulate", "ctas=2 block_n=64 swizzle=128", "64 of B");
-    expect_refusal(context, "matmul_accumulate", "dtype=f32", "f16 or bf16");
+    expect_refusal(context, "matmul_accumulate", "dtype=f32", "K adjacent");
     expect_refusal(context, "matmul_accumulate", "slices=2", "belong to the kernel of sm_90a");
     expect_refusal(context, "matmul_accumulate", "splits=4", "splits=4 with block_n=256");
     expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave one of them out");

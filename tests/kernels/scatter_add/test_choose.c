@@ -52,11 +52,13 @@ static void schedules_by_size(void **state)
         /* few groups of short rows: tables of threads, of warps, or too many for shared memory */
         {PTXGEN_F32, 30 * MILLION, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_THREAD, 0},
         {PTXGEN_F32, 30 * MILLION, 1024, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
-        {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
-        {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
-        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
+        {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 40000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 40000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 40000, 2, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_BF16, 30 * MILLION, 40000, 3, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         /* as few, but not enough rows to pay for filling and emptying tables */
         {PTXGEN_F32, 20000, 64, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 100000, 4096, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
@@ -68,7 +70,11 @@ static void schedules_by_size(void **state)
         {PTXGEN_F32, 2048, 4096, 256, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* what only owner does */
         {PTXGEN_F64, 100, 100, 16, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
-        {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, 100, 1000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        /* rows of 4 bytes or 8 by as wide reductions, but long ones of large calls */
+        {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_F32, 3 * MILLION, MILLION / 2, 22, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, MILLION / 2, MILLION / 8, 300, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const ptxgen_scatter_add_args a =

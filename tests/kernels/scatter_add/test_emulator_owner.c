@@ -3,6 +3,7 @@
  * between groups and CTAs, partial sums of several levels.
  *
  *     test_emulator_owner [SEEDS (2)] */
+#include "base/half.h"
 #include "test.h"
 
 #include "api/typed.h"
@@ -32,6 +33,14 @@ typedef struct problem {
 static problem p;
 static ptxgen_device_info device = {.sm_count = 3, .l2_bytes = 4096};
 
+static void put(float *array, int i, float v)
+{
+    if (p.a.dtype == PTXGEN_BF16)
+        ((uint16_t *)(void *)array)[i] = pg_bf16_from_double((double)v);
+    else
+        array[i] = v;
+}
+
 static void fill(void)
 {
     ptxgen_scatter_add_args *a = &p.a;
@@ -41,13 +50,15 @@ static void fill(void)
         p.weight[i] = (float)(i % 3 - 1);
     }
     for (int i = 0; i < ROWS * MAX_N; i++)
-        p.src[i] = p.rough ? 1.0F / (float)(i % 1009 + 1) : (float)(i * 5 % 7 - 3);
-    for (int i = 0; i < OUT_ROWS * MAX_N; i++)
-        p.out[i] = p.want[i] = (float)(i % 5);
+        put(p.src, i, p.rough ? 1.0F / (float)(i % 1009 + 1) : (float)(i * 5 % 7 - 3));
+    for (int i = 0; i < OUT_ROWS * MAX_N; i++) {
+        put(p.out, i, (float)(i % 5));
+        put(p.want, i, (float)(i % 5));
+    }
     memset(p.workspace, 0x5a, sizeof p.workspace);
     p.record = PG_BAD_INDEX_EMPTY;
     a->size = sizeof *a;
-    a->dtype = PTXGEN_F32;
+    a->dtype = a->dtype ? a->dtype : PTXGEN_F32;
     a->rows = ROWS;
     a->out_rows = OUT_ROWS;
     a->out = p.out;
@@ -213,6 +224,10 @@ static void rows_of_any_alignment(void **state)
     run("schedule=owner shift=yes gather=yes weight=element share=8 pieces=4", 17, 3);
     p.a = (ptxgen_scatter_add_args){.deterministic = true};
     run("schedule=owner exact=yes shift=yes share=8 pieces=4", 45, 4);
+    /* halves with gaps between rows: some by their only writer, some by several */
+    p.a = (ptxgen_scatter_add_args){.dtype = PTXGEN_BF16, .out_stride = 45, .src_stride = 47};
+    run("dtype=bf16 contig=no schedule=owner shift=yes share=8 pieces=4", 43, 0);
+    run("dtype=bf16 contig=no schedule=owner shift=yes share=16 pieces=2", 38, 4);
 }
 
 static void private_tables(void **state)
@@ -226,7 +241,7 @@ static void private_tables(void **state)
     run("schedule=private n=8 copies=warp pieces=1", 8, 8);
     run("schedule=private n=4 copies=warp warps=16", 4, 0);
     run("schedule=private n=4 copies=cta", 4, 0);
-    run("schedule=private n=3 copies=cta access=4 warps=16", 3, 8);
+    run("schedule=private n=3 copies=cta access=4 warps=32 pieces=2", 3, 8);
 }
 
 static void partial_sums(void **state)

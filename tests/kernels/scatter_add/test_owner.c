@@ -20,6 +20,7 @@ typedef struct draw {
     int64_t out_offset, src_offset, src_rows, count;
     int kind; /* of index */
     bool use_plan, use_workspace, ask_counts;
+    int copies; /* private: a kernel of one's own, with this many rows at once; 0: the call's */
     char *out, *src, *want;
     size_t out_bytes, src_bytes;
     void *index, *src_index, *weight;
@@ -148,7 +149,10 @@ static bool draw_private(draw *d)
     a->index_type = below(d, 2) ? PTXGEN_INDEX_I32 : PTXGEN_INDEX_I64;
     if (d->bytes == 2 && a->rows > 1500) /* sums that 8 bits hold */
         a->rows = 1500;
-    while (a->out_rows * (a->n + 3) > 50000)
+    d->copies = (int)below(d, 4);
+    if (d->copies) /* up to four CTAs' tables */
+        a->out_rows *= 1 + (int64_t)below(d, 3);
+    while (a->out_rows * (a->n + 3) > (d->copies ? 200000 : 50000))
         a->out_rows /= 2;
     d->src_rows = a->rows;
     d->count = -1;
@@ -245,6 +249,27 @@ static void *upload(const draw *d, const void *host, size_t bytes)
     return p;
 }
 
+/* schedule=private with the table that a CTA shares, whatever the call would choose. */
+static void run_shared(const draw *d, const ptxgen_scatter_add_args *a)
+{
+    char text[160];
+    ptxgen_kernel *k;
+    ptxgen_error err = {0};
+    const int64_t element = (int64_t)d->bytes;
+    int64_t access = 16;
+    while ((int64_t)((uintptr_t)a->out | (uintptr_t)a->src) % access || a->n * element % access ||
+           a->out_stride * element % access || a->src_stride * element % access)
+        access /= 2;
+    snprintf(text, sizeof text,
+             "dtype=%s n=%lld contig=no index=%s schedule=private copies=cta warps=%d pieces=%d "
+             "access=%lld",
+             ptxgen_dtype_name(a->dtype), (long long)a->n, a->index_type ? "i32" : "i64",
+             8 * d->copies, d->copies == 3 ? 4 : d->copies, (long long)access);
+    ok(d, ptxgen_get(ctx, "scatter_add", text, NULL, &k, &err), &err);
+    ok(d, ptxgen_scatter_add_launch(k, a, NULL, &err), &err);
+    ptxgen_kernel_unref(k);
+}
+
 /* The call on the device; d->out gets what became of out. */
 static void run(draw *d)
 {
@@ -276,7 +301,10 @@ static void run(draw *d)
         ok(d, ptxgen_device_alloc(ctx, a.workspace_bytes + 1, &workspace, &err), &err);
         a.workspace = a.workspace_bytes ? workspace : NULL;
     }
-    ok(d, ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
+    if (d->copies)
+        run_shared(d, &a);
+    else
+        ok(d, ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
     ok(d, ptxgen_check_indices(ctx, NULL, &err), &err);
     ok(d, ptxgen_device_download(ctx, d->out, memory[0], d->out_bytes, &err), &err);
     ok(d, ptxgen_device_download(ctx, d->counts, memory[6], counts_bytes, &err), &err);

@@ -259,18 +259,21 @@ static ptxgen_status find_type(const run_job *j, run_operand *o, ptxgen_error *e
 
 static ptxgen_status check_rank(const run_operand *o, ptxgen_error *err)
 {
-    char shape[128], extents[128];
+    char shape[128], extents[128], all[160] = "";
     const npy_header *h = &o->array.header;
     size_t used = 0;
     if (h->rank <= o->info.rank && h->rank >= o->info.rank - o->info.leading)
         return PTXGEN_OK;
     extents[0] = '\0';
-    for (int d = 0; d < o->info.rank && used < sizeof extents; d++)
-        used += (size_t)snprintf(extents + used, sizeof extents - used, "%s%s", d ? ", " : "",
-                                 o->info.extents[d]);
-    return cli_fail(err, PTXGEN_EINVAL, "%s: %s has shape %s; it must have %d dimension%s, (%s)",
-                    o->path, o->info.name, npy_shape_text(h, shape, sizeof shape), o->info.rank,
-                    o->info.rank == 1 ? "" : "s", extents);
+    const int least = o->info.spread ? 0 : o->info.leading;
+    for (int d = least; d < o->info.rank && used < sizeof extents; d++)
+        used += (size_t)snprintf(extents + used, sizeof extents - used, "%s%s",
+                                 d > least ? ", " : "", o->info.extents[d]);
+    if (least)
+        snprintf(all, sizeof all, ", or %s in front of them", o->info.extents[0]);
+    return cli_fail(err, PTXGEN_EINVAL, "%s: %s has shape %s; it must have %d dimension%s, (%s)%s",
+                    o->path, o->info.name, npy_shape_text(h, shape, sizeof shape),
+                    o->info.rank - least, o->info.rank - least == 1 ? "" : "s", extents, all);
 }
 
 /* The shape of a call's operand from the file's, and strides of its elements in the file. */
@@ -352,6 +355,21 @@ static int64_t scale_bytes(const run_job *j, ptxgen_dtype scales)
     return ptxgen_packed_scales_bytes(extent_of(j, "m"), (columns + block - 1) / block);
 }
 
+/* Where another operand says which rows count, a result has the leading dimensions that an input
+ * of as many rows has. */
+static bool rows_follow(const run_job *j, const run_operand *o)
+{
+    if (o->info.rows_by < 0 || !j->operands[o->info.rows_by].present)
+        return false;
+    for (size_t i = 0; i < j->count; i++) {
+        const run_operand *in = &j->operands[i];
+        if (in->present && in->info.rank == o->info.rank && !in->info.spread &&
+            strcmp(in->info.extents[o->info.leading], o->info.extents[o->info.leading]) == 0)
+            return in->rank < in->info.rank;
+    }
+    return false;
+}
+
 /* Zeros, and results. Leading dimensions are there when another operand has them. */
 static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
 {
@@ -360,6 +378,8 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
     int rank = 0;
     for (int d = 0; d < o->info.rank; d++) {
         const int64_t extent = extent_of(j, o->info.extents[d]);
+        if (d < o->info.leading && rows_follow(j, o))
+            continue;
         if (extent >= 0)
             shape[rank++] = extent;
         else if (d >= o->info.leading)

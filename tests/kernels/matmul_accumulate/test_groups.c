@@ -1,0 +1,101 @@
+/* Groups of rows on the emulator, against loops in double: groups of no row, of one, of many
+ * tiles, counts that do not fit; rows that follow each other or lie apart; schedules and clusters;
+ * and what is refused. */
+#include "draw.h"
+#include "group_case.h"
+
+#include "matmul_accumulate/matmul_accumulate.h"
+
+static ptxgen *ctx;
+
+static void every_schedule(void **state)
+{
+    (void)state;
+    static const group_case cases[] = {
+        {.m = 300, .n = 72, .k = 100, .groups = 4, .rows = {100, 0, 150, 50}},
+        {.m = 300, .n = 72, .k = 100, .groups = 5, .rows = {0, 1, 290, 40, 7}, .wide = true},
+        {.m = 200,
+         .n = 64,
+         .k = 64,
+         .groups = 3,
+         .rows = {-5, 60, 70},
+         .no_c = true,
+         .b_transposed = true,
+         .d_dtype = PTXGEN_BF16},
+        {.m = 500,
+         .n = 96,
+         .k = 70,
+         .groups = 3,
+         .rows = {200, 20, 260},
+         .params = "schedule=pingpong block_n=32 block_m=64 c_load=ring"},
+        {.m = 700,
+         .n = 130,
+         .k = 40,
+         .groups = 3,
+         .rows = {300, 129, 200},
+         .params = "ctas=2 block_n=64"},
+        {.m = 80, .n = 64, .k = 64, .groups = 6, .rows = {3, 80, 0, 100, 17, 64}, .apart = true},
+        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}},
+        {.m = 40, .n = 40, .k = 24, .groups = 1, .rows = {33}, .in_place = true},
+        {.m = 10, .n = 8, .k = 24, .groups = 130, .rows = {[40] = 3, [100] = 4, [129] = 9}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        group_case_run(ctx, &cases[i]);
+}
+
+static void drawn_groups(void **state)
+{
+    (void)state;
+    const char *text = getenv("PTXGEN_DRAWS");
+    const int count = text ? atoi(text) : 25;
+    uint64_t draws = 20261203;
+    for (int i = 0; i < count; i++) {
+        const group_case c = group_case_draw(&draws);
+        group_case_run(ctx, &c);
+    }
+}
+
+static void refused(const char *params, const ptxgen_tensor *t, const char *word)
+{
+    ptxgen_error err = {0};
+    assert_int_not_equal(
+        ptxgen_call(ctx, "matmul_accumulate", params, t, PG_MATMUL_GROUP_ROWS + 1, NULL, &err),
+        PTXGEN_OK);
+    if (!strstr(err.message, word))
+        fail_msg("\"%s\" does not say %s", err.message, word);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static float memory[1 << 14] __attribute__((aligned(256)));
+    const int64_t rows[] = {16, 16}, three[] = {3, 16, 16}, count[] = {3}, other[] = {4};
+    ptxgen_tensor t[PG_MAX_OPERANDS] = {
+        [PG_MATMUL_A] = {memory, PTXGEN_F16, 2, rows, NULL},
+        [PG_MATMUL_B] = {memory + 2048, PTXGEN_F16, 3, three, NULL},
+        [PG_MATMUL_D] = {memory + 8192, PTXGEN_F32, 2, rows, NULL},
+        [PG_MATMUL_GROUP_ROWS] = {memory + 4096, PTXGEN_S32, 1, other, NULL}};
+    refused("", t, "batch=4");
+    t[PG_MATMUL_GROUP_ROWS].shape = count;
+    refused("arch=sm_80", t, "sm_90a");
+    refused("splits=2", t, "group_rows");
+    t[PG_MATMUL_D] = (ptxgen_tensor){memory + 8192, PTXGEN_F32, 3, three, NULL};
+    refused("", t, "a must have a matrix for each group");
+}
+
+int main(void)
+{
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_schedule),
+                                       cmocka_unit_test(drawn_groups),
+                                       cmocka_unit_test(what_does_not_fit_is_refused)};
+    ptxgen_error err;
+    if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK) {
+        printf("%s\n", err.message);
+        return 1;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ptxgen_destroy(ctx);
+    return failed;
+}
