@@ -113,6 +113,14 @@ static int64_t side_key(const pg_view *v)
     return v->present ? 1 + SIDE_DTYPES * (spread_of(v) - 1) + place_of(v->dtype) : 0;
 }
 
+/* Other families have an operand of another kind in its place, or none. */
+static bool has_alpha(const pg_problem *p, size_t first)
+{
+    const size_t place = first + PG_STEP_ALPHA;
+    return place < p->table->count && p->table->rows[place].role == PG_SCALAR &&
+           p->operand[place].present;
+}
+
 void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k)
 {
     const pg_view *v = &p->operand[first];
@@ -120,7 +128,7 @@ void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k)
         k->side[i] = side_key(&v[i]);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
         k->side[scales[i].place] = v[scales[i].place].present;
-    k->alpha = v[PG_STEP_ALPHA].present;
+    k->alpha = has_alpha(p, first);
     k->amax = v[PG_STEP_AMAX].present;
     k->d_scales = !v[PG_STEP_D_SCALES].present                ? 0
                   : v[PG_STEP_D_SCALES].dtype == PTXGEN_UE8M0 ? 1
