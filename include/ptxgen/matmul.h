@@ -165,7 +165,7 @@ typedef struct ptxgen_matmul_scaled_args {
     const uint8_t *a_scales, *b_scales; /* packed (ptxgen_pack_scales), 16-byte aligned */
     void *d; /* aligned to its type; 32-byte aligned rows are stored fastest; no overlap */
     int64_t a_stride, b_stride, d_stride;
-    ptxgen_matmul_tiling tiling; /* swizzle and ctas: 0 */
+    ptxgen_matmul_tiling tiling; /* swizzle: 0 */
     /* D = epilogue(row_scale[i] * col_scale[j] * product + bias[j]); each vector may be NULL: 1,
      * 1, 0. */
     const float *row_scale, *col_scale, *bias; /* [m], [n], [n] */

@@ -240,17 +240,23 @@ static xla_error *make_site(const xla_frame *f, bool cuda)
 
 /* ---- stages ---- */
 
-/* Has the kernel of the operands that are named compiled. Nothing is refused yet. */
+/* Has the kernel of the operands that are named compiled; on the emulator it is written at once.
+ * Nothing is refused yet. */
 static void prefetch(const xla_frame *f, ptxgen *ctx, const operation *op, bool cuda)
 {
     char text[1024], params[512], named[512];
+    ptxgen_kernel *kernel = NULL;
     handed h;
     attribute(f, "params", params, sizeof params);
     attribute(f, "operands", named, sizeof named);
-    if (cuda && take_named(named, op, cuda, &h) && !is_empty(&h, op) &&
+    if (!take_named(named, op, cuda, &h) || is_empty(&h, op) ||
         ptxgen_dlpack_params(ctx, op->family, h.operands, op->count, params, text, sizeof text,
-                             NULL) == PTXGEN_OK)
+                             NULL) != PTXGEN_OK)
+        return;
+    if (cuda)
         ptxgen_prefetch(ctx, op->family, text, NULL);
+    else if (ptxgen_get(ctx, op->family, text, NULL, &kernel, NULL) == PTXGEN_OK)
+        ptxgen_kernel_unref(kernel);
 }
 
 static ptxgen_status load(ptxgen *ctx, const operation *op, const handed *h, const char *params,

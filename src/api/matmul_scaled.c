@@ -8,16 +8,16 @@ static ptxgen_status fill_key(const ptxgen_matmul_scaled_args *a, pg_call *c, pt
 {
     pg_matmul_scaled_key *k = (pg_matmul_scaled_key *)c->id.key;
     const ptxgen_matmul_tiling *t = &a->tiling;
-    if (t->swizzle != 0 || t->ctas < 0 || t->ctas > 1)
-        return pg_fail(err, PTXGEN_EINVAL,
-                       "tiling.swizzle=%lld, tiling.ctas=%lld: matmul_scaled takes 0 for both",
-                       (long long)t->swizzle, (long long)t->ctas);
+    if (t->swizzle != 0)
+        return pg_fail(err, PTXGEN_EINVAL, "tiling.swizzle=%lld: matmul_scaled takes 0",
+                       (long long)t->swizzle);
     k->a = a->a_format;
     k->b = a->b_format;
     k->block_n = t->block_n;
     k->block_k = t->block_k;
     k->stages = t->stages;
     k->group_m = t->group_m;
+    k->ctas = t->ctas;
     k->steps.activation = a->epilogue;
     k->steps.function = a->function;
     pg_call_give(c, offsetof(pg_matmul_scaled_key, a));

@@ -4,11 +4,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/lock.h"
+#include "base/stock.h"
 
 #include <pthread.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, NODES_MAX = 65536 };
+enum { BUCKETS = 4096, NODES_MAX = 65536, NODES_READY = 1024, USUAL_KEY = 1024 /* bytes */ };
 
 enum { WIDEST = 256 }; /* bytes; no choice follows from more of an address than this alignment */
 
@@ -26,6 +27,7 @@ struct pg_choices {
     pg_alloc alloc;
     pthread_mutex_t lock;
     size_t count;
+    pg_stock stock; /* of nodes */
     node *buckets[BUCKETS];
 };
 
@@ -75,9 +77,15 @@ ptxgen_status pg_choices_create(const pg_alloc *alloc, pg_choices **out, ptxgen_
     if (!c)
         return pg_fail_memory(err, sizeof *c);
     c->alloc = *alloc;
+    pg_stock_init(&c->stock, alloc, (sizeof(node) + USUAL_KEY) / 16 * 16, NODES_READY);
     pg_lock_init(&c->lock);
     *out = c;
     return PTXGEN_OK;
+}
+
+void pg_choices_stock_up(pg_choices *c)
+{
+    pg_stock_fill(&c->stock);
 }
 
 /* Without the lock. */
@@ -85,7 +93,7 @@ static void free_nodes(pg_choices *c, node *nodes)
 {
     for (node *next; nodes; nodes = next) {
         next = nodes->next;
-        pg_free(&c->alloc, nodes, sizeof *nodes + nodes->size);
+        pg_stock_give(&c->stock, nodes, sizeof *nodes + nodes->size);
     }
 }
 
@@ -111,6 +119,7 @@ void pg_choices_destroy(pg_choices *c)
     if (!c)
         return;
     pg_choices_clear(c);
+    pg_stock_fini(&c->stock);
     pthread_mutex_destroy(&c->lock);
     const pg_alloc alloc = c->alloc;
     pg_free(&alloc, c, sizeof *c);
@@ -129,12 +138,10 @@ static node **find(pg_choices *c, const pg_choice_key *key, uint64_t hash)
 /* A node with the caller's key, PENDING; NULL without memory. */
 static node *make(pg_choices *c, const pg_choice_key *key, uint64_t hash)
 {
-    node *n = pg_alloc_zero(&c->alloc, sizeof *n + key->size);
+    node *n = pg_stock_take(&c->stock, sizeof *n + key->size);
     if (!n)
         return NULL;
-    n->hash = hash;
-    n->state = PG_CHOICE_PENDING;
-    n->size = key->size;
+    *n = (node){.hash = hash, .state = PG_CHOICE_PENDING, .size = key->size};
     memcpy(n->bytes, key->bytes, key->size);
     return n;
 }

@@ -29,6 +29,8 @@ typedef enum pg_choice_state {
 } pg_choice_state;
 
 ptxgen_status pg_choices_create(const pg_alloc *, pg_choices **out, ptxgen_error *err);
+/* By a thread that may wait: room for the first thousand, so that calls find it there (stock.h). */
+void pg_choices_stock_up(pg_choices *);
 void pg_choices_clear(pg_choices *);
 void pg_choices_destroy(pg_choices *);
 /* *swapped: a call has taken the kernel since it is ready (pg_choices_swap). */

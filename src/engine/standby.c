@@ -25,6 +25,9 @@ typedef struct task {
     pg_choice_key key; /* last: only as much of it as is in use is there */
 } task;
 
+/* As many as calls ask for in one breath, with keys as most families have them: 4 MB. */
+enum { TASKS_READY = 1024, USUAL_KEY = 1024 };
+
 static size_t size_of(size_t key_bytes)
 {
     return offsetof(task, key) + offsetof(pg_choice_key, bytes) + key_bytes;
@@ -35,8 +38,7 @@ static size_t size_of(size_t key_bytes)
 static void drop(pg_pool_task *head)
 {
     task *t = (task *)head;
-    const pg_alloc alloc = t->standby->kernels->engine->alloc;
-    pg_free(&alloc, t, size_of(t->key.size));
+    pg_stock_give(&t->standby->tasks, t, size_of(t->key.size));
 }
 
 static ptxgen_status choose(task *t, ptxgen_error *err)
@@ -77,6 +79,8 @@ static bool run(pg_pool_task *head)
     task *t = (task *)head;
     pg_standby *s = t->standby;
     ptxgen_error err = {0};
+    pg_stock_fill(&s->tasks);
+    pg_choices_stock_up(s->choices);
     ptxgen_status status = t->chosen ? PTXGEN_OK : choose(t, &err);
     if (status == PTXGEN_OK && !pg_fleet_begin(s->kernels, &t->id, &head->fleet))
         return false;
@@ -116,8 +120,7 @@ static ptxgen_status begin(pg_standby *s, const pg_standby_call *c, const pg_cho
     void *where;
     PG_TRY(pg_kernel_id_resolve(&given, err)); /* what the caller named is refused at once */
     PG_TRY(c->device->ops->where(c->device, &where, err));
-    const pg_alloc *alloc = &s->kernels->engine->alloc;
-    task *t = alloc->realloc(alloc->user, NULL, 0, size_of(key->size));
+    task *t = pg_stock_take(&s->tasks, size_of(key->size));
     if (!t)
         return pg_fail_memory(err, size_of(key->size));
     t->head = (pg_pool_task){.run = run, .drop = drop};
@@ -233,6 +236,7 @@ ptxgen_status pg_standby_init(pg_standby *s, pg_kernel_store *kernels, pg_compil
 {
     s->kernels = kernels;
     s->pool = pool;
+    pg_stock_init(&s->tasks, &kernels->engine->alloc, size_of(USUAL_KEY) / 16 * 16, TASKS_READY);
     return pg_choices_create(&kernels->engine->alloc, &s->choices, err);
 }
 
@@ -240,4 +244,5 @@ void pg_standby_fini(pg_standby *s)
 {
     pg_choices_destroy(s->choices);
     s->choices = NULL;
+    pg_stock_fini(&s->tasks);
 }

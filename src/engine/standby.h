@@ -4,6 +4,7 @@
 #ifndef PG_STANDBY_H
 #define PG_STANDBY_H
 
+#include "base/stock.h"
 #include "engine/choices.h"
 #include "engine/compile_pool.h"
 
@@ -11,6 +12,7 @@ typedef struct pg_standby {
     pg_kernel_store *kernels; /* borrowed, as is the pool */
     pg_compile_pool *pool;
     pg_choices *choices;
+    pg_stock tasks;                        /* memory for what is to be made */
     atomic_uint_fast64_t generic_calls;    /* launched by a generic kernel */
     atomic_uint_fast64_t other_bits_calls; /* of these: the special one may give other bits */
     atomic_uint_fast64_t made;             /* special kernels that became ready */

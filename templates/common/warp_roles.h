@@ -15,6 +15,7 @@
 #define PG_TEMPLATES_WARP_ROLES_H
 
 #include "common/epilogue.h"
+#include "common/groups.h"
 #include "generate/emit.h"
 
 enum { PG_ROLE_THREADS = 256, PG_EPILOGUE_THREADS = 128 };
@@ -29,6 +30,8 @@ typedef struct pg_warp_roles {
     int parts;     /* of the cluster; 0 or 1: one */
     int group_m;   /* pg_tile_order */
     bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
+    /* Instead of the first tile, %group_tiles: the tiles of all groups; a walk "all" is declared */
+    const pg_groups *groups;
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -58,11 +61,13 @@ void pg_first_tile(pg_emit *E, int cluster);
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
-    int tiles_n;             /* side by side, one a part of the cluster; 0 or 1: one */
-    int splits;              /* of K, one a part of the cluster; 0 or 1: one */
-    int split_offset;        /* in shared memory, of pg_split_bytes() */
-    int c_turn;              /* barrier, with splits: its first phase ends when C may be loaded */
-    int accumulators;        /* 1 or 2, block_n columns each, from column 0 on */
+    int tiles_n;      /* side by side, one a part of the cluster; 0 or 1: one */
+    int splits;       /* of K, one a part of the cluster; 0 or 1: one */
+    int split_offset; /* in shared memory, of pg_split_bytes() */
+    int c_turn;       /* barrier, with splits: its first phase ends when C may be loaded */
+    int accumulators; /* 1 or 2, block_n columns each, from column 0 on */
+    bool overlap; /* the second begins in the middle of the first; acc_empty is one barrier then,
+                   * and says that the half that the next tile takes too has been read */
     int acc_full, acc_empty; /* barriers, one per accumulator */
     const pg_epilogue *epilogue;
     bool adds_c;
@@ -70,6 +75,7 @@ typedef struct pg_output_tile {
     bool scales;            /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
     bool may_be_empty;      /* without stages of K nothing was summed: zeros */
     bool batched;           /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
+    pg_groups groups;       /* of rows, if it has a type: then %group_tiles instead of tiles_ */
 } pg_output_tile;
 void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 /* CTAs of the cluster. */
@@ -100,6 +106,8 @@ void pg_blocks_store(pg_emit *E, const pg_output_tile *o, int elements);
 /* %tile_m and %tile_n of tile %tile, and %batch if there is one; of the CTA's first tile. */
 void pg_output_order(pg_emit *E, const pg_output_tile *o);
 void pg_output_first(pg_emit *E, const pg_output_tile *o);
+/* The same of a tile of groups that C comes for early. */
+void pg_output_ahead(pg_emit *E, const pg_output_tile *o);
 /* Moves an address (a register) to the matrix of %batch, so many bytes on as `parameter` says. */
 void pg_output_matrix(pg_emit *E, const pg_output_tile *o, const char *address,
                       const char *parameter);

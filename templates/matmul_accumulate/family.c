@@ -97,7 +97,8 @@ static const pg_param params[] = {
     {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
      .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
     {"grouped", PG_PARAM_CHOICE, FIELD(grouped), grouped_words,
-     .doc = "sm_90a: groups of rows, each with its matrix of B; the type of their row counts",
+     .doc =
+         "sm_90a, sm_100a: groups of rows, each with its matrix of B; the type of their row counts",
      .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
@@ -153,7 +154,7 @@ static const pg_operand operands[] = {
     [PG_MATMUL_GROUP_ROWS] = {"group_rows", PG_IN, .optional = true, .rank = 1,
                               .extents = {PG_MATMUL_BATCH}, .dtypes = counts,
                               .belongs_to = 1 + FIELD(grouped),
-                              .doc = "rows of each group, that of a matrix of B (sm_90a)"},
+                              .doc = "rows of each group, that of a matrix of B (sm_90a, sm_100a)"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -220,8 +221,9 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
         k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
                    (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
-    if (k->arch == HOPPER && k->grouped) {
+    if (k->grouped)
         k->splits = k->splits ? k->splits : 1;
+    if (k->arch == HOPPER && k->grouped) {
         k->slices = k->slices ? k->slices : 1;
         k->swap = k->swap ? k->swap : PG_NO;
     }

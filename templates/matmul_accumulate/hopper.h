@@ -18,6 +18,8 @@
 
 #include "matmul_accumulate/matmul_accumulate.h"
 
+#include "common/groups.h"
+
 enum {
     PG_MAX_CLUSTER = 8,     /* CTAs: what every device takes */
     PG_C_CHUNK_BYTES = 128, /* a slot of the ring of C: all rows of a tile, so much of each */
@@ -101,8 +103,8 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
  * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
- * rows of all of them (PG_ROWS_FOLLOW) or of each. */
-enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS, PG_ROWS_FOLLOW }; /* bits of batch_maps_ */
+ * rows of all of them (PG_GROUPS_FOLLOW) or of each. */
+enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_GROUPS_FOLLOW */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
@@ -204,8 +206,10 @@ void pg_hopper_emit(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_locate(pg_emit *E, const pg_hopper_plan *p);
 /* %c or %d, by its name: the matrix of %batch. */
 void pg_hopper_step_to_matrix(pg_emit *E, const char *matrix);
-/* With groups, in the scope of all roles: registers, and %units, those of all groups. */
-void pg_hopper_count_groups(pg_emit *E, const pg_hopper_plan *p);
+static inline pg_groups pg_hopper_groups(const pg_hopper_plan *p)
+{
+    return (pg_groups){p->group_type, p->block_m * p->cluster_m, "rows"};
+}
 /* %k_first and %k_blocks of part `which` (a register) of `parts` parts of K. */
 void pg_hopper_share_k(pg_emit *E, const char *which, int parts);
 

@@ -250,14 +250,44 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
     const bool once = columns <= (int64_t)c->block_n * c->cluster_n,
                large = rows * p->k * ELEMENT_BYTES > KEPT_BYTES;
-    const bool ahead = large && c->swap && c->block_n <= NARROW && c->splits == 1 &&
-                       c->cluster_m * c->cluster_n == 1;
+    const bool ahead = large && c->swap && c->block_n * c->cluster_n <= NARROW && c->splits == 1 &&
+                       c->cluster_m * c->cluster_n <= 2;
     settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
+}
+
+/* Rows of C and D that are no whole vectors, many, and little to multiply: mma.sync's kernel, of
+ * which an SM holds several CTAs, hides their accesses better and copies nothing. Nothing else may
+ * have been asked for. */
+static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    enum { VECTOR = 4, MOST_K = 128, FEW_ROWS = 256, FEW_ELEMENTS = 1 << 18 };
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    pg_matmul_accumulate_key plain = {.arch = k->arch,
+                                      .dtype = k->dtype,
+                                      .a = k->a,
+                                      .b = k->b,
+                                      .c = k->c,
+                                      .copy = k->copy,
+                                      .c_dtype = k->c_dtype,
+                                      .d_dtype = k->d_dtype,
+                                      .scale = k->scale,
+                                      .steps = k->steps};
+    return k->dtype <= PG_MATMUL_BF16 && !pg_epilogue_has_steps(&steps) &&
+           pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 &&
+           p->n % VECTOR != 0 && p->k <= MOST_K && p->m > FEW_ROWS && p->m * p->n >= FEW_ELEMENTS;
 }
 
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
+    enum { SMALL_BLOCK = 64 };
     pg_hopper_rating best;
+    if (suits_mma_sync(k, p)) {
+        k->schedule = PG_SCHEDULE_MMA_SYNC;
+        k->block_m = k->block_n = SMALL_BLOCK;
+        k->swap = PG_NO;
+        k->copy = 0;
+        return;
+    }
     if (!pg_hopper_rate(k, p, &best, 1))
         return;
     settle_stream(k, p, &best.choice);

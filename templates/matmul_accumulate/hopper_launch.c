@@ -341,7 +341,7 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_u32(l, at_batch_maps_,
                steps_by_batch(left) << PG_LEFT_STEPS | steps_by_batch(right) << PG_RIGHT_STEPS |
                    (p->c_slots && steps_by_batch(ring)) << PG_C_STEPS |
-                   pg_matmul_rows_follow(problem) << PG_ROWS_FOLLOW);
+                   pg_matmul_rows_follow(problem) << PG_GROUPS_FOLLOW);
     if (p->group_type) {
         pg_set_u32(l, at_groups_, problem->symbol[PG_MATMUL_BATCH]);
         pg_set_pointer(l, at_group_rows_, problem->operand[PG_MATMUL_GROUP_ROWS].data);

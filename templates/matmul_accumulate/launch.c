@@ -2,6 +2,7 @@
 #include "matmul_accumulate/hopper.h"
 #include "matmul_accumulate/mma_sync.h"
 
+#include "common/groups.h"
 #include "common/matmul.h"
 
 enum { C_BOX_COLUMNS = 32, MAP_ALIGNMENT = 16 };
@@ -31,7 +32,10 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
                                  ? 1U << at_batch_maps_ | 1U << at_c_batch_ | 1U << at_d_batch_
                              : own->c_from == PG_C_FILLED ? 0
                                                           : 1U << at_c_batch_;
+    const uint64_t groups = 1U << at_groups_ | 1U << at_group_rows_,
+                   by_tiles = 1U << at_tiles_m_ | 1U << at_tiles_;
     return (pg_param_list){rows, absent[own->c_from] | factors | batches |
+                                     (own->group_type ? by_tiles : groups) |
                                      pg_epilogue_absent(&own->steps) << at_row_scale_};
 }
 
@@ -117,7 +121,12 @@ static void set_batches(const pg_problem *problem, pg_launch *l)
         const pg_view *v = &problem->operand[maps[i].operand];
         steps |= v->present && pg_matmul_batch_bytes(v) ? maps[i].bit : 0;
     }
-    pg_set_u32(l, at_batch_maps_, steps);
+    const pg_view *counts = &problem->operand[PG_MATMUL_GROUP_ROWS];
+    pg_set_u32(l, at_batch_maps_, steps | pg_matmul_rows_follow(problem) << PG_GROUPS_FOLLOW);
+    if (counts->present) {
+        pg_set_u32(l, at_groups_, problem->symbol[PG_MATMUL_BATCH]);
+        pg_set_pointer(l, at_group_rows_, counts->data);
+    }
 }
 
 pg_sequence pg_matmul_accumulate_sequence(const pg_problem *problem)
@@ -134,7 +143,10 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     /* As clusters take them. Where K is split, each takes one. */
     const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
     const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
-    const int64_t tiles = tiles_m * tiles_n * problem->symbol[PG_MATMUL_BATCH];
+    const int64_t matrices = problem->symbol[PG_MATMUL_BATCH];
+    /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
+    const bool follow = p->group_type && pg_matmul_rows_follow(problem);
+    const int64_t tiles = (follow ? tiles_m + matrices : tiles_m * matrices) * tiles_n;
     const int64_t fit = problem->device->sm_count / p->cluster;
     const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
     pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,

@@ -188,6 +188,7 @@ typedef struct pg_matmul_accumulate_plan {
     const pg_dtype *c_type, *d_type;
     pg_c_source c_from;
     bool scales, batched;
+    const char *group_type; /* of the row counts of groups; NULL: there are none */
     int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
     int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
     int cluster;         /* CTAs */
@@ -251,7 +252,7 @@ void pg_matmul_accumulate_launch_step(const pg_problem *, const pg_step *, pg_la
  * four elements), where C comes early or late; the factors (f32) where it scales. Strides are
  * bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. With
  * batches: batch_maps_ says which maps step with the batch (PG_MAP_A, ...), c_batch_ and d_batch_
- * are bytes from matrix to matrix. */
+ * are bytes from matrix to matrix; with groups as common/groups.h says. */
 enum { PG_MAP_A = 1, PG_MAP_B = 2, PG_MAP_C = 4 };
 #define PG_ACCUMULATE_PARAMS(X)                                                                    \
     X(a_map_, TENSOR)                                                                              \
@@ -274,6 +275,8 @@ enum { PG_MAP_A = 1, PG_MAP_B = 2, PG_MAP_C = 4 };
     X(batch_maps_, U32)                                                                            \
     X(c_batch_, U64)                                                                               \
     X(d_batch_, U64)                                                                               \
+    X(groups_, U32)                                                                                \
+    X(group_rows_, POINTER)                                                                        \
     PG_EPILOGUE_LIST(X)
 pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part);
 

@@ -233,10 +233,11 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
-    if (k->grouped)
+    if (k->grouped && engine == PG_ENGINE_MMA_SYNC)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
-            "group_rows belong to the kernel of sm_90a: make a call for each group on %s",
+            "group_rows belong to the kernels of sm_90a and sm_100a: make a call for each "
+            "group on %s",
             arch->name);
     if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -257,6 +258,12 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->splits, 1);
     PG_TRY(check_blocks(k, err));
     PG_TRY(check_parts(k, err));
+    if (k->grouped && k->splits > 1)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "splits=%lld with group_rows: how many tiles there are is known on the device "
+            "alone; use splits=1",
+            (long long)k->splits);
     settle(&k->swizzle, widest_swizzle(k));
     PG_TRY(check_swizzle(k, err));
     const int fit = stages_that_fit(k, arch);
@@ -389,6 +396,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->c_from = c_source(k);
     p->scales = k->scale != 0;
     p->batched = k->batch != 0;
+    p->group_type = k->grouped == 0 ? NULL : k->grouped == 1 ? "s32" : "s64";
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
@@ -402,5 +410,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s%s",
              p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas, parts,
              p->a_transposed ? "_at" : "", p->b_transposed ? "_bt" : "", suffixes[p->c_from],
-             p->batched ? "_n" : "");
+             p->group_type ? "_g"
+             : p->batched  ? "_n"
+                           : "");
 }

@@ -68,7 +68,7 @@ static const pg_param params[] = {
     {"out", PG_PARAM_CHOICE, FIELD(out), pg_result_words, .doc = "element type of D",
      .from = PG_FROM_DTYPE, .source = PG_SCALED_D},
     {"block_n", PG_PARAM_INTEGER, FIELD(block_n), .zero_words = {"auto"}, .min = 1, .max = 256,
-     .doc = "columns of a tile (of 128 rows): 128 or 256; auto: by the problem in a call, 256 "
+     .doc = "columns of a tile: 128 or 256; auto: by the problem in a call, 256 "
             "otherwise"},
     {"block_k", PG_PARAM_INTEGER, FIELD(block_k), .zero_words = {"auto"}, .min = 1, .max = 512,
      .doc = "K of a stage: 128, 256 or 512; auto: 128 bytes of a row"},
@@ -76,6 +76,13 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
+    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
+     .doc =
+         "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
+         "the problem in a call, 1 otherwise"},
+    {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,
+     .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
+            "block_n=256; auto: as ctas"},
     PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
@@ -132,7 +139,14 @@ static void generic(const pg_problem *p, void *key)
 {
     (void)p; /* a kernel serves all extents; it is the tile that is chosen for each */
     pg_matmul_scaled_key *k = key;
-    k->block_n = k->block_k = k->stages = k->group_m = 0;
+    k->block_n = k->block_k = k->stages = k->group_m = k->ctas = k->splits = 0;
+}
+
+/* K may be added up in parts. */
+static bool other_bits(const void *key)
+{
+    (void)key;
+    return true;
 }
 
 PG_DEFINE_FAMILY(matmul_scaled, .summary = "D = A @ B^T, block-scaled mxfp8, mxfp4, nvfp4",
@@ -141,5 +155,5 @@ PG_DEFINE_FAMILY(matmul_scaled, .summary = "D = A @ B^T, block-scaled mxfp8, mxf
                  .arch_specific = true, .whole_program = true, .function = &function_seam,
                  .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
                  .tolerance = tolerance, .work = work, .bind = pg_matmul_scaled_bind,
-                 .choose = pg_matmul_scaled_choose, .generic = generic,
+                 .choose = pg_matmul_scaled_choose, .generic = generic, .other_bits = other_bits,
                  .limits = pg_matmul_scaled_limits, .empty = find_empty);

@@ -41,7 +41,7 @@ static pg_tensor_spec scale_map(const pg_matmul_scaled_plan *p, const pg_scaled_
         .address = (void *)(uintptr_t)address,
         .dims = {HALF, 2, (uint64_t)words, (uint64_t)blocks, 1},
         .strides = {HALF, chunk, row, row * (uint64_t)blocks},
-        .box = {HALF, 2, (uint32_t)p->scale_words, (uint32_t)o->scale_blocks, 1},
+        .box = {HALF, 2, (uint32_t)p->scale_words, (uint32_t)o->loaded_blocks, 1},
     };
 }
 
@@ -60,8 +60,10 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const pg_matmul_scaled_plan *p = problem->plan;
     const pg_view *v = problem->operand, *d = &v[PG_SCALED_D];
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N];
-    const int64_t tiles_m = divide_up(m, p->block_m), tiles_n = divide_up(n, p->block_n);
-    const int64_t tiles = tiles_m * tiles_n, sms = problem->device->sm_count;
+    /* Where K is split, a cluster takes one tile. */
+    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);
+    const int64_t tiles = tiles_m * tiles_n, fit = problem->device->sm_count / p->cluster;
+    const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
     const int64_t d_stride = d->stride[0] * d->bits / 8;
     const pg_tensor_spec a_map = operand_map(p, &p->a, &v[PG_SCALED_A]),
                          b_map = operand_map(p, &p->b, &v[PG_SCALED_B]),
@@ -69,8 +71,12 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
                              scale_map(p, &p->a, v[PG_SCALED_A_SCALES].data, v[PG_SCALED_A].shape),
                          b_scale_map =
                              scale_map(p, &p->b, v[PG_SCALED_B_SCALES].data, v[PG_SCALED_B].shape);
-    pg_launch_line(l, tiles < sms ? tiles : sms, PG_ROLE_THREADS, COUNT,
+    pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, PG_ROLE_THREADS, COUNT,
                    pg_matmul_scaled_params(p, 0).absent);
+    if (p->cluster > 1) {
+        l->cluster[0] = (uint32_t)p->cluster;
+        l->cluster[1] = l->cluster[2] = 1;
+    }
     l->shared_bytes = p->head.shared_bytes;
     l->early = true;
     pg_set_tensor(l, at_a_map_, &a_map);

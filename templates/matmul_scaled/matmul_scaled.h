@@ -7,10 +7,16 @@
  *     multiply warp       copies the stage's scales into tensor memory (tcgen05.cp), multiplies
  *     4 epilogue warps    tensor memory -> registers -> D
  *
- * Each stage has its own columns of tensor memory for its scales. They are overwritten only
- * after the load warp has seen the stage's multiplications complete (it waits for that before it
- * loads the stage again), so nothing depends on multiplications and later copies running in
- * order, which the ISA does not promise.
+ * Stages take turns in *slots* of tensor memory for their scales. A slot is overwritten only after
+ * the multiplications that read it are known to be complete, so nothing depends on multiplications
+ * and later copies running in order, which the ISA does not promise.
+ *
+ * Two accumulators take turns. Of 256 columns each, with slots beside them, they share 128: the
+ * epilogue takes those first, and the next tile begins when they are in registers.
+ *
+ * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
+ * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs them
+ * all. With splits each part of a cluster has a share of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
  * 4-bit (kinds mxf4 and mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte
@@ -33,6 +39,8 @@ typedef struct pg_matmul_scaled_key {
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
+    int64_t ctas;   /* 2: a pair shares a tile */
+    int64_t splits; /* of K, over CTAs or pairs of a cluster */
     pg_epilogue_key steps;
 } pg_matmul_scaled_key;
 
@@ -54,7 +62,8 @@ enum {
     PG_SCALED_D_BYTES
 };
 
-/* One operand. `rows` of it in a tile; a block of scales covers 128 of them. */
+/* One operand. `rows` of it in a CTA's part of a tile; a block of scales covers 128 of those whose
+ * scales it has. */
 typedef struct pg_scaled_operand {
     bool padded;      /* 4-bit elements, a byte each in shared memory */
     int element_bits; /* in global memory */
@@ -62,9 +71,10 @@ typedef struct pg_scaled_operand {
     int bytes, offset;      /* of a stage in shared memory, and where the array of stages begins */
     int load_bytes;         /* what a barrier counts for a stage: padding is not counted */
     int box_columns, loads; /* elements of the map's type in a row of a box; boxes in a stage */
-    int scale_blocks;       /* rows / 128 */
+    int scale_blocks;       /* in a CTA */
+    int loaded_blocks;      /* of them, by this CTA's load; half of them for both CTAs of a pair */
     int scale_bytes, scale_offset; /* as bytes and offset, of the scales */
-    int scale_column;              /* of the first stage's scales in tensor memory */
+    int scale_column;              /* of the first slot's scales in tensor memory */
 } pg_scaled_operand;
 
 typedef struct pg_matmul_scaled_plan {
@@ -72,14 +82,17 @@ typedef struct pg_matmul_scaled_plan {
     const pg_arch *arch;
     pg_epilogue steps;
     pg_mma_kind kind;
-    int block_m, block_n, block_k, stages, group_m;
+    int block_m, block_n, block_k, stages, group_m; /* block_m: of a CTA, block_n: of the tile */
+    int ctas, splits, cluster;
     int swizzle;
     pg_scaled_operand a, b;
     pg_smem_matrix matrix, scales;
 
-    int accumulators; /* block_n columns each, from column 0 of tensor memory on */
+    int accumulators;     /* block_n columns each, from column 0 of tensor memory on */
+    int accumulator_step; /* columns from one to the next: less than block_n if they overlap */
+    int scale_slots;
     int tmem_columns;
-    int scale_stage_columns; /* of a stage, A's and B's */
+    int scale_stage_columns; /* of a slot, A's and B's */
 
     int group;           /* elements that share a scale: 32 or 16 */
     int step_scales;     /* scales of a row that one multiplication takes: 1, 2 or 4 */
@@ -89,7 +102,8 @@ typedef struct pg_matmul_scaled_plan {
     int scale_type;
     int a_type, b_type;
 
-    int full, empty, acc_full, acc_empty, address_slot; /* offsets in shared memory */
+    /* Offsets in shared memory. */
+    int full, empty, acc_full, acc_empty, split_offset, address_slot;
 } pg_matmul_scaled_plan;
 
 extern const pg_family pg_family_matmul_scaled;

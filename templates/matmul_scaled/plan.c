@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "common/tcgen05_time.h"
+#include "common/warp_roles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static int scale_words(const pg_matmul_scaled_key *k)
     return (int)k->block_k / (formats[k->a].group * PG_SCALES_PER_WORD);
 }
 
+/* Of a stage, in a CTA: of its rows of A, and of all of B's. */
 static int scale_blocks(const pg_matmul_scaled_key *k)
 {
     return BLOCK_M / PG_SCALE_ROWS + (int)k->block_n / PG_SCALE_ROWS;
@@ -59,26 +61,38 @@ static int scale_blocks(const pg_matmul_scaled_key *k)
 
 static int stage_bytes(const pg_matmul_scaled_key *k)
 {
-    return row_bytes(k) * (BLOCK_M + (int)k->block_n) +
+    return row_bytes(k) * (BLOCK_M + (int)(k->block_n / k->ctas)) +
            scale_words(k) * scale_blocks(k) * PG_SCALE_CHUNK_BYTES;
 }
 
-/* Two accumulators where tensor memory has room for them and the scales. */
-static int accumulators_of(const pg_matmul_scaled_key *k)
+/* Tensor memory: accumulators, then slots for scales. */
+typedef struct tensor_columns {
+    int accumulators, step; /* from one accumulator to the next */
+    int slots, slot;        /* how many fit, columns of one */
+} tensor_columns;
+
+static tensor_columns tensor_columns_of(const pg_matmul_scaled_key *k)
 {
-    return k->block_n == 128 ? 2 : 1;
+    enum { LEAST_SLOTS = 2 }; /* with one, copies would wait for multiplications */
+    const int wide = (int)k->block_n, half = wide / 2;
+    tensor_columns c = {.accumulators = 2,
+                        .step = wide,
+                        .slot = scale_words(k) * scale_blocks(k) * PG_SCALE_CHUNK_COLUMNS};
+    if (k->splits > 1)
+        c.accumulators = 1;
+    else if (2 * wide + LEAST_SLOTS * c.slot > PG_TMEM_COLUMNS)
+        c.step = half;
+    if (c.step + wide + LEAST_SLOTS * c.slot > PG_TMEM_COLUMNS)
+        c.accumulators = 1;
+    const int rest = PG_TMEM_COLUMNS - wide - (c.accumulators == 2 ? c.step : 0);
+    c.slots = c.slot ? rest / c.slot : 0; /* a block_k below a scale word is refused */
+    return c;
 }
 
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
 {
-    return stages * stage_bytes(k) + (2 * stages + 2 * accumulators_of(k)) * BARRIER_BYTES +
-           SLOT_BYTES;
-}
-
-static int columns(const pg_matmul_scaled_key *k, int stages)
-{
-    return accumulators_of(k) * (int)k->block_n +
-           stages * scale_words(k) * scale_blocks(k) * PG_SCALE_CHUNK_COLUMNS;
+    return stages * stage_bytes(k) + pg_split_bytes((int)k->splits) +
+           (2 * stages + 2 * tensor_columns_of(k).accumulators) * BARRIER_BYTES + SLOT_BYTES;
 }
 
 static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *err)
@@ -93,6 +107,11 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256",
                        (long long)k->block_n);
+    if (k->splits > 1 && k->block_n != k->splits * PG_CHUNK_COLUMNS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
+                       "splits=2 with block_n=128 or splits=4 with block_n=256",
+                       (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
     if (k->block_k != 128 && k->block_k != 256 && k->block_k != 512)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512",
                        (long long)k->block_k);
@@ -102,10 +121,9 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
 static int stages_that_fit(const pg_matmul_scaled_key *k, const pg_arch *arch)
 {
     int stages = 0;
-    while (stages < MAX_STAGES && shared_bytes(k, stages + 1) <= arch->max_shared_bytes &&
-           columns(k, stages + 1) <= PG_TMEM_COLUMNS)
+    while (stages < MAX_STAGES && shared_bytes(k, stages + 1) <= arch->max_shared_bytes)
         stages++;
-    return stages;
+    return tensor_columns_of(k).slots ? stages : 0;
 }
 
 static ptxgen_status check_stages(const pg_matmul_scaled_key *k, const pg_arch *arch, int fit,
@@ -114,12 +132,13 @@ static ptxgen_status check_stages(const pg_matmul_scaled_key *k, const pg_arch *
     if (fit >= 1 && k->stages <= fit)
         return PTXGEN_OK;
     const int stages = k->stages > 1 ? (int)k->stages : 1;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%d stages of %d bytes and the accumulators need %d bytes of shared memory and "
-                   "%d columns of tensor"
-                   " memory, a CTA of %s has %d and %d: use stages=%d or less, or smaller blocks",
-                   stages, stage_bytes(k), shared_bytes(k, stages), columns(k, stages), arch->name,
-                   arch->max_shared_bytes, PG_TMEM_COLUMNS, fit);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "%d stages of %d bytes need %d bytes of shared memory, with scales of %d columns "
+        "of tensor memory; a CTA of %s has %d and %d: use stages=%d or less, or smaller "
+        "blocks",
+        stages, stage_bytes(k), shared_bytes(k, stages), tensor_columns_of(k).slot, arch->name,
+        arch->max_shared_bytes, PG_TMEM_COLUMNS, fit);
 }
 
 static void settle(int64_t *setting, int64_t automatic)
@@ -128,44 +147,79 @@ static void settle(int64_t *setting, int64_t automatic)
         *setting = automatic;
 }
 
-/* The tile of a problem: wide ones read less, narrow ones keep more SMs busy and overlap their
- * ends. */
-void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
+/* A kernel: block_n, ctas, splits. */
+typedef struct choice {
+    int columns, ctas, splits;
+} choice;
+static const choice choices[] = {{128, 1, 1}, {256, 1, 1}, {128, 2, 1}, {256, 2, 1},
+                                 {128, 1, 2}, {128, 2, 2}, {256, 1, 4}, {256, 2, 4}};
+
+static bool fits(int64_t given, int64_t value)
+{
+    return !given || given == value;
+}
+
+/* By the model; 0: it does not fit. */
+static double time_of(const pg_matmul_scaled_key *k, const pg_problem *problem)
 {
     static const double most_flops[] = {
         [PG_MMA_MXF8F6F4] = 3.0e6, [PG_MMA_MXF4] = 6.2e6, [PG_MMA_MXF4NVF4] = 6.2e6}; /* per ns */
-    pg_matmul_scaled_key *k = key;
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N],
                   depth = problem->symbol[PG_SCALED_K];
-    const int out_bytes = k->out ? 2 : 4;
-    double best = 0;
-    if (k->block_n)
-        return;
+    const int out_bytes = pg_dtype_bits(pg_matmul_scaled_out(k)) / 8;
+    const int stage = stage_bytes(k);
+    const int most = (SHARED_BYTES - pg_split_bytes((int)k->splits)) / stage;
+    const int fit = most < MAX_STAGES ? most : MAX_STAGES;
+    const double byte = (double)row_bytes(k) / (double)k->block_k * (double)depth;
+    const double results = (double)m * (double)n * out_bytes;
+    const int64_t tiles_m = (m - 1) / (BLOCK_M * k->ctas) + 1, tiles_n = (n - 1) / k->block_n + 1;
+    const pg_tcgen05_work work = {
+        .stages = k->stages ? (int)k->stages : fit,
+        .overlapped = tensor_columns_of(k).accumulators == 2,
+        .step_cycles = row_bytes(k) / STEP_BYTES * pg_tcgen05_cycles((int)k->block_n),
+        .stage_bytes = stage,
+        .result_bytes = (double)BLOCK_M * (double)k->block_n / (double)k->splits * out_bytes,
+        .part_bytes = pg_split_bytes((int)k->splits),
+        .l2_bytes = pg_tcgen05_l2(byte * (double)m, (double)tiles_n) +
+                    pg_tcgen05_l2(byte * (double)n, (double)tiles_m) + results,
+        .flop = 2.0 * (double)m * (double)n * (double)depth,
+        .memory_bytes = byte * (double)(m + n) + results,
+        .most_flops = most_flops[kind_of(k)],
+        .k_blocks = ((depth - 1) / k->block_k + k->splits) / k->splits,
+        .tiles = tiles_m * tiles_n,
+        .clusters = problem->device->sm_count / (int)(k->ctas * k->splits)};
+    return fit < 1 || k->stages > fit ? 0 : pg_tcgen05_time(&work);
+}
+
+/* The tile of a problem: wide ones and pairs read less, narrow ones and parts of K keep more SMs
+ * busy. */
+void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
+{
+    pg_matmul_scaled_key *k = key;
+    const choice *best = NULL;
+    double least = 0;
     pg_matmul_scaled_key tried = *k;
     settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     if (row_bytes(&tried) < STEP_BYTES) /* refused when it is resolved */
         return;
-    for (tried.block_n = 128; tried.block_n <= 256; tried.block_n *= 2) {
-        const pg_tcgen05_work work = {
-            .stages = tried.stages ? (int)tried.stages : SHARED_BYTES / stage_bytes(&tried),
-            .overlapped = accumulators_of(&tried) == 2,
-            .step_cycles = row_bytes(&tried) / STEP_BYTES * pg_tcgen05_cycles((int)tried.block_n),
-            .stage_bytes = stage_bytes(&tried),
-            .result_bytes = (double)BLOCK_M * (double)tried.block_n * out_bytes,
-            .flop = 2.0 * (double)m * (double)n * (double)depth,
-            .memory_bytes = (double)row_bytes(&tried) / (double)tried.block_k * (double)depth *
-                                (double)(m + n) +
-                            (double)m * (double)n * out_bytes,
-            .most_flops = most_flops[kind_of(k)],
-            .k_blocks = (depth - 1) / tried.block_k + 1,
-            .tiles = ((m - 1) / BLOCK_M + 1) * ((n - 1) / tried.block_n + 1),
-            .clusters = problem->device->sm_count};
-        const double time = pg_tcgen05_time(&work);
-        if (best > 0 && time >= best)
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const choice *c = &choices[i];
+        if (!fits(k->block_n, c->columns) || !fits(k->ctas, c->ctas) || !fits(k->splits, c->splits))
             continue;
-        best = time;
-        k->block_n = tried.block_n;
+        tried.block_n = c->columns;
+        tried.ctas = c->ctas;
+        tried.splits = c->splits;
+        const double time = time_of(&tried, problem);
+        if (time <= 0 || (best && time >= least))
+            continue;
+        least = time;
+        best = c;
     }
+    if (!best)
+        return;
+    k->block_n = best->columns;
+    k->ctas = best->ctas;
+    k->splits = best->splits;
 }
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
@@ -175,6 +229,8 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     settle(&k->block_n, 256);
     settle(&k->block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     settle(&k->group_m, 8);
+    settle(&k->ctas, 1);
+    settle(&k->splits, 1);
     PG_TRY(check_formats(k, err));
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_stages(k, arch, fit, err));
@@ -193,7 +249,7 @@ uint32_t pg_matmul_scaled_instruction(const pg_matmul_scaled_plan *p, int step)
 {
     const int id = step * p->step_scales % PG_SCALES_PER_WORD;
     const pg_mma_shape shape = {.kind = p->kind,
-                                .m = p->block_m,
+                                .m = p->block_m * p->ctas,
                                 .n = p->block_n,
                                 .a_type = p->a_type,
                                 .b_type = p->b_type,
@@ -220,7 +276,8 @@ static int mma_type(pg_mma_kind kind, int64_t format)
     return format == PTXGEN_MXFP8 ? PG_MMA_TYPE_E4M3 : PG_MMA_TYPE_E2M1;
 }
 
-static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int rows,
+/* `rows` in a CTA, with the scales of `blocks` blocks. */
+static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int rows, int blocks,
                          pg_scaled_operand *o)
 {
     const int bits = shared_bits(p->kind);
@@ -231,7 +288,8 @@ static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int row
     o->load_bytes = rows * p->block_k * o->element_bits / 8;
     o->loads = p->block_k * bits / 8 / p->swizzle;
     o->box_columns = o->padded ? UNPACKED_UNIT : p->swizzle;
-    o->scale_blocks = rows / PG_SCALE_ROWS;
+    o->scale_blocks = blocks;
+    o->loaded_blocks = rows < blocks * PG_SCALE_ROWS && blocks > 1 ? blocks / 2 : blocks;
     o->scale_bytes = p->scale_words * o->scale_blocks * PG_SCALE_CHUNK_BYTES;
 }
 
@@ -240,13 +298,14 @@ static void place(pg_matmul_scaled_plan *p)
     p->b.offset = p->a.offset + p->stages * p->a.bytes;
     p->a.scale_offset = p->b.offset + p->stages * p->b.bytes;
     p->b.scale_offset = p->a.scale_offset + p->stages * p->a.scale_bytes;
-    p->full = p->b.scale_offset + p->stages * p->b.scale_bytes;
+    p->split_offset = p->b.scale_offset + p->stages * p->b.scale_bytes;
+    p->full = p->split_offset + pg_split_bytes(p->splits);
     p->empty = p->full + p->stages * BARRIER_BYTES;
     p->acc_full = p->empty + p->stages * BARRIER_BYTES;
     p->acc_empty = p->acc_full + p->accumulators * BARRIER_BYTES;
     p->address_slot = p->acc_empty + p->accumulators * BARRIER_BYTES;
     p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
-    p->a.scale_column = p->accumulators * p->block_n;
+    p->a.scale_column = p->block_n + (p->accumulators - 1) * p->accumulator_step;
     p->b.scale_column =
         p->a.scale_column + p->scale_words * p->a.scale_blocks * PG_SCALE_CHUNK_COLUMNS;
     p->scale_stage_columns =
@@ -264,7 +323,8 @@ static void describe(const pg_matmul_scaled_key *k, pg_matmul_scaled_plan *p)
     p->b_type = mma_type(p->kind, k->b);
     p->matrix = (pg_smem_matrix){16, 8 * p->swizzle, pg_swizzle_of(p->swizzle)};
     p->scales = (pg_smem_matrix){16, 8 * 16, PG_SWIZZLE_NONE}; /* 8 rows of 16 bytes */
-    p->tmem_columns = pg_tmem_allocation(columns(k, p->stages));
+    p->tmem_columns =
+        pg_tmem_allocation(p->a.scale_column + p->scale_slots * p->scale_stage_columns);
 }
 
 void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan)
@@ -281,14 +341,20 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->stages = (int)k->stages;
     p->group_m = (int)k->group_m;
     p->swizzle = row_bytes(k) < MAX_SWIZZLE ? row_bytes(k) : MAX_SWIZZLE;
-    p->accumulators = accumulators_of(k);
+    p->ctas = (int)k->ctas;
+    p->splits = (int)k->splits;
+    p->cluster = p->ctas * p->splits;
+    const tensor_columns c = tensor_columns_of(k);
+    p->accumulators = c.accumulators;
+    p->accumulator_step = c.step;
+    p->scale_slots = c.slots < p->stages ? c.slots : p->stages;
     p->group = formats[k->a].group;
     p->scale_words = scale_words(k);
-    plan_operand(p, k->a, BLOCK_M, &p->a);
-    plan_operand(p, k->b, p->block_n, &p->b);
+    plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
+    plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
     place(p);
     describe(k, p);
-    snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d",
+    snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d_c%d%s",
              formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
-             p->block_k, p->stages);
+             p->block_k, p->stages, p->ctas, p->splits > 1 ? p->splits == 2 ? "_k2" : "_k4" : "");
 }

@@ -5,7 +5,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/stock.h"
 #include "base/str.h"
+
+#include <pthread.h>
 
 static void arena_gives_zeroed_aligned_memory(void **state)
 {
@@ -21,6 +24,77 @@ static void arena_gives_zeroed_aligned_memory(void **state)
         memset(p, 0xa5, size);
     }
     pg_arena_fini(&a);
+}
+
+enum { SLOTS = 8, SLOT_BYTES = 64, TURNS = 20000 };
+
+static void stock_gives_its_slots_then_the_allocators_memory(void **state)
+{
+    (void)state;
+    pg_stock s;
+    unsigned char *p[SLOTS + 2];
+    pg_stock_init(&s, &pg_alloc_libc, SLOT_BYTES, SLOTS);
+    p[0] = pg_stock_take(&s, SLOT_BYTES); /* not filled yet */
+    assert_non_null(p[0]);
+    pg_stock_fill(&s);
+    pg_stock_fill(&s);
+    pg_stock_give(&s, p[0], SLOT_BYTES);
+    unsigned char *const memory = atomic_load(&s.memory);
+    for (int i = 0; i <= SLOTS; i++) {
+        p[i] = pg_stock_take(&s, SLOT_BYTES);
+        const bool inside = p[i] >= memory && p[i] < memory + SLOTS * SLOT_BYTES;
+        assert_int_equal(inside, i < SLOTS);
+        memset(p[i], i, SLOT_BYTES);
+    }
+    for (int i = 0; i <= SLOTS; i++)
+        for (int byte = 0; byte < SLOT_BYTES; byte++)
+            assert_int_equal(p[i][byte], i); /* no two share a byte */
+    for (int i = 0; i <= SLOTS; i++)
+        pg_stock_give(&s, p[i], SLOT_BYTES);
+    unsigned char *const large = pg_stock_take(&s, SLOT_BYTES + 1);
+    assert_true(large < memory || large >= memory + SLOTS * SLOT_BYTES);
+    pg_stock_give(&s, large, SLOT_BYTES + 1);
+    p[0] = pg_stock_take(&s, 1);
+    assert_true(p[0] >= memory && p[0] < memory + SLOTS * SLOT_BYTES);
+    pg_stock_give(&s, p[0], 1);
+    pg_stock_fini(&s);
+}
+
+/* Takes two slots, marks them as its own, and looks whether anybody else has them. */
+static void *take_and_give(void *user)
+{
+    pg_stock *s = user;
+    const pthread_t self = pthread_self();
+    for (int i = 0; i < TURNS; i++) {
+        pthread_t *mine[2];
+        for (int k = 0; k < 2; k++) {
+            mine[k] = pg_stock_take(s, SLOT_BYTES);
+            *mine[k] = self;
+        }
+        for (int k = 0; k < 2; k++) {
+            if (mine[0] == mine[1] || !pthread_equal(*mine[k], self))
+                return s;
+            pg_stock_give(s, mine[k], SLOT_BYTES);
+        }
+    }
+    return NULL;
+}
+
+static void stock_gives_a_slot_to_one_thread_only(void **state)
+{
+    (void)state;
+    pg_stock s;
+    pthread_t thread[4];
+    pg_stock_init(&s, &pg_alloc_libc, SLOT_BYTES, SLOTS);
+    pg_stock_fill(&s);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, take_and_give, &s), 0);
+    for (int i = 0; i < 4; i++) {
+        void *fault;
+        pthread_join(thread[i], &fault);
+        assert_null(fault);
+    }
+    pg_stock_fini(&s);
 }
 
 static void arena_refuses_overflow_and_budget(void **state)
@@ -117,6 +191,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(arena_refuses_overflow_and_budget),
+        cmocka_unit_test(stock_gives_its_slots_then_the_allocators_memory),
+        cmocka_unit_test(stock_gives_a_slot_to_one_thread_only),
         cmocka_unit_test(buffer_survives_every_allocation_failure),
         cmocka_unit_test(integers_print_and_parse_back),
         cmocka_unit_test(words_and_distance),

@@ -13,10 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 5000, KEPT = 40, DRAIN = 500, ELEMENTS = 1 << 24, ROWS = 4096, OUT_ROWS = 512 };
+enum {
+    MOST = 5000,
+    SLOWEST = 16,
+    KEPT = 40,
+    DRAIN = 500,
+    ELEMENTS = 1 << 24,
+    ROWS = 4096,
+    OUT_ROWS = 512
+};
 
 typedef struct bench {
     ptxgen *ctx;
@@ -113,7 +122,32 @@ static void clear_result(bench *b)
     must(ptxgen_device_upload(b->ctx, b->d, b->host, ELEMENTS, &err), &err);
 }
 
-static double first_pass(bench *b, call_shape call, double *us)
+static long page_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+}
+
+/* One call of each shape from `first` on in steps of `step`, timed one by one; now and then the
+ * device is waited for, untimed, so that no call waits for room in its queue.
+ * Returns the page faults in between. */
+static long time_calls(bench *b, call_shape call, int first, int step, double *us)
+{
+    ptxgen_error err;
+    size_t bytes;
+    const long before = page_faults();
+    for (int i = 0; i < b->shapes; i++) {
+        const double begin = now_us();
+        must(call(b, first + step * i, &bytes, &err), &err);
+        us[i] = now_us() - begin;
+        if (i % DRAIN == DRAIN - 1)
+            must(ptxgen_device_download(b->ctx, b->host, b->d, 4, &err), &err);
+    }
+    return page_faults() - before;
+}
+
+static double first_pass(bench *b, call_shape call, double *us, long *faults)
 {
     ptxgen_error err;
     size_t bytes;
@@ -127,13 +161,7 @@ static double first_pass(bench *b, call_shape call, double *us)
                                     bytes < ELEMENTS / KEPT ? bytes : ELEMENTS / KEPT, &err),
              &err);
     }
-    for (int i = 0; i < b->shapes; i++) {
-        const double begin = now_us();
-        must(call(b, KEPT + i, &bytes, &err), &err);
-        us[i] = now_us() - begin;
-        if (i % DRAIN == DRAIN - 1)
-            must(ptxgen_device_download(b->ctx, b->host, b->d, 4, &err), &err);
-    }
+    *faults = time_calls(b, call, KEPT, 1, us);
     return first;
 }
 
@@ -160,29 +188,65 @@ static int second_pass(bench *b, call_shape call)
     return other;
 }
 
+/* Which calls were the slowest, and how slow: "17: 31 us". Reads us as it was measured. */
+static void print_slowest(const double *us, int shapes)
+{
+    static bool shown[MOST];
+    memset(shown, 0, sizeof shown);
+    printf("               slowest calls:");
+    for (int k = 0; k < SLOWEST && k < shapes; k++) {
+        int at = -1;
+        for (int i = 0; i < shapes; i++)
+            if (!shown[i] && (at < 0 || us[i] > us[at]))
+                at = i;
+        shown[at] = true;
+        printf("%s %d: %.0f", k ? "," : "", at, us[at]);
+    }
+    printf(" us\n");
+}
+
+/* The same for a shape that is known, by a generic kernel or its own: what a call costs anyhow. */
+static void print_known(bench *b, call_shape call, long faults)
+{
+    static double us[MOST];
+    time_calls(b, call, KEPT, 0, us);
+    qsort(us, (size_t)b->shapes, sizeof *us, by_value);
+    printf("               one shape as often: call p50 %.1f, p90 %.1f, p99 %.1f, slowest %.0f us; "
+           "page faults in the calls above %ld\n",
+           us[b->shapes / 2], us[b->shapes * 9 / 10], us[b->shapes * 99 / 100], us[b->shapes - 1],
+           faults);
+}
+
 static void run(bench *b, const char *name, call_shape call)
 {
     static double us[MOST];
     const ptxgen_cache_info before = info_of(b);
-    const double first = first_pass(b, call, us);
+    long faults;
+    const double first = first_pass(b, call, us, &faults);
     const ptxgen_cache_info called = info_of(b);
     const double until = now_us() + b->seconds * 1e6;
     while (info_of(b).pending && now_us() < until)
         usleep(2000);
     const ptxgen_cache_info after = info_of(b);
     const int other = second_pass(b, call);
+    static double in_order[MOST];
+    memcpy(in_order, us, sizeof in_order);
     qsort(us, (size_t)b->shapes, sizeof *us, by_value);
-    printf("%-14s %d shapes: call p50 %.1f, p99 %.1f, slowest %.0f us; before them, the very first "
+    printf("%-14s %d shapes: call p50 %.1f, p90 %.1f, p99 %.1f, slowest %.0f us; before them, the "
+           "very first "
            "%.0f\n"
            "               compiles in a call %llu, by a generic kernel %llu; own kernels %llu of "
            "%d, %.1f ms on average, %.1f at most\n"
            "               of %d results %d have other bits with the own kernel%s\n",
-           name, b->shapes, us[b->shapes / 2], us[b->shapes * 99 / 100], us[b->shapes - 1], first,
+           name, b->shapes, us[b->shapes / 2], us[b->shapes * 9 / 10], us[b->shapes * 99 / 100],
+           us[b->shapes - 1], first,
            (unsigned long long)(called.compiles_in_call - before.compiles_in_call),
            (unsigned long long)(called.generic_calls - before.generic_calls),
            (unsigned long long)(after.special_made - before.special_made), b->shapes + KEPT,
            (double)after.special_us / 1e3, (double)after.special_slowest_us / 1e3, KEPT, other,
            after.pending ? "; not all were made in time" : "");
+    print_slowest(in_order, b->shapes);
+    print_known(b, call, faults);
     fflush(stdout);
 }
 

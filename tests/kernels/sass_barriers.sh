@@ -51,7 +51,10 @@ for ctas in 1 2; do
     check matmul_accumulate arch=sm_100a ctas=$ctas block_n=256 splits=4
 done
 for block_n in 128 256; do
-    check matmul_scaled arch=sm_100a block_n=$block_n
+    for ctas in 1 2; do
+        check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas
+        check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas splits=$((block_n / 64))
+    done
 done
 echo "$kernels kernels"
 exit $bad

@@ -179,7 +179,7 @@ static void parts_of_clusters_have_no_race(void **state)
 
 /* ---- matmul_scaled ---- */
 
-static void scaled_once(const scaled_case *problem, uint64_t seed)
+static void scaled_once(const scaled_case *problem, const char *more, uint64_t seed)
 {
     static const char *const formats[] = {
         [PTXGEN_MXFP8] = "mxfp8", [PTXGEN_MXFP4] = "mxfp4", [PTXGEN_NVFP4] = "nvfp4"};
@@ -190,6 +190,8 @@ static void scaled_once(const scaled_case *problem, uint64_t seed)
     snprintf(params, sizeof params, "arch=sm_100a a=%s b=%s out=%s", formats[problem->a_format],
              formats[problem->b_format], problem->out == PTXGEN_F32 ? "f32" : "f16");
     add_tiling(params, sizeof params, &problem->tiling);
+    const size_t used = strlen(params);
+    snprintf(params + used, sizeof params - used, " %s", more);
     const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
                                        {"b", x.b, x.b_bytes, false},
                                        {"a_scales", x.a_scales, x.a_scale_bytes, false},
@@ -228,7 +230,43 @@ static void scaled_kernels_have_no_race(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++)
-            scaled_once(&cases[i], seed);
+            scaled_once(&cases[i], "", seed);
+}
+
+/* Wide tiles, whose accumulators overlap and whose slots for scales may be fewer than stages; pairs
+ * in all kinds; parts of K, one of them empty. */
+static void scaled_pairs_and_parts_have_no_race(void **state)
+{
+    (void)state;
+    static const struct {
+        scaled_case c;
+        const char *more;
+    } cases[] = {
+        {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F32, 70, 1500, 1500,
+          .tiling = {.block_n = 256, .block_k = 256, .stages = 4}},
+         "ctas=1"},
+        {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F16, 300, 1100, 1200,
+          .tiling = {.block_n = 256, .block_k = 256, .stages = 3}},
+         "ctas=2"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F32, 500, 600, 400,
+          .tiling = {.block_n = 256, .block_k = 128, .stages = 2}},
+         "ctas=2"},
+        {{PTXGEN_MXFP4, PTXGEN_MXFP4, PTXGEN_F16, 260, 300, 900,
+          .tiling = {.block_n = 128, .block_k = 256, .stages = 2}},
+         "ctas=2"},
+        {{PTXGEN_MXFP4, PTXGEN_MXFP8, PTXGEN_F16, 200, 300, 640,
+          .tiling = {.block_n = 256, .block_k = 128, .stages = 2}},
+         "ctas=2 splits=4"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F32, 130, 140, 500,
+          .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
+         "ctas=1 splits=2"},
+        {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F32, 40, 140, 100,
+          .tiling = {.block_n = 256, .block_k = 256, .stages = 2}},
+         "ctas=1 splits=4"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++)
+            scaled_once(&cases[i].c, cases[i].more, seed);
 }
 
 int main(int argc, char **argv)
@@ -241,6 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pairs_have_no_race),
         cmocka_unit_test(parts_of_clusters_have_no_race),
         cmocka_unit_test(scaled_kernels_have_no_race),
+        cmocka_unit_test(scaled_pairs_and_parts_have_no_race),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

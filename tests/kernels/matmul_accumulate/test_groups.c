@@ -43,6 +43,59 @@ static void every_schedule(void **state)
         group_case_run(ctx, &cases[i]);
 }
 
+/* The same on Blackwell's kernel: C early or late, pairs, clusters. */
+static void every_schedule_of_blackwell(void **state)
+{
+    (void)state;
+    static const group_case cases[] = {
+        {.m = 300,
+         .n = 72,
+         .k = 100,
+         .groups = 4,
+         .rows = {100, 0, 150, 50},
+         .params = "arch=sm_100a"},
+        {.m = 700,
+         .n = 72,
+         .k = 100,
+         .groups = 5,
+         .rows = {0, 1, 590, 40, 7},
+         .wide = true,
+         .params = "arch=sm_100a ctas=2 block_n=64"},
+        {.m = 200,
+         .n = 64,
+         .k = 64,
+         .groups = 3,
+         .rows = {-5, 60, 70},
+         .no_c = true,
+         .b_transposed = true,
+         .d_dtype = PTXGEN_BF16,
+         .params = "arch=sm_100a"},
+        {.m = 500,
+         .n = 96,
+         .k = 72,
+         .groups = 3,
+         .rows = {200, 20, 260},
+         .params = "arch=sm_100a schedule=seed block_n=64"},
+        {.m = 700,
+         .n = 130,
+         .k = 40,
+         .groups = 3,
+         .rows = {300, 129, 200},
+         .params = "arch=sm_100a ctas_n=2 block_n=64"},
+        {.m = 80,
+         .n = 64,
+         .k = 64,
+         .groups = 6,
+         .rows = {3, 80, 0, 100, 17, 64},
+         .apart = true,
+         .params = "arch=sm_100a"},
+        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}, .params = "arch=sm_100a"},
+        {.m = 40, .n = 40, .k = 24, .groups = 3, .rows = {0, 0, 0}, .params = "arch=sm_100a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        group_case_run(ctx, &cases[i]);
+}
+
 static void drawn_groups(void **state)
 {
     (void)state;
@@ -50,7 +103,9 @@ static void drawn_groups(void **state)
     const int count = text ? atoi(text) : 25;
     uint64_t draws = 20261203;
     for (int i = 0; i < count; i++) {
-        const group_case c = group_case_draw(&draws);
+        group_case c = group_case_draw(&draws);
+        group_case_run(ctx, &c);
+        c.params = "arch=sm_100a";
         group_case_run(ctx, &c);
     }
 }
@@ -87,9 +142,9 @@ int main(void)
 {
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_schedule),
-                                       cmocka_unit_test(drawn_groups),
-                                       cmocka_unit_test(what_does_not_fit_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_of_blackwell),
+        cmocka_unit_test(drawn_groups), cmocka_unit_test(what_does_not_fit_is_refused)};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK) {
         printf("%s\n", err.message);

@@ -172,6 +172,11 @@ static void the_transposed_problem(void **state)
          .params = "warpgroups=1 swap=yes block_n=24 stream=yes",
          .b_transposed = true,
          .d_pad = 3},
+        {.m = 16,
+         .n = 200,
+         .k = 300,
+         .params = "warpgroups=1 block_m=64 swap=yes block_n=16 ctas_n=2 stream=ahead",
+         .c_pad = 1},
         {.m = 33,
          .n = 130,
          .k = 130,
@@ -197,6 +202,15 @@ static void layouts_and_strides(void **state)
 {
     (void)state;
     static const matmul_case cases[] = {
+        /* rows of C and D are whole pairs, or begin in the middle of one */
+        {.m = 150, .n = 102, .k = 72, .params = "block_n=64 stream=ahead"},
+        {.m = 150, .n = 102, .k = 72, .params = "schedule=pingpong block_n=96", .d_pad = 1},
+        {.m = 70,
+         .n = 102,
+         .k = 40,
+         .params = "warpgroups=1 block_n=64",
+         .d_dtype = PTXGEN_F16,
+         .c_dtype = PTXGEN_F16},
         {.m = 150,
          .n = 100,
          .k = 72,

@@ -83,6 +83,14 @@ static void the_kernel_follows_the_problem(void **state)
     assert_true(k.splits * k.slices == 1 && k.block_m * k.block_n <= 128 * 64);
     k = chosen(1, 1, 1, (pg_matmul_accumulate_key){0});
     assert_true(k.block_n <= 16);
+    k = chosen(4000, 637, 26, (pg_matmul_accumulate_key){.copy = PG_COPY_A});
+    assert_true(k.schedule == PG_SCHEDULE_MMA_SYNC && !k.copy);
+    k = chosen(4000, 637, 26, (pg_matmul_accumulate_key){.warpgroups = 2});
+    assert_true(k.schedule != PG_SCHEDULE_MMA_SYNC);
+    k = chosen(8192, 128, 8192, (pg_matmul_accumulate_key){0}); /* A does not stay in L2 */
+    assert_int_equal(k.stream, PG_YES);
+    k = chosen(512, 128, 512, (pg_matmul_accumulate_key){0});
+    assert_int_equal(k.stream, PG_NO);
 }
 
 /* What the caller fixed stays, and the rest still fits it. */

@@ -178,8 +178,11 @@ static void everything_has_its_place(void **state)
                 assert_true(p.a.scale_offset >= p.b.offset + p.stages * p.b.bytes);
                 assert_true(p.full >= p.b.scale_offset + p.stages * p.b.scale_bytes &&
                             p.full % 8 == 0);
-                assert_true(p.a.scale_column >= p.accumulators * n);
-                assert_true(p.a.scale_column + p.stages * p.scale_stage_columns <= p.tmem_columns);
+                assert_true(p.a.scale_column >= (p.accumulators - 1) * p.accumulator_step + n);
+                assert_true(p.accumulator_step == n || 2 * p.accumulator_step == n);
+                assert_true(p.scale_slots >= 1 && p.scale_slots <= p.stages);
+                assert_true(p.a.scale_column + p.scale_slots * p.scale_stage_columns <=
+                            p.tmem_columns);
                 assert_true(p.tmem_columns <= 512);
                 /* a padded 4-bit row takes its bytes twice in shared memory, but is counted once */
                 assert_int_equal(p.a.load_bytes * (p.a.padded ? 2 : 1), p.a.bytes);
