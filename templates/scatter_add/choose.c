@@ -68,18 +68,27 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
-/* Tables that pay: each row of out is hit so often that filling and emptying them costs little. */
+/* Whether rows so aligned can be added where they are. */
+static bool has_reductions(const pg_scatter_add_key *k, int64_t access)
+{
+    enum { NARROWEST = 4 };
+    return access == 16 ||
+           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
+            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
+}
+
+/* Tables that pay: each row of out is hit so often that filling and emptying them costs little.
+ * Where only one warp of an SM has room for a table, reductions in global memory are faster, if
+ * there are any for such rows. */
 static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *k)
 {
-    enum { HITS = 256, ROWS_A_HIT = 10, SHARED_HITS = 512, NARROWEST = 4 };
+    enum { HITS = 256, ROWS_A_HIT = 10 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
-    const bool alone = pg_scatter_add_access_of(p) < NARROWEST ||
-                       !pg_sum_type_at(k->dtype)->vector_add; /* else it would be owner */
-    const pg_copies copies =
-        pg_scatter_add_private_copies(shared, p->symbol[PG_SCATTER_N], out_rows, alone);
-    const int64_t hits = copies == PG_COPIES_CTA ? SHARED_HITS : HITS + out_rows / ROWS_A_HIT;
-    return rows / hits >= out_rows ? copies : PG_COPIES_AUTO;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    if (rows / (HITS + out_rows / ROWS_A_HIT) < out_rows)
+        return PG_COPIES_AUTO;
+    return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N], out_rows,
+                                         has_reductions(k, pg_scatter_add_access_of(p)) ? 2 : 1);
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
@@ -89,7 +98,7 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
     if (!k->copies && arch)
-        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows, true);
+        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows, 1);
     if (k->copies == PG_COPIES_WARP && !k->pieces)
         k->pieces = out_rows > SPREAD ? 2 : 1;
     if (k->copies == PG_COPIES_WARP && !k->warps)
@@ -101,15 +110,6 @@ static bool hit_about_once(const pg_problem *p)
 {
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     return rows / 2 < out_rows && rows >= out_rows / 2;
-}
-
-/* Whether rows so aligned can be added where they are. */
-static bool has_reductions(const pg_scatter_add_key *k, int64_t access)
-{
-    enum { NARROWEST = 4 };
-    return access == 16 ||
-           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
-            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
 }
 
 void pg_scatter_add_choose(const pg_problem *p, void *key)

@@ -4,10 +4,8 @@
 
 #include "scatter_add/scatter_add.h"
 
-enum { PG_PRIVATE_WARPS = 8, PG_PRIVATE_TAGS = 1024 };
+enum { PG_PRIVATE_WARPS = 8 /* as long as nobody says */, PG_PRIVATE_TAGS = 1024 };
 
-/* ranges_: copies=cta: so many CTAs share the rows of out, range_rows_ each, and all of them read
- * the same rows of src. */
 #define PG_PRIVATE_PARAMS(X)                                                                       \
     X(out_, POINTER)                                                                               \
     X(src_, POINTER)                                                                               \
@@ -18,9 +16,7 @@ enum { PG_PRIVATE_WARPS = 8, PG_PRIVATE_TAGS = 1024 };
     X(src_stride_, U32)                                                                            \
     X(rows_, U32)                                                                                  \
     X(copies_, U32)                                                                                \
-    X(tag_mask_, U32)                                                                              \
-    X(ranges_, U32)                                                                                \
-    X(range_rows_, U32)
+    X(tag_mask_, U32)
 pg_param_list pg_scatter_add_private_params(void);
 
 /* What a row is in the kernel. */
@@ -40,9 +36,6 @@ pg_private_row pg_private_row_of(const pg_scatter_add_plan *p);
 
 /* Row i of a batch (registers %data, %index) to the thread's own table. */
 void pg_private_add_alone(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r, int i);
-/* Row i of each lane to the CTA's table (private_swap.ptxc). */
-void pg_private_add_by_swaps(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
-                             int i);
 /* Rows i to i + r->turns - 1 of each lane to the warp's table, or to its queue. */
 void pg_private_add_by_turns(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
                              int i);
@@ -51,11 +44,6 @@ void pg_private_add_queued(pg_emit *E, const pg_scatter_add_plan *p, const pg_pr
 /* %ok<k> and %group<k> of row i; leaves for BAD<i> and comes back where there is no row or a bad
  * index. */
 void pg_private_judge(pg_emit *E, const pg_scatter_add_plan *p, int i, int k);
-/* %value 0 and up to the lanes' sums of the hot row, where `guard` holds. */
-void pg_private_add_to_heat(pg_emit *E, const pg_scatter_add_plan *p, const char *guard);
-/* The row at `slot` becomes the hot one. */
-void pg_private_change_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r,
-                            const char *slot, const char *label);
 /* Sets up and, at the end, adds to the table what lanes have summed in registers. */
 void pg_private_begin_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 void pg_private_end_heat(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);

@@ -3,14 +3,7 @@
 
 #include "base/error.h"
 
-enum {
-    MOST_ROW_BYTES = 64,
-    TAG_BYTES = 4,
-    MOST_QUEUED = 32 * 9,
-    ALIGNMENT = 16,
-    MOST_RANGES = 4,
-    MOST_WARPS = 16
-};
+enum { MOST_ROW_BYTES = 64, TAG_BYTES = 4, MOST_QUEUED = 32 * 9, ALIGNMENT = 16 };
 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
@@ -35,12 +28,8 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=private needs 1, 2 or 4",
                        (long long)k->pieces);
     k->copies = k->copies ? k->copies : PG_COPIES_WARP;
-    k->pieces = k->copies != PG_COPIES_WARP ? 1 : k->pieces ? k->pieces : 2;
-    if (!k->warps)
-        k->warps = k->copies != PG_COPIES_CTA ? PG_PRIVATE_WARPS
-                   : k->n <= 2                ? 32
-                   : k->n <= 4                ? 24
-                                              : 16;
+    k->pieces = k->copies == PG_COPIES_THREAD ? 1 : k->pieces ? k->pieces : 2;
+    k->warps = k->warps ? k->warps : PG_PRIVATE_WARPS;
     k->contig = k->tile = k->stages = k->ctas = k->panel = k->ahead = 0;
     return PTXGEN_OK;
 }
@@ -48,7 +37,7 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
 void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
     p->access = (int)k->access;
-    p->copies = (pg_copies)k->copies;
+    p->by_thread = k->copies == PG_COPIES_THREAD;
     p->head.shared_bytes = (uint32_t)p->arch->max_shared_bytes;
 }
 
@@ -66,61 +55,39 @@ static int64_t tags_of(int64_t out_rows)
     return tags;
 }
 
-/* What a table takes, a warp's with its tags and its queue, of no more than 8 rows a lane. */
-static int64_t copy_bytes(pg_copies copies, int64_t n, int64_t out_rows)
+/* What a table takes with its tags and its queue, of no more than 8 rows a lane. */
+static int64_t copy_bytes(bool by_thread, int64_t n, int64_t out_rows)
 {
     const int64_t table = table_bytes(n, out_rows);
-    switch (copies) {
-    case PG_COPIES_CTA:
-        return 4 * n * out_rows;
-    case PG_COPIES_WARP:
-        return table + TAG_BYTES * tags_of(out_rows) + MOST_QUEUED * (table_bytes(n, 1) + 4);
-    default:
-        return table;
-    }
+    return by_thread
+               ? table
+               : table + TAG_BYTES * tags_of(out_rows) + MOST_QUEUED * (table_bytes(n, 1) + 4);
 }
 
-/* copies=cta: how many CTAs it takes to hold all rows of out. */
-static int64_t ranges_of(int64_t shared_bytes, int64_t n, int64_t out_rows)
-{
-    return (copy_bytes(PG_COPIES_CTA, n, out_rows) - 1) / (shared_bytes - ALIGNMENT) + 1;
-}
-
-/* How many tables a CTA of so many warps has. */
-static int64_t copies_of(pg_copies copies, int64_t warps, int64_t shared_bytes, int64_t n,
+/* How many tables a CTA has. */
+static int64_t copies_of(int64_t warps, bool by_thread, int64_t shared_bytes, int64_t n,
                          int64_t out_rows)
 {
-    if (copies == PG_COPIES_CTA)
-        return ranges_of(shared_bytes, n, out_rows) <= MOST_RANGES;
-    const int64_t most = copies == PG_COPIES_WARP ? warps : 32 * warps;
-    const int64_t room = (shared_bytes - ALIGNMENT) / copy_bytes(copies, n, out_rows);
-    const int64_t count = room < most ? room : most;
-    return copies == PG_COPIES_THREAD && count > 32
-               ? count / 32 * 32 /* whole warps read whole sectors */
-               : count;
+    const int64_t bytes = copy_bytes(by_thread, n, out_rows);
+    const int64_t most = by_thread ? 32 * warps : warps;
+    const int64_t room = (shared_bytes - ALIGNMENT) / bytes, copies = room < most ? room : most;
+    return by_thread && copies > 32 ? copies / 32 * 32
+                                    : copies; /* whole warps read whole sectors */
 }
 
-/* By the number of values in a row: tables of threads and of warps that keep memory busy, and how
- * many CTAs may share the rows of out before reductions in global memory are faster. Measured:
- * docs/benchmarks.md. */
-static const struct enough {
-    int n, threads, warps, ranges;
-} enough[] = {{1, 128, 12, 4}, {2, 128, 7, 4}, {4, 128, 5, 2}, {INT32_MAX, 96, 3, 1}};
-
+/* A thread's own table is the fastest as long as enough threads have one to keep memory busy.
+ * Measured: docs/benchmarks.md. */
 pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
-                                        bool anyhow)
+                                        int least_warps)
 {
-    const struct enough *e = enough;
-    while (n > e->n)
-        e++;
+    const int enough_threads = n > 4 ? 96 : 128;
     if (out_rows > shared_bytes)
         return PG_COPIES_AUTO;
-    if (copies_of(PG_COPIES_THREAD, PG_PRIVATE_WARPS, shared_bytes, n, out_rows) >= e->threads)
+    if (copies_of(PG_PRIVATE_WARPS, true, shared_bytes, n, out_rows) >= enough_threads)
         return PG_COPIES_THREAD;
-    if (copies_of(PG_COPIES_WARP, MOST_WARPS, shared_bytes, n, out_rows) >= e->warps)
-        return PG_COPIES_WARP;
-    const int64_t ranges = ranges_of(shared_bytes, n, out_rows);
-    return ranges <= (anyhow ? MOST_RANGES : e->ranges) ? PG_COPIES_CTA : PG_COPIES_AUTO;
+    return copies_of(PG_PRIVATE_WARPS, false, shared_bytes, n, out_rows) >= least_warps
+               ? PG_COPIES_WARP
+               : PG_COPIES_AUTO;
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
@@ -131,7 +98,8 @@ ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_er
                   n = problem->symbol[PG_SCATTER_N];
     const pg_view *src = &problem->operand[PG_SCATTER_SRC];
     const int64_t stride = src->stride[0] * pg_dtype_bits(src->dtype) / 8;
-    if (out_rows > shared || !copies_of((pg_copies)k->copies, k->warps, shared, n, out_rows))
+    if (out_rows > shared ||
+        !copies_of(k->warps, k->copies == PG_COPIES_THREAD, shared, n, out_rows))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=private: %lld rows of out need more than the %lld bytes of shared "
                        "memory: use schedule=auto",
@@ -160,24 +128,14 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
                   *src = &problem->operand[PG_SCATTER_SRC];
     const int64_t rows = problem->symbol[PG_SCATTER_ROWS],
                   out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t bytes = p->element->bytes;
-    const int64_t tags = p->copies == PG_COPIES_WARP ? tags_of(out_rows) : 0;
+    const int64_t bytes = p->element->bytes, tags = p->by_thread ? 0 : tags_of(out_rows);
     const int64_t copies =
-        copies_of(p->copies, p->warps, p->arch->max_shared_bytes, p->n, out_rows);
-    const int64_t threads = p->copies == PG_COPIES_CTA    ? 32 * p->warps
-                            : p->copies == PG_COPIES_WARP ? 32 * copies
-                                                          : copies;
-    const int64_t ranges =
-        p->copies == PG_COPIES_CTA ? ranges_of(p->arch->max_shared_bytes, p->n, out_rows) : 1;
-    const int64_t range_rows = (out_rows - 1) / ranges + 1;
-    const int64_t wanted = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
-    const int64_t most =
-        problem->device->sm_count > ranges ? problem->device->sm_count / ranges : 1;
-    pg_launch_line(l, ranges * (wanted < most ? wanted : most), (int)((threads + 31) / 32 * 32),
-                   COUNT, 0);
-    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->copies, p->n, range_rows) + ALIGNMENT);
-    pg_set_u32(l, at_ranges_, ranges);
-    pg_set_u32(l, at_range_rows_, range_rows);
+        copies_of(p->warps, p->by_thread, p->arch->max_shared_bytes, p->n, out_rows);
+    const int64_t threads = p->by_thread ? copies : 32 * copies;
+    const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
+    pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
+                   (int)((threads + 31) / 32 * 32), COUNT, 0);
+    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->by_thread, p->n, out_rows) + ALIGNMENT);
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_pointer(l, at_index_, problem->operand[PG_SCATTER_INDEX].data);

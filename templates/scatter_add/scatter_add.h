@@ -73,7 +73,7 @@ enum {
     PG_SCATTER_BYTES
 };
 
-/* private: who has a copy of out's rows. CTA: all of a CTA's warps one. */
+/* private: who has a copy of out's rows. */
 typedef enum pg_copies {
     PG_COPIES_AUTO,
     PG_COPIES_THREAD,
@@ -123,8 +123,8 @@ typedef struct pg_scatter_add_plan {
     ptxgen_scatter_reduce reduce;
     pg_weight weight;
     bool exact, gather, ahead, shift;
-    pg_copies copies; /* private */
-    bool mean;        /* reduce: sums, divided by how many there are */
+    bool by_thread; /* private */
+    bool mean;      /* reduce: sums, divided by how many there are */
 } pg_scatter_add_plan;
 
 /* pg_problem.prepared: a sorted index. Those that callers hold own their memory
@@ -217,10 +217,9 @@ void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,
                                              ptxgen_error *);
 void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
-/* Which copies of so many rows are the fastest; AUTO: none, as they do not fit or, unless they
- * shall be used `anyhow`, another schedule is faster. */
+/* Which copies of so many rows fit into shared memory; AUTO: none, or of fewer warps than that. */
 pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
-                                        bool anyhow);
+                                        int least_warps);
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *, ptxgen_error *);
 void pg_scatter_add_launch_private(const pg_problem *, pg_launch *);
 

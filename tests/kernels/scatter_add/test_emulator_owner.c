@@ -240,8 +240,6 @@ static void private_tables(void **state)
     run("schedule=private n=1 copies=warp pieces=2 access=4", 1, 4);
     run("schedule=private n=8 copies=warp pieces=1", 8, 8);
     run("schedule=private n=4 copies=warp warps=16", 4, 0);
-    run("schedule=private n=4 copies=cta", 4, 0);
-    run("schedule=private n=3 copies=cta access=4 warps=32 pieces=2", 3, 8);
 }
 
 static void partial_sums(void **state)

@@ -20,7 +20,7 @@ typedef struct draw {
     int64_t out_offset, src_offset, src_rows, count;
     int kind; /* of index */
     bool use_plan, use_workspace, ask_counts;
-    int copies; /* private: a kernel of one's own, with this many rows at once; 0: the call's */
+    int copies; /* private: a kernel of its own; 0: the call's */
     char *out, *src, *want;
     size_t out_bytes, src_bytes;
     void *index, *src_index, *weight;
@@ -150,9 +150,7 @@ static bool draw_private(draw *d)
     if (d->bytes == 2 && a->rows > 1500) /* sums that 8 bits hold */
         a->rows = 1500;
     d->copies = (int)below(d, 4);
-    if (d->copies) /* up to four CTAs' tables */
-        a->out_rows *= 1 + (int64_t)below(d, 3);
-    while (a->out_rows * (a->n + 3) > (d->copies ? 200000 : 50000))
+    while (a->out_rows * (a->n + 3) > (d->copies ? 40000 : 50000))
         a->out_rows /= 2;
     d->src_rows = a->rows;
     d->count = -1;
@@ -249,8 +247,8 @@ static void *upload(const draw *d, const void *host, size_t bytes)
     return p;
 }
 
-/* schedule=private with the table that a CTA shares, whatever the call would choose. */
-static void run_shared(const draw *d, const ptxgen_scatter_add_args *a)
+/* schedule=private with tables of 4, 12 or 16 warps, whatever the call would choose. */
+static void run_by_warps(const draw *d, const ptxgen_scatter_add_args *a)
 {
     char text[160];
     ptxgen_kernel *k;
@@ -261,10 +259,10 @@ static void run_shared(const draw *d, const ptxgen_scatter_add_args *a)
            a->out_stride * element % access || a->src_stride * element % access)
         access /= 2;
     snprintf(text, sizeof text,
-             "dtype=%s n=%lld contig=no index=%s schedule=private copies=cta warps=%d pieces=%d "
+             "dtype=%s n=%lld contig=no index=%s schedule=private copies=warp warps=%d pieces=%d "
              "access=%lld",
              ptxgen_dtype_name(a->dtype), (long long)a->n, a->index_type ? "i32" : "i64",
-             8 * d->copies, d->copies == 3 ? 4 : d->copies, (long long)access);
+             (int[]){4, 12, 16}[d->copies - 1], 1 << (d->copies - 1), (long long)access);
     ok(d, ptxgen_get(ctx, "scatter_add", text, NULL, &k, &err), &err);
     ok(d, ptxgen_scatter_add_launch(k, a, NULL, &err), &err);
     ptxgen_kernel_unref(k);
@@ -302,7 +300,7 @@ static void run(draw *d)
         a.workspace = a.workspace_bytes ? workspace : NULL;
     }
     if (d->copies)
-        run_shared(d, &a);
+        run_by_warps(d, &a);
     else
         ok(d, ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
     ok(d, ptxgen_check_indices(ctx, NULL, &err), &err);
