@@ -388,6 +388,8 @@ static void function_shape(const void *key, const char **signature, const char *
 static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
 {
     (void)err;
+    if (pg_matmul_is_one_product(p))
+        pg_matmul_fold(p);
     p->empty = pg_view_is_empty(&p->operand[PG_MATMUL_D]);
     return PTXGEN_OK;
 }

@@ -132,6 +132,11 @@ static inline int pg_matmul_operand_bytes(const pg_matmul_accumulate_key *k)
     return pg_dtype_bits(pg_matmul_dtypes[k->dtype]) / 8;
 }
 
+/* A batch whose matrices all meet the same B, with rows that follow each other: it is one product
+ * of more rows (fold.c), and becomes that. */
+bool pg_matmul_is_one_product(const pg_problem *p);
+void pg_matmul_fold(pg_problem *p);
+
 /* The factors of a call. alpha 0 leaves nothing to multiply. */
 float pg_matmul_alpha(const pg_problem *);
 float pg_matmul_beta(const pg_problem *);
