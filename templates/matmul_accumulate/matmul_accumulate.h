@@ -65,10 +65,17 @@ enum {
     PG_MATMUL_BETA,
     PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
-enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH };
+enum {
+    PG_MATMUL_M,
+    PG_MATMUL_N,
+    PG_MATMUL_K,
+    PG_MATMUL_BYTES,
+    PG_MATMUL_BATCH,
+    PG_MATMUL_SCALE_BYTES
+};
 
 /* Behind the steps. */
-enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_AMAX + 1 };
+enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_D_SCALES + 1 };
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };

@@ -55,7 +55,14 @@ enum {
     PG_SCALED_D,
     PG_SCALED_STEPS, /* and what follows (common/epilogue.h) */
 };
-enum { PG_SCALED_M, PG_SCALED_N, PG_SCALED_K, PG_SCALED_A_BYTES, PG_SCALED_B_BYTES };
+enum {
+    PG_SCALED_M,
+    PG_SCALED_N,
+    PG_SCALED_K,
+    PG_SCALED_A_BYTES,
+    PG_SCALED_B_BYTES,
+    PG_SCALED_D_BYTES
+};
 
 /* One operand. `rows` of it in a CTA's part of a tile; a block of scales covers 128 of those whose
  * scales it has. */

@@ -24,7 +24,7 @@ static int close_context(void **state)
 /* Assembles when the library accepts the parameters; returns whether it did. */
 static bool assemble_if_accepted(const char *family, const char *params)
 {
-    char canonical[512];
+    char canonical[1024];
     if (ptxgen_canonical(family, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)
         return false;
     expect_assembles(context, family, params);
