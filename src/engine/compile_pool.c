@@ -31,7 +31,7 @@ struct pg_compile_pool {
     uint32_t max_threads, max_waiting;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t work;  /* something waits, or `stopping` */
-    bool stopping, jobs_turn;
+    bool stopping, jobs_turn, all_started;
     pthread_t threads[PG_POOL_THREADS_MAX];
     uint32_t thread_count, idle, dozing;
     uint32_t waiting, running, failures;
@@ -267,12 +267,9 @@ static void *work(void *user)
     return NULL;
 }
 
-/* One more thread if all are busy, without the host's signal handlers on it. false: no thread at
- * all. */
-static bool provide_thread(pg_compile_pool *p)
+/* One more thread, without the host's signal handlers on it. */
+static void start_thread(pg_compile_pool *p)
 {
-    if (p->idle + p->dozing >= p->waiting + p->tasks_waiting || p->thread_count == p->max_threads)
-        return true;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -281,7 +278,24 @@ static bool provide_thread(pg_compile_pool *p)
         p->thread_count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* One more thread if all are busy. false: no thread at all. */
+static bool provide_thread(pg_compile_pool *p)
+{
+    if (p->idle + p->dozing < p->waiting + p->tasks_waiting && p->thread_count < p->max_threads)
+        start_thread(p);
     return p->thread_count > 0;
+}
+
+/* All threads with the first task: starting one costs tens of microseconds, and the calls that
+ * bring the next tasks may not stall. false: no thread at all. */
+static bool provide_threads(pg_compile_pool *p)
+{
+    for (uint32_t i = p->thread_count; !p->all_started && i < p->max_threads; i++)
+        start_thread(p);
+    p->all_started = p->thread_count > 0; /* a few fewer will do */
+    return p->all_started;
 }
 
 /* ---- the interface ---- */
@@ -406,7 +420,7 @@ ptxgen_status pg_compile_pool_add(pg_compile_pool *p, pg_pool_task *t, ptxgen_er
     } else {
         pg_pool_task **const place = p->last_task;
         append_task(p, t);
-        if (provide_thread(p)) {
+        if (provide_threads(p)) {
             wakes = needs_waking(p);
         } else { /* it is the last, and nobody has seen it */
             *place = NULL;
@@ -468,6 +482,7 @@ void pg_compile_pool_after_fork(pg_compile_pool *p, bool child)
             move_out(&p->jobs, &p->inherited);
         p->thread_count = p->idle = p->dozing = 0;
         p->waiting = p->running = p->failures = 0;
+        p->all_started = false;
         p->tasks = NULL; /* the parent makes them; a child asks anew */
         p->last_task = &p->tasks;
         p->tasks_waiting = 0;

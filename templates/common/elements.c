@@ -77,6 +77,9 @@ void pg_element_set(const pg_view *v, int64_t i, double value)
     case PTXGEN_E5M2:
         ((uint8_t *)v->data)[i] = pg_e5m2_from_double(value);
         return;
+    case PTXGEN_UE8M0:
+        ((uint8_t *)v->data)[i] = pg_e8m0_from_double(value);
+        return;
     case PTXGEN_E2M1:
         set_half_byte(v->data, i, pg_e2m1_from_double(value));
         return;

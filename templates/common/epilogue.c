@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "common/elements.h"
+#include "common/small_floats.h"
 
 #include <math.h>
 
@@ -58,6 +59,50 @@ static double larger(double a, double b)
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
+/* The scale of a block whose largest element is `largest`, and its place in the packed scales
+ * (common/epilogue.h). */
+static double block_scale(const pg_epilogue *e, double largest)
+{
+    const double least = largest / (e->out == PTXGEN_E4M3 ? 448 : 6);
+    int exponent;
+    if (e->d_scales == PTXGEN_E4M3)
+        return pg_e4m3_to_double(pg_e4m3_from_double(least));
+    const double fraction = frexp(least, &exponent); /* 0.5 to 1, or 0 */
+    if (least == 0)
+        return 0x1p-127;
+    return isfinite(least) ? ldexp(1, fraction == 0.5 ? exponent - 1 : exponent) : 0x1p127;
+}
+
+static int64_t packed_place(int64_t row, int64_t block, int64_t words)
+{
+    return (row / 128 * words + block / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+}
+
+/* Divides a row of D by the scales of its blocks, which it stores. */
+static void scale_blocks(const pg_answer_rows *r, int64_t i, double *z, int64_t columns)
+{
+    const pg_view *scales = &r->problem->operand[r->first_operand + PG_STEP_D_SCALES];
+    const int64_t block = pg_epilogue_block(r->steps), words = (columns / block + 3) / 4;
+    if (!scales->present)
+        return;
+    for (int64_t j = 0; j < columns; j += block) {
+        double largest = 0;
+        for (int64_t k = j; k < j + block; k++)
+            largest = larger(largest, fabs(z[k]));
+        const double scale = block_scale(r->steps, largest);
+        pg_element_set(scales, packed_place(i, j / block, words), scale);
+        for (int64_t k = j; k < j + block; k++)
+            z[k] = scale == 0 ? 0 : z[k] / scale;
+    }
+}
+
+static void clear_scales(const pg_answer_rows *r)
+{
+    const pg_view *scales = &r->problem->operand[r->first_operand + PG_STEP_D_SCALES];
+    for (int64_t i = 0; scales->present && r->first == 0 && i < scales->shape[0]; i++)
+        pg_element_set(scales, i, 0);
+}
+
 /* amax and D. */
 static void finish_row(const pg_answer_rows *r, int64_t i, double *z)
 {
@@ -68,6 +113,7 @@ static void finish_row(const pg_answer_rows *r, int64_t i, double *z)
             pg_element_set(amax, 0, larger(pg_element(amax, 0), fabs(z[j])));
         z[j] *= side_at(r, PG_SIDE_D_SCALE, 0, 0, 1);
     }
+    scale_blocks(r, i, z, columns);
     put_row(&r->problem->operand[r->d], i, z, columns);
 }
 
@@ -125,6 +171,7 @@ static ptxgen_status apply_function(const pg_answer_rows *r, ptxgen_error *err)
 ptxgen_status pg_epilogue_answer(const pg_answer_rows *r, ptxgen_error *err)
 {
     const pg_view *aux = &r->problem->operand[r->first_operand + PG_STEP_AUX];
+    clear_scales(r);
     for (int64_t i = 0; i < r->rows; i++) {
         double *z = r->sums + i * r->n;
         add_inputs(r, r->first + i, z);

@@ -11,7 +11,16 @@
  *     value  = function(value, in0, ..., i, j) a user function; with an aux it gives two values,
  *                                              and aux is the second one
  *     amax   = max(amax, |value|)
- *     D[i, j] = value * d_scale                rounded to D's type
+ *     D[i, j] = value * d_scale                rounded to D's type; of block-scaled results
+ *                                              divided by the block's scale first
+ *
+ * Block-scaled results (d_scales): 32 or 16 adjacent elements of a row of D share a scale, by which
+ * none of them is out of range. D is then e4m3 or e2m1, and the scales are packed as matmul_scaled
+ * reads them:
+ *
+ *     mxfp8, mxfp4   ue8m0, 32 elements: the least power of two by which the largest of them is at
+ *                    most 448 (6)
+ *     nvfp4          e4m3, 16 elements: the largest / 6, rounded
  *
  * Inputs are *spread* over D: a scalar, a row (a value for each column), a column or a matrix, by
  * the strides that they are given with.
@@ -61,6 +70,7 @@ typedef struct pg_epilogue_key {
     int64_t alpha, gate, amax; /* places in {no, yes} */
     int64_t aux;               /* place in {none, f32, f16, bf16} */
     int64_t side[PG_SIDES];
+    int64_t d_scales; /* place in {none, ue8m0, e4m3} */
 } pg_epilogue_key;
 
 /* Places of the operands, from a family's first one of these on. */
@@ -70,6 +80,7 @@ enum {
     PG_STEP_LOW,
     PG_STEP_HIGH,
     PG_STEP_AMAX,
+    PG_STEP_D_SCALES,
     PG_STEP_ALPHA /* of families that have none of their own */
 };
 
@@ -80,14 +91,17 @@ typedef struct pg_epilogue {
     ptxgen_dtype aux; /* NONE: no aux */
     bool batched;     /* aux has a matrix for each of %batch */
     ptxgen_dtype out;
+    ptxgen_dtype d_scales; /* of blocks of D; NONE: it has none */
 } pg_epilogue;
 
 /* Element types of inputs and aux; of D. */
-#define PG_SIDE_TYPES(X)   PG_DTYPE_F32(X) PG_DTYPE_F16(X) PG_DTYPE_BF16(X)
-#define PG_RESULT_TYPES(X) PG_SIDE_TYPES(X) PG_DTYPE_E4M3(X) PG_DTYPE_E5M2(X)
+#define PG_SIDE_TYPES(X)        PG_DTYPE_F32(X) PG_DTYPE_F16(X) PG_DTYPE_BF16(X)
+#define PG_RESULT_TYPES(X)      PG_SIDE_TYPES(X) PG_DTYPE_E4M3(X) PG_DTYPE_E5M2(X) PG_DTYPE_E2M1(X)
+#define PG_BLOCK_SCALE_TYPES(X) PG_DTYPE_UE8M0(X) PG_DTYPE_E4M3(X)
 extern const ptxgen_dtype pg_side_dtypes[], pg_f32_dtypes[], pg_result_dtypes[];
 extern const char *const pg_side_dtype_words[], *const pg_result_words[];
-extern const char *const pg_side_words[], *const pg_aux_words[];
+extern const char *const pg_side_words[], *const pg_aux_words[], *const pg_block_scale_words[];
+extern const ptxgen_dtype pg_block_scale_dtypes[];
 
 pg_epilogue pg_epilogue_of(const pg_epilogue_key *k, ptxgen_dtype out);
 /* Is there anything to do but rounding? */
@@ -150,7 +164,13 @@ bool pg_epilogue_has_rows(const pg_epilogue *e);
         PG_EPILOGUE_SIDE_PARAM(KEY, "with_in2", PG_SIDE_IN0 + 2, pg_side_words, "its third"),      \
         PG_EPILOGUE_SIDE_PARAM(KEY, "with_in3", PG_SIDE_IN0 + 3, pg_side_words, "its fourth"),     \
         PG_EPILOGUE_SIDE_PARAM(KEY, "with_d_scale", PG_SIDE_D_SCALE, pg_no_yes_words,              \
-                               "factor of D before rounding")
+                               "factor of D before rounding"),                                     \
+    {                                                                                              \
+        "with_d_scales", PG_PARAM_CHOICE, offsetof(KEY, steps.d_scales), pg_block_scale_words,     \
+            .doc = "element type of the scales of D's blocks: mxfp8 and mxfp4 have ue8m0, nvfp4 "  \
+                   "e4m3",                                                                         \
+            .from = PG_FROM_HOOK                                                                   \
+    }
 
 /* Of a family with no alpha of its own, behind the others. */
 #define PG_EPILOGUE_ALPHA_PARAM(KEY)                                                               \
@@ -183,9 +203,9 @@ extern const char *const pg_no_yes_words[];
                .scalar = value, .belongs_to = owner, .doc = doc_}
 
 /* Rows of an operand table, from place FIRST on; M and N are the symbols of D's extents,
- * SHAPE(M, N) what a row says of D's rank and extents. */
+ * SHAPE(M, N) what a row says of D's rank and extents, BYTES the symbol of its packed scales. */
 #define PG_ONE_MATRIX(M, N) .rank = 2, .extents = {M, N}
-#define PG_EPILOGUE_OPERANDS(KEY, FIRST, M, N, SHAPE)                                              \
+#define PG_EPILOGUE_OPERANDS(KEY, FIRST, M, N, SHAPE, BYTES)                                       \
     PG_EPILOGUE_VECTOR((FIRST) + PG_SIDE_ROW_SCALE, "row_scale", M,                                \
                        "a factor of each row of the sum"),                                         \
         PG_EPILOGUE_VECTOR((FIRST) + PG_SIDE_COL_SCALE, "col_scale", N,                            \
@@ -219,12 +239,31 @@ extern const char *const pg_no_yes_words[];
             [(FIRST) +                                                                             \
                 PG_STEP_AMAX] = {"amax", PG_INOUT, .optional = true, .dtypes = pg_f32_dtypes,      \
                                  .doc = "in device memory: becomes the largest |element| of "      \
-                                        "D before d_scale, if that is larger"}
+                                        "D before d_scale, if that is larger"},                    \
+            [(FIRST) +                                                                             \
+                PG_STEP_D_SCALES] = {"d_scales",                                                   \
+                                     PG_OUT,                                                       \
+                                     .optional = true,                                             \
+                                     .rank = 1,                                                    \
+                                     .extents = {BYTES},                                           \
+                                     .dtypes = pg_block_scale_dtypes,                              \
+                                     .belongs_to = 1 + offsetof(KEY, steps.d_scales),              \
+                                     .doc = "scales of D's blocks (D of e4m3 or e2m1), packed as " \
+                                            "matmul_scaled reads them"}
 
 /* ---- host side (epilogue_host.c) ---- */
 
 /* The steps that the operands say, from place `first` of the problem's on. */
 void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k);
+/* A symbol's `least`: bytes that the scales of D's blocks take, D at place d. */
+int64_t pg_epilogue_scale_bytes(const pg_problem *p, size_t first, size_t d);
+/* Elements of a block of D that share a scale. */
+int pg_epilogue_block(const pg_epilogue *e);
+/* EUNSUPPORTED for kernels that store no blocks. */
+ptxgen_status pg_epilogue_refuse_blocks(const pg_epilogue *e, const char *arch, ptxgen_error *err);
+/* Rows of D are whole blocks, which are stored by vectors. */
+ptxgen_status pg_epilogue_check_blocks(const pg_problem *p, size_t d, const pg_epilogue *e,
+                                       ptxgen_error *err);
 /* What does not fit together: EUNSUPPORTED or EINVAL. */
 ptxgen_status pg_epilogue_check(const pg_epilogue *e, ptxgen_error *err);
 /* The same of a call: inputs without a function, functions without all inputs before the last. */
@@ -258,7 +297,8 @@ void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, 
     X(high_, U32)                                                                                  \
     X(amax_, POINTER)                                                                              \
     X(input_vectors_, U32)                                                                         \
-    X(aux_batch_, U64)
+    X(aux_batch_, U64)                                                                             \
+    X(d_scales_, POINTER)
 /* Those that the kernel lacks, as bits from the first one on. */
 uint64_t pg_epilogue_absent(const pg_epilogue *e);
 /* All of them: what no kernel has that leaves the steps to another one. */

@@ -16,6 +16,8 @@ const char *const pg_no_yes_words[] = {"no", "yes", NULL};
 const ptxgen_dtype pg_side_dtypes[] = PG_DTYPE_LIST(PG_SIDE_TYPES);
 const char *const pg_side_dtype_words[] = PG_DTYPE_WORDS(PG_SIDE_TYPES);
 const ptxgen_dtype pg_f32_dtypes[] = PG_DTYPE_LIST(PG_DTYPE_F32);
+const char *const pg_block_scale_words[] = {"none", PG_BLOCK_SCALE_TYPES(PG_DTYPE_WORD) NULL};
+const ptxgen_dtype pg_block_scale_dtypes[] = PG_DTYPE_LIST(PG_BLOCK_SCALE_TYPES);
 const ptxgen_dtype pg_result_dtypes[] = PG_DTYPE_LIST(PG_RESULT_TYPES);
 const char *const pg_result_words[] = PG_DTYPE_WORDS(PG_RESULT_TYPES);
 
@@ -54,7 +56,9 @@ pg_epilogue pg_epilogue_of(const pg_epilogue_key *k, ptxgen_dtype out)
                      .amax = k->amax != 0,
                      .function = k->function != 0,
                      .aux = k->aux ? pg_side_dtypes[k->aux - 1] : PTXGEN_DTYPE_NONE,
-                     .out = out};
+                     .out = out,
+                     .d_scales =
+                         k->d_scales ? pg_block_scale_dtypes[k->d_scales - 1] : PTXGEN_DTYPE_NONE};
     for (int i = 0; i < PG_SIDES; i++)
         e.side[i] = side_of(k->side[i]);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
@@ -109,6 +113,14 @@ static int64_t side_key(const pg_view *v)
     return v->present ? 1 + SIDE_DTYPES * (spread_of(v) - 1) + place_of(v->dtype) : 0;
 }
 
+/* Other families have an operand of another kind in its place, or none. */
+static bool has_alpha(const pg_problem *p, size_t first)
+{
+    const size_t place = first + PG_STEP_ALPHA;
+    return place < p->table->count && p->table->rows[place].role == PG_SCALAR &&
+           p->operand[place].present;
+}
+
 void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k)
 {
     const pg_view *v = &p->operand[first];
@@ -116,8 +128,11 @@ void pg_epilogue_bind(const pg_problem *p, size_t first, pg_epilogue_key *k)
         k->side[i] = side_key(&v[i]);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
         k->side[scales[i].place] = v[scales[i].place].present;
-    k->alpha = v[PG_STEP_ALPHA].present;
+    k->alpha = has_alpha(p, first);
     k->amax = v[PG_STEP_AMAX].present;
+    k->d_scales = !v[PG_STEP_D_SCALES].present                ? 0
+                  : v[PG_STEP_D_SCALES].dtype == PTXGEN_UE8M0 ? 1
+                                                              : 2;
     k->aux = v[PG_STEP_AUX].present ? 1 + place_of(v[PG_STEP_AUX].dtype) : 0;
 }
 
@@ -140,6 +155,70 @@ static ptxgen_status check_gate(const pg_epilogue *e, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+int pg_epilogue_block(const pg_epilogue *e)
+{
+    return e->d_scales == PTXGEN_E4M3 ? 16 : 32;
+}
+
+int64_t pg_epilogue_scale_bytes(const pg_problem *p, size_t first, size_t d)
+{
+    enum { ROWS = 128, WORD = 4 };
+    const pg_view *scale = &p->operand[first + PG_STEP_D_SCALES];
+    const int64_t columns = WORD * (scale->dtype == PTXGEN_E4M3 ? 16 : 32);
+    const pg_view *v = &p->operand[d];
+    if (!scale->present || v->rank < 2)
+        return 0;
+    const int64_t rows = v->shape[v->rank - 2],
+                  words = (v->shape[v->rank - 1] + columns - 1) / columns;
+    return (rows + ROWS - 1) / ROWS * ROWS * words * WORD;
+}
+
+ptxgen_status pg_epilogue_refuse_blocks(const pg_epilogue *e, const char *arch, ptxgen_error *err)
+{
+    if (!e->d_scales && e->out != PTXGEN_E2M1)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "d_scales and D in e2m1 belong to the kernels of sm_100a and its kin, whose "
+                   "threads hold whole blocks of a row: for %s use e4m3 without d_scales, or f16",
+                   arch);
+}
+
+ptxgen_status pg_epilogue_check_blocks(const pg_problem *p, size_t d, const pg_epilogue *e,
+                                       ptxgen_error *err)
+{
+    enum { ALIGNMENT = 16 };
+    const int block = pg_epilogue_block(e);
+    const pg_view *v = &p->operand[d];
+    const int64_t columns = v->shape[v->rank - 1];
+    if (!e->d_scales)
+        return PTXGEN_OK;
+    if (v->rank == 3 && v->shape[0] > 1)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d_scales with %lld matrices: scales are packed of one; call it for each",
+                       (long long)v->shape[0]);
+    if (columns % block)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d has %lld columns and %d of them share a scale: use a multiple of %d",
+                       (long long)columns, block, block);
+    return p->host ? PTXGEN_OK
+                   : pg_problem_require_alignment(p, d, ALIGNMENT, "stores of whole blocks", err);
+}
+
+static ptxgen_status check_scale_types(const pg_epilogue *e, ptxgen_error *err)
+{
+    const bool nibbles = e->out == PTXGEN_E2M1, bytes = e->out == PTXGEN_E4M3;
+    if (nibbles && !e->d_scales)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "D in e2m1 is block-scaled: give d_scales (ue8m0: mxfp4, e4m3: nvfp4)");
+    if ((e->d_scales == PTXGEN_E4M3 && !nibbles) ||
+        (e->d_scales == PTXGEN_UE8M0 && !nibbles && !bytes))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d_scales in %s with D in %s: mxfp8 is e4m3 with ue8m0, mxfp4 e2m1 with "
+                       "ue8m0, nvfp4 e2m1 with e4m3",
+                       pg_dtype_word(e->d_scales), pg_dtype_word(e->out));
+    return PTXGEN_OK;
+}
+
 ptxgen_status pg_epilogue_check(const pg_epilogue *e, ptxgen_error *err)
 {
     const int inputs = pg_epilogue_inputs(e);
@@ -153,6 +232,7 @@ ptxgen_status pg_epilogue_check(const pg_epilogue *e, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EINVAL,
                        "in0 is an input of a user function, and function=none: give the function, "
                        "or leave in0 out");
+    PG_TRY(check_scale_types(e, err));
     return check_gate(e, err);
 }
 
@@ -183,6 +263,8 @@ void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, 
         t->rtol = fmax(t->rtol, step_of(aux->dtype));
     if (out == PTXGEN_E4M3)
         t->atol = fmax(t->atol, 0x1p-9); /* steps of subnormals */
+    if (out == PTXGEN_E2M1)
+        t->atol = fmax(t->atol, 0.5);
 }
 
 /* ---- kernel parameters ---- */
@@ -231,7 +313,7 @@ uint64_t pg_epilogue_absent(const pg_epilogue *e)
     const bool clamps = e->activation == PG_ACTIVATION_CLAMP;
     uint64_t there = bit(e->alpha, at_factor_) | bit(clamps, at_low_) | bit(clamps, at_high_) |
                      bit(e->amax, at_amax_) | bit(pg_epilogue_has_rows(e), at_input_vectors_) |
-                     bit(e->aux && e->batched, at_aux_batch_);
+                     bit(e->aux && e->batched, at_aux_batch_) | bit(e->d_scales, at_d_scales_);
     for (int i = 0; i <= PG_STEP_AUX; i++)
         there |= bit(is_there(e, i), places[i].pointer) |
                  bit(places[i].stride && takes_stride(e, i), places[i].stride);
@@ -279,6 +361,8 @@ void pg_epilogue_set(const pg_problem *p, size_t first, const pg_epilogue *e, pg
     }
     if (e->amax)
         pg_set_pointer(l, at + at_amax_, v[PG_STEP_AMAX].data);
+    if (e->d_scales)
+        pg_set_pointer(l, at + at_d_scales_, v[PG_STEP_D_SCALES].data);
     if (pg_epilogue_has_rows(e))
         pg_set_u32(l, at + at_input_vectors_, pg_epilogue_takes_vectors(p, first, e));
 }

@@ -70,3 +70,9 @@ uint8_t pg_e2m1_from_double(double v)
     const small_float f = {1, 1, 3, 7, 6};
     return isnan(v) ? 7 : encode(v, &f);
 }
+
+uint8_t pg_e8m0_from_double(double v)
+{
+    const int exponent = v == 0 ? 0 : isfinite(v) ? ilogb(v) + 127 : 255;
+    return (uint8_t)(exponent < 0 ? 0 : exponent > 255 ? 255 : exponent);
+}

@@ -19,5 +19,7 @@ uint8_t pg_e5m2_from_double(double v);
 uint8_t pg_e2m1_from_double(double v);
 /* The scale type ue8m0: a power of two, 2^-127 to 2^127; NaN is 0xFF. */
 double pg_e8m0_to_double(uint8_t bits);
+/* Of a power of two; of 0, the least. */
+uint8_t pg_e8m0_from_double(double v);
 
 #endif

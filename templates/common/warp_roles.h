@@ -98,6 +98,11 @@ void pg_epilogue_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_locate(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_load(pg_emit *E, const pg_output_tile *o);
 void pg_epilogue_take(pg_emit *E, const pg_output_tile *o);
+/* Block-scaled results (epilogue_blocks.ptxc): registers; where the scales of this thread's row
+ * from D's column `column` on are; those of a chunk, whose values are divided by them. */
+void pg_blocks_set_up(pg_emit *E, const pg_output_tile *o);
+void pg_blocks_locate(pg_emit *E, const pg_output_tile *o, const char *column);
+void pg_blocks_store(pg_emit *E, const pg_output_tile *o, int elements);
 /* %tile_m and %tile_n of tile %tile, and %batch if there is one; of the CTA's first tile. */
 void pg_output_order(pg_emit *E, const pg_output_tile *o);
 void pg_output_first(pg_emit *E, const pg_output_tile *o);

@@ -110,11 +110,18 @@ static const char maps[] = "tensor-map loads";
 /* Tensor coordinates are 32-bit and signed, and the last tile may reach past the end. */
 enum { MAX_EXTENT = INT32_MAX - 4096, MAX_BATCH = 1 << 24 };
 
+static int64_t scale_bytes(const pg_problem *p)
+{
+    return pg_epilogue_scale_bytes(p, PG_MATMUL_STEPS, PG_MATMUL_D);
+}
+
 static const pg_symbol symbols[] = {
     [PG_MATMUL_M] = {"m", 0, MAX_EXTENT, "rows of A, C and D"},
     [PG_MATMUL_N] = {"n", 0, MAX_EXTENT, "columns of B, C and D"},
     [PG_MATMUL_K] = {"k", 0, MAX_EXTENT, "columns of A, rows of B; 0: D = C"},
     [PG_MATMUL_BYTES] = {"bytes", 0, INT64_MAX, "bytes of workspace"},
+    [PG_MATMUL_SCALE_BYTES] = {"d_scale_bytes", 0, INT64_MAX, "packed scales of D",
+                               .least = scale_bytes, .remedy = "see ptxgen_packed_scales_bytes"},
     [PG_MATMUL_BATCH] = {"batch", 0, MAX_BATCH, "matrices of A, B, C and D"},
 };
 
@@ -143,7 +150,7 @@ static const pg_operand operands[] = {
     [PG_MATMUL_BETA] = {"beta", PG_SCALAR, .optional = true, .dtypes = scalars, .scalar = 1,
                         .doc = "factor of C; 0: C is not read"},
     PG_EPILOGUE_OPERANDS(pg_matmul_accumulate_key, PG_MATMUL_STEPS, PG_MATMUL_M, PG_MATMUL_N,
-                         MATRICES),
+                         MATRICES, PG_MATMUL_SCALE_BYTES),
     [PG_MATMUL_GROUP_ROWS] = {"group_rows", PG_IN, .optional = true, .rank = 1,
                               .extents = {PG_MATMUL_BATCH}, .dtypes = counts,
                               .belongs_to = 1 + FIELD(grouped),
@@ -330,6 +337,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     PG_TRY(check_groups(p, err));
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
+    PG_TRY(pg_epilogue_check_blocks(p, PG_MATMUL_D, &steps, err));
     if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)
@@ -380,6 +388,8 @@ static void function_shape(const void *key, const char **signature, const char *
 static ptxgen_status find_empty(pg_problem *p, ptxgen_error *err)
 {
     (void)err;
+    if (pg_matmul_is_one_product(p))
+        pg_matmul_fold(p);
     p->empty = pg_view_is_empty(&p->operand[PG_MATMUL_D]);
     return PTXGEN_OK;
 }

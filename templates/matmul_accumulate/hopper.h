@@ -265,6 +265,14 @@ void pg_hopper_step_tile(pg_emit *E, const pg_hopper_plan *p);
  * the caller's. */
 void pg_hopper_begin_steps(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_step_quad(pg_emit *E, const pg_hopper_plan *p, int first);
+/* The kernel that sums slices has no ring: the residual is in global memory. */
+static inline pg_epilogue pg_hopper_sum_steps(const pg_hopper_plan *p)
+{
+    pg_epilogue e = p->epilogue;
+    if (p->residual_ring)
+        e.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_MATRIX;
+    return e;
+}
 /* Of the sum of the slices, then the end of the kernel. */
 void pg_hopper_step_slices(pg_emit *E, const pg_hopper_plan *p);
 

@@ -193,9 +193,10 @@ static pg_param_list sum_params(const pg_hopper_plan *p)
 {
     enum { PG_SUM_PARAMS(PG_PARAM_PLACE) COUNT };
     static const pg_kernel_param rows[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}};
+    const pg_epilogue steps = pg_hopper_sum_steps(p);
     return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_) |
                                      without_batches(p, at_rows_) |
-                                     pg_epilogue_absent(&p->epilogue) << at_row_scale_};
+                                     pg_epilogue_absent(&steps) << at_row_scale_};
 }
 
 /* Bytes from matrix to matrix of C, and of D at the next place. */

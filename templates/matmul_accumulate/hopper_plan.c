@@ -341,6 +341,7 @@ static ptxgen_status check_steps(hopper_key *k, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "gate=yes with swap=yes: a thread of the transposed problem has no two "
                        "adjacent columns; use swap=no");
+    PG_TRY(pg_epilogue_refuse_blocks(&steps, "sm_90a", err));
     return pg_epilogue_check(&steps, err);
 }
 

@@ -65,10 +65,17 @@ enum {
     PG_MATMUL_BETA,
     PG_MATMUL_STEPS /* and what follows (common/epilogue.h) */
 };
-enum { PG_MATMUL_M, PG_MATMUL_N, PG_MATMUL_K, PG_MATMUL_BYTES, PG_MATMUL_BATCH };
+enum {
+    PG_MATMUL_M,
+    PG_MATMUL_N,
+    PG_MATMUL_K,
+    PG_MATMUL_BYTES,
+    PG_MATMUL_BATCH,
+    PG_MATMUL_SCALE_BYTES
+};
 
 /* Behind the steps. */
-enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_AMAX + 1 };
+enum { PG_MATMUL_GROUP_ROWS = PG_MATMUL_STEPS + PG_STEP_D_SCALES + 1 };
 
 /* Dimensions of checked A, B, C and D. */
 enum { PG_BATCH, PG_ROW, PG_COLUMN, PG_MATMUL_RANK };
@@ -124,6 +131,11 @@ static inline int pg_matmul_operand_bytes(const pg_matmul_accumulate_key *k)
 {
     return pg_dtype_bits(pg_matmul_dtypes[k->dtype]) / 8;
 }
+
+/* A batch whose matrices all meet the same B, with rows that follow each other: it is one product
+ * of more rows (fold.c), and becomes that. */
+bool pg_matmul_is_one_product(const pg_problem *p);
+void pg_matmul_fold(pg_problem *p);
 
 /* The factors of a call. alpha 0 leaves nothing to multiply. */
 float pg_matmul_alpha(const pg_problem *);

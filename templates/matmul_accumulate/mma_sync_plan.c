@@ -56,6 +56,7 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        "not %s",
                        arch->name);
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    PG_TRY(pg_epilogue_refuse_blocks(&steps, arch->name, err));
     if (pg_dtype_bits(steps.out) == 8 && arch->sm < FIRST_SM_OF_8_BITS)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "D of 8 bits needs sm_89 or later, which converts to them, not %s: use f16 "

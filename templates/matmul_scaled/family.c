@@ -14,6 +14,11 @@ enum { MAX_EXTENT = INT32_MAX - 4096 };
 
 static const char packing[] = "pack them with ptxgen_pack_scales";
 
+static int64_t d_scale_bytes(const pg_problem *p)
+{
+    return pg_epilogue_scale_bytes(p, PG_SCALED_STEPS, PG_SCALED_D);
+}
+
 static const pg_symbol symbols[] = {
     [PG_SCALED_M] = {"m", 0, MAX_EXTENT, "rows of A and D"},
     [PG_SCALED_N] = {"n", 0, MAX_EXTENT, "rows of B, columns of D"},
@@ -22,6 +27,8 @@ static const pg_symbol symbols[] = {
                            .least = pg_matmul_scaled_a_scale_bytes, .remedy = packing},
     [PG_SCALED_B_BYTES] = {"b_scale_bytes", 0, INT64_MAX, "packed scales of B",
                            .least = pg_matmul_scaled_b_scale_bytes, .remedy = packing},
+    [PG_SCALED_D_BYTES] = {"d_scale_bytes", 0, INT64_MAX, "packed scales of D",
+                           .least = d_scale_bytes, .remedy = "see ptxgen_packed_scales_bytes"},
 };
 
 static const pg_operand operands[] = {
@@ -41,7 +48,7 @@ static const pg_operand operands[] = {
                      .dtypes = pg_result_dtypes, .halved_by = 1 + FIELD(steps.gate),
                      .doc = "D, the result"},
     PG_EPILOGUE_OPERANDS(pg_matmul_scaled_key, PG_SCALED_STEPS, PG_SCALED_M, PG_SCALED_N,
-                         PG_ONE_MATRIX),
+                         PG_ONE_MATRIX, PG_SCALED_D_BYTES),
     PG_EPILOGUE_ALPHA_OPERAND(PG_SCALED_STEPS),
 };
 
@@ -73,6 +80,8 @@ static const pg_param params[] = {
      .doc =
          "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
          "the problem in a call, 1 otherwise"},
+    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 2,
+     .doc = "2: two tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
             "block_n=256; auto: as ctas"},
@@ -132,7 +141,8 @@ static void generic(const pg_problem *p, void *key)
 {
     (void)p; /* a kernel serves all extents; it is the tile that is chosen for each */
     pg_matmul_scaled_key *k = key;
-    k->block_n = k->block_k = k->stages = k->group_m = k->ctas = k->splits = 0;
+    k->block_n = k->block_k = k->stages = k->group_m = 0;
+    k->ctas = k->ctas_n = k->splits = 0;
 }
 
 /* K may be added up in parts. */

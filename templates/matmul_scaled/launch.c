@@ -21,7 +21,7 @@ static pg_tensor_spec operand_map(const pg_matmul_scaled_plan *p, const pg_scale
         .rows = v->shape[0],
         .stride = v->stride[0] * o->element_bits / 8,
         .box_columns = o->box_columns,
-        .box_rows = o->rows,
+        .box_rows = o->box_rows,
         .swizzle = pg_swizzle_of(p->swizzle),
     };
     return pg_matrix_spec(&map);
@@ -60,8 +60,9 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const pg_matmul_scaled_plan *p = problem->plan;
     const pg_view *v = problem->operand, *d = &v[PG_SCALED_D];
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N];
-    /* Where K is split, a cluster takes one tile. */
-    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas), tiles_n = divide_up(n, p->block_n);
+    /* As clusters take them. Where K is split, each takes one. */
+    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
+    const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
     const int64_t tiles = tiles_m * tiles_n, fit = problem->device->sm_count / p->cluster;
     const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
     const int64_t d_stride = d->stride[0] * d->bits / 8;

@@ -15,8 +15,9 @@
  * epilogue takes those first, and the next tile begins when they are in registers.
  *
  * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
- * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs them
- * all. With splits each part of a cluster has a share of K (common/epilogue_split.ptxc).
+ * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs
+ * them all. With ctas_n = 2 two tiles side by side share what is loaded of A. With splits each
+ * part of a cluster has a share of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
  * 4-bit (kinds mxf4 and mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte
@@ -40,6 +41,7 @@ typedef struct pg_matmul_scaled_key {
     int64_t stages;
     int64_t group_m;
     int64_t ctas;   /* 2: a pair shares a tile */
+    int64_t ctas_n; /* tiles side by side in a cluster, which share A */
     int64_t splits; /* of K, over CTAs or pairs of a cluster */
     pg_epilogue_key steps;
 } pg_matmul_scaled_key;
@@ -53,14 +55,21 @@ enum {
     PG_SCALED_D,
     PG_SCALED_STEPS, /* and what follows (common/epilogue.h) */
 };
-enum { PG_SCALED_M, PG_SCALED_N, PG_SCALED_K, PG_SCALED_A_BYTES, PG_SCALED_B_BYTES };
+enum {
+    PG_SCALED_M,
+    PG_SCALED_N,
+    PG_SCALED_K,
+    PG_SCALED_A_BYTES,
+    PG_SCALED_B_BYTES,
+    PG_SCALED_D_BYTES
+};
 
 /* One operand. `rows` of it in a CTA's part of a tile; a block of scales covers 128 of those whose
  * scales it has. */
 typedef struct pg_scaled_operand {
-    bool padded;      /* 4-bit elements, a byte each in shared memory */
-    int element_bits; /* in global memory */
-    int rows;
+    bool padded;            /* 4-bit elements, a byte each in shared memory */
+    int element_bits;       /* in global memory */
+    int rows, box_rows;     /* box_rows: of one load */
     int bytes, offset;      /* of a stage in shared memory, and where the array of stages begins */
     int load_bytes;         /* what a barrier counts for a stage: padding is not counted */
     int box_columns, loads; /* elements of the map's type in a row of a box; boxes in a stage */
@@ -76,7 +85,7 @@ typedef struct pg_matmul_scaled_plan {
     pg_epilogue steps;
     pg_mma_kind kind;
     int block_m, block_n, block_k, stages, group_m; /* block_m: of a CTA, block_n: of the tile */
-    int ctas, splits, cluster;
+    int ctas, tiles_n, splits, cluster;
     int swizzle;
     pg_scaled_operand a, b;
     pg_smem_matrix matrix, scales;

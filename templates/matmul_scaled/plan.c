@@ -112,6 +112,11 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
                        "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
                        "splits=2 with block_n=128 or splits=4 with block_n=256",
                        (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
+    if (k->splits > 1 && k->ctas_n > 1)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "splits=%lld with ctas_n=%lld: a cluster shares K or a tile's neighbour, "
+                       "leave one of them out",
+                       (long long)k->splits, (long long)k->ctas_n);
     if (k->block_k != 128 && k->block_k != 256 && k->block_k != 512)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512",
                        (long long)k->block_k);
@@ -147,12 +152,14 @@ static void settle(int64_t *setting, int64_t automatic)
         *setting = automatic;
 }
 
-/* A kernel: block_n, ctas, splits. */
+/* A kernel: block_n, ctas, ctas_n, splits. The simpler come first and win where the model sees no
+ * difference. */
 typedef struct choice {
-    int columns, ctas, splits;
+    int columns, ctas, tiles_n, splits;
 } choice;
-static const choice choices[] = {{128, 1, 1}, {256, 1, 1}, {128, 2, 1}, {256, 2, 1},
-                                 {128, 1, 2}, {128, 2, 2}, {256, 1, 4}, {256, 2, 4}};
+static const choice choices[] = {{128, 1, 1, 1}, {256, 1, 1, 1}, {128, 2, 1, 1}, {256, 2, 1, 1},
+                                 {128, 2, 2, 1}, {256, 2, 2, 1}, {128, 1, 1, 2}, {128, 2, 1, 2},
+                                 {256, 1, 1, 4}, {256, 2, 1, 4}};
 
 static bool fits(int64_t given, int64_t value)
 {
@@ -172,7 +179,8 @@ static double time_of(const pg_matmul_scaled_key *k, const pg_problem *problem)
     const int fit = most < MAX_STAGES ? most : MAX_STAGES;
     const double byte = (double)row_bytes(k) / (double)k->block_k * (double)depth;
     const double results = (double)m * (double)n * out_bytes;
-    const int64_t tiles_m = (m - 1) / (BLOCK_M * k->ctas) + 1, tiles_n = (n - 1) / k->block_n + 1;
+    const int64_t tiles_m = (m - 1) / (BLOCK_M * k->ctas) + 1,
+                  clusters_n = (n - 1) / (k->block_n * k->ctas_n) + 1;
     const pg_tcgen05_work work = {
         .stages = k->stages ? (int)k->stages : fit,
         .overlapped = tensor_columns_of(k).accumulators == 2,
@@ -180,14 +188,14 @@ static double time_of(const pg_matmul_scaled_key *k, const pg_problem *problem)
         .stage_bytes = stage,
         .result_bytes = (double)BLOCK_M * (double)k->block_n / (double)k->splits * out_bytes,
         .part_bytes = pg_split_bytes((int)k->splits),
-        .l2_bytes = pg_tcgen05_l2(byte * (double)m, (double)tiles_n) +
+        .l2_bytes = pg_tcgen05_l2(byte * (double)m, (double)clusters_n) +
                     pg_tcgen05_l2(byte * (double)n, (double)tiles_m) + results,
         .flop = 2.0 * (double)m * (double)n * (double)depth,
         .memory_bytes = byte * (double)(m + n) + results,
         .most_flops = most_flops[kind_of(k)],
         .k_blocks = ((depth - 1) / k->block_k + k->splits) / k->splits,
-        .tiles = tiles_m * tiles_n,
-        .clusters = problem->device->sm_count / (int)(k->ctas * k->splits)};
+        .tiles = tiles_m * clusters_n,
+        .clusters = problem->device->sm_count / (int)(k->ctas * k->ctas_n * k->splits)};
     return fit < 1 || k->stages > fit ? 0 : pg_tcgen05_time(&work);
 }
 
@@ -204,10 +212,12 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
         return;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         const choice *c = &choices[i];
-        if (!fits(k->block_n, c->columns) || !fits(k->ctas, c->ctas) || !fits(k->splits, c->splits))
+        if (!fits(k->block_n, c->columns) || !fits(k->ctas, c->ctas) ||
+            !fits(k->ctas_n, c->tiles_n) || !fits(k->splits, c->splits))
             continue;
         tried.block_n = c->columns;
         tried.ctas = c->ctas;
+        tried.ctas_n = c->tiles_n;
         tried.splits = c->splits;
         const double time = time_of(&tried, problem);
         if (time <= 0 || (best && time >= least))
@@ -219,6 +229,7 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
         return;
     k->block_n = best->columns;
     k->ctas = best->ctas;
+    k->ctas_n = best->tiles_n;
     k->splits = best->splits;
 }
 
@@ -230,6 +241,7 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     settle(&k->block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     settle(&k->group_m, 8);
     settle(&k->ctas, 1);
+    settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
     PG_TRY(check_formats(k, err));
     const int fit = stages_that_fit(k, arch);
@@ -283,7 +295,7 @@ static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int row
     const int bits = shared_bits(p->kind);
     o->element_bits = formats[format].element_bits;
     o->padded = o->element_bits < bits;
-    o->rows = rows;
+    o->rows = o->box_rows = rows;
     o->bytes = rows * p->block_k * bits / 8;
     o->load_bytes = rows * p->block_k * o->element_bits / 8;
     o->loads = p->block_k * bits / 8 / p->swizzle;
@@ -343,7 +355,8 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->swizzle = row_bytes(k) < MAX_SWIZZLE ? row_bytes(k) : MAX_SWIZZLE;
     p->ctas = (int)k->ctas;
     p->splits = (int)k->splits;
-    p->cluster = p->ctas * p->splits;
+    p->tiles_n = (int)k->ctas_n;
+    p->cluster = p->ctas * p->tiles_n * p->splits;
     const tensor_columns c = tensor_columns_of(k);
     p->accumulators = c.accumulators;
     p->accumulator_step = c.step;
@@ -352,9 +365,14 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->scale_words = scale_words(k);
     plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
     plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
+    p->a.box_rows /= p->tiles_n;
     place(p);
     describe(k, p);
+    const char *suffix = p->tiles_n > 1   ? "_n2"
+                         : p->splits == 2 ? "_k2"
+                         : p->splits == 4 ? "_k4"
+                                          : "";
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d_c%d%s",
              formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
-             p->block_k, p->stages, p->ctas, p->splits > 1 ? p->splits == 2 ? "_k2" : "_k4" : "");
+             p->block_k, p->stages, p->ctas, suffix);
 }

@@ -391,6 +391,40 @@ static void transposed_by_strides(void **state)
     }
 }
 
+/* Three dimensions are a batch; B is one matrix for all, C one by a stride of 0. */
+static void batches(void **state)
+{
+    (void)state;
+    enum { BATCH = 3, M = 5, COLUMNS = 16, K = 8, GAP = 8 };
+    static uint16_t a[BATCH * (M * K + GAP)], b[K * COLUMNS]; /* f16 */
+    static float c[M * COLUMNS], d[BATCH * M * COLUMNS];
+    for (int i = 0; i < BATCH * (M * K + GAP); i++)
+        a[i] = i % 3 ? 0x3c00 : 0x4000; /* 1, 2 */
+    for (int i = 0; i < K * COLUMNS; i++)
+        b[i] = i % 5 ? 0x3c00 : 0xc000; /* 1, -2 */
+    for (int i = 0; i < M * COLUMNS; i++)
+        c[i] = (float)i;
+    int64_t a_shape[] = {BATCH, M, K}, a_strides[] = {M * K + GAP, K, 1}, b_shape[] = {K, COLUMNS};
+    int64_t d_shape[] = {BATCH, M, COLUMNS}, c_strides[] = {0, COLUMNS, 1};
+    ptxgen_dl_tensor ta = tensor(a, FLOAT, 16, 3, a_shape), tb = tensor(b, FLOAT, 16, 2, b_shape);
+    ptxgen_dl_tensor tc = tensor(c, FLOAT, 32, 3, d_shape), td = tensor(d, FLOAT, 32, 3, d_shape);
+    ta.strides = a_strides;
+    tc.strides = c_strides;
+    const ptxgen_dlpack_matmul_args args = {
+        .size = sizeof args, .a = {&ta, 0}, .b = {&tb, 0}, .c = {&tc, 0}, .d = {&td, 0}};
+    ptxgen_error err = {0};
+    if (ptxgen_dlpack_matmul_accumulate(ctx, &args, &err))
+        fail_msg("%s", err.message);
+    for (int i = 0; i < BATCH * M * COLUMNS; i++) {
+        const int matrix = i / (M * COLUMNS), row = i / COLUMNS % M, column = i % COLUMNS;
+        float want = c[i % (M * COLUMNS)];
+        for (int k = 0; k < K; k++)
+            want += ((matrix * (M * K + GAP) + row * K + k) % 3 ? 1.0f : 2.0f) *
+                    ((k * COLUMNS + column) % 5 ? 1.0f : -2.0f);
+        assert_true(d[i] == want);
+    }
+}
+
 /* How producers give 4-bit elements. */
 typedef enum packing { ELEMENTS, PAIRS, BYTES } packing;
 
@@ -526,6 +560,7 @@ int main(void)
         cmocka_unit_test(managed_tensors),
         cmocka_unit_test(element_types),
         cmocka_unit_test(transposed_by_strides),
+        cmocka_unit_test(batches),
         cmocka_unit_test(scaled_formats),
         cmocka_unit_test(padded_elements_are_refused),
         cmocka_unit_test(kernels_before_the_call),

@@ -178,6 +178,30 @@ static void a_bulk_copy_takes_its_latency(void **state)
     assert_true(ns > 400 && ns < 1500);
 }
 
+/* CTAs that take tile after tile: the first, which are followed, have one more than the last. */
+static void operations_of_an_uneven_grid_are_counted(void **state)
+{
+    (void)state;
+    enum { CTAS = 132, ONE = 2 * 64 * 8 * 16 };
+    static const uint32_t tiles[] = {132, 133, 300, 395, 396, 397};
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        char text[4096], loop[1024];
+        snprintf(loop, sizeof loop,
+                 "    shr.u32 %%r9, %%r9, 4;\n    cvt.u64.u32 %%rd6, %%r9;\n"
+                 "    or.b64 %%rd6, %%rd6, 0x1000080000;\n    mov.u32 %%r5, %%nctaid.x;\n"
+                 "NEXT:\n    wgmma.fence.sync.aligned;\n"
+                 "    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f1, %%f2, %%f3, %%f4}, "
+                 "%%rd6, %%rd6, 1, 1, 1, 0, 0;\n"
+                 "    wgmma.commit_group.sync.aligned;\n    wgmma.wait_group.sync.aligned 0;\n"
+                 "    add.u32 %%r2, %%r2, %%r5;\n    setp.lt.u32 %%p1, %%r2, %u;\n"
+                 "    @%%p1 bra NEXT;\n",
+                 tiles[i]);
+        make_kernel(text, loop, 1);
+        const ptxgen_emulator_time t = time_of("sm_90", text, CTAS, 128);
+        assert_float_equal(t.flop, (double)tiles[i] * ONE, 1);
+    }
+}
+
 static void what_does_not_go_together_is_refused(void **state)
 {
     (void)state;
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(one_hot_line_serializes),
         cmocka_unit_test(a_barrier_waits_for_the_slowest),
         cmocka_unit_test(a_bulk_copy_takes_its_latency),
+        cmocka_unit_test(operations_of_an_uneven_grid_are_counted),
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

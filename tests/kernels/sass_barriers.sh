@@ -53,6 +53,7 @@ done
 for block_n in 128 256; do
     for ctas in 1 2; do
         check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas
+        check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas ctas_n=2
         check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas splits=$((block_n / 64))
     done
 done

@@ -225,7 +225,7 @@ static void a_kernel_knows_its_last_call(void **state)
     uint64_t seed = 0;
     drawn before, after;
     ptxgen_kernel *k;
-    char params[512];
+    char params[1024];
     ptxgen_error err;
     assert_int_equal(pg_family_find("gather_rows", &f, NULL), PTXGEN_OK);
     assert_true(find_served(f, &seed, &before));

@@ -363,7 +363,7 @@ static void emit_twice(size_t place, const pg_family *f)
     (void)place;
     for (uint64_t seed = 1; seed < 40; seed++) {
         drawn d;
-        char text[2][512];
+        char text[2][1024];
         ptxgen_kernel *k[2];
         ptxgen_kernel_info info[2] = {{.size = sizeof info[0]}, {.size = sizeof info[1]}};
         ptxgen_error err;

@@ -16,7 +16,7 @@ static struct {
 /* Parameters and an architecture to ask for. */
 static const char *with_arch(const drawn *d, const pg_arch *arch)
 {
-    static char text[600];
+    static char text[1024];
     snprintf(text, sizeof text, "arch=%s%s", arch->name, d->params);
     return text;
 }
@@ -56,6 +56,12 @@ static ptxgen_status on_any_arch(const drawn *d, attempt try, ptxgen_error *err)
     return own;
 }
 
+static bool is_about_alignment(const ptxgen_error *err)
+{
+    return strstr(err->message, "(pad the rows)") ||
+           strstr(err->message, "(copy to an aligned buffer)");
+}
+
 static void compare(const drawn *d, attempt try)
 {
     ptxgen_error by_call = {0}, by_oracle = {0};
@@ -68,6 +74,8 @@ static void compare(const drawn *d, attempt try)
     seen.served += status == PTXGEN_OK;
     seen.refused += status != PTXGEN_OK;
     if (status == PTXGEN_OK && try == ask) /* operands may still not go with them */
+        return;
+    if (is_about_alignment(&by_call)) /* the plain answer reads memory of any */
         return;
     if (plain != status)
         fail_msg("%s: the call gives %s \"%s\", and the plain C answer %s \"%s\": what no kernel "

@@ -14,7 +14,7 @@ static void canonical_text_is_a_fixed_point(void **state)
                            "schedule=vector n=8",
                            "tile=1024 schedule=bulk stages=3 warps=2 n=100"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char once[512], twice[512];
+        char once[1024], twice[1024];
         ptxgen_error err;
         assert_int_equal(ptxgen_canonical("scatter_add", texts[i], once, sizeof once, &err),
                          PTXGEN_OK);
@@ -28,7 +28,7 @@ static void canonical_text_is_a_fixed_point(void **state)
 static void every_parameter_changes_the_text(void **state)
 {
     (void)state;
-    char base[512], other[512];
+    char base[1024], other[1024];
     ptxgen_error err;
     const struct {
         const char *schedule, *change;
@@ -73,7 +73,7 @@ static void every_parameter_changes_the_text(void **state)
 static void settings_of_other_schedules_are_dropped(void **state)
 {
     (void)state;
-    char base[512], other[512];
+    char base[1024], other[1024];
     ptxgen_error err;
     const char *pairs[][2] = {
         {"schedule=seed", "schedule=seed tile=512 warps=3 ctas=2 pieces=8 panel=64"},
@@ -118,7 +118,7 @@ static void bad_texts_are_refused_with_the_remedy(void **state)
         {"n=512 panel=100", "use 96 or 112", PTXGEN_EUNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char out[512] = "untouched";
+        char out[1024] = "untouched";
         ptxgen_error err = {0};
         assert_int_equal(ptxgen_canonical("scatter_add", cases[i].text, out, sizeof out, &err),
                          cases[i].status);

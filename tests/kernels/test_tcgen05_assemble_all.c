@@ -24,7 +24,7 @@ static int close_context(void **state)
 /* Assembles when the library accepts the parameters; returns whether it did. */
 static bool assemble_if_accepted(const char *family, const char *params)
 {
-    char canonical[512];
+    char canonical[1024];
     if (ptxgen_canonical(family, params, canonical, sizeof canonical, NULL) != PTXGEN_OK)
         return false;
     expect_assembles(context, family, params);
@@ -105,6 +105,13 @@ static void matmul_scaled_assembles(void **state)
                      targets[(i + stages) % TARGETS]);
             count += assemble_if_accepted("matmul_scaled", params);
         }
+    static const char *const parts[] = {"ctas=2",          "ctas=2 ctas_n=2", "ctas_n=2",
+                                        "splits=2 ctas=2", "splits=4 ctas=2", "splits=2"};
+    for (size_t i = 0; i < 5 * 2 * sizeof parts / sizeof *parts; i++) {
+        snprintf(params, sizeof params, "a=%s b=%s block_n=%d %s arch=%s", formats[i % 5][0],
+                 formats[i % 5][1], 128 << i / 5 % 2, parts[i / 10], targets[i % TARGETS]);
+        count += assemble_if_accepted("matmul_scaled", params);
+    }
     print_message("%d kernels of matmul_scaled\n", count);
     assert_true(count > 200);
 }

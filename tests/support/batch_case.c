@@ -35,8 +35,9 @@ static matrices make(const batch_case *c, int i, ptxgen_dtype dtype, int64_t row
     const int64_t row = padded(columns ? columns : 1, c, dtype);
     const bool same = c->same >> i & 1, inside = c->inside >> i & 1;
     x.stride = inside && !same ? row * c->batch : row;
-    x.batch_stride = same ? 0 : inside ? row : row * (rows ? rows : 1) + (c->pad ? 3 : 0);
-    x.bytes = (size_t)(((same ? 1 : c->batch) * (rows ? rows : 1) + 2) * (row + 3)) *
+    const int64_t gap = c->folds ? 0 : c->pad ? 3 : 128 / pg_dtype_bits(dtype);
+    x.batch_stride = same ? 0 : inside ? row : row * (rows ? rows : 1) + gap;
+    x.bytes = (size_t)(((same ? 1 : c->batch) * (rows ? rows : 1) + 2) * (row + 8)) *
               (size_t)pg_dtype_bits(dtype) / 8;
     x.data = malloc(x.bytes);
     assert_non_null(x.data);
@@ -264,6 +265,8 @@ batch_case batch_case_draw(uint64_t *state, bool aligned)
     c.bf16 = below(state, 2);
     c.no_c = !below(state, 4);
     c.same = (int)below(state, 8) & (int)below(state, 8);
+    if (c.m == 1) /* or it is one product */
+        c.same &= ~BATCH_B;
     c.inside = (int)below(state, 16);
     c.d_dtype = results[below(state, 4)];
     c.c_dtype = below(state, 2) ? c.d_dtype : PTXGEN_F32;

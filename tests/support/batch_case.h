@@ -16,6 +16,7 @@ typedef struct batch_case {
     int same;                      /* operands that are one matrix for all: BATCH_A, ... */
     int inside;                    /* operands stored as [rows, batch, columns] */
     int pad;                       /* elements between rows; 0: rows of whole 16 bytes */
+    bool folds;                    /* matrices follow each other without a gap */
     float alpha, beta;             /* both 0: not given */
     ptxgen_dtype c_dtype, d_dtype; /* 0: f32 */
     ptxgen_epilogue epilogue;

@@ -157,6 +157,8 @@ static void complete_extents(draw *w)
         pg_problem_init(&p, w->d->family);
         for (size_t i = 0; i < t->count; i++) {
             p.operand[i].dtype = w->d->tensors[i].dtype;
+            p.operand[i].present = w->d->tensors[i].dtype != PTXGEN_DTYPE_NONE;
+            p.operand[i].rank = t->rows[i].rank;
             for (int d = 0; d < t->rows[i].rank; d++)
                 p.operand[i].shape[d] = w->d->symbols[t->rows[i].extents[d]];
         }

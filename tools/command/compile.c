@@ -85,7 +85,7 @@ static int dry_run_one(const cli_args *args)
 {
     ptxgen_error err = {0};
     ptxgen *ctx = NULL;
-    char *params = NULL, canonical[512];
+    char *params = NULL, canonical[1024];
     ptxgen_status status = cli_params(args, 1, &params, &err);
     if (status == PTXGEN_OK && strstr(params, "=@"))
         status = cli_context(&args->set, &ctx, &err);

@@ -5,7 +5,7 @@
 static const pg_clock_chip hopper = {
     "sm_90",
     "H200",
-    6,
+    7,
     13,
 #define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_90,
 #include "emulator/clock/rates.def"

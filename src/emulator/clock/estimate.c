@@ -1,6 +1,8 @@
 /* See estimate.h. */
 #include "emulator/clock/estimate.h"
 
+#include "emulator/clock/probe.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -79,8 +81,9 @@ bool pg_clock_estimate(pg_clock *c, const pg_grid_run *launch, const pg_clock_to
         return false;
     const double alone = extrapolate(c, &r);
     out->dram_bytes = dram_bytes(c);
-    out->flop = scale * (c->flop_f16 + c->flop_f8 + c->flop_f4 + c->flop_tf32);
-    out->power_ns = out->flop > 0 ? power_ns(c, scale, out->dram_bytes) : 0;
+    const double grid = recorded ? pg_clock_probe_scale(c, launch->cluster_count) : 0;
+    out->flop = grid * (c->flop_f16 + c->flop_f8 + c->flop_f4 + c->flop_tf32);
+    out->power_ns = out->flop > 0 ? power_ns(c, grid, out->dram_bytes) : 0;
     const pg_hot_cost cost = {.request_ns = c->chip->hot_request_ns,
                               .unit_ns = c->chip->hot_unit_ns,
                               .slice_unit_ns = c->chip->slices / c->chip->red_unit_gs,

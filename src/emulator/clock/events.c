@@ -61,6 +61,8 @@ uint32_t pg_clock_mbarrier_event(const pg_cta *cta, const pg_mbarrier *b, uint64
 void pg_clock_touch(const pg_cluster *c, uint64_t line, uint8_t sectors, pg_touch touch)
 {
     pg_clock *clock = c->launch->clock;
+    if (clock->probe.runs)
+        return;
     const pg_footprint_touch t = {.line = line,
                                   .wave = (uint32_t)(c->index / (clock->groups * clock->occupancy)),
                                   .tick = (uint32_t)clock->ticks,
@@ -74,6 +76,8 @@ void pg_clock_touch(const pg_cluster *c, uint64_t line, uint8_t sectors, pg_touc
 void pg_clock_hot(const pg_cluster *c, uint64_t line, uint32_t units)
 {
     const pg_clock *clock = c->launch->clock;
+    if (clock->probe.runs)
+        return;
     /* The sample's clusters, which run first, say how long one is. */
     const uint64_t length = clock->started_others ? clock->steps / clock->listed : 0;
     const uint64_t epoch = length ? clock->ticks * PG_HOT_EPOCHS / (length + 1) : 0;

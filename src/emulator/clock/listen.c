@@ -233,7 +233,7 @@ static bool clock_cluster_start(pg_cluster *c)
     pg_clock *clock = c->launch->clock;
     clock->ticks = 0;
     c->check = NULL;
-    if (clock->started_others)
+    if (clock->started_others || clock->probe.runs)
         return true;
     const uint32_t i = pg_clock_list_add(&clock->clusters, clock->alloc);
     if (!i)

@@ -257,6 +257,7 @@ void pg_clock_async_issue(pg_async *a)
     extent e = {.cluster = a->warp->cta->cluster, .touch = TOUCH_LOAD};
     a->check_id = 0;
     describe(a, &e, &r);
+    clock->probe.flop += r.flop_f16 + r.flop_f8 + r.flop_f4 + r.flop_tf32;
     if (!pg_clock_stream_of(a->warp))
         return;
     clock->tensor |= r.work == WORK_WGMMA || r.work == WORK_TENSOR;

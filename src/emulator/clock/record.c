@@ -1,6 +1,8 @@
 /* See record.h. */
 #include "emulator/clock/record.h"
 
+#include "emulator/clock/probe.h"
+
 #include <string.h>
 
 enum {
@@ -209,7 +211,7 @@ bool pg_clock_next_cluster(pg_grid_run *launch, uint64_t *index)
         return true;
     }
     if (!c->started_others && !others_run(c, launch->cluster_count))
-        return false;
+        return pg_clock_probe_next(c, launch->cluster_count, index);
     /* the next that is not of the sample */
     while (c->others < launch->cluster_count && c->others % c->groups == 0 &&
            c->others / c->groups < c->listed)

@@ -96,6 +96,14 @@ typedef struct pg_clock_cluster {
     uint32_t slots, used;
 } pg_clock_cluster;
 
+/* probe.h */
+typedef struct pg_clock_probe {
+    bool runs;           /* clusters beside the sample run for what they multiply, and no more */
+    uint64_t at;         /* the cluster that runs */
+    uint64_t full, less; /* the last that has as much as the first; the first that has less */
+    double flop, last;   /* of the one that runs; of the grid's last */
+} pg_clock_probe;
+
 typedef struct pg_clock {
     const pg_clock_chip *chip;
     const pg_alloc *alloc;
@@ -114,6 +122,7 @@ typedef struct pg_clock {
     bool tensor;                                  /* some matrix instruction was recorded */
     bool failed;                                  /* out of memory */
     double flop_f16, flop_f8, flop_f4, flop_tf32; /* of the sample */
+    pg_clock_probe probe;
 } pg_clock;
 
 extern const pg_observer pg_clock_observer;

@@ -107,7 +107,7 @@ static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, in
 
 static int alignment_of(const pg_problem *p, size_t i)
 {
-    const int element = p->operand[i].bits / 8, wanted = p->table->rows[i].alignment;
+    const int element = (p->operand[i].bits + 7) / 8, wanted = p->table->rows[i].alignment;
     return p->host || wanted < element ? (element ? element : 1) : wanted;
 }
 

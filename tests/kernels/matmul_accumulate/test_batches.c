@@ -129,6 +129,51 @@ static void drawn_batches(void **state)
     }
 }
 
+static void says(const ptxgen_tensor *t, size_t count, const char *word)
+{
+    char text[1200];
+    ptxgen_error err = {0};
+    if (ptxgen_call_params(context, "matmul_accumulate", "arch=sm_90a", t, count, text, sizeof text,
+                           &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    if (!strstr(text, word))
+        fail_msg("\"%s\" does not say %s", text, word);
+}
+
+/* Rows that follow each other and meet one B are one product: right, and not a batch. */
+static void one_product(void **state)
+{
+    (void)state;
+    static float memory[1 << 14] __attribute__((aligned(256)));
+    ptxgen *device;
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
+    static const batch_case cases[] = {
+        {.batch = 5, .m = 30, .n = 40, .k = 24, .same = BATCH_B, .folds = true},
+        {.batch = 70,
+         .m = 1,
+         .n = 40,
+         .k = 24,
+         .same = BATCH_B,
+         .folds = true,
+         .epilogue = PTXGEN_EPILOGUE_RELU},
+        {.batch = 6, .m = 1, .n = 40, .k = 24, .same = BATCH_B, .inside = BATCH_A | BATCH_D},
+        {.batch = 5, .m = 30, .n = 40, .k = 24, .same = BATCH_B | BATCH_C, .folds = true},
+    };
+    assert_int_equal(ptxgen_create(&config, &device, NULL), PTXGEN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        batch_case_run(device, &cases[i]);
+    ptxgen_destroy(device);
+    const int64_t a[] = {4, 16, 16}, b[] = {16, 16}, gap[] = {272, 16, 1};
+    ptxgen_tensor t[] = {{memory, PTXGEN_F16, 3, a, NULL},
+                         {memory + 2048, PTXGEN_F16, 2, b, NULL},
+                         {0},
+                         {memory + 4096, PTXGEN_F32, 3, a, NULL}};
+    says(t, 4, "batched=no");
+    t[0].strides = gap;
+    says(t, 4, "batched=yes");
+}
+
 static void expect(const char *params, const ptxgen_tensor *t, size_t count, const char *word)
 {
     ptxgen_error err = {0};
@@ -173,6 +218,7 @@ int main(void)
         cmocka_unit_test(every_way_through_hopper),
         cmocka_unit_test(every_way_through_blackwell),
         cmocka_unit_test(drawn_batches),
+        cmocka_unit_test(one_product),
         cmocka_unit_test(what_no_batch_is),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

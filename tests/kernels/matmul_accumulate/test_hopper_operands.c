@@ -111,7 +111,7 @@ static void operands_of_8_and_32_bits(void **state)
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    char text[600];
+    char text[1024];
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_canonical("matmul_accumulate", "arch=sm_90a dtype=e4m3 b=transposed",
                                       text, sizeof text, &err),

@@ -552,7 +552,7 @@ static void the_parameters_of_the_call(void **state)
     ptxgen *ctx;
     ptxgen_kernel *k;
     ptxgen_kernel_info info = {.size = sizeof info};
-    char text[512], small[512], cut[10];
+    char text[1024], small[1024], cut[10];
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
     assert_int_equal(ptxgen_matmul_accumulate_params(ctx, &a, text, sizeof text, NULL), PTXGEN_OK);
     assert_non_null(strstr(text, "arch=sm_90a dtype=bf16 b=transposed "));

@@ -250,7 +250,7 @@ static void the_call_checks_its_arguments(void **state)
     a = small_args(), a.d = (void *)(uintptr_t)a.a_scales;
     expect_call(&a, PTXGEN_EUNSUPPORTED, "d and a_scales overlap");
     a = small_args(), a.out = PTXGEN_S32;
-    expect_call(&a, PTXGEN_EUNSUPPORTED, "d holds s32: use f32, f16, bf16, e4m3 or e5m2");
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "d holds s32: use f32, f16, bf16, e4m3, e5m2 or e2m1");
     a = small_args(), a.n = 0;
     expect_call(&a, PTXGEN_OK, NULL);
 }

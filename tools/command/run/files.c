@@ -1,5 +1,6 @@
 /* From the words of the command line to operands. */
 #include "command/run/family.h"
+#include "ptxgen/matmul.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -340,6 +341,20 @@ static ptxgen_dtype type_of(const run_job *j, size_t i)
     return o->info.dtypes[0];
 }
 
+static bool is_halved(const run_job *j, const char *param)
+{
+    const char *word = param[0] ? run_word(j, param) : NULL;
+    return word && strcmp(word, "no") != 0;
+}
+
+/* Bytes of packed scales of the blocks of d, a matrix of m rows and n columns. */
+static int64_t scale_bytes(const run_job *j, ptxgen_dtype scales)
+{
+    const int64_t block = scales == PTXGEN_E4M3 ? 16 : 32;
+    const int64_t columns = extent_of(j, "n") / (is_halved(j, "gate") ? 2 : 1);
+    return ptxgen_packed_scales_bytes(extent_of(j, "m"), (columns + block - 1) / block);
+}
+
 /* Where another operand says which rows count, a result has the leading dimensions that an input
  * of as many rows has. */
 static bool rows_follow(const run_job *j, const run_operand *o)
@@ -370,10 +385,11 @@ static ptxgen_status make(run_job *j, size_t i, ptxgen_error *err)
         else if (d >= o->info.leading)
             shape[rank++] = 0;
     }
-    const char *halved = o->info.halved_by[0] ? run_word(j, o->info.halved_by) : NULL;
-    if (halved && strcmp(halved, "no") != 0)
+    if (is_halved(j, o->info.halved_by))
         shape[rank - 1] /= 2;
     o->dtype = type_of(j, i);
+    if (strcmp(o->info.name, "d_scales") == 0)
+        shape[0] = scale_bytes(j, o->dtype);
     const ptxgen_status status = npy_create(o->dtype, rank, shape, &o->array, err);
     if (status == PTXGEN_OK)
         take_shape(o);
