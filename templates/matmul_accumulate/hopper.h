@@ -91,6 +91,11 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
 int pg_hopper_chunk_columns(const pg_matmul_accumulate_key *k);
 /* Accumulators of a thread beside many steps, by which ptxas does not spill; 0: there are few. */
 int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups);
+/* The same of a tile in two splits, where half of its C meets the whole of its sums; 0: any. */
+static inline int64_t pg_hopper_split_limit(int64_t splits, int64_t warpgroups)
+{
+    return splits != 2 ? 0 : warpgroups == 3 ? 80 : 128;
+}
 /* The kernels of a module with several, in this order, as far as there are. */
 enum { PG_PART_MULTIPLY, PG_PART_SUM, PG_PART_ALIGN };
 pg_sequence pg_hopper_sequence(const pg_problem *problem);

@@ -50,7 +50,9 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
     if (reads_matrices(s, c) && c->pingpong && c->warpgroups < 3)
         return false;
-    if (most && rows / PG_WGMMA_ROWS * c->block_n / 2 > most)
+    const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
+                  of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
+    if ((most && sums > most) || (of_two && sums > of_two))
         return false;
     return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
            fits(g->warpgroups, c->warpgroups) && fits(g->block_m, c->block_m) &&

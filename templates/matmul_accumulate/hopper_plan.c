@@ -123,8 +123,8 @@ static int64_t most_accumulators(hopper_key *k)
     const bool loads_c = k->c == 0 && !has_ring(k) && k->splits == 1 && k->slices == 1;
     if (pg_hopper_step_limit(k, k->warpgroups) && k->slices == 1)
         return pg_hopper_step_limit(k, k->warpgroups);
-    if (k->splits == 2) /* half of a tile's C meets the whole of its sums */
-        return k->warpgroups == 3 ? 80 : 128;
+    if (pg_hopper_split_limit(k->splits, k->warpgroups))
+        return pg_hopper_split_limit(k->splits, k->warpgroups);
     if (k->warpgroups == 3)
         return loads_c ? 112 : 128;
     return loads_c && k->warpgroups == 2 ? 160 : 192;

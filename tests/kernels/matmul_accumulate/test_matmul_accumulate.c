@@ -146,7 +146,7 @@ static void every_choice_exists(void **state)
 {
     (void)state;
     uint64_t r = 12345;
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 3000; i++) {
         int64_t e[3];
         for (int j = 0; j < 3; j++) {
             r = r * 6364136223846793005u + 1442695040888963407u;
