@@ -131,11 +131,13 @@ static double wanted(const bench_problem *p, int64_t matrix, int64_t row, int64_
     return sum;
 }
 
+/* tf32: operands that are cut to 10 bits alone put the largest of a million sums 4.5e-3 sqrt(K)
+ * off; of many millions it is more. */
 static double tolerance(const bench_problem *p)
 {
     const double sums = 1e-3 + 4e-6 * (double)p->k;
     return p->type == BENCH_E4M3   ? sums + 4e-3 * (double)p->k
-           : p->type == BENCH_TF32 ? sums + 5e-3 * sqrt((double)p->k)
+           : p->type == BENCH_TF32 ? sums + 8e-3 * sqrt((double)p->k)
                                    : sums;
 }
 
