@@ -132,10 +132,10 @@ ok array index:9/6 --seed 3 -o index.npy
 ok run scatter_add out=out.npy index=index.npy src=src.npy --report family.html
 grep -qE '<td class=o>[a-z_]+\.ptxc:[0-9]+</td>' family.html || die "no template line"
 
-# Four tcgen05.mma of 128 x 64 x 16: A and B from shared memory, D written by all and read by three; then loaded once.
+# One CTA with four tcgen05.mma of 128 x 64 x 16: A and B from shared memory, D written by all and read by three; then loaded once.
 ok array random:128x64 dtype=f16 --seed 1 -o a.npy
 ok array random:64x64 dtype=f16 --seed 2 -o b.npy
-ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 schedule=fill --stats
+ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 ctas=1 ctas_n=1 splits=1 schedule=fill --stats
 expect_out "^tcgen05 +6 +0 +0 +$((4 * (128 + 64) * 16 * 2)) +0 +$((3 * 128 * 64 * 4)) +$((4 * 128 * 64 * 4))$"
 expect_out "^tcgen05.ld +4 +0 +0 +0 +0 +$((128 * 64 * 4)) +0$"
 
