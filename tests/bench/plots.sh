@@ -46,3 +46,11 @@ for bad in /nonexistent.csv "$PTXGEN_SOURCE/README.md"; do
     ! python3 "$plot" "$bad" "$work/none.svg" 2>"$work/err" || die "$bad was drawn"
     [ "$(wc -l <"$work/err")" = 1 ] && [ ! -e "$work/none.svg" ] || die "$bad: $(cat "$work/err")"
 done
+
+# A page whose tables changed is refused by the plot's name, before a file that is there is touched.
+sed 's/and compiled/and other/' "$page" >"$work/page.md"
+mkdir "$work/kept"
+cp "$plots"/* "$work/kept"
+! python3 "$plot" --tables "$work/page.md" "$work/kept" 2>"$work/err" || die "a table that changed was drawn"
+grep -q epilogues "$work/err" || die "the plot is not named: $(cat "$work/err")"
+diff -r "$work/kept" "$plots" || die "a table that changed left files broken"
