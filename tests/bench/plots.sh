@@ -39,7 +39,7 @@ END
 # Another figure is another picture; what is no table of figures is refused in one line.
 python3 "$plot" "$plots/scatter_add.csv" "$work/again.svg"
 cmp "$plots/scatter_add.svg" "$work/again.svg" || die "the picture of a CSV is another one"
-sed 's/0\.2338/0.3338/' "$plots/scatter_add.csv" >"$work/other.csv"
+sed 's/,0\.2/,0.3/' "$plots/scatter_add.csv" >"$work/other.csv"
 python3 "$plot" "$work/other.csv" "$work/other.svg"
 ! cmp -s "$work/other.svg" "$plots/scatter_add.svg" || die "a figure is not in the picture"
 for bad in /nonexistent.csv "$PTXGEN_SOURCE/README.md"; do
