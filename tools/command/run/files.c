@@ -108,6 +108,10 @@ static ptxgen_status take_destination(run_operand *o, const char *value, ptxgen_
     if (o->to)
         return cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", info->name);
     o->to = split_type(o, value, &o->dtype);
+    const char *colon = strrchr(o->to, ':');
+    if (colon && npy_type_of_word(colon + 1))
+        return cli_fail(err, PTXGEN_EUNSUPPORTED, "%s=%s: %s cannot hold %s; leave :%s out",
+                        info->name, value, info->name, colon + 1, colon + 1);
     return o->to[0] ? PTXGEN_OK
                     : cli_fail(err, PTXGEN_EINVAL, "%s= names no file; write %s=FILE.npy",
                                info->name, info->name);
