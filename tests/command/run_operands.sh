@@ -118,9 +118,3 @@ refuse '@ names no file: write @FILE.cu' $product arch=sm_90a epilogue=@
 t $product arch=sm_90a epilogue=@two.cu
 grep -q 'NVRTC' .err || expect_err 'two.cu defines 2 functions .*name one \(function.name, or @FILE:NAME\)'
 refuse 'empty.cu is empty: it must hold the function to call' $product arch=sm_90a epilogue=@empty.cu
-
-# A folder for kernels that cannot be one is told, and the kernel runs all the same.
-: >file
-t $product arch=sm_90a --cache-dir file -o d.npy
-expect_code 0
-expect_err "^ptxgen: --cache-dir is not used: '.*file' is no folder"

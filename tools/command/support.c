@@ -93,15 +93,6 @@ void cli_log_waits(void *user, ptxgen_log_level level, const char *line)
         cli_say("%s", line);
 }
 
-/* And that the folder of --cache-dir is of no use. */
-static void log_named_cache(void *user, ptxgen_log_level level, const char *line)
-{
-    if (strncmp(line, "cache: not used: ", 17) == 0)
-        cli_say("--cache-dir is %s", line + 7);
-    else
-        cli_log_waits(user, level, line);
-}
-
 static void log_to_stderr(void *user, ptxgen_log_level level, const char *line)
 {
     (void)user;
@@ -175,7 +166,7 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         return status;
     /* Nobody asked for a log; that the command waits, and for whom, is said all the same. */
     ptxgen_destroy(*out);
-    config.log = set->cache_dir ? log_named_cache : cli_log_waits;
+    config.log = cli_log_waits;
     config.log_level = PTXGEN_LOG_WARNING;
     return ptxgen_create(&config, out, err);
 }
