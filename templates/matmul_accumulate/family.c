@@ -97,8 +97,9 @@ static const pg_param params[] = {
     {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
      .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
     {"grouped", PG_PARAM_CHOICE, FIELD(grouped), grouped_words,
-     .doc =
-         "sm_90a, sm_100a: groups of rows, each with its matrix of B; the type of their row counts",
+     .doc = "sm_90a, sm_100a: groups of rows, each with its matrix of B (a batch); the type of "
+            "their row "
+            "counts",
      .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };

@@ -244,6 +244,8 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
 {
     pg_matmul_accumulate_key *k = key;
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
+    if (k->grouped) /* each group has a matrix of B */
+        k->batch = 1;
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
     if (engine == PG_ENGINE_MMA_SYNC && (k->grouped || k->dtype > PG_MATMUL_BF16))
