@@ -384,21 +384,20 @@ static int weight_of(pg_activation activation)
     static const int weights[] = {[PG_ACTIVATION_SILU] = 1,
                                   [PG_ACTIVATION_GELU_ERF] = 1,
                                   [PG_ACTIVATION_GELU_TANH] = 2,
-                                  [PG_ACTIVATION_SIGMOID] = 2,
-                                  [PG_ACTIVATION_TANH] = 2};
+                                  [PG_ACTIVATION_SIGMOID] = 3,
+                                  [PG_ACTIVATION_TANH] = 3};
     return (size_t)activation < sizeof weights / sizeof *weights ? weights[activation] : 0;
 }
 
 int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups)
 {
-    enum { FEW = 2, FEW_OF_THREE = 1, SUMS = 160, SUMS_OF_THREE = 96 };
+    enum { FEW = 2, FEW_OF_THREE = 1, HEAVY = 3, SUMS = 160, SUMS_OF_THREE = 96 };
     const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    const int count = inputs_and_results(&e);
+    const int count = inputs_and_results(&e), weight = weight_of(e.activation);
+    const bool many = count + e.gate > FEW;
     if (warpgroups == 3)
-        return count + e.gate > FEW || count + weight_of(e.activation) > FEW_OF_THREE
-                   ? SUMS_OF_THREE
-                   : 0;
-    return count + e.gate > FEW ? SUMS : 0;
+        return many || count + weight > FEW_OF_THREE ? SUMS_OF_THREE : 0;
+    return many || weight >= HEAVY ? SUMS : 0;
 }
 
 /* ---- plan ---- */
