@@ -14,8 +14,12 @@
  *
  * The function's code becomes part of the kernel (ptxgen/inline.h, which also says what it may
  * not contain). Loads and stores of the kernel's data are ours; the function gets values and
- * returns one, so it cannot read out of bounds. Trailing parameters that it does not want may be
- * left out. In checks (ptxgen run --check) it runs on the emulator.
+ * returns one. Addresses that it makes itself, of a table by an index or of a number, are its
+ * own: nothing checks them on a GPU. The emulated device stops a kernel that leaves the kernel's
+ * variables and the memory of ptxgen_device_alloc (EEMULATOR, with the line), if all operands lie
+ * in such memory; of other memory it does not know the size, and a wild address is then one of
+ * this process. Trailing parameters that it does not want may be left out. In checks (ptxgen run
+ * --check) it runs on the emulator.
  *
  *     scatter_add   float f(float value, long long row, int column)
  *                   of an element of src before it is added; computed in float, rounded to the

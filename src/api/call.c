@@ -63,8 +63,9 @@ ptxgen_status pg_take_args(const void *args, void *out, size_t size, const char 
                            ptxgen_error *err)
 {
     size_t given = 0;
-    if (args)
-        memcpy(&given, args, sizeof given);
+    if (!args)
+        return pg_fail(err, PTXGEN_EINVAL, "args is NULL: give a %s", name);
+    memcpy(&given, args, sizeof given);
     if (given < sizeof(size_t) || given > 4096)
         return pg_fail(err, PTXGEN_EINVAL, "args.size is %zu: set it to sizeof(%s)", given, name);
     if (given < size)

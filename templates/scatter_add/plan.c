@@ -169,6 +169,13 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
     return PTXGEN_OK;
 }
 
+static ptxgen_status refuse_reduce(const pg_scatter_add_key *k, ptxgen_error *err)
+{
+    static const char *const reduces[] = {"add", "min", "max", "mean", "mul"};
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "reduce=%s needs schedule=owner: leave schedule out",
+                   reduces[k->reduce]);
+}
+
 /* Measured on an H200: of the schedules that take an index as it is, vector is the fastest or
  * within 1% of it everywhere (docs/benchmarks.md). Calls choose between it and owner by their
  * sizes (family.c). */
@@ -179,10 +186,16 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     if (k->schedule == PTXGEN_SCHEDULE_AUTO)
         k->schedule = needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER : PTXGEN_SCHEDULE_VECTOR;
     if (k->function && k->schedule == PTXGEN_SCHEDULE_OWNER)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "a user function needs schedule=vector: rows of 16-byte multiples, added");
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: %s",
+                       only_owner(k)    ? "it adds, with reduce=add and without weight, alpha, "
+                                          "exact, share and ahead: leave the others out"
+                       : short_rows     ? "rows must be a multiple of 16 bytes: pad n"
+                       : needs_owner(k) ? "it adds f32, f16 and bf16 with 16-byte accesses"
+                                        : "leave schedule out");
     if (k->schedule != PTXGEN_SCHEDULE_PRIVATE)
         k->copies = 0;
+    else if (k->reduce != PTXGEN_SCATTER_ADD)
+        return refuse_reduce(k, err);
     else if (only_owner(k) || k->function)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
@@ -192,6 +205,8 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
         return pg_scatter_add_resolve_private(k, arch, err);
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_resolve_owner(k, arch, err);
+    if (k->reduce != PTXGEN_SCATTER_ADD)
+        return refuse_reduce(k, err);
     if (needs_owner(k))
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,

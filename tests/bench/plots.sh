@@ -39,10 +39,18 @@ END
 # Another figure is another picture; what is no table of figures is refused in one line.
 python3 "$plot" "$plots/scatter_add.csv" "$work/again.svg"
 cmp "$plots/scatter_add.svg" "$work/again.svg" || die "the picture of a CSV is another one"
-sed 's/0\.2338/0.3338/' "$plots/scatter_add.csv" >"$work/other.csv"
+sed 's/,0\.2/,0.3/' "$plots/scatter_add.csv" >"$work/other.csv"
 python3 "$plot" "$work/other.csv" "$work/other.svg"
 ! cmp -s "$work/other.svg" "$plots/scatter_add.svg" || die "a figure is not in the picture"
 for bad in /nonexistent.csv "$PTXGEN_SOURCE/README.md"; do
     ! python3 "$plot" "$bad" "$work/none.svg" 2>"$work/err" || die "$bad was drawn"
     [ "$(wc -l <"$work/err")" = 1 ] && [ ! -e "$work/none.svg" ] || die "$bad: $(cat "$work/err")"
 done
+
+# A page whose tables changed is refused by the plot's name, before a file that is there is touched.
+sed 's/and compiled/and other/' "$page" >"$work/page.md"
+mkdir "$work/kept"
+cp "$plots"/* "$work/kept"
+! python3 "$plot" --tables "$work/page.md" "$work/kept" 2>"$work/err" || die "a table that changed was drawn"
+grep -q epilogues "$work/err" || die "the plot is not named: $(cat "$work/err")"
+diff -r "$work/kept" "$plots" || die "a table that changed left files broken"

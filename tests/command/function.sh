@@ -42,6 +42,8 @@ refuse 5 'missing.ptx' emit scatter_add function=@missing.ptx
 refuse 2 'is not a whole number or the word none' emit scatter_add function=scale.ptx
 refuse 2 "scale.ptx defines no function 'other'" emit scatter_add function=@scale.ptx:other
 refuse 3 'needs schedule=vector' emit scatter_add function=@scale.ptx schedule=bulk
+refuse 3 'reduce=add and without weight' emit scatter_add function=@scale.ptx reduce=max
+refuse 3 'rows must be a multiple of 16 bytes: pad n' emit scatter_add dtype=f32 function=@scale.ptx n=5
 sed 's/mul.f32 %f3, %f1, %f2/bar.sync 0/' scale.ptx >barrier.ptx
 refuse 4 "barrier.ptx:11:5: 'bar.sync' cannot stand in a function" emit scatter_add function=@barrier.ptx
 printf '\n#include <cuda_fp16.h>\nfloat f(float x) { return x; }\n' >a.cu

@@ -100,6 +100,8 @@ refuse 2 'b= is given twice' $m a=a.npy b=b.npy b=b.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy b=bt.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy bt=b.npy
 refuse 2 'c has n=72, but b has n=67' $m a=a.npy b=b.npy c=f32.npy
+refuse 2 'they must be equal$' $m a=a.npy b=b.npy c=f32.npy # no word of bt=
+refuse 3 'aux=aux.npy:f64: aux cannot hold f64; leave :f64 out' $m a=a.npy b=b.npy aux=aux.npy:f64 -o d.npy
 refuse 3 'c holds .*; it takes f32, f16 or bf16' $m a=a.npy b=b.npy c=e4m3.npy
 refuse 2 'b holds bf16 and a f32: they must hold the same' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy

@@ -61,6 +61,27 @@ grep -q V2 aux.npy || die "aux.npy does not hold bf16"
 ok $product arch=sm_90a slices=2 --check-races -o d.npy
 expect_out '^check +right'
 
+# Bytes of fp8 and bare words take the type that follows their file's name, or dtype=; D's bytes feed another product.
+ok array random:32x64 dtype=e4m3 -o a8.npy
+ok array random:24x64 dtype=e4m3 --seed 1 -o b8.npy
+ok array random:40x24 dtype=e4m3 --seed 2 -o c8.npy
+LC_ALL=C sed "s/'|u1'/'|V1'/" a8.npy >v8.npy
+fp8="run matmul_accumulate --device emulator --check arch=sm_90a"
+ok $fp8 a=a8.npy bt=b8.npy dtype=e4m3 -o d.npy
+for words in 'a=a8.npy:e4m3 bt=b8.npy:e4m3' 'a=v8.npy:e4m3 bt=b8.npy dtype=e4m3'; do
+    ok $fp8 $words -o d2.npy
+    expect_out '^check +right: 0 of 768'
+    cmp d.npy d2.npy || die "$words is another product"
+done
+ok $fp8 a=a8.npy:e4m3 bt=b8.npy:e4m3 d=e4m3 -o d8.npy
+ok $fp8 a=d8.npy:e4m3 bt=c8.npy:e4m3 -o e.npy
+expect_out '^check +right: 0 of 1280'
+ok array random:64x64 dtype=bf16 --seed 3 -o r.npy
+LC_ALL=C sed "s/'<V2'/'|V2'/" r.npy >r2.npy
+ok $product arch=sm_90a residual=r.npy -o d.npy
+ok $product arch=sm_90a residual=r2.npy:bf16 -o d2.npy
+cmp d.npy d2.npy || die "a residual of bare words is another one"
+
 # What is no file here.
 refuse() {
     pattern=$1
@@ -74,3 +95,7 @@ refuse 'd is the result: -o FILE.npy writes it' $product arch=sm_90a d=d.npy
 refuse 'stall= has no use here' $scatter stall=never
 refuse 'is given twice' $product arch=sm_90a aux=x.npy aux=y.npy
 refuse 'names no file' $product arch=sm_90a aux=
+refuse "r.npy: the file holds '<V2', which is no f16: leave :f16 out" $product arch=sm_90a residual=r.npy:f16
+t $fp8 a=a8.npy bt=b8.npy
+expect_code 3
+expect_err "bytes that do not say what they are; .*a=a8.npy:e4m3"

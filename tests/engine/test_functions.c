@@ -203,6 +203,45 @@ static void test_endless_loop(void **state)
     ptxgen_destroy(ctx);
 }
 
+/* Reads its table, of one element, at `row` times 4 MB. */
+static const char beyond[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".global .align 4 .f32 table[1] = {0f40000000};\n"
+    ".visible .func (.param .b32 r) f(.param .b32 value, .param .b64 row)\n{\n"
+    "    .reg .f32 %v;\n    .reg .b64 %at, %row;\n    ld.param.u64 %row, [row];\n"
+    "    mov.u64 %at, table;\n    mad.lo.s64 %at, %row, 4000000, %at;\n"
+    "    ld.global.f32 %v, [%at];\n    st.param.f32 [r], %v;\n    ret;\n}\n";
+
+/* On memory of the device's an address that a function makes up is an error, not a crash. */
+static void test_wild_address(void **state)
+{
+    ptxgen *ctx = open_context(*state, NULL);
+    const ptxgen_function f = {.size = sizeof f, .language = PTXGEN_FUNCTION_PTX, .text = beyond};
+    ptxgen_error err = {0};
+    void *memory;
+    assert_int_equal(ptxgen_device_alloc(ctx, 1024, &memory, &err), PTXGEN_OK);
+    memset(memory, 0, 1024);
+    float *const out = memory, *const src = out + 64;
+    ptxgen_scatter_add_args args = {.size = sizeof args,
+                                    .dtype = PTXGEN_F32,
+                                    .rows = 1,
+                                    .out_rows = 1,
+                                    .n = 4,
+                                    .out = out,
+                                    .src = src,
+                                    .index = (int64_t *)(void *)(out + 128),
+                                    .function = add(ctx, &f)};
+    if (ptxgen_scatter_add(ctx, &args, NULL, &err) != PTXGEN_OK)
+        fail_msg("%s", err.message);
+    assert_true(out[0] == 2);
+    args.rows = 2;
+    assert_int_equal(ptxgen_scatter_add(ctx, &args, NULL, &err), PTXGEN_EEMULATOR);
+    assert_non_null(strstr(err.message, "read of 4 bytes"));
+    assert_non_null(strstr(err.message, "is out of bounds"));
+    ptxgen_device_free(ctx, memory);
+    ptxgen_destroy(ctx);
+}
+
 static void test_map(void **state)
 {
     ptxgen *ctx = open_context(*state, NULL);
@@ -539,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scatter_add),
         cmocka_unit_test(test_endless_loop),
+        cmocka_unit_test(test_wild_address),
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_key_holds_everything),
         cmocka_unit_test(test_compiled_once),

@@ -265,7 +265,7 @@ ptxgen_status npy_fail_bare_words(const char *path, const npy_header *h, const c
                         path, h->descr, dtype);
     return cli_fail(err, PTXGEN_EINVAL,
                     "%s: the elements are bare 16-bit words ('%s'); say what they are: dtype=bf16, "
-                    "or save float16 as a.view(numpy.float16)",
+                    "or FILE.npy:bf16 of this one; save float16 as a.view(numpy.float16)",
                     path, h->descr);
 }
 

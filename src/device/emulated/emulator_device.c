@@ -20,19 +20,34 @@ enum {
     WARP_LANES = 32
 };
 
+/* Device memory: an aligned block with its head before it. */
+typedef struct block_head {
+    struct block_head *before, *after; /* of all there are */
+    void *block;
+    size_t size; /* of the whole block */
+    size_t bytes;
+} block_head;
+
+/* TRUSTING takes every address of a kernel as good, as pointers may be of any memory. A kernel
+ * with a function of the user's may make up addresses: CONFINED knows the device's allocations and
+ * the variables of the kernel, and stops a kernel that leaves them. */
+typedef enum side { TRUSTING, CONFINED, SIDES } side;
+
 typedef struct emulator_device {
     pg_device device;
     pg_alloc alloc;
-    ptxgen_emulator *emulator;
+    ptxgen_emulator *emulators[SIDES];
     ptxgen_device_info info;
+    pthread_mutex_t block_lock;
+    block_head *blocks;
     pthread_mutex_t record_lock;
     _Alignas(16) pg_bad_index record;
 } emulator_device;
 
 struct pg_loaded {
-    ptxgen_emulator_module *module;
-    ptxgen_emulator_entry *entries[PG_MAX_PARTS];
-    bool user_code;
+    ptxgen_emulator_module *modules[SIDES];
+    ptxgen_emulator_entry *entries[SIDES][PG_MAX_PARTS];
+    bool user_code; /* loaded on both sides then */
 };
 
 static emulator_device *of(pg_device *d)
@@ -44,7 +59,9 @@ static void destroy(pg_device *d)
 {
     emulator_device *e = of(d);
     const pg_alloc alloc = e->alloc;
-    ptxgen_emulator_destroy(e->emulator);
+    for (int i = 0; i < SIDES; i++)
+        ptxgen_emulator_destroy(e->emulators[i]);
+    pthread_mutex_destroy(&e->block_lock);
     pthread_mutex_destroy(&e->record_lock);
     pg_free(&alloc, e, sizeof *e);
 }
@@ -74,20 +91,30 @@ static bool ready(pg_device *d, const pg_loaded *loaded)
 
 static void unload(pg_device *d, pg_loaded *loaded)
 {
-    ptxgen_emulator_unload(loaded->module);
+    for (int i = 0; i < SIDES; i++)
+        ptxgen_emulator_unload(loaded->modules[i]);
     pg_free(&of(d)->alloc, loaded, sizeof *loaded);
 }
 
-static ptxgen_status find_entries(const pg_image *image, pg_loaded *loaded, ptxgen_error *err)
+static ptxgen_status find_entries(const pg_image *image, ptxgen_emulator_module *module,
+                                  ptxgen_emulator_entry **entries, ptxgen_error *err)
 {
     char name[128];
     if (!image->parts)
-        return ptxgen_emulator_find(loaded->module, image->entry, &loaded->entries[0], err);
+        return ptxgen_emulator_find(module, image->entry, &entries[0], err);
     for (int i = 0; image->parts[i]; i++) {
         snprintf(name, sizeof name, "%s_%s", image->entry, image->parts[i]);
-        PG_TRY(ptxgen_emulator_find(loaded->module, name, &loaded->entries[i], err));
+        PG_TRY(ptxgen_emulator_find(module, name, &entries[i], err));
     }
     return PTXGEN_OK;
+}
+
+static ptxgen_status load_on(emulator_device *e, side on, const pg_image *image, pg_loaded *loaded,
+                             ptxgen_error *err)
+{
+    PG_TRY(ptxgen_emulator_load(e->emulators[on], image->ptx, image->ptx_size, image->entry,
+                                &loaded->modules[on], err));
+    return find_entries(image, loaded->modules[on], loaded->entries[on], err);
 }
 
 static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, ptxgen_error *err)
@@ -99,10 +126,9 @@ static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, 
     if (!loaded)
         return pg_fail_memory(err, sizeof *loaded);
     loaded->user_code = image->user_code;
-    ptxgen_status status = ptxgen_emulator_load(e->emulator, image->ptx, image->ptx_size,
-                                                image->entry, &loaded->module, err);
-    if (status == PTXGEN_OK)
-        status = find_entries(image, loaded, err);
+    ptxgen_status status = load_on(e, TRUSTING, image, loaded, err);
+    if (status == PTXGEN_OK && image->user_code)
+        status = load_on(e, CONFINED, image, loaded, err);
     if (status != PTXGEN_OK) {
         unload(d, loaded);
         return status;
@@ -136,12 +162,41 @@ static uint64_t most_instructions(const pg_launch *l)
     return start + warp * blocks * ((threads + WARP_LANES - 1) / WARP_LANES);
 }
 
-static ptxgen_status run(const pg_loaded *loaded, const pg_launch *l,
+/* Whether the device has allocated what is at the address. */
+static bool allocated_here(emulator_device *e, uint64_t address)
+{
+    pthread_mutex_lock(&e->block_lock);
+    const block_head *b = e->blocks;
+    while (b && address - (uint64_t)(uintptr_t)(b + 1) >= b->bytes)
+        b = b->after;
+    pthread_mutex_unlock(&e->block_lock);
+    return b != NULL;
+}
+
+/* Memory of the caller's has a size that is not known here, so a launch that gets some cannot be
+ * confined. */
+static side side_of(emulator_device *e, const pg_loaded *loaded, const pg_launch *l)
+{
+    if (!loaded->user_code)
+        return TRUSTING;
+    for (uint32_t i = 0; i < l->nargs; i++) {
+        const pg_arg *a = &l->args[i];
+        const uint64_t address = a->kind == PG_ARG_TENSOR    ? (uintptr_t)a->tensor.address
+                                 : a->kind == PG_ARG_POINTER ? a->u64
+                                                             : 0;
+        if (address && !allocated_here(e, address))
+            return TRUSTING;
+    }
+    return CONFINED;
+}
+
+static ptxgen_status run(emulator_device *e, const pg_loaded *loaded, const pg_launch *l,
                          ptxgen_emulator_launch *launch, ptxgen_error *err)
 {
     if (loaded->user_code)
         launch->instruction_budget = most_instructions(l);
-    const ptxgen_status status = ptxgen_emulator_run(loaded->entries[l->part], launch, err);
+    ptxgen_emulator_entry *const *entries = loaded->entries[side_of(e, loaded, l)];
+    const ptxgen_status status = ptxgen_emulator_run(entries[l->part], launch, err);
     if (status != PTXGEN_EBUDGET)
         return status;
     return pg_fail(err, PTXGEN_EBUDGET,
@@ -184,19 +239,38 @@ static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    return run(loaded, l, &launch, err);
+    return run(e, loaded, l, &launch, err);
 }
 
-/* ---- memory: an aligned block with its size before it ---- */
+/* ---- memory ---- */
 
-typedef struct block_head {
-    void *block;
-    size_t size; /* of the whole block */
-} block_head;
+static void link_block(emulator_device *e, block_head *b)
+{
+    pthread_mutex_lock(&e->block_lock);
+    b->before = NULL;
+    b->after = e->blocks;
+    if (b->after)
+        b->after->before = b;
+    e->blocks = b;
+    pthread_mutex_unlock(&e->block_lock);
+}
+
+static void unlink_block(emulator_device *e, const block_head *b)
+{
+    pthread_mutex_lock(&e->block_lock);
+    if (b->after)
+        b->after->before = b->before;
+    if (b->before)
+        b->before->after = b->after;
+    else
+        e->blocks = b->after;
+    pthread_mutex_unlock(&e->block_lock);
+}
 
 static ptxgen_status device_alloc(pg_device *d, size_t bytes, void **out, ptxgen_error *err)
 {
-    const pg_alloc *a = &of(d)->alloc;
+    emulator_device *e = of(d);
+    const pg_alloc *a = &e->alloc;
     const size_t extra = ALIGNMENT + sizeof(block_head);
     if (bytes > SIZE_MAX - extra)
         return pg_fail_memory(err, bytes);
@@ -205,17 +279,26 @@ static ptxgen_status device_alloc(pg_device *d, size_t bytes, void **out, ptxgen
         return pg_fail_memory(err, bytes + extra);
     char *p = block + sizeof(block_head);
     p += (ALIGNMENT - (uintptr_t)p % ALIGNMENT) % ALIGNMENT;
-    const block_head head = {block, bytes + extra};
-    memcpy(p - sizeof head, &head, sizeof head);
+    block_head *head = (block_head *)(void *)p - 1;
+    *head = (block_head){.block = block, .size = bytes + extra, .bytes = bytes ? bytes : 1};
+    const ptxgen_status status = ptxgen_emulator_add_buffer(
+        e->emulators[CONFINED], "device memory", p, head->bytes, PTXGEN_EMULATOR_WRITABLE, err);
+    if (status != PTXGEN_OK) {
+        pg_free(a, block, bytes + extra);
+        return status;
+    }
+    link_block(e, head);
     *out = p;
     return PTXGEN_OK;
 }
 
 static void device_free(pg_device *d, void *p)
 {
-    block_head head;
-    memcpy(&head, (char *)p - sizeof head, sizeof head);
-    pg_free(&of(d)->alloc, head.block, head.size);
+    emulator_device *e = of(d);
+    const block_head *head = (const block_head *)p - 1;
+    ptxgen_emulator_remove_buffer(e->emulators[CONFINED], p);
+    unlink_block(e, head);
+    pg_free(&e->alloc, head->block, head->size);
 }
 
 static ptxgen_status borrow(pg_device *d, size_t bytes, ptxgen_stream stream, void **out,
@@ -358,15 +441,22 @@ ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log
         return pg_fail_memory(err, sizeof *e);
     /* One `user` serves both hooks, here as in ptxgen_config; libc needs none. */
     const bool own_alloc = alloc->realloc != pg_alloc_libc.realloc;
-    /* Pointers are the caller's, as on a GPU: what they reach is not known here. */
-    const ptxgen_emulator_config config = {.size = sizeof config,
-                                           .trust_pointers = true,
-                                           .realloc = own_alloc ? alloc->realloc : NULL,
-                                           .log = log->write,
-                                           .user = own_alloc ? alloc->user : log->user,
-                                           .log_level = log->level};
-    const ptxgen_status status = ptxgen_emulator_create(&config, &e->emulator, err);
+    ptxgen_emulator_config config = {.size = sizeof config,
+                                     .realloc = own_alloc ? alloc->realloc : NULL,
+                                     .log = log->write,
+                                     .user = own_alloc ? alloc->user : log->user,
+                                     .log_level = log->level};
+    ptxgen_status status = ptxgen_emulator_create(&config, &e->emulators[CONFINED], err);
+    config.trust_pointers = true;
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_create(&config, &e->emulators[TRUSTING], err);
+    e->record = PG_BAD_INDEX_EMPTY;
+    if (status == PTXGEN_OK)
+        status = ptxgen_emulator_add_buffer(e->emulators[CONFINED], "record", &e->record,
+                                            sizeof e->record, PTXGEN_EMULATOR_WRITABLE, err);
     if (status != PTXGEN_OK) {
+        for (int i = 0; i < SIDES; i++)
+            ptxgen_emulator_destroy(e->emulators[i]);
         pg_free(alloc, e, sizeof *e);
         return status;
     }
@@ -379,7 +469,7 @@ ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log
                                    .shared_bytes_per_block = 227 << 10,
                                    .l2_bytes = L2_BYTES};
     snprintf(e->info.name, sizeof e->info.name, "emulator (CPU)");
-    e->record = PG_BAD_INDEX_EMPTY;
+    pthread_mutex_init(&e->block_lock, NULL);
     pthread_mutex_init(&e->record_lock, NULL);
     *out = &e->device;
     return PTXGEN_OK;

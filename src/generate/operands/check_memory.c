@@ -52,8 +52,9 @@ static ptxgen_status check_step(const pg_problem *p, size_t operand, int d, ptxg
     if (stride >= within)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EINVAL,
-                   "%s has row stride %lld, less than its %lld elements: rows would overlap",
-                   row->name, (long long)stride, (long long)within);
+                   "%s has %s stride %lld, less than its %lld elements: rows would overlap",
+                   row->name, d < row->leading ? "batch" : "row", (long long)stride,
+                   (long long)within);
 }
 
 static ptxgen_status check_dense(const pg_operand *row, const pg_view *v, ptxgen_error *err)
@@ -71,19 +72,24 @@ static ptxgen_status check_dense(const pg_operand *row, const pg_view *v, ptxgen
 
 static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxgen_error *err)
 {
-    int64_t last = 0, reach;
-    for (int d = 0; d < v->rank; d++)
-        if (__builtin_mul_overflow(v->shape[d], v->stride[d], &reach) ||
-            __builtin_add_overflow(last, reach, &last))
+    int64_t last = 0, reach, farthest = -1;
+    int outer = 0; /* what reaches farthest */
+    for (int d = 0; d < v->rank; d++) {
+        if (__builtin_mul_overflow(v->shape[d], v->stride[d], &reach))
+            reach = INT64_MAX;
+        if (reach > farthest) {
+            farthest = reach;
+            outer = d;
+        }
+        if (__builtin_add_overflow(last, reach, &last))
             last = INT64_MAX;
+    }
     if (!__builtin_mul_overflow(last, v->bits, &reach))
         return PTXGEN_OK;
-    const int outer = v->rank == 1                      ? 0
-                      : pg_view_along(v) == v->rank - 1 ? v->rank - 2
-                                                        : v->rank - 1;
     return pg_fail(err, PTXGEN_EINVAL,
-                   "%s has %lld rows of stride %lld: more bytes than can be addressed", row->name,
-                   (long long)v->shape[outer], (long long)v->stride[outer]);
+                   "%s has %lld %s of stride %lld: more bytes than can be addressed", row->name,
+                   (long long)v->shape[outer], outer < row->leading ? "matrices" : "rows",
+                   (long long)v->stride[outer]);
 }
 
 static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, int bytes,

@@ -5,19 +5,27 @@
 
 #include <stdio.h>
 
-enum { UNKNOWN = -1, MOST_WORDS = 160 };
+enum { UNKNOWN = -1, MOST_WORDS = 160, MOST_DTYPES = 32 };
 
 /* "f32, f16 or bf16" */
 static const char *list_dtypes(const ptxgen_dtype *dtypes, char *out, size_t size)
 {
-    size_t used = 0;
+    size_t used = 0, count = 0;
+    ptxgen_dtype unlike[MOST_DTYPES];
     out[0] = '\0';
-    for (size_t i = 0; dtypes[i] && used < size; i++)
+    for (size_t i = 0; dtypes[i] && count < MOST_DTYPES; i++) {
+        size_t same = 0; /* a table may say a type once for each choice that means it */
+        while (same < count && unlike[same] != dtypes[i])
+            same++;
+        if (same == count)
+            unlike[count++] = dtypes[i];
+    }
+    for (size_t i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s",
                                  i == 0          ? ""
-                                 : dtypes[i + 1] ? ", "
+                                 : i + 1 < count ? ", "
                                                  : " or ",
-                                 pg_dtype_word(dtypes[i]));
+                                 pg_dtype_word(unlike[i]));
     return out;
 }
 

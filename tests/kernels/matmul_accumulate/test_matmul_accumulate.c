@@ -526,6 +526,10 @@ static void the_call_checks_its_arguments(void **state)
     expect_call(&a, PTXGEN_EINVAL, "the call needs 1024");
     a = small_args(), a.c_stride = 12;
     expect_call(&a, PTXGEN_EINVAL, "rows would overlap");
+    a = small_args(), a.batch = 3, a.d_batch_stride = 5;
+    expect_call(&a, PTXGEN_EINVAL, "d has batch stride 5, less than its");
+    a = small_args(), a.batch = 3, a.d_batch_stride = 1 << 20, a.a_batch_stride = INT64_C(1) << 61;
+    expect_call(&a, PTXGEN_EINVAL, "a has 3 matrices of stride 2305843009213693952");
     a = small_args(), a.d = (float *)(uintptr_t)a.a;
     expect_call(&a, PTXGEN_EUNSUPPORTED, "d and a overlap");
     a = small_args(), a.d = (float *)(uintptr_t)a.c + 4;

@@ -109,7 +109,12 @@ static void bad_options_are_refused(void **state)
     REFUSED(a.reduce = (ptxgen_scatter_reduce)5, PTXGEN_EINVAL, "add, min, max, mean, mul");
     REFUSED((a.reduce = PTXGEN_SCATTER_MIN, a.alpha = 2), PTXGEN_EUNSUPPORTED, "reduce=add");
     REFUSED((a.reduce = PTXGEN_SCATTER_MAX, a.weight = src), PTXGEN_EUNSUPPORTED, "reduce=add");
-    REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED, "use f32");
+    REFUSED((a.weight = src, a.weight_dtype = PTXGEN_F16), PTXGEN_EUNSUPPORTED,
+            "weight holds f16: use f32");
+    REFUSED((a.schedule = PTXGEN_SCHEDULE_VECTOR, a.reduce = PTXGEN_SCATTER_MIN),
+            PTXGEN_EUNSUPPORTED, "reduce=min needs schedule=owner: leave schedule out");
+    REFUSED((a.schedule = PTXGEN_SCHEDULE_PRIVATE, a.reduce = PTXGEN_SCATTER_MUL),
+            PTXGEN_EUNSUPPORTED, "reduce=mul needs schedule=owner: leave schedule out");
     REFUSED((a.dtype = PTXGEN_S32, a.weight = src, a.weight_dtype = PTXGEN_F32),
             PTXGEN_EUNSUPPORTED, "element");
     REFUSED((a.dtype = PTXGEN_S64, a.n = a.out_stride = a.src_stride = 4, a.alpha = 0.5),

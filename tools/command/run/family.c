@@ -37,10 +37,16 @@ static ptxgen_status explain(const run_job *j, ptxgen_status status, ptxgen_erro
     ptxgen_device_info d = {.size = sizeof d};
     ptxgen_error ignored;
     const char *name = NULL;
-    for (size_t i = 0; i < j->count; i++)
-        if (j->operands[i].info.transposable && j->operands[i].path)
-            name = j->operands[i].info.name;
-    if (status == PTXGEN_EINVAL && name && strstr(err->message, "must be equal"))
+    bool matrix = false; /* the message begins with such a matrix */
+    for (size_t i = 0; i < j->count; i++) {
+        const run_operand *o = &j->operands[i];
+        if (!o->info.transposable || !o->path)
+            continue;
+        const size_t n = strlen(o->info.name);
+        name = o->info.name;
+        matrix = matrix || (strncmp(err->message, name, n) == 0 && err->message[n] == ' ');
+    }
+    if (status == PTXGEN_EINVAL && matrix && strstr(err->message, "must be equal"))
         return cli_fail(err, status, "%s (a file that holds %s transposed is named %st=)",
                         err->message, name, name);
     if (status != PTXGEN_EUNSUPPORTED ||

@@ -16,7 +16,8 @@ enum { RUN_MAX_OPERANDS = 24, RUN_PARAMS_BYTES = 2048 };
 /* An operand and where its values are. */
 typedef struct run_operand {
     ptxgen_operand_info info;
-    const char *path; /* of the values; NULL: no file */
+    char *path;         /* owned: of the values; NULL: no file */
+    ptxgen_dtype named; /* FILE.npy:bf16: what the file's bits are; PTXGEN_DTYPE_NONE: unsaid */
     char *to; /* owned: where a result goes that is not -o's: NAME=FILE.npy; NULL: nowhere */
     const char *number; /* of a scalar: what was written in the place of a file, or NULL */
     bool transposed;  /* named NAMEt=: the file holds the last two dimensions the other way round */

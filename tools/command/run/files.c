@@ -88,19 +88,30 @@ static bool is_number(const char *text)
     return end != text && *end == '\0';
 }
 
+/* "a.npy:bf16" is the file a.npy, of a type that the operand may have; the name is owned. */
+static char *split_type(const run_operand *o, const char *value, ptxgen_dtype *type)
+{
+    const char *colon = strrchr(value, ':');
+    char *file = cli_format("%s", value);
+    for (size_t k = 0; colon && o->info.dtypes[k]; k++)
+        if (strcmp(colon + 1, ptxgen_dtype_name(o->info.dtypes[k])) == 0) {
+            *type = o->info.dtypes[k];
+            file[colon - value] = '\0';
+        }
+    return file;
+}
+
 /* A result that may be left out goes to the file; "aux.npy:bf16" says its type. */
 static ptxgen_status take_destination(run_operand *o, const char *value, ptxgen_error *err)
 {
-    const char *colon = strrchr(value, ':');
     const ptxgen_operand_info *info = &o->info;
     if (o->to)
         return cli_fail(err, PTXGEN_EINVAL, "%s= is given twice", info->name);
-    o->to = cli_format("%s", value);
-    for (size_t k = 0; colon && info->dtypes[k]; k++)
-        if (strcmp(colon + 1, ptxgen_dtype_name(info->dtypes[k])) == 0) {
-            o->dtype = info->dtypes[k];
-            o->to[colon - value] = '\0';
-        }
+    o->to = split_type(o, value, &o->dtype);
+    const char *colon = strrchr(o->to, ':');
+    if (colon && npy_type_of_word(colon + 1))
+        return cli_fail(err, PTXGEN_EUNSUPPORTED, "%s=%s: %s cannot hold %s; leave :%s out",
+                        info->name, value, info->name, colon + 1, colon + 1);
     return o->to[0] ? PTXGEN_OK
                     : cli_fail(err, PTXGEN_EINVAL, "%s= names no file; write %s=FILE.npy",
                                info->name, info->name);
@@ -149,10 +160,10 @@ static ptxgen_status take_file(run_job *j, run_operand *o, const char *value, bo
         if (strcmp(value, "-") == 0 && j->operands[i].path && strcmp(j->operands[i].path, "-") == 0)
             return cli_fail(err, PTXGEN_EINVAL, "only one of %s and %s can be standard input",
                             j->operands[i].info.name, name);
-    o->path = value;
+    o->path = split_type(o, value, &o->named);
     o->transposed = transposed;
     if (o->info.role == PTXGEN_ROLE_INOUT && o->info.optional) /* changed in place */
-        o->to = cli_format("%s", value);
+        o->to = cli_format("%s", o->path);
     return PTXGEN_OK;
 }
 
@@ -237,24 +248,63 @@ static const char *list_types(const ptxgen_dtype *list, char *text, size_t size)
     return text;
 }
 
+/* The type that the user names for a file's bits: FILE.npy:e4m3, or dtype=e4m3 of a file of bare
+ * bits, if the operand takes it; else PTXGEN_DTYPE_NONE. */
+static ptxgen_dtype named_type(const run_job *j, const run_operand *o)
+{
+    const char *word = run_word(j, "dtype");
+    const bool bare = o->array.header.type == PTXGEN_U16 || o->array.header.type == PTXGEN_U8;
+    for (size_t k = 0; !o->named && bare && word && o->info.dtypes[k]; k++) {
+        const ptxgen_dtype type = o->info.dtypes[k];
+        if (type != PTXGEN_F16 && strcmp(word, ptxgen_dtype_name(type)) == 0 &&
+            (size_t)ptxgen_dtype_bits(type) == 8 * o->array.header.elem_bytes)
+            return type;
+    }
+    return o->named;
+}
+
+/* The first 8-bit float that an operand takes; PTXGEN_DTYPE_NONE: it takes none. */
+static ptxgen_dtype byte_float(const run_operand *o)
+{
+    for (size_t k = 0; o->info.dtypes[k]; k++)
+        if (o->info.dtypes[k] == PTXGEN_E4M3 || o->info.dtypes[k] == PTXGEN_E5M2)
+            return o->info.dtypes[k];
+    return PTXGEN_DTYPE_NONE;
+}
+
+static ptxgen_status fail_type(const run_operand *o, ptxgen_error *err)
+{
+    const npy_header *h = &o->array.header;
+    const ptxgen_dtype bytes = h->type == PTXGEN_U8 ? byte_float(o) : PTXGEN_DTYPE_NONE;
+    char list[160];
+    list_types(o->info.dtypes, list, sizeof list);
+    if (bytes)
+        return cli_fail(err, PTXGEN_EUNSUPPORTED,
+                        "%s: %s holds '%s', bytes that do not say what they are; it takes %s. "
+                        "Name the type: %s=%s:%s",
+                        o->path, o->info.name, h->descr, list, o->info.name, o->path,
+                        ptxgen_dtype_name(bytes));
+    return cli_fail(err, PTXGEN_EUNSUPPORTED,
+                    "%s: %s holds '%s'; it takes %s. Convert with a.astype(numpy.%s)", o->path,
+                    o->info.name, h->descr, list, npy_type_name(o->info.dtypes[0]));
+}
+
 static ptxgen_status find_type(const run_job *j, run_operand *o, ptxgen_error *err)
 {
     const npy_header *h = &o->array.header;
-    const char *word = run_word(j, "dtype");
-    char list[160];
-    o->dtype = h->type;
-    if (h->type == PTXGEN_U16 && takes(o, PTXGEN_BF16)) {
-        if (word && strcmp(word, "bf16") == 0)
-            o->dtype = PTXGEN_BF16;
-        else if (!takes(o, PTXGEN_U16))
-            return npy_fail_bare_words(o->path, h, word, err);
-    }
+    const ptxgen_dtype named = named_type(j, o);
+    const bool bare = h->type == PTXGEN_U16 || h->type == PTXGEN_U8;
+    if (named && named != h->type &&
+        !(bare && (size_t)ptxgen_dtype_bits(named) == 8 * h->elem_bytes))
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "%s: the file holds '%s', which is no %s: leave :%s out", o->path, h->descr,
+                        ptxgen_dtype_name(named), ptxgen_dtype_name(named));
+    o->dtype = named ? named : h->type;
     if (takes(o, o->dtype))
         return PTXGEN_OK;
-    return cli_fail(err, PTXGEN_EUNSUPPORTED,
-                    "%s: %s holds '%s'; it takes %s. Convert with a.astype(numpy.%s)", o->path,
-                    o->info.name, h->descr, list_types(o->info.dtypes, list, sizeof list),
-                    npy_type_name(o->info.dtypes[0]));
+    if (h->type == PTXGEN_U16 && takes(o, PTXGEN_BF16))
+        return npy_fail_bare_words(o->path, h, run_word(j, "dtype"), err);
+    return fail_type(o, err);
 }
 
 static ptxgen_status check_rank(const run_operand *o, ptxgen_error *err)

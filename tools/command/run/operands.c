@@ -212,6 +212,7 @@ void run_free_operands(run_job *j)
         npy_free(&o->array);
         npy_free(&o->output);
         free(o->to);
+        free(o->path);
     }
 }
 
