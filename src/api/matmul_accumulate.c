@@ -63,7 +63,7 @@ ptxgen_status pg_fill_matmul_accumulate(const ptxgen_matmul_accumulate_args *arg
     fill_scalar(&v[PG_MATMUL_BETA], a.beta);
     pg_matmul_accumulate_key *k = (pg_matmul_accumulate_key *)c->id.key;
     fill_tiling(&a.tiling, k);
-    k->steps.activation = a.epilogue;
+    k->steps.activation = (int)a.epilogue;
     k->steps.function = a.function;
     if (a.params)
         PG_TRY(pg_call_parse(c, a.params, err));

@@ -18,7 +18,7 @@ static ptxgen_status fill_key(const ptxgen_matmul_scaled_args *a, pg_call *c, pt
     k->stages = t->stages;
     k->group_m = t->group_m;
     k->ctas = t->ctas;
-    k->steps.activation = a->epilogue;
+    k->steps.activation = (int)a->epilogue;
     k->steps.function = a->function;
     pg_call_give(c, offsetof(pg_matmul_scaled_key, a));
     pg_call_give(c, offsetof(pg_matmul_scaled_key, b));

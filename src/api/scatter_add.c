@@ -74,7 +74,7 @@ ptxgen_status pg_fill_scatter_add(const ptxgen_scatter_add_args *args, pg_call *
     k->schedule = a.schedule;
     k->oob = a.oob;
     k->function = a.function;
-    k->reduce = a.reduce;
+    k->reduce = (int)a.reduce; /* so that -1 is -1 */
     k->exact = a.deterministic || (a.accumulate_f32 && pg_dtype_bits(a.dtype) == 16);
     c->stall = a.stall;
     if (a.dynamic_n)

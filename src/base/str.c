@@ -92,7 +92,7 @@ size_t pg_str_find(pg_str wanted, pg_name_at name_at, const void *table, const c
     for (size_t i = 0; wanted.n > 0 && (name = name_at(table, i)); i++) {
         const bool begun = strlen(name) > wanted.n && memcmp(name, wanted.p, wanted.n) == 0;
         const size_t d = begun ? 1 : pg_str_distance(wanted, pg_str_of(name));
-        if (d < best) {
+        if (d < best && (begun || d < wanted.n)) { /* one letter for another is no slip */
             best = d;
             *nearest = name;
         }

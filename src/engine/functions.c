@@ -231,9 +231,10 @@ static ptxgen_status find_name(const job *j, ptxgen_error *err)
             s->name ? pg_fail(err, PTXGEN_EINVAL, "%s defines no function '%s'%s", s->file, s->name,
                               s->language == PTXGEN_FUNCTION_CUDA ? ": is it extern \"C\"?" : "")
                     : pg_fail(err, PTXGEN_EINVAL,
-                              "%s defines %d functions that it does not hide: give function.name, "
-                              "or make the "
-                              "others static",
+                              count ? "%s defines %d functions that it does not hide: name one "
+                                      "(function.name, or @FILE:NAME), or make the others static"
+                                    : "%s defines %d functions that it does not hide: it must hold "
+                                      "the one to call",
                               s->file, count);
     if (status == PTXGEN_OK)
         snprintf(j->text->own_name, sizeof j->text->own_name, "%.127s", found);

@@ -246,6 +246,11 @@ ptxgen_status pg_epilogue_limits(const pg_problem *p, size_t first, const pg_epi
                            "%s is a bound of epilogue=clamp, and epilogue=%s: leave it out",
                            p->table->rows[first + (size_t)i].name,
                            pg_activation_words[e->activation]);
+    const double low = pg_problem_scalar(p, first + PG_STEP_LOW),
+                 high = pg_problem_scalar(p, first + PG_STEP_HIGH);
+    if (v[PG_STEP_LOW].present && v[PG_STEP_HIGH].present && low > high)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "low=%g is above high=%g, and nothing lies between: swap them", low, high);
     return pg_epilogue_check(e, err);
 }
 

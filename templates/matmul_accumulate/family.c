@@ -327,6 +327,18 @@ static ptxgen_status check_results(const pg_problem *p, ptxgen_error *err)
                    pg_dtype_word(c->dtype), pg_dtype_word(d->dtype));
 }
 
+/* alpha and beta are multiplied in float32. */
+static ptxgen_status check_factors(const pg_problem *p, ptxgen_error *err)
+{
+    for (size_t i = PG_MATMUL_ALPHA; i <= PG_MATMUL_BETA; i++) {
+        const double factor = pg_problem_scalar(p, i);
+        if (isfinite(factor) && isinf((float)factor))
+            return pg_fail(err, PTXGEN_EINVAL, "%s=%g is more than float32 holds, 3.4e38",
+                           p->table->rows[i].name, factor);
+    }
+    return PTXGEN_OK;
+}
+
 /* What tensor maps need: of A and B that are not copied first; of C where it comes to shared
  * memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
@@ -335,6 +347,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     const pg_matmul_accumulate_key *k = p->key;
     PG_TRY(check_results(p, err));
     PG_TRY(check_groups(p, err));
+    PG_TRY(check_factors(p, err));
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     PG_TRY(pg_epilogue_limits(p, PG_MATMUL_STEPS, &steps, err));
     PG_TRY(pg_epilogue_check_blocks(p, PG_MATMUL_D, &steps, err));

@@ -227,12 +227,27 @@ void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_pr
     choose[pg_matmul_accumulate_engine(k)](k, problem);
 }
 
+/* Of what mma.sync's kernel cannot do, when the architecture has one that can. */
+static ptxgen_status blame_schedule(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    pg_matmul_accumulate_key without = *k;
+    without.schedule = 0;
+    if (pg_matmul_accumulate_engine(&without) == PG_ENGINE_MMA_SYNC)
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   "schedule=mma_sync has no %s: leave schedule out, or use %s",
+                   k->grouped ? "group_rows" : "operands of 8 and 32 bits",
+                   k->grouped ? "a call for each group" : "f16 or bf16");
+}
+
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
 {
     pg_matmul_accumulate_key *k = key;
     const pg_matmul_engine engine = pg_matmul_accumulate_engine(k);
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
+    if (engine == PG_ENGINE_MMA_SYNC && (k->grouped || k->dtype > PG_MATMUL_BF16))
+        PG_TRY(blame_schedule(k, err));
     if (k->grouped && engine == PG_ENGINE_MMA_SYNC)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,

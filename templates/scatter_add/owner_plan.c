@@ -51,7 +51,10 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
         k->weight == PG_WEIGHT_F32 && e->dtype == PTXGEN_F32 ? PG_WEIGHT_ELEMENT : k->weight;
     k->ahead = k->ahead ? k->ahead : PG_AHEAD_NO;
     k->pieces = k->pieces ? k->pieces : k->ahead == PG_AHEAD_YES ? 2 : 4;
-    k->share = (k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT;
+    if (k->share % SHARE_UNIT)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED, "share=%d is no multiple of %d: take %d",
+                       (int)k->share, SHARE_UNIT,
+                       (int)((k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT));
     /* One kernel serves every row length and stride. */
     k->n = k->tile = k->stages = k->warps = k->ctas = k->panel = 0;
     return PTXGEN_OK;

@@ -99,3 +99,22 @@ refuse "r.npy: the file holds '<V2', which is no f16: leave :f16 out" $product a
 t $fp8 a=a8.npy bt=b8.npy
 expect_code 3
 expect_err "bytes that do not say what they are; .*a=a8.npy:e4m3"
+
+# Slips of a name are told, of operands as well; what a number cannot be is refused; one number in a list is a number.
+refuse 'there is no parameter or file "alhpa"; did you mean alpha' $product arch=sm_90a alhpa=2
+refuse 'there is no parameter "m"; there are: arch' emit matmul_accumulate m=5
+refuse 'alpha=1e\+50 is more than float32 holds' $product arch=sm_90a alpha=1e50
+refuse 'low=3 is above high=1' $product arch=sm_90a epilogue=clamp low=3 high=1
+t emit scatter_add schedule=owner share=9
+expect_code 3
+expect_err 'share=9 is no multiple of 8: take 16'
+ok $product arch=sm_90a alpha=zero.npy -o d.npy
+cp zero.npy amax.npy
+ok $product arch=sm_90a amax=amax.npy -o d.npy
+head -c 128 amax.npy | grep -aq "'shape': (1,)" || die "amax.npy is of another shape"
+: >empty.cu
+printf 'extern "C" __device__ float %s(float x) { return x; }\n' one two >two.cu
+refuse '@ names no file: write @FILE.cu' $product arch=sm_90a epilogue=@
+t $product arch=sm_90a epilogue=@two.cu
+grep -q 'NVRTC' .err || expect_err 'two.cu defines 2 functions .*name one \(function.name, or @FILE:NAME\)'
+refuse 'empty.cu is empty: it must hold the function to call' $product arch=sm_90a epilogue=@empty.cu

@@ -19,9 +19,17 @@ static ptxgen_status add(ptxgen *ctx, char *path, int64_t *id, ptxgen_error *err
     char *slash = strrchr(path, '/'), *colon = strchr(slash ? slash : path, ':'), *text;
     if (colon)
         *colon = '\0';
+    if (!path[0])
+        return cli_fail(err, PTXGEN_EINVAL,
+                        "@%s%s names no file: write @FILE.cu or @FILE.cu:NAME, or .ptx",
+                        colon ? ":" : "", colon ? colon + 1 : "");
     const ptxgen_status status = cli_read_text(path, &text, err);
     if (status != PTXGEN_OK)
         return status;
+    if (!text[0]) {
+        free(text);
+        return cli_fail(err, PTXGEN_EINVAL, "%s is empty: it must hold the function to call", path);
+    }
     const ptxgen_function f = {.size = sizeof f,
                                .language = ends_with(path, ".ptx") ? PTXGEN_FUNCTION_PTX
                                                                    : PTXGEN_FUNCTION_CUDA,

@@ -511,6 +511,10 @@ static void the_call_checks_its_arguments(void **state)
     a = small_args(), a.dtype = PTXGEN_F32;
     expect_call(&a, PTXGEN_EUNSUPPORTED,
                 "need K adjacent in memory: use a=row_major, b=transposed");
+    a.params = "arch=sm_90a schedule=mma_sync";
+    expect_call(&a, PTXGEN_EUNSUPPORTED, "schedule=mma_sync has no operands of 8 and 32 bits");
+    a = small_args(), a.epilogue = (ptxgen_epilogue)-1;
+    expect_call(&a, PTXGEN_EINVAL, "epilogue=-1");
     a = small_args(), a.k = -1;
     expect_call(&a, PTXGEN_EINVAL, "k=-1");
     a = small_args(), a.m = 0, a.a = NULL;

@@ -195,6 +195,22 @@ static char *result_type(const run_job *j, const char *word)
     return NULL;
 }
 
+/* The operand whose name a word nearly has, where it is no parameter's; NULL: none. */
+static run_operand *meant(run_job *j, const char *word)
+{
+    const char *names[RUN_MAX_OPERANDS];
+    char *name = cli_format("%.*s", (int)strcspn(word, "="), word);
+    ptxgen_param_info p;
+    bool known = strlen(name) < 3 || !strchr(word, '=');
+    for (size_t i = 0; !known && ptxgen_family_param(j->place, i, &p); i++)
+        known = strcmp(p.name, name) == 0 || cli_nearest(name, (const char *[]){p.name}, 1);
+    for (size_t i = 0; i < j->count; i++)
+        names[i] = j->operands[i].info.name;
+    const char *near = known ? NULL : cli_nearest(name, names, j->count);
+    free(name);
+    return near ? run_operand_named(j, near) : NULL;
+}
+
 /* Files leave the words; what is left are the kernel's parameters. */
 static ptxgen_status split_words(run_job *j, ptxgen_error *err)
 {
@@ -212,6 +228,11 @@ static ptxgen_status split_words(run_job *j, ptxgen_error *err)
         run_operand *o = file_of(j, word, &value, &transposed);
         if (o)
             status = take_file(j, o, value, transposed, err);
+        else if ((o = meant(j, word)))
+            status = cli_fail(err, PTXGEN_EINVAL,
+                              "there is no parameter or file \"%.*s\"; did you "
+                              "mean %s?",
+                              (int)strcspn(word, "="), word, o->info.name);
         else
             rest.words[rest.count++] = word;
     }
@@ -312,6 +333,8 @@ static ptxgen_status check_rank(const run_operand *o, ptxgen_error *err)
     char shape[128], extents[128], all[160] = "";
     const npy_header *h = &o->array.header;
     size_t used = 0;
+    if (o->info.rank == 0 && h->count == 1)
+        return PTXGEN_OK; /* one number, however it was saved */
     if (h->rank <= o->info.rank && h->rank >= o->info.rank - o->info.leading)
         return PTXGEN_OK;
     extents[0] = '\0';
@@ -331,8 +354,8 @@ static void take_shape(run_operand *o)
 {
     const npy_header *h = &o->array.header;
     int64_t dense = 1;
-    o->rank = h->rank;
-    for (int d = h->rank - 1; d >= 0; d--) {
+    o->rank = o->info.rank == 0 ? 0 : h->rank;
+    for (int d = o->rank - 1; d >= 0; d--) {
         o->shape[d] = h->shape[d];
         o->host_strides[d] = dense;
         dense *= h->shape[d];
