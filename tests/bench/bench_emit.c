@@ -1,6 +1,6 @@
-/* How long the emission of a kernel takes, in microseconds of processor time: the first in a process, and the
- * median of many of kernels that differ (so that no memory of them helps), without and with a
- * user function handed over as PTX. bench_emit [CSV] */
+/* How long the emission of a kernel takes, in microseconds of processor time: the first in a
+ * process, and the median of many of kernels that differ (so that no memory of them helps),
+ * without and with a user function handed over as PTX. bench_emit [CSV] */
 #include "ptxgen/function.h"
 #include "ptxgen/kernel.h"
 #include "ptxgen/ptxgen.h"
