@@ -45,6 +45,7 @@ static bool reads_matrices(const search *s, const pg_hopper_choice *c)
 /* What the caller fixed. */
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
+    enum { WIDEST_OF_THREE = 128 };
     const pg_matmul_accumulate_key *g = s->given;
     const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
@@ -52,6 +53,10 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
         return false;
     const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
                   of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
+    /* Of three that take turns the widest tile is best; a narrower one is for steps that need its
+     * registers. */
+    if (c->pingpong && c->warpgroups == 3 && !most && c->block_n != WIDEST_OF_THREE)
+        return false;
     if ((most && sums > most) || (of_two && sums > of_two))
         return false;
     return fits(g->schedule, c->pingpong ? PG_SCHEDULE_PINGPONG : PG_SCHEDULE_COOPERATIVE) &&
@@ -131,7 +136,7 @@ static const struct shape {
 } shapes[] = {
     {false, 1, 64, 64, 8, 256},  {false, 1, 128, 64, 8, 128},  {false, 1, 64, 128, 8, 128},
     {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 192},
-    {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 128, 128},
+    {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 96, 128},
 };
 
 static void consider_shape(search *s, const struct shape *shape, int64_t columns)

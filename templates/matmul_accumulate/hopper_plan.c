@@ -116,7 +116,7 @@ static ptxgen_status check_rows(hopper_key *k, ptxgen_error *err)
                    is_pingpong(k) ? 2 * PG_WGMMA_ROWS : 2 * PG_WGMMA_ROWS * (int)k->warpgroups);
 }
 
-/* What ptxas places without spills (13.0; a few bytes of some activations aside): loads of C need
+/* What ptxas places without spills (13.0): loads of C need
  * registers beside the sums. */
 static int64_t most_accumulators(hopper_key *k)
 {
@@ -369,15 +369,36 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     return check_steps(k, err);
 }
 
-/* Inputs, results and pairs that are at work beside the sums. */
+/* Inputs and results that are at work beside the sums; of pairs, a gate's. */
+static int inputs_and_results(const pg_epilogue *e)
+{
+    int count = e->amax + e->function + (e->aux != PTXGEN_DTYPE_NONE);
+    for (int i = 0; i < PG_SIDES; i++)
+        count += e->side[i].spread != PG_SPREAD_NONE;
+    return count;
+}
+
+/* What an activation weighs in registers, as inputs do (ptxas 13.0; a gate adds nothing). */
+static int weight_of(pg_activation activation)
+{
+    static const int weights[] = {[PG_ACTIVATION_SILU] = 1,
+                                  [PG_ACTIVATION_GELU_ERF] = 1,
+                                  [PG_ACTIVATION_GELU_TANH] = 2,
+                                  [PG_ACTIVATION_SIGMOID] = 3,
+                                  [PG_ACTIVATION_TANH] = 3};
+    return (size_t)activation < sizeof weights / sizeof *weights ? weights[activation] : 0;
+}
+
 int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups)
 {
-    enum { FEW = 2 };
+    enum { FEW = 2, FEW_OF_THREE = 1, HEAVY = 3, SUMS = 160, SUMS_OF_THREE = 96 };
     const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    int count = e.gate + e.amax + e.function + (e.aux != PTXGEN_DTYPE_NONE);
-    for (int i = 0; i < PG_SIDES; i++)
-        count += e.side[i].spread != PG_SPREAD_NONE;
-    return count <= FEW ? 0 : warpgroups == 3 ? 96 : 160;
+    const int count = inputs_and_results(&e), weight = weight_of(e.activation);
+    const int strides = k->batch && count > 0 ? 2 : 0; /* from matrix to matrix, of inputs too */
+    const bool many = count + e.gate + strides > FEW;
+    if (warpgroups == 3)
+        return many || count + weight > FEW_OF_THREE ? SUMS_OF_THREE : 0;
+    return many || weight >= HEAVY ? SUMS : 0;
 }
 
 /* ---- plan ---- */
