@@ -172,11 +172,19 @@ def test_gradients_of_matmul():
 def test_compile():
     def step(out, index, src):
         hidden = ops.scatter_add(out, index, src * 2)
+        return ops.gather_rows(hidden, index) + 1
+
+    def step_in_place(out, index, src):
+        hidden = ops.scatter_add(out, index, src * 2)
         ops.scatter_add_(hidden, index, src)
         return ops.gather_rows(hidden, index) + 1
 
+    def compiled_of(function):
+        return torch.compile(function, fullgraph=True, backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
+
     out, index, src = numbers(9, 8), indices(20, 9), numbers(20, 8)
-    compiled = torch.compile(step, fullgraph=True, backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
+    compiled, compiled_in_place = compiled_of(step), compiled_of(step_in_place)
+    assert torch.equal(compiled_in_place(out, index, src), step_in_place(out, index, src))
     assert torch.equal(compiled(out, index, src), step(out, index, src))
     other = numbers(31, 8)  # another size: dynamic from here on
     more = indices(31, 9)
@@ -186,6 +194,8 @@ def test_compile():
     got, src.grad = src.grad.clone(), None
     step(out, index, src).sum().backward()
     assert torch.equal(got, src.grad)
+    with pytest.raises(RuntimeError, match="torch.ops.ptxgen.scatter_add,"):
+        compiled_in_place(out, index, src)
 
 
 def test_deterministic_flag():

@@ -37,7 +37,7 @@ _library.define(
 
 # ---- what runs ----
 
-_new_version = torch.autograd.graph.increment_version
+_new_version = getattr(torch._C, "_increment_version", torch.autograd.graph.increment_version)
 _one_device = torch.cuda.device_count() <= 1
 
 
@@ -76,8 +76,7 @@ def _scatter_add_(out, index, src, weight=None, src_index=None, alpha=1, determi
         _refuse_forward_ad("scatter_add_")
     _refuse_gradients(out, src, weight)
     _add_into(out, index, src, weight, src_index, alpha, deterministic)
-    if not out.is_inference():  # which have no version
-        _new_version(out)
+    _new_version((out,))
 
 
 def _scatter_add(out, index, src, *options, **named):
@@ -121,6 +120,7 @@ for _name, _function in (("scatter_add_", _scatter_add_), ("scatter_add", _scatt
 
 @torch.library.register_fake("ptxgen::scatter_add_", lib=_library)
 def _(out, index, src, weight=None, src_index=None, alpha=1, deterministic=False):
+    _refuse_gradients(out, src, weight)
     return None
 
 
