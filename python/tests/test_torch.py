@@ -65,6 +65,46 @@ def test_gather_and_matmul():
     assert torch.equal(ops.matmul(a, b.t().contiguous().t()), want)
 
 
+def test_in_place_is_refused_where_a_gradient_is_needed():
+    index, needs = indices(6, 5), lambda *shape: torch.randn(*shape, device=DEVICE, requires_grad=True)
+    plain = lambda *shape: torch.randn(*shape, device=DEVICE)
+    for args in ((needs(5, 8), index, plain(6, 8)), (plain(5, 8), index, needs(6, 8)), (needs(5, 8) * 1, index, plain(6, 8)),
+                 (plain(5, 8), index, plain(6, 8), needs(6))):
+        before = args[0].detach().clone()
+        with pytest.raises(RuntimeError, match="torch.ops.ptxgen.scatter_add,"):
+            ops.scatter_add_(*args)
+        assert torch.equal(args[0], before)
+        with torch.no_grad():
+            ops.scatter_add_(*args)
+        assert not torch.equal(args[0], before)
+
+
+def test_in_place_is_a_new_version():
+    weight, out = torch.randn(5, 8, device=DEVICE, requires_grad=True), torch.randn(5, 8, device=DEVICE)
+    product = weight * out
+    ops.scatter_add_(out, indices(6, 5), torch.randn(6, 8, device=DEVICE))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    with torch.inference_mode():
+        ops.scatter_add_(torch.zeros(5, 8, device=DEVICE), indices(6, 5), torch.ones(6, 8, device=DEVICE))
+
+
+def test_forward_mode_is_refused():
+    x, index = torch.randn(5, 8, device=DEVICE), indices(6, 5)
+    half = x.half()
+    for function, at in ((lambda t: ops.gather_rows(t, index), x), (lambda t: ops.scatter_add(t, index, t[:1].expand(6, 8)), x),
+                         (lambda t: ops.matmul(t, half.t()), half)):
+        with pytest.raises(RuntimeError, match="forward-mode"):
+            torch.func.jvp(function, (at,), (at,))
+        with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="forward-mode"):
+            function(torch.autograd.forward_ad.make_dual(at, at))
+
+
+def test_lazily_negated_views():
+    x, index = numbers(5, 8), indices(6, 5)
+    assert torch.equal(ops.gather_rows(torch._neg_view(x), index), -x[index])
+
+
 def samples():
     index, src_index = indices(12, 5), indices(12, 7)
     grads = lambda *shape, dtype=torch.float32: torch.randn(*shape, device=DEVICE).to(dtype).requires_grad_()
@@ -132,11 +172,19 @@ def test_gradients_of_matmul():
 def test_compile():
     def step(out, index, src):
         hidden = ops.scatter_add(out, index, src * 2)
+        return ops.gather_rows(hidden, index) + 1
+
+    def step_in_place(out, index, src):
+        hidden = ops.scatter_add(out, index, src * 2)
         ops.scatter_add_(hidden, index, src)
         return ops.gather_rows(hidden, index) + 1
 
+    def compiled_of(function):
+        return torch.compile(function, fullgraph=True, backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
+
     out, index, src = numbers(9, 8), indices(20, 9), numbers(20, 8)
-    compiled = torch.compile(step, fullgraph=True, backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
+    compiled, compiled_in_place = compiled_of(step), compiled_of(step_in_place)
+    assert torch.equal(compiled_in_place(out, index, src), step_in_place(out, index, src))
     assert torch.equal(compiled(out, index, src), step(out, index, src))
     other = numbers(31, 8)  # another size: dynamic from here on
     more = indices(31, 9)
@@ -146,6 +194,8 @@ def test_compile():
     got, src.grad = src.grad.clone(), None
     step(out, index, src).sum().backward()
     assert torch.equal(got, src.grad)
+    with pytest.raises(RuntimeError, match="torch.ops.ptxgen.scatter_add,"):
+        compiled_in_place(out, index, src)
 
 
 def test_deterministic_flag():

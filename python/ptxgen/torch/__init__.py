@@ -7,10 +7,12 @@
 
 On CUDA kernels run in the current stream of the tensor's device; on the CPU on the emulator. A graph may be captured once
 each call of it has run before (its kernels are then loaded). With torch.use_deterministic_algorithms(True) sums have the
-same bits in every run.
+same bits in every run. All but scatter_add_ and matmul_scaled have gradients: scatter_add_ is refused where one would be
+needed. Forward-mode AD is refused.
 """
 
 import torch
+from torch.autograd import forward_ad
 
 from .. import _core
 from ._drop_in import Served, disable, enable, enabled, measurements, reset_stats, stats
@@ -35,6 +37,7 @@ _library.define(
 
 # ---- what runs ----
 
+_new_version = getattr(torch._C, "_increment_version", torch.autograd.graph.increment_version)
 _one_device = torch.cuda.device_count() <= 1
 
 
@@ -49,7 +52,12 @@ def _on_device(function):
     return call
 
 
-def _scatter_add_(out, index, src, weight=None, src_index=None, alpha=1, deterministic=False):
+def _refuse_forward_ad(name):
+    raise RuntimeError(f"ptxgen::{name} has no forward-mode derivative: call it outside torch.func.jvp and dual levels, or use "
+                       "backward()")
+
+
+def _add_into(out, index, src, weight=None, src_index=None, alpha=1, deterministic=False):
     deterministic = deterministic or torch.are_deterministic_algorithms_enabled()
     if weight is None and src_index is None and alpha == 1 and not deterministic:
         _core.scatter_add_(out, index, src)
@@ -57,17 +65,37 @@ def _scatter_add_(out, index, src, weight=None, src_index=None, alpha=1, determi
         _core.scatter_add_(out, index, src, alpha=alpha, weight=weight, src_index=src_index, deterministic=deterministic)
 
 
+def _refuse_gradients(out, src, weight):
+    if torch.is_grad_enabled() and (out.requires_grad or src.requires_grad or (weight is not None and weight.requires_grad)):
+        raise RuntimeError("ptxgen::scatter_add_ has no gradient, and one of out, src and weight requires it: use "
+                           "torch.ops.ptxgen.scatter_add, which has gradients, or torch.no_grad()")
+
+
+def _scatter_add_(out, index, src, weight=None, src_index=None, alpha=1, deterministic=False):
+    if forward_ad._current_level >= 0:
+        _refuse_forward_ad("scatter_add_")
+    _refuse_gradients(out, src, weight)
+    _add_into(out, index, src, weight, src_index, alpha, deterministic)
+    _new_version((out,))
+
+
 def _scatter_add(out, index, src, *options, **named):
+    if forward_ad._current_level >= 0:
+        _refuse_forward_ad("scatter_add")
     result = out.clone(memory_format=torch.contiguous_format)
-    _scatter_add_(result, index, src, *options, **named)
+    _add_into(result, index, src, *options, **named)
     return result
 
 
 def _gather_rows(src, index):
+    if forward_ad._current_level >= 0:
+        _refuse_forward_ad("gather_rows")
     return _core.gather_rows(src, index, src.new_empty((index.shape[0], src.shape[1])))
 
 
 def _matmul(a, b, c=None):
+    if forward_ad._current_level >= 0:
+        _refuse_forward_ad("matmul")
     return _core.matmul(a, b, c, out=a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
 
 
@@ -76,6 +104,8 @@ _DTYPES = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "
 
 def _matmul_scaled(a, b, a_scales, b_scales, *, row_scale=None, col_scale=None, bias=None, a_format="mxfp8",
                    b_format="mxfp8", out_dtype=torch.float32):
+    if forward_ad._current_level >= 0:
+        _refuse_forward_ad("matmul_scaled")
     return _core.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, col_scale=col_scale, bias=bias,
                                a_format=a_format, b_format=b_format, out_dtype=_DTYPES[out_dtype])
 
@@ -90,6 +120,7 @@ for _name, _function in (("scatter_add_", _scatter_add_), ("scatter_add", _scatt
 
 @torch.library.register_fake("ptxgen::scatter_add_", lib=_library)
 def _(out, index, src, weight=None, src_index=None, alpha=1, deterministic=False):
+    _refuse_gradients(out, src, weight)
     return None
 
 
