@@ -134,9 +134,12 @@ static void print_text(void *user, const char *text, size_t length)
     fwrite(text, 1, length, stdout);
 }
 
+/* A report of checking mode is left to report.c, which knows its kernel. */
 static void print_line(void *user, ptxgen_log_level level, const char *line)
 {
-    (void)user, (void)level;
+    const pg_settings *s = user;
+    if (s->emulator.check && level == PTXGEN_LOG_WARNING && strncmp(line, "line ", 5) == 0)
+        return;
     pg_complain("%s", line);
 }
 
@@ -148,6 +151,7 @@ static void read_settings(pg_settings *s)
     s->memory = number_of("PTXGEN_EMULATE_MEMORY", UINT64_C(16) << 30);
     s->report = getenv("PTXGEN_EMULATE_REPORT");
     s->verbose = is_set("PTXGEN_EMULATE_VERBOSE");
+    s->silent_reports = is_set("PTXGEN_EMULATE_SILENT_REPORTS");
     const char *order = getenv("PTXGEN_EMULATE_ORDER");
     s->emulator = (ptxgen_emulator_config){
         .size = sizeof s->emulator,
@@ -161,6 +165,7 @@ static void read_settings(pg_settings *s)
         .log = print_line,
         .log_level = PTXGEN_LOG_WARNING,
         .print = print_text,
+        .user = s,
     };
 }
 

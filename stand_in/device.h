@@ -15,6 +15,7 @@ typedef struct pg_settings {
     uint64_t memory;    /* bytes of device memory that properties report and allocations may take */
     const char *report; /* file that reports are appended to; NULL: standard error */
     bool verbose;       /* a line a launch */
+    bool silent_reports; /* written to `report` alone */
     ptxgen_emulator_config emulator;
 } pg_settings;
 

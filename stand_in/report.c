@@ -50,7 +50,8 @@ void pg_report_new(const pg_function *f)
     pg_device *d = pg_device_get();
     ptxgen_emulator_report r;
     for (; ptxgen_emulator_get_report(d->emulator, d->reports_seen, &r); d->reports_seen++) {
-        say(f, &r);
+        if (!d->settings.silent_reports)
+            say(f, &r);
         if (d->settings.report)
             append(d->settings.report, f, &r);
     }

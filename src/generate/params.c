@@ -147,6 +147,11 @@ ptxgen_status pg_params_parse_given(const pg_param_table *t, const char *text, v
         const pg_str name = {word.p, (size_t)(equals - word.p)};
         const pg_str value = {equals + 1, word.n - name.n - 1};
         const size_t place = pg_str_find(name, param_name, t, &nearest);
+        if (place == SIZE_MAX && name.n == 1)
+            return pg_fail(err, PTXGEN_EINVAL,
+                           "there is no parameter \"%c\": extents of operands belong to a problem "
+                           "line, as prewarm takes it",
+                           *name.p);
         if (place == SIZE_MAX)
             return pg_fail(err, PTXGEN_EINVAL, "there is no parameter \"%.*s\"; %s",
                            (int)(name.n < 60 ? name.n : 60), name.p,

@@ -120,3 +120,8 @@ done
 (ulimit -v 4000000; "$PTXGEN" --version >.out 2>&1) || exit 0
 (ulimit -v 4000000; yes 'scatter_add n=4' | head -c 400000000 | "$PTXGEN" prewarm - --dry-run) >.out 2>.err && die 'read 400 MB'
 expect_err 'more than 256 MiB, the limit'
+
+# An extent among parameters: the message says where it belongs.
+t compile matmul_accumulate m=64
+expect_code 2
+expect_err 'no parameter "m": extents of operands belong to a problem line'

@@ -17,18 +17,29 @@ ok cache export plain
 ok cache sign signed key
 expect_out '^signed 2 entries$'
 ok cache sign short key days=1
+# A pack that is there is no target: nothing of it is lost, and the message says how its entries are signed.
+cp plain before
+t cache sign plain key
+expect_code 2
+expect_err 'plain exists, and sign writes a new pack.*sign NEW KEY --cache-dir plain'
+cmp -s plain before || die "cache sign changed a pack that was there"
+ok cache sign from_pack key --cache-dir plain
+expect_out '^signed 2 entries$'
 t cache sign bad key days=0
 expect_code 2
 
 ok cache verify keys=key.pub --cache-dir signed
-expect_out '^2 signatures checked, 0 refused$'
+expect_out '^2 entries checked, 0 refused$'
 t cache verify keys=other.pub --cache-dir signed
 expect_code 1
-expect_out '^2 signatures checked, 2 refused$'
+expect_out '^2 entries checked, 2 refused$'
 expect_err 'signed by a key that is not trusted'
 t cache verify keys=key.pub --cache-dir plain
 expect_code 1
 expect_err 'it is not signed'
+t cache verify plain
+expect_code 2
+expect_err "plain is a file, and verify takes an entry.*verify --cache-dir plain"
 t cache verify keys=absent --cache-dir plain
 expect_code 5
 

@@ -82,8 +82,10 @@ expect_err 'box dimension 0 is 257'
 t emulate --check-races -- ./program race
 expect_code 1
 expect_err '_Z6racingPi: PTX line [0-9]+: race on shared memory'
+if grep -q '^ptxgen emulate: line' .err; then die "a report is said twice: $(cat .err)"; fi
 t emulate --check-races --json --seeds 1..2 -- ./program race
 expect_code 1
+python3 -m json.tool .err >/dev/null || die "standard error is no JSON: $(cat .err)"
 grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
 grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
 t emulate --check-races -- ./shared launches

@@ -30,7 +30,7 @@ static const struct {
     {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [current] [--readable]",
      "arch readable"},
     {"keygen", cache_keygen, 2, 3, "FILE NAME [mac]", ""},
-    {"sign", cache_sign, 2, 3, "PACK KEY [days=N]", "readable"},
+    {"sign", cache_sign, 2, 3, "NEW KEY [days=N]", "readable"},
     {"import", cache_import, 1, 1, "FILE [--readable]", "readable"},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
@@ -216,7 +216,7 @@ const cli_command cli_cache = {
             "import FILE                             take them in from one\n"
             "keygen FILE NAME [mac]                  a key that signs, and FILE.pub to trust;\n"
             "                                        mac: one for the folder (cache_mac_key)\n"
-            "sign PACK KEY [days=N]                  export with signatures, valid N days\n"
+            "sign NEW KEY [days=N]                   export the cache, signed, to a new file\n"
             "ENTRY: 4 first digits of its name or more. AGE: 90s, 5m, 12h, 30d. SIZE: 64K,\n"
             "2G. --cache-dir may name a folder or an exported file. Exit code 1: a pack\n"
             "that is cut short, a damaged or different entry.\n",

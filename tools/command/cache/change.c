@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A key is a few hundred bytes. */
 enum { KEY_MAX = 16384 };
@@ -163,6 +164,11 @@ int cache_verify(const cache_action *a)
     else
         cJSON_Delete(v.bad);
     ptxgen_destroy(v.ctx);
+    if (status == PTXGEN_EINVAL && a->args->count > 1 && access(a->args->words[1], F_OK) == 0)
+        return cli_usage_error(set,
+                               "%s is a file, and verify takes an entry: to check a pack, "
+                               "ptxgen cache verify --cache-dir %s",
+                               a->args->words[1], a->args->words[1]);
     if (status != PTXGEN_OK)
         return cli_report(set, &err);
     const bool pack_damaged = ptxgen_cache_pack_fault(a->cache)[0] != '\0';

@@ -3,10 +3,10 @@
 #include "command/file.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 int cache_keygen(const cache_action *a)
@@ -42,13 +42,18 @@ int cache_sign(const cache_action *a)
         const long n = days ? strtol(days, &end, 10) : 0;
         if (!days || *end || n < 1 || n > MOST_DAYS)
             return cli_usage_error(set,
-                                   "'%s' is not understood; sign takes PACK, KEY and days=N, "
+                                   "'%s' is not understood; sign takes NEW, KEY and days=N, "
                                    "1 to 36500",
                                    a->args->words[3]);
         signing.expires = (int64_t)time(NULL) + (int64_t)n * DAY;
     }
-    char file[PATH_MAX]; /* a link stands for its target */
-    const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
+    const char *pack = a->args->words[1];
+    struct stat there;
+    if (lstat(pack, &there) == 0)
+        return cli_usage_error(set,
+                               "%s exists, and sign writes a new pack: name another file; to sign "
+                               "the entries of a pack: sign NEW KEY --cache-dir %s",
+                               pack, pack);
     if (ptxgen_cache_sign(a->cache, pack, &signing, &t, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     if (set->json) {
@@ -82,7 +87,7 @@ int cache_check_signatures(const cache_action *a, const char *keys)
         cli_json_integer(root, "refused", (int64_t)result.refused);
         cli_json_print(root);
     } else {
-        printf("%s checked, %llu refused\n", cli_count(result.checked, "signature", "signatures"),
+        printf("%s checked, %llu refused\n", cli_count(result.checked, "entry", "entries"),
                (unsigned long long)result.refused);
     }
     return result.refused ? CLI_NO : CLI_OK;

@@ -118,6 +118,7 @@ static void become_program(const run_plan *p, uint64_t seed)
     set_flag("PTXGEN_EMULATE_CHECK", set->check_races);
     set_flag("PTXGEN_EMULATE_VERBOSE", set->verbose);
     set_flag("PTXGEN_EMULATE_FAST", set->fast);
+    set_flag("PTXGEN_EMULATE_SILENT_REPORTS", set->json); /* the object has them */
     setenv("PTXGEN_EMULATE_ORDER", p->isa ? "isa" : "hw", 1);
     setenv("PTXGEN_EMULATE_REPORT", p->report, 1);
     char **words = cli_calloc(p->args->count + 1, sizeof *words);
