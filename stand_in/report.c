@@ -22,6 +22,8 @@ static void say(const pg_function *f, const ptxgen_emulator_report *r)
 /* One write(2), so that lines of several processes stay whole. */
 static void append(const char *path, const pg_function *f, const ptxgen_emulator_report *r)
 {
+    const int thread[5] = {(int)r->cta[0], (int)r->cta[1], (int)r->cta[2], (int)r->warp,
+                           (int)r->lane};
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "kernel", f->name);
     cJSON_AddStringToObject(o, "module", f->module->name);
@@ -32,6 +34,14 @@ static void append(const char *path, const pg_function *f, const ptxgen_emulator
     cJSON_AddNumberToObject(o, "other_line", r->other_line);
     cJSON_AddStringToObject(o, "where", r->where);
     cJSON_AddStringToObject(o, "text", r->text);
+    cJSON_AddStringToObject(o, "op", r->op);
+    cJSON_AddStringToObject(o, "object", r->object);
+    cJSON_AddStringToObject(o, "source", r->source);
+    cJSON_AddNumberToObject(o, "source_line", r->source_line);
+    cJSON_AddStringToObject(o, "other_source", r->other_source);
+    cJSON_AddNumberToObject(o, "other_source_line", r->other_source_line);
+    cJSON_AddNumberToObject(o, "count", (double)r->count);
+    cJSON_AddItemToObject(o, "thread", cJSON_CreateIntArray(thread, 5));
     char *line = cJSON_PrintUnformatted(o);
     cJSON_Delete(o);
     const int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;

@@ -83,6 +83,10 @@ t emulate --check-races -- ./program race
 expect_code 1
 expect_err '_Z6racingPi: PTX line [0-9]+: race on shared memory'
 if grep -q '^ptxgen emulate: line' .err; then die "a report is said twice: $(cat .err)"; fi
+t emulate --check-races --seeds 1..3 -- ./program race
+expect_code 1
+expect_err 'program: 2 defects, .* in 3 runs'
+expect_err '_Z6racingPi: PTX line [0-9]+: race on shared memory.*met [0-9]+ times.*seed [0-9]+'
 t emulate --check-races --json --seeds 1..2 -- ./program race
 expect_code 1
 python3 -m json.tool .err >/dev/null || die "standard error is no JSON: $(cat .err)"

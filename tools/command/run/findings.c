@@ -14,6 +14,7 @@ static void copy_strings(ptxgen_emulator_report *r)
 {
     r->where = copy(r->where);
     r->text = copy(r->text);
+    r->op = copy(r->op);
     r->source = copy(r->source);
     r->other_source = copy(r->other_source);
     r->object = copy(r->object);
@@ -23,6 +24,7 @@ static void free_strings(ptxgen_emulator_report *r)
 {
     free((void *)r->where);
     free((void *)r->text);
+    free((void *)r->op);
     free((void *)r->source);
     free((void *)r->other_source);
     free((void *)r->object);
@@ -130,14 +132,19 @@ static void collect(run_findings *all, const ptxgen_emulator_report *r, uint64_t
     put_first(&all->all[at]);
 }
 
+void run_findings_add(run_findings *all, const ptxgen_emulator_report *r, uint64_t seed)
+{
+    if (run_is_suppressed(&all->filter, all->entry ? all->entry : "", r))
+        all->suppressed++;
+    else
+        collect(all, r, seed);
+}
+
 void run_findings_collect(run_findings *all, const ptxgen_emulator *emu, uint64_t seed)
 {
     ptxgen_emulator_report r;
     for (size_t i = 0; ptxgen_emulator_get_report(emu, i, &r); i++)
-        if (run_is_suppressed(&all->filter, all->entry ? all->entry : "", &r))
-            all->suppressed++;
-        else
-            collect(all, &r, seed);
+        run_findings_add(all, &r, seed);
 }
 
 void run_findings_free(run_findings *all)
@@ -195,9 +202,10 @@ static void print_finding(const run_findings *all, const run_finding *f, FILE *t
 {
     static const char *const prefix[] = {"", "relies on ptxas or the hardware: ", "advice: "};
     const ptxgen_emulator_report *r = &f->first;
-    fprintf(to, "%s:%d: %s%s: %s [%s, CTA %u,%u,%u warp %u lane %u", all->file, r->line,
-            prefix[ptxgen_emulator_report_class_of(r->kind)], ptxgen_emulator_report_name(r->kind),
-            r->text, r->op, r->cta[0], r->cta[1], r->cta[2], r->warp, r->lane);
+    fprintf(to, "%s%s%d: %s%s: %s [%s, CTA %u,%u,%u warp %u lane %u", all->file,
+            all->at ? all->at : ":", r->line, prefix[ptxgen_emulator_report_class_of(r->kind)],
+            ptxgen_emulator_report_name(r->kind), r->text, r->op, r->cta[0], r->cta[1], r->cta[2],
+            r->warp, r->lane);
     if (*r->where)
         fprintf(to, "; %s", r->where);
     fprintf(to, "; met %llu times", (unsigned long long)f->count);

@@ -29,6 +29,7 @@ typedef struct run_finding {
 
 typedef struct run_findings {
     const char *file;  /* of the PTX, for messages */
+    const char *at;    /* between the file and a line; NULL: ":" */
     const char *entry; /* name of the kernel */
     bool seeded;       /* order=isa: seeds are worth telling */
     run_suppressions filter;
@@ -44,6 +45,8 @@ ptxgen_status run_findings_write_sarif(const run_findings *, const cli_settings 
                                        ptxgen_error *err);
 /* Takes over the reports of one run. */
 void run_findings_collect(run_findings *, const ptxgen_emulator *, uint64_t seed);
+/* Takes over one report. */
+void run_findings_add(run_findings *, const ptxgen_emulator_report *, uint64_t seed);
 /* How many there are of a class. */
 size_t run_findings_of(const run_findings *, ptxgen_emulator_report_class);
 /* CLI_NO with something undefined, CLI_RELIES with reliances only, else CLI_OK. */

@@ -4,6 +4,7 @@
 #include "command/command.h"
 #include "command/json.h"
 #include "command/output.h"
+#include "command/run/findings.h"
 #include "command/run/watch.h"
 
 #include <errno.h>
@@ -96,7 +97,8 @@ typedef struct run_plan {
     bool isa;
     struct sigaction interrupt; /* what SIGINT did before us */
     cJSON *json;
-    size_t defects, reliances, advice;
+    run_findings *kernels; /* owned, of a kernel each, over all runs */
+    size_t kernel_count;
     int exit_code; /* of the program: the first that is not 0 */
 } run_plan;
 
@@ -118,7 +120,7 @@ static void become_program(const run_plan *p, uint64_t seed)
     set_flag("PTXGEN_EMULATE_CHECK", set->check_races);
     set_flag("PTXGEN_EMULATE_VERBOSE", set->verbose);
     set_flag("PTXGEN_EMULATE_FAST", set->fast);
-    set_flag("PTXGEN_EMULATE_SILENT_REPORTS", set->json); /* the object has them */
+    set_flag("PTXGEN_EMULATE_SILENT_REPORTS", true); /* said merged, at the end */
     setenv("PTXGEN_EMULATE_ORDER", p->isa ? "isa" : "hw", 1);
     setenv("PTXGEN_EMULATE_REPORT", p->report, 1);
     char **words = cli_calloc(p->args->count + 1, sizeof *words);
@@ -153,6 +155,70 @@ static int run_program(run_plan *p, uint64_t seed)
     return exit_code_of(status);
 }
 
+static run_findings *findings_of(run_plan *p, const char *kernel)
+{
+    for (size_t i = 0; i < p->kernel_count; i++)
+        if (strcmp(p->kernels[i].entry, kernel) == 0)
+            return &p->kernels[i];
+    run_findings *more = cli_calloc(p->kernel_count + 1, sizeof *more);
+    if (p->kernel_count)
+        memcpy(more, p->kernels, p->kernel_count * sizeof *more);
+    free(p->kernels);
+    p->kernels = more;
+    run_findings *f = &more[p->kernel_count++];
+    f->entry = cli_format("%s", kernel);
+    f->file = cli_format("ptxgen emulate: %s", kernel);
+    f->at = ": PTX line ";
+    f->seeded = p->isa;
+    return f;
+}
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(o, name));
+    return text ? text : "";
+}
+
+static uint32_t number_of(const cJSON *item)
+{
+    return cJSON_IsNumber(item) && item->valuedouble >= 0 ? (uint32_t)item->valuedouble : 0;
+}
+
+static ptxgen_emulator_report_kind kind_of(const char *id)
+{
+    int k = 0;
+    while (strcmp(ptxgen_emulator_report_id(k), "?") != 0 &&
+           strcmp(ptxgen_emulator_report_id(k), id) != 0)
+        k++;
+    return k;
+}
+
+/* What stand_in/report.c wrote; the strings are those of `o`. */
+static void take_report(run_plan *p, const cJSON *o, uint64_t seed)
+{
+    const cJSON *thread = cJSON_GetObjectItem(o, "thread");
+    ptxgen_emulator_report r = {
+        .kind = kind_of(text_of(o, "id")),
+        .line = (int)number_of(cJSON_GetObjectItem(o, "line")),
+        .other_line = (int)number_of(cJSON_GetObjectItem(o, "other_line")),
+        .where = text_of(o, "where"),
+        .text = text_of(o, "text"),
+        .count = number_of(cJSON_GetObjectItem(o, "count")),
+        .op = text_of(o, "op"),
+        .other_op = "",
+        .warp = number_of(cJSON_GetArrayItem(thread, 3)),
+        .lane = number_of(cJSON_GetArrayItem(thread, 4)),
+        .source = text_of(o, "source"),
+        .other_source = text_of(o, "other_source"),
+        .source_line = (int)number_of(cJSON_GetObjectItem(o, "source_line")),
+        .other_source_line = (int)number_of(cJSON_GetObjectItem(o, "other_source_line")),
+        .object = text_of(o, "object"),
+    };
+    for (int i = 0; i < 3; i++)
+        r.cta[i] = number_of(cJSON_GetArrayItem(thread, i));
+    run_findings_add(findings_of(p, text_of(o, "kernel")), &r, seed);
+}
+
 static void take_reports(run_plan *p, uint64_t seed)
 {
     FILE *file = fopen(p->report, "r");
@@ -160,12 +226,8 @@ static void take_reports(run_plan *p, uint64_t seed)
     size_t room = 0;
     while (file && getline(&line, &room, file) > 0) {
         cJSON *o = cJSON_Parse(line);
-        const char *class = cJSON_GetStringValue(cJSON_GetObjectItem(o, "class"));
-        const bool advice = class && strcmp(class, "advice") == 0;
-        const bool reliance = class && strcmp(class, "reliance") == 0;
-        p->defects += !advice && !reliance;
-        p->reliances += reliance;
-        p->advice += advice;
+        if (o)
+            take_report(p, o, seed);
         if (p->json && o) {
             cli_json_integer(o, "seed", (int64_t)seed);
             cJSON_AddItemToArray(cJSON_GetObjectItem(p->json, "reports"), o);
@@ -177,6 +239,24 @@ static void take_reports(run_plan *p, uint64_t seed)
     if (file)
         fclose(file);
     unlink(p->report);
+}
+
+static size_t found(const run_plan *p, ptxgen_emulator_report_class c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->kernel_count; i++)
+        n += run_findings_of(&p->kernels[i], c);
+    return n;
+}
+
+static void free_kernels(run_plan *p)
+{
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        free((void *)p->kernels[i].entry);
+        free((void *)p->kernels[i].file);
+        run_findings_free(&p->kernels[i]);
+    }
+    free(p->kernels);
 }
 
 /* Fills the plan; an exit code, CLI_OK to go on. */
@@ -214,10 +294,12 @@ static void conclude(run_plan *p)
         cli_json_integer(p->json, "exit_code", p->exit_code);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
+        for (size_t i = 0; i < p->kernel_count; i++)
+            run_findings_text(&p->kernels[i], stderr);
         cli_say("%s: %s, %s on ptxas or the hardware, %s of advice in %s", p->args->words[0],
-                cli_count(p->defects, "defect", "defects"),
-                cli_count(p->reliances, "reliance", "reliances"),
-                cli_count(p->advice, "piece", "pieces"),
+                cli_count(found(p, PTXGEN_EMULATOR_UNDEFINED), "defect", "defects"),
+                cli_count(found(p, PTXGEN_EMULATOR_RELIANCE), "reliance", "reliances"),
+                cli_count(found(p, PTXGEN_EMULATOR_ADVICE), "piece", "pieces"),
                 cli_count(p->seeds.to - p->seeds.from + 1, "run", "runs"));
     }
 }
@@ -241,7 +323,11 @@ static int run_emulate(const cli_args *args)
             p.exit_code = one < 0 ? CLI_SYSTEM : one;
     }
     conclude(&p);
-    return p.exit_code ? p.exit_code : p.defects ? CLI_NO : p.reliances ? CLI_RELIES : CLI_OK;
+    const int verdict = found(&p, PTXGEN_EMULATOR_UNDEFINED)  ? CLI_NO
+                        : found(&p, PTXGEN_EMULATOR_RELIANCE) ? CLI_RELIES
+                                                              : CLI_OK;
+    free_kernels(&p);
+    return p.exit_code ? p.exit_code : verdict;
 }
 
 const cli_command cli_emulate = {
