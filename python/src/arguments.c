@@ -1,6 +1,7 @@
 /* Arguments by place and by name, and what they say as C values. See core.h. */
 #include "core.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool find_name(const signature *s, PyObject *name, size_t *out)
@@ -74,8 +75,11 @@ bool argument_word(PyObject *value, const char *name, const char *const *words, 
             *out = i;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "%s=%R: it must be one of the words that help(ptxgen) lists",
-                 name, value);
+    char list[160] = "";
+    size_t used = 0;
+    for (int i = 0; words[i] && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    PyErr_Format(PyExc_ValueError, "%s=%R: it must be one of %s", name, value, list);
     return false;
 }
 

@@ -438,11 +438,13 @@ PyMethodDef call_methods[] = {
      "out[index[i], :] += alpha * weight[i] * src[i, :], in place; returns out.\n\n"
      "out [R, N] and src [M, N] hold f32, f16, bf16, f64, s32 or s64, index [M] s64 or s32. With "
      "src_index [M], entry\n"
-     "i takes row src_index[i] of src. plan: ptxgen.plan(index, R) in place of index. A bad index "
-     "is skipped: on the\n"
-     "CPU the call then raises IndexOutOfRange, on CUDA the next check_indices does. See "
-     "ptxgen_scatter_add in\n"
-     "ptxgen/ptxgen.h."},
+     "i takes row src_index[i] of src. plan=p, with p = ptxgen.plan(index, R) and index=None, is "
+     "an "
+     "index that is sorted\n"
+     "already. A bad index is skipped: on the CPU the call then raises IndexOutOfRange, on CUDA "
+     "the "
+     "next check_indices\n"
+     "does. See ptxgen_scatter_add in ptxgen/ptxgen.h."},
     {METHOD(gather_rows), "gather_rows(src, index, out=None, *, oob='record', stream=None)\n--\n\n"
                           "out[i, :] = src[index[i], :]; returns out, a new array when none is "
                           "given. Any element type of 1, 2, 4 or 8\n"
@@ -452,9 +454,9 @@ PyMethodDef call_methods[] = {
      "stream=None)\n--\n\n"
      "out = epilogue(alpha * a @ b + beta * c); returns out. a [m, k] and b [k, n] hold f16 or "
      "bf16, either may be a\n"
-     "transposed view; c and out [m, n] hold f32, and out may be c. Sums are kept in f32; what a "
-     "factor of 0 multiplies\n"
-     "is not read."},
+     "transposed view; c and out [m, n] hold f32 whatever a and b hold (so does the new array when "
+     "no out is given), and\n"
+     "out may be c. Sums are kept in f32; what a factor of 0 multiplies is not read."},
     {METHOD(matmul_scaled), "matmul_scaled(a, b, a_scales, b_scales, out=None, *, row_scale=None, "
                             "col_scale=None, bias=None,\n"
                             "              a_format='mxfp8', b_format='mxfp8', "

@@ -310,7 +310,7 @@ def _wrap(name, function, size_of, original):
 
 def enable(device="cuda", *, measure=True, least_bytes=_LEAST_BYTES):
     """Serves index_add(_), scatter_add(_) of whole rows, index_select, embedding's backward, and addmm and mm with
-    out_dtype=torch.float32, of tensors on the device, until disable().
+    out_dtype=torch.float32, of tensors on the device (CUDA's when none is named), until disable().
 
     measure: only where ours was measured to be faster; False: whatever a kernel serves. least_bytes: calls that move less
     stay aten's. With device="cpu" (measure must be False) the emulator serves, for tests.
