@@ -217,10 +217,10 @@ static PyObject *cache_info(PyObject *module, PyObject *args)
         return NULL;
     ptxgen_cache_info c = {.size = sizeof c};
     ptxgen_cache_get_info(ctx, &c);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:O}", "memory_hits", c.memory_hits,
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:O,s:s}", "memory_hits", c.memory_hits,
                          "disk_hits", c.disk_hits, "misses", c.misses, "entries", c.entries,
                          "stores", c.stores, "evicted", c.evicted, "pending", c.pending, "dir",
-                         c.dir, "on_disk", c.on_disk ? Py_True : Py_False);
+                         c.dir, "on_disk", c.on_disk ? Py_True : Py_False, "why_off", c.why_off);
 }
 
 static PyObject *cache_clear(PyObject *module, PyObject *args)

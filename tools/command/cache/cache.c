@@ -128,7 +128,7 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
             return status;
     } else {
         ptxgen *ctx;
-        const ptxgen_status status = cli_context(set, &ctx, err);
+        const ptxgen_status status = cli_context_for_folder(set, &ctx, err);
         if (status != PTXGEN_OK)
             return status;
         ptxgen_cache_info info = {.size = sizeof info};
