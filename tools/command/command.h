@@ -33,7 +33,7 @@ typedef struct cli_settings {
     int64_t assembler, device,
         log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
     bool line_map, ptx, cubin, sass, recompile;
-    bool prometheus, zero, readable;
+    bool prometheus, zero, readable, force;
     const char *arch, *require, *expect;
     int64_t jobs;
     bool check;
