@@ -69,12 +69,17 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
 }
 
 /* Whether rows so aligned can be added where they are. */
-static bool has_reductions(const pg_scatter_add_key *k, int64_t access)
+static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
-    enum { NARROWEST = 4 };
-    return access == 16 ||
-           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
-            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
+    enum { WORD = 4 };
+    if (access == 16)
+        return true;
+    if (k->access || k->function || k->exact || k->reduce != PTXGEN_SCATTER_ADD ||
+        !pg_sum_type_at(k->dtype)->vector_add)
+        return false;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return access >= WORD || (arch && arch->sm >= 90 &&
+                              row_bytes_of(p) < GATHERED_ROW_BYTES && pg_scatter_add_dense_out(p));
 }
 
 /* Tables that pay: each row of out is hit so often that filling and emptying them costs little.
@@ -88,7 +93,7 @@ static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *
     if (rows / (HITS + out_rows / ROWS_A_HIT) < out_rows)
         return PG_COPIES_AUTO;
     return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N], out_rows,
-                                         has_reductions(k, pg_scatter_add_access_of(p)) ? 2 : 1);
+                                         has_reductions(p, k, pg_scatter_add_access_of(p)) ? 2 : 1);
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
@@ -112,6 +117,17 @@ static bool hit_about_once(const pg_problem *p)
     return rows / 2 < out_rows && rows >= out_rows / 2;
 }
 
+/* Looking at the index takes 2 us, which large calls gain many times over where a row is hot. Rows
+ * that panels may cut are left alone. */
+static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
+{
+    enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
+        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel && pg_scatter_add_may_be_hot(p, access))
+        k->hot = PG_HOT_YES;
+}
+
 void pg_scatter_add_choose(const pg_problem *p, void *key)
 {
     pg_scatter_add_key *k = key;
@@ -121,13 +137,15 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (pg_scatter_add_owner_operand(p) || !has_reductions(k, access) ||
+        (pg_scatter_add_owner_operand(p) || !has_reductions(p, k, access) ||
          (!k->function && prefers_owner(p, access))))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
     if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
         k->schedule = PTXGEN_SCHEDULE_VECTOR;
         k->access = access;
     }
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO || k->schedule == PTXGEN_SCHEDULE_VECTOR)
+        choose_hot(p, k, k->access ? k->access : access);
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)
@@ -141,18 +159,16 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
  * follow from it. */
 void pg_scatter_add_generic(const pg_problem *p, void *key)
 {
-    enum { NARROWEST = 4 };
     pg_scatter_add_key *k = key;
+    const bool adds = has_reductions(p, k, pg_scatter_add_access_of(p));
     const bool named = k->schedule != PTXGEN_SCHEDULE_AUTO;
     pg_scatter_add_choose(p, key);
     if (!named && k->schedule == PTXGEN_SCHEDULE_PRIVATE) { /* is for a few rows of one length */
         k->access = pg_scatter_add_access_of(p);
-        k->schedule = k->access >= NARROWEST && pg_sum_type_at(k->dtype)->vector_add
-                          ? PTXGEN_SCHEDULE_VECTOR
-                          : PTXGEN_SCHEDULE_OWNER;
+        k->schedule = adds ? PTXGEN_SCHEDULE_VECTOR : PTXGEN_SCHEDULE_OWNER;
         k->shift = k->schedule == PTXGEN_SCHEDULE_OWNER; /* as inexact as the copies */
     }
     k->n = k->contig = 0;
     k->tile = k->stages = k->warps = k->ctas = k->pieces = k->panel = 0;
-    k->ahead = k->copies = 0;
+    k->ahead = k->copies = k->hot = 0;
 }
