@@ -35,6 +35,13 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
     return p->prepared ? "a plan" : NULL;
 }
 
+/* As far as the sizes tell. */
+static bool hit_about_once(const pg_problem *p)
+{
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    return rows / 2 < out_rows && rows >= out_rows / 2;
+}
+
 /* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is
  * distributed. Rows under 64 bytes would be gathered in pieces that memory does not deliver one
  * by one: they are sorted only where they go to so few rows that these are always contended for.
@@ -42,12 +49,14 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
  * Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p, int64_t access)
 {
-    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20, SHIFTED_ROW_BYTES = 192 };
+    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
+    enum { SORTED_ROW_BYTES = 128, SHIFTED_ROW_BYTES = 192, ONCE_ROW_BYTES = 256 };
+    const int64_t aligned = hit_about_once(p) ? ONCE_ROW_BYTES : SORTED_ROW_BYTES;
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes = row_bytes_of(p);
     if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
         return false;
-    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : GATHERED_ROW_BYTES))
+    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : aligned))
         return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
@@ -110,18 +119,11 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
-/* As far as the sizes tell. */
-static bool hit_about_once(const pg_problem *p)
-{
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    return rows / 2 < out_rows && rows >= out_rows / 2;
-}
-
 /* Looking at the index takes 2 us, which large calls gain many times over where a row is hot. Rows
  * that panels may cut are left alone. */
 static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
 {
-    enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
+    enum { LEAST_ROWS = 1 << 15, WHOLE_ROW_BYTES = 256 };
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
         row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel && pg_scatter_add_may_be_hot(p, access))

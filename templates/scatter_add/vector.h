@@ -8,8 +8,7 @@
 
 enum {
     PG_VECTOR_HOT_ROWS = 8, /* hot=yes: rows that a CTA keeps sums of */
-    PG_VECTOR_HOT_SAMPLES = 512,
-    PG_VECTOR_HOT_PLACES = 1024, /* of its hash table; a power of two */
+    PG_VECTOR_HOT_PLACE_BITS = 8, /* its hash table has 1 << so many places */
     PG_VECTOR_HOT_PIECES = 32,   /* of a row, at most: a warp adds up what its threads kept */
 };
 
@@ -34,14 +33,18 @@ static inline int64_t pg_vector_row_pieces(int access, int64_t row_bytes)
 static inline int64_t pg_vector_hot_bytes(int64_t warps, int64_t access)
 {
     const int64_t piece = access < 4 ? 4 : access;
-    return PG_VECTOR_HOT_PLACES * 8 + PG_VECTOR_HOT_ROWS * (4 + 32 * warps * piece) + 16;
+    return (8 << PG_VECTOR_HOT_PLACE_BITS) + PG_VECTOR_HOT_ROWS * (4 + 32 * warps * piece) + 16;
 }
 
-/* hot=yes (vector_hot.ptxc): finds the rows that most entries go to, by a sample; keeps the pieces
- * that go to them; at the end adds to out what was kept. */
-void pg_vector_find_hot(pg_emit *E, const pg_scatter_add_plan *p);
+/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, none of its
+ * rows goes to the same row of out, yet; row i and another (%same) do; pieces that go to hot rows
+ * are kept; what is kept is added to out; out of line. */
+void pg_vector_begin_hot(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_meet_none(pg_emit *E);
+void pg_vector_meet_again(pg_emit *E, int i);
 void pg_vector_keep_hot(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_give_slot(pg_emit *E);
 
 /* access=2 (vector_halves.ptxc): what all rows take; what those at %column have there; loads the
  * halves that piece i may need; makes a word of them, when its row of out is known; adds it, with
