@@ -1,7 +1,10 @@
 /* Which schedule a call gets that names none, and what else the sizes of a problem decide. */
 #include "scatter_add/scatter_add.h"
 
-enum { GATHERED_ROW_BYTES = 64 }; /* memory delivers shorter rows in order, not one by one */
+enum {
+    NARROW_ROW_BYTES = 64,  /* that private adds, and vector at the address of any half */
+    STORED_ROW_BYTES = 256, /* that owner stores, rather than adds to */
+};
 
 static int64_t row_bytes_of(const pg_problem *p)
 {
@@ -35,28 +38,22 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
     return p->prepared ? "a plan" : NULL;
 }
 
-/* As far as the sizes tell. */
-static bool hit_about_once(const pg_problem *p)
-{
-    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    return rows / 2 < out_rows && rows >= out_rows / 2;
-}
-
 /* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is
- * distributed. Rows under 64 bytes would be gathered in pieces that memory does not deliver one
- * by one: they are sorted only where they go to so few rows that these are always contended for.
- * Where out stays in L2, additions that are spread evenly cost little, and the sort pays later.
+ * distributed. Shorter rows would be gathered in pieces that memory does not deliver one by one:
+ * they are sorted only where they go to so few rows that these are always contended for. Where
+ * out stays in L2, additions that are spread evenly cost little, and the sort pays later. Where
+ * rows are not hit more than once it pays for long ones only, whose sums are then stored.
  * Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p, int64_t access)
 {
     enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
-    enum { SORTED_ROW_BYTES = 128, SHIFTED_ROW_BYTES = 192, ONCE_ROW_BYTES = 256 };
-    const int64_t aligned = hit_about_once(p) ? ONCE_ROW_BYTES : SORTED_ROW_BYTES;
+    enum { SORTED_ROW_BYTES = 96, SHIFTED_ROW_BYTES = 192 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes = row_bytes_of(p);
     if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
         return false;
-    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : aligned))
+    const bool once = rows - rows / 5 <= out_rows;
+    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : once ? STORED_ROW_BYTES : SORTED_ROW_BYTES))
         return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
@@ -71,7 +68,7 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
     const pg_view *src = &p->operand[PG_SCATTER_SRC];
     const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return arch && arch->sm >= 90 && k->n && n * bytes <= GATHERED_ROW_BYTES && bytes < 8 &&
+    return arch && arch->sm >= 90 && k->n && n * bytes <= NARROW_ROW_BYTES && bytes < 8 &&
            !k->exact && !k->function && k->reduce == PTXGEN_SCATTER_ADD &&
            !pg_scatter_add_owner_operand(p) && rows >= LEAST_ROWS && rows <= INT32_MAX &&
            src->stride[0] <= UINT32_MAX / bytes;
@@ -87,8 +84,8 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
         !pg_sum_type_at(k->dtype)->vector_add)
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return access >= WORD || (arch && arch->sm >= 90 &&
-                              row_bytes_of(p) < GATHERED_ROW_BYTES && pg_scatter_add_dense_out(p));
+    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < NARROW_ROW_BYTES &&
+                              pg_scatter_add_dense_out(p));
 }
 
 /* Tables that pay: each row of out is hit so often that filling and emptying them costs little.
@@ -119,15 +116,26 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
-/* Looking at the index takes 2 us, which large calls gain many times over where a row is hot. Rows
- * that panels may cut are left alone. */
+/* Looking for hot rows takes 0.3 us, which large calls gain many times over where there are any.
+ * Rows that panels may cut are left alone. */
 static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
 {
-    enum { LEAST_ROWS = 1 << 15, WHOLE_ROW_BYTES = 256 };
+    enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
         row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel && pg_scatter_add_may_be_hot(p, access))
         k->hot = PG_HOT_YES;
+}
+
+/* Rows that are hit about once, as far as the sizes tell. Short ones are rather added to where they
+ * are, if they can be: to store parts of lines costs more. */
+static bool loads_ahead(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
+{
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
+    const bool adds = access == 16 && !k->exact && k->reduce == PTXGEN_SCATTER_ADD &&
+                      pg_sum_type_at(k->dtype)->vector_add;
+    return rows / 2 < out_rows && rows >= out_rows / 2 && !k->shift &&
+           k->reduce != PTXGEN_SCATTER_MEAN && !(adds && row_bytes_of(p) < STORED_ROW_BYTES);
 }
 
 void pg_scatter_add_choose(const pg_problem *p, void *key)
@@ -151,9 +159,9 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)
-        k->shift = row_bytes_of(p) >= GATHERED_ROW_BYTES;
+        k->shift = row_bytes_of(p) >= NARROW_ROW_BYTES;
     k->access = k->access ? k->access : access;
-    if (!k->ahead && !k->shift && k->reduce != PTXGEN_SCATTER_MEAN && hit_about_once(p))
+    if (!k->ahead && loads_ahead(p, k, access))
         k->ahead = PG_AHEAD_YES;
 }
 

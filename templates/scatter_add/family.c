@@ -75,8 +75,8 @@ static const pg_param params[] = {
          "owner: yes: rows of out are loaded ahead of their sums; auto: where rows are hit about "
          "once"},
     {"hot", PG_PARAM_CHOICE, FIELD(hot), hot_words,
-     .doc = "vector: yes: a sample of the index tells the rows that most entries go to, and threads "
-            "sum them by themselves; auto: in large calls"},
+     .doc = "vector: yes: threads keep sums of rows that they meet again and again; auto: in large "
+            "calls"},
     {"copies", PG_PARAM_CHOICE, FIELD(copies), copies_words,
      .doc = "private: who has a table of out's rows in shared memory; auto: by their number"},
     {"share", PG_PARAM_INTEGER, FIELD(share), .zero_words = {"auto"}, .min = 8, .max = 4096,

@@ -7,9 +7,9 @@
 #include "scatter_add/scatter_add.h"
 
 enum {
-    PG_VECTOR_HOT_ROWS = 8, /* hot=yes: rows that a CTA keeps sums of */
+    PG_VECTOR_HOT_ROWS = 8,       /* hot=yes: rows that a CTA keeps sums of */
     PG_VECTOR_HOT_PLACE_BITS = 8, /* its hash table has 1 << so many places */
-    PG_VECTOR_HOT_PIECES = 32,   /* of a row, at most: a warp adds up what its threads kept */
+    PG_VECTOR_HOT_PIECES = 32,    /* of a row, at most: a warp adds up what its threads kept */
 };
 
 static inline bool pg_vector_halves(const pg_scatter_add_plan *p)
@@ -36,11 +36,11 @@ static inline int64_t pg_vector_hot_bytes(int64_t warps, int64_t access)
     return (8 << PG_VECTOR_HOT_PLACE_BITS) + PG_VECTOR_HOT_ROWS * (4 + 32 * warps * piece) + 16;
 }
 
-/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, none of its
- * rows goes to the same row of out, yet; row i and another (%same) do; pieces that go to hot rows
- * are kept; what is kept is added to out; out of line. */
+/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, how many hot
+ * rows there are; row i and another of the group (%same) go to one row of out; pieces that go to
+ * hot rows are kept; at the end what is kept is added to out; out of line, a row becomes hot. */
 void pg_vector_begin_hot(pg_emit *E, const pg_scatter_add_plan *p);
-void pg_vector_meet_none(pg_emit *E);
+void pg_vector_look_at_slots(pg_emit *E);
 void pg_vector_meet_again(pg_emit *E, int i);
 void pg_vector_keep_hot(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
@@ -57,11 +57,12 @@ void pg_vector_judge_word(pg_emit *E, const pg_scatter_add_plan *p, int i);
 void pg_vector_reduce_word(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
 void pg_vector_reduce_edge(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
 
-/* vector.ptxc: %address becomes that of piece %column of row i of out; and its sum added. */
-void pg_vector_locate(pg_emit *E, const pg_scatter_add_plan *p, int i);
-void pg_vector_reduce(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
-/* Registers `to` += `from` of a piece, under a guard. */
+/* vector_reduce.ptxc. Before sm_90 pairs of bf16 are multiplied and added, no more. */
+bool pg_vector_lacks_bf16_add(const pg_scatter_add_plan *p);
+/* Register `to` += `from` of a piece, under a guard. */
 void pg_vector_add(pg_emit *E, const pg_scatter_add_plan *p, const char *guard, pg_name to,
                    pg_name from);
+/* Adds piece %column of the group's row i to out; labels end in `tag`. */
+void pg_vector_reduce(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
 
 #endif

@@ -13,10 +13,11 @@ static ptxgen_status check_narrow(const pg_scatter_add_key *k, ptxgen_error *err
     const bool known = k->access == 2 || k->access == 4 || k->access == 8 || k->access == WHOLE;
     if (known && k->access >= e->bytes && !k->function && row_bytes % k->access == 0)
         return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "access=%lld: schedule=vector needs 2 (halves), 4, 8 or 16 that divides a row of "
-                   "%lld bytes, and 16 with a user function",
-                   (long long)k->access, (long long)row_bytes);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "access=%lld: schedule=vector needs 2 (halves), 4, 8 or 16 that divides a row of "
+        "%lld bytes, and 16 with a user function",
+        (long long)k->access, (long long)row_bytes);
 }
 
 ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch *arch,

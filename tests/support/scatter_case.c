@@ -25,10 +25,9 @@ const char *scatter_case_text(const scatter_case *c)
              "%s rows=%lld out_rows=%lld n=%lld%s contig=%s offset=%d %s %s %s %s bad=%d@%lld=%lld",
              ptxgen_dtype_name(c->dtype), (long long)c->rows, (long long)c->out_rows,
              (long long)c->n, c->dynamic_n ? "(dynamic)" : "", c->contig ? "yes" : "no",
-             (int)c->offset,
-             c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64", schedules[c->schedule],
-             oobs[c->oob], indices[c->indices], c->has_bad, (long long)c->bad_position,
-             (long long)c->bad_value);
+             (int)c->offset, c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64",
+             schedules[c->schedule], oobs[c->oob], indices[c->indices], c->has_bad,
+             (long long)c->bad_position, (long long)c->bad_value);
     return text;
 }
 

@@ -28,30 +28,29 @@ static const schedule seed = {.params = "seed", .multiprocessors = 5};
 /* Two warps in all, with tiles of 512 bytes: each goes round its two stages several times, with
  * short rows many lanes at once. */
 static const schedule bulk = {.params = "bulk tile=512 stages=2 warps=2 ctas=1",
-                               .multiprocessors = 1};
+                              .multiprocessors = 1};
 static const schedule vector = {.params = "vector warps=2 ctas=1 pieces=2 panel=256",
-                               .multiprocessors = 3};
+                                .multiprocessors = 3};
 /* Reductions of a word each, and compare-and-swap for bf16. */
 static const schedule ampere = {.params = "vector arch=sm_80 warps=2 ctas=1 pieces=2 panel=256",
-                               .multiprocessors = 3};
+                                .multiprocessors = 3};
 static const schedule narrow = {.params = "vector access=8 warps=2 ctas=1 pieces=4 panel=128",
-                               .multiprocessors = 3};
+                                .multiprocessors = 3};
 /* 8 of the 20 rows are kept by threads; of one piece, and of pieces that are no power of two. */
-static const schedule hot = {.params = "vector hot=yes warps=2 ctas=1 pieces=2",
-                               .multiprocessors = 3,
-                               .lengths = {8, 48}};
+static const schedule hot = {
+    .params = "vector hot=yes warps=2 ctas=1 pieces=2", .multiprocessors = 3, .lengths = {8, 48}};
 static const schedule halves = {.params = "vector access=2 warps=1 ctas=2",
-                               .multiprocessors = 3,
-                               .lengths = {1, 7},
-                               .halves = true};
+                                .multiprocessors = 3,
+                                .lengths = {1, 7},
+                                .halves = true};
 static const schedule even_halves = {.params = "vector access=2 warps=2 ctas=1",
-                               .multiprocessors = 3,
-                               .lengths = {2, 6},
-                               .halves = true};
+                                     .multiprocessors = 3,
+                                     .lengths = {2, 6},
+                                     .halves = true};
 static const schedule hot_halves = {.params = "vector access=2 hot=yes warps=2 ctas=1",
-                               .multiprocessors = 3,
-                               .lengths = {1, 10},
-                               .halves = true};
+                                    .multiprocessors = 3,
+                                    .lengths = {1, 10},
+                                    .halves = true};
 
 typedef struct problem {
     char params[160];
@@ -316,9 +315,9 @@ int main(int argc, char **argv)
     if (argc > 1 && atoi(argv[1]) > 0)
         seeds = (unsigned)atoi(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seed_schedule), cmocka_unit_test(bulk_schedule),
-        cmocka_unit_test(vector_schedule), cmocka_unit_test(before_sm_90),
-        cmocka_unit_test(narrow_reductions),
-        cmocka_unit_test(hot_rows), cmocka_unit_test(rows_at_any_half)};
+        cmocka_unit_test(seed_schedule),     cmocka_unit_test(bulk_schedule),
+        cmocka_unit_test(vector_schedule),   cmocka_unit_test(before_sm_90),
+        cmocka_unit_test(narrow_reductions), cmocka_unit_test(hot_rows),
+        cmocka_unit_test(rows_at_any_half)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
