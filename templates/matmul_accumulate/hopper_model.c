@@ -196,7 +196,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             c->splits,
                             c->slices,
                             c->swap,
-                            c->ring,
+                            c->ring || (c->pingpong && !p->c_bytes), /* no loads of C */
                             log(k_blocks),
                             log(waves),
                             ceil(waves) / waves,
