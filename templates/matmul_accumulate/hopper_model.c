@@ -110,10 +110,10 @@ static double all_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p, 
         return waves * (main_loop + end) + f.first;
     double tile = main_loop;
     if (units > workers)
-        tile = at_least(main_loop + 100 * f.hidden,
-                        (main_loop + f.tile + elements * p->d_bytes / f.out +
-                         elements * p->c_bytes / f.in) /
-                            c->warpgroups);
+        tile = at_least(
+            main_loop + 100 * f.hidden,
+            (main_loop + f.tile + elements * p->d_bytes / f.out + elements * p->c_bytes / f.in) /
+                c->warpgroups);
     return at_least(1, waves * f.tail + units / workers * (1 - f.tail)) * tile + end + f.first;
 }
 
@@ -160,10 +160,9 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
     const double rate = c->pingpong          ? f.memory_pingpong
                         : c->warpgroups == 1 ? f.memory_one
                                              : f.memory_shared;
-    const double memory =
-        (double)pg_matmul_matrices(p) * (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n) /
-            rate +
-        f.launch;
+    const double memory = (double)pg_matmul_matrices(p) *
+                              (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n) / rate +
+                          f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
 }
 

@@ -124,8 +124,7 @@ static double value(const bench_problem *p, int64_t i, int64_t first)
 static double wanted(const bench_problem *p, int64_t matrix, int64_t row, int64_t column)
 {
     const int64_t a = matrix * p->m * p->k, b = matrix * p->k * p->n, c = matrix * p->m * p->n;
-    double sum =
-        p->no_c ? 0 : (double)host_pool[(c + row * p->n + column + C_FIRST) % POOL];
+    double sum = p->no_c ? 0 : (double)host_pool[(c + row * p->n + column + C_FIRST) % POOL];
     for (int64_t k = 0; k < p->k; k++)
         sum += value(p, a + row * p->k + k, A_FIRST) *
                value(p, b + (p->transposed ? column * p->k + k : k * p->n + column), B_FIRST);

@@ -1,22 +1,22 @@
-/* D = A @ B + C, or A @ B, on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against cuBLASLt through
- * its own API, in one run.
+/* D = A @ B + C, or A @ B, on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against cuBLASLt
+ * through its own API, in one run.
  *
  *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT]
- *                           [--multiple M] [--rounds R]
+ *                           [--multiple M] [--rounds R] [--algorithms COUNT] [--all]
  *                           [--budget MS] [--type f16|bf16|e4m3|tf32] [--csv FILE]
- *                           [--algorithms COUNT] [--all]
  *                           [SHAPE...]
  *
  * A SHAPE is MxNxK, MxNxKt with B stored transposed, MxNxKz without C (beta = 0), MxNxKtz, or
- * BATCH:MxNxK, a strided batch (then a call for each matrix is timed too, "loop"). --random adds COUNT shapes, M, N and K
- * log-uniform from 16 to --max (16384), multiples of --multiple (8), layouts in turn. A line of a
- * plan is SHAPE[; PARAMS]...: parameters of kernels to try beside the automatic choice.
+ * BATCH:MxNxK, a strided batch (then a call for each matrix is timed too, "loop"). --random adds
+ * COUNT shapes, M, N and K log-uniform from 16 to --max (16384), multiples of --multiple (8),
+ * layouts in turn. A line of a plan is SHAPE[; PARAMS]...: parameters of kernels to try beside the
+ * automatic choice.
  *
- * cuBLASLt: beta = 1, 256 MiB of workspace, every algorithm that its heuristic returns, or the
- * first COUNT. All candidates are timed once; then its first heuristic, its best three, our automatic choice and
- * our best three in turn, in rounds; medians. --all: every candidate takes part in the rounds. A measurement is a graph of calls on the same random
- * data between two events. cuBLASLt's D is compared with sums in double on some elements, and ours
- * with cuBLASLt's on all. */
+ * cuBLASLt: 256 MiB of workspace, every algorithm that its heuristic returns, or the first COUNT.
+ * All candidates are timed once; then its first heuristic, its best three, our automatic choice and
+ * our best three in turn, in rounds; medians. With --all every candidate takes part in the rounds.
+ * A measurement is a graph of calls on the same random data between two events. cuBLASLt's D is
+ * compared with sums in double on some elements, and ours with cuBLASLt's on all. */
 #include "bench_matmul.h"
 
 #include <math.h>
@@ -172,14 +172,14 @@ static void report(const contest *c)
         if (c->all[i].wrong)
             printf("# WRONG: %s\n", c->all[i].params[0] ? c->all[i].params : "auto");
     }
-    printf("%6lld %6lld %6lld %s%s %8.2f us %7.1f %7.1f | auto %7.1f %6.3f %6.3f | best %7.1f %6.3f  "
-           "%-50s %4u MHz %s\n",
-           (long long)p->m, (long long)p->n, (long long)p->k, p->transposed ? "t" : "r",
-           p->no_c ? "z" : " ", best->us,
-           flop / first->us, flop / best->us, flop / automatic->us, first->us / automatic->us,
-           best->us / automatic->us, ours ? flop / ours->us : 0.0, ours ? best->us / ours->us : 0.0,
-           ours && ours->params[0] ? ours->params : "auto", bench_clock_mhz(),
-           wrong ? "WRONG" : "");
+    printf(
+        "%6lld %6lld %6lld %s%s %8.2f us %7.1f %7.1f | auto %7.1f %6.3f %6.3f | best %7.1f %6.3f  "
+        "%-50s %4u MHz %s\n",
+        (long long)p->m, (long long)p->n, (long long)p->k, p->transposed ? "t" : "r",
+        p->no_c ? "z" : " ", best->us, flop / first->us, flop / best->us, flop / automatic->us,
+        first->us / automatic->us, best->us / automatic->us, ours ? flop / ours->us : 0.0,
+        ours ? best->us / ours->us : 0.0, ours && ours->params[0] ? ours->params : "auto",
+        bench_clock_mhz(), wrong ? "WRONG" : "");
     fflush(stdout);
     if (p->batch > 1)
         printf("# that was %lld matrices; a call for each: %.2f us, %.2f of the time of one call\n",
@@ -242,7 +242,8 @@ static bool parse_shape(const char *text, bench_shape *out)
         return false;
     if (sscanf(colon ? colon + 1 : text, "%lldx%lldx%lld%2[tz]", &m, &n, &k, letters) < 3)
         return false;
-    *out = (bench_shape){m, n, k, strchr(letters, 't') != NULL, batch, strchr(letters, 'z') != NULL};
+    *out =
+        (bench_shape){m, n, k, strchr(letters, 't') != NULL, batch, strchr(letters, 'z') != NULL};
     return batch > 0 && m > 0 && n > 0 && k > 0;
 }
 

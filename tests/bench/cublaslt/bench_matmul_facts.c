@@ -68,7 +68,8 @@ int main(int argc, char **argv)
         const pg_matmul_problem p = problem_of((int64_t[]){batch, m, n, k}, transposed, no_c);
         pg_hopper_facts(&c, &p, facts);
         printf("%lld:%lldx%lldx%lld%s%s,%.3f,%.6g", batch, m, n, k, transposed ? "t" : "",
-               no_c ? "z" : "", us, pg_hopper_time(&c, &p) * exp(pg_hopper_forests(forests, facts)));
+               no_c ? "z" : "", us,
+               pg_hopper_time(&c, &p) * exp(pg_hopper_forests(forests, facts)));
         for (int i = 0; i < PG_HOPPER_FACTS; i++)
             printf(",%.9g", facts[i]);
         puts("");

@@ -3,7 +3,7 @@
  *
  *     test_gpu_matmul_accumulate [PART PARTS]
  *
- * runs every PARTS-th case from PART on, once: under compute-sanitizer's racecheck all take hours. */
+ * runs every PARTS-th case from PART on, once: under racecheck all of them take hours. */
 #include "matmul_case.h"
 
 static ptxgen *ctx;
