@@ -1,5 +1,5 @@
-/* D = A @ B + C, or A @ B, on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against cuBLASLt
- * through its own API, in one run.
+/* D = A @ B + C, or A @ B, on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against
+ * cuBLASLt through its own API, in one run.
  *
  *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT]
  *                           [--multiple M] [--rounds R] [--algorithms COUNT] [--all]
