@@ -3,6 +3,7 @@
 #include "matmul_accumulate/mma_sync.h"
 
 #include "base/error.h"
+#include "common/tcgen05_cut.h"
 #include "common/warp_roles.h"
 
 #include <stdio.h>
@@ -196,20 +197,7 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
 /* The parts of a cluster. */
 static ptxgen_status check_parts(const pg_matmul_accumulate_key *k, ptxgen_error *err)
 {
-    if (k->ctas_n > 2)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "ctas_n=%lld: one or two tiles lie side by side in a cluster, use 1 or 2",
-                       (long long)k->ctas_n);
-    if (k->splits > 1 && k->block_n != k->splits * PG_CHUNK_COLUMNS)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
-                       "splits=2 with block_n=128 or splits=4 with block_n=256",
-                       (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
-    if (k->splits > 1 && k->ctas_n > 1)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with ctas_n=%lld: a cluster shares K or a tile's neighbour, "
-                       "leave one of them out",
-                       (long long)k->splits, (long long)k->ctas_n);
+    PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
     if (k->schedule == PG_SCHEDULE_SEED && (k->splits > 1 || k->ctas_n > 1))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "splits=%lld and ctas_n=%lld with schedule=seed, the reference's: use "
