@@ -8,9 +8,9 @@
 
 /* The simpler come first and win where the model sees no difference. */
 static const pg_tcgen05_cut cuts[] = {
-    {64, 1, 1, 1},  {128, 1, 1, 1}, {256, 1, 1, 1}, {64, 2, 1, 1}, {128, 2, 1, 1}, {256, 2, 1, 1},
-    {64, 1, 2, 1},  {128, 1, 2, 1}, {256, 1, 2, 1}, {64, 2, 2, 1}, {128, 2, 2, 1}, {256, 2, 2, 1},
-    {128, 1, 1, 2}, {128, 2, 1, 2}, {256, 1, 1, 4}, {256, 2, 1, 4}};
+    {64, 1, 1, 1},  {128, 1, 1, 1}, {256, 1, 1, 1}, {64, 2, 1, 1},  {128, 2, 1, 1}, {256, 2, 1, 1},
+    {64, 1, 2, 1},  {128, 1, 2, 1}, {256, 1, 2, 1}, {64, 2, 2, 1},  {128, 2, 2, 1}, {256, 2, 2, 1},
+    {128, 2, 4, 1}, {256, 2, 4, 1}, {128, 1, 1, 2}, {128, 2, 1, 2}, {256, 1, 1, 4}, {256, 2, 1, 4}};
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -19,9 +19,10 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 ptxgen_status pg_tcgen05_check_cut(const pg_tcgen05_cut *c, ptxgen_error *err)
 {
-    if (c->tiles_n > 2)
+    if (c->tiles_n == 3 || c->tiles_n > 4)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "ctas_n=%lld: one or two tiles lie side by side in a cluster, use 1 or 2",
+                       "ctas_n=%lld: so many tiles do not lie side by side in a cluster, use 1, 2 "
+                       "or 4",
                        (long long)c->tiles_n);
     if (c->splits > 1 && c->columns != c->splits * PG_CHUNK_COLUMNS)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

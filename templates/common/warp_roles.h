@@ -25,6 +25,15 @@ typedef struct pg_barriers {
     int offset, count, arrivals;
 } pg_barriers;
 
+/* A bit for the first CTA of each of a cluster's `parts`. */
+static inline uint32_t pg_first_of_parts(int parts, int cta_group)
+{
+    uint32_t mask = 0;
+    for (int i = 0; i < parts; i++)
+        mask |= 1U << i * cta_group;
+    return mask;
+}
+
 typedef struct pg_warp_roles {
     int cta_group; /* 1; 2: a pair */
     int parts;     /* of the cluster; 0 or 1: one */

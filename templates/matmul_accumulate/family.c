@@ -62,8 +62,8 @@ static const pg_param params[] = {
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc =
-         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2: two tiles side by "
-         "side do; auto: by the problem's size in a call, 1 otherwise"},
+         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2 or 4 tiles side "
+         "by side do; auto: by the problem's size in a call, 1 otherwise"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
      .doc =
          "CTAs of a cluster (sm_100a: or pairs; 2 with block_n=128, 4 with block_n=256) that add "

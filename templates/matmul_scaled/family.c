@@ -80,8 +80,8 @@ static const pg_param params[] = {
      .doc =
          "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
          "the problem in a call, 1 otherwise"},
-    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 2,
-     .doc = "2: two tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
+    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
+     .doc = "2, 4: tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
             "block_n=256; auto: as ctas"},

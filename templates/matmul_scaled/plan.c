@@ -339,10 +339,10 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->a.box_rows /= p->tiles_n;
     place(p);
     describe(k, p);
-    const char *suffix = p->tiles_n > 1   ? "_n2"
-                         : p->splits == 2 ? "_k2"
-                         : p->splits == 4 ? "_k4"
-                                          : "";
+    char suffix[24] = "";
+    if (p->cluster > p->ctas)
+        snprintf(suffix, sizeof suffix, "_%s%d", p->splits > 1 ? "k" : "n",
+                 p->splits > 1 ? p->splits : p->tiles_n);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d_c%d%s",
              formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
              p->block_k, p->stages, p->ctas, suffix);

@@ -474,10 +474,9 @@ void stores(size_t megabytes, void *a, int a_rows)
     CUDA(cudaFree(d));
 }
 
-void launch_clusters(const LoadJob &j, int ctas, const CUtensorMap &a, const CUtensorMap &b)
+cudaLaunchConfig_t clusters_of(int ctas, cudaLaunchAttribute &attribute)
 {
     cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim = {(unsigned)ctas, 1, 1};
     config.gridDim = dim3((unsigned)(sms / ctas * ctas));
@@ -485,7 +484,29 @@ void launch_clusters(const LoadJob &j, int ctas, const CUtensorMap &a, const CUt
     config.dynamicSmemBytes = FILL_RING * FILL_STAGE + 1024;
     config.attrs = &attribute;
     config.numAttrs = 1;
+    return config;
+}
+
+void launch_clusters(const LoadJob &j, int ctas, const CUtensorMap &a, const CUtensorMap &b)
+{
+    cudaLaunchAttribute attribute = {};
+    const cudaLaunchConfig_t config = clusters_of(ctas, attribute);
     CUDA(cudaLaunchKernelEx(&config, fill_kernel, j, a, b));
+}
+
+/* A cluster lies in one part of the chip, so fewer may run at a time than the SMs would hold. */
+void count_clusters()
+{
+    for (int ctas = 1; ctas <= 8; ctas *= 2) {
+        int count = 0;
+        cudaLaunchAttribute attribute = {};
+        const cudaLaunchConfig_t config = clusters_of(ctas, attribute);
+        CUDA(cudaOccupancyMaxActiveClusters(&count, fill_kernel, &config));
+        printf("%d CTAs a cluster, one an SM: %d clusters at a time, the SMs would hold %d\n", ctas,
+               count, sms / ctas);
+        if (csv)
+            fprintf(csv, "clusters,%d CTAs,%d,%d\n", ctas, count, sms / ctas);
+    }
 }
 
 void multicast(void *a, int a_rows, bool whole)
@@ -496,7 +517,7 @@ void multicast(void *a, int a_rows, bool whole)
     const CUtensorMap b_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows, 64,
                                      TILE_ROWS);
     for (int boxes = 1; boxes <= 2; boxes++)
-        for (int ctas = 1; ctas <= 4; ctas *= 2)
+        for (int ctas = 1; ctas <= 8; ctas *= 2)
             for (int shares = 0; shares < (ctas > 1 ? 2 : 1); shares++) {
                 const int box = shares ? TILE_ROWS / ctas : TILE_ROWS;
                 const CUtensorMap a_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows,
@@ -565,6 +586,7 @@ int main(int argc, char **argv)
     CUDA(cudaMalloc(&wrong_count, sizeof *wrong_count));
     stores(megabytes, a, a_rows);
     multicast(a, a_rows, megabytes >= 512);
+    count_clusters();
     chains(a, megabytes >= 512 ? 4 << 20 : 64 << 10);
     CUDA(cudaDeviceSynchronize());
     return 0;
