@@ -16,7 +16,7 @@
  *
  * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
  * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs
- * them all. With ctas_n = 2 two tiles side by side share what is loaded of A. With splits each
+ * them all. With ctas_n > 1 so many tiles side by side share what is loaded of A. With splits each
  * part of a cluster has a share of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are

@@ -8,6 +8,7 @@
  *   fragments  a lane two columns of a row (those of wgmma)
  *   tensor     sub-tiles of 128 bytes a row through swizzled shared memory, stored by a tensor map
  * with hints for L2 and without, to DRAM and to L2, alone and while a fifth warp loads tiles.
+ * read: the same tiles read, a thread its row or by sub-tiles.
  * multicast: stages of A and B into shared memory, A loaded by each CTA or once for its cluster.
  * chain: kernels in a row, launched as the one before ends, or early (griddepcontrol).
  *
@@ -260,6 +261,91 @@ __global__ void count_wrong(const uint32_t *d, int rows, int words, unsigned lon
         atomicAdd(wrong, mine);
 }
 
+/* ---- loads of C ---- */
+
+struct ReadJob {
+    const uint32_t *c;
+    int words, tile_words, tiles, tiles_across, times;
+    uint32_t *sum; /* of all words, so that none is left out */
+};
+
+__device__ uint32_t read_rows(const ReadJob &j, int row, int word)
+{
+    const uint32_t *p = j.c + (size_t)(row + (int)threadIdx.x) * j.words + word;
+    uint32_t sum = 0;
+    for (int i = 0; i < j.tile_words; i += 64) {
+        uint4 v[16];
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v[k].x), "=r"(v[k].y),
+                         "=r"(v[k].z), "=r"(v[k].w) : "l"(p + i + 4 * k));
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            sum += v[k].x + v[k].y + v[k].z + v[k].w;
+    }
+    return sum;
+}
+
+/* Sub-tiles of 32 words of each row, a warp's 32 rows each, as many ahead as the ring has. */
+template <int RING>
+__device__ uint32_t read_tensor(const ReadJob &j, uint32_t ring, uint32_t barriers,
+                                const CUtensorMap *map)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pieces = j.tile_words / 32;
+    const int mine = (j.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+    const int all = j.times * mine * pieces;
+    const uint32_t slots = ring + (uint32_t)(warp * RING) * 32 * LINE;
+    const uint32_t full = barriers + 8u * (uint32_t)(warp * RING);
+    uint32_t sum = 0;
+    const auto load = [&](int n) {
+        const int tile = (int)blockIdx.x + n / pieces % mine * (int)gridDim.x;
+        const uint32_t at = (uint32_t)(n % RING);
+        barrier_expect(full + 8 * at, 32 * LINE);
+        load_box(slots + at * 32 * LINE, map, tile % j.tiles_across * j.tile_words + n % pieces * 32,
+                 tile / j.tiles_across * TILE_ROWS + 32 * warp, full + 8 * at, 0);
+    };
+    for (int n = 0; n < RING && n < all && lane == 0; n++)
+        load(n);
+    for (int n = 0; n < all; n++) {
+        const uint32_t at = (uint32_t)(n % RING), slot = slots + at * 32 * LINE;
+        barrier_wait(full + 8 * at, (uint32_t)(n / RING) & 1);
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            uint4 v;
+            asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y),
+                         "=r"(v.z), "=r"(v.w)
+                         : "r"(slot + (uint32_t)lane * LINE + (uint32_t)((k ^ (lane & 7)) << 4)));
+            sum += v.x + v.y + v.z + v.w;
+        }
+        __syncwarp();
+        if (lane == 0 && n + RING < all)
+            load(n + RING);
+    }
+    return sum;
+}
+
+template <Way way>
+__global__ void __launch_bounds__(128, 1)
+    read_kernel(const ReadJob j, const __grid_constant__ CUtensorMap map)
+{
+    constexpr int RING = 8;
+    extern __shared__ __align__(1024) unsigned char memory[];
+    __shared__ __align__(8) uint64_t barriers[4 * RING];
+    if (threadIdx.x < 4 * RING)
+        barrier_init(shared_address(&barriers[threadIdx.x]), 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __syncthreads();
+    uint32_t sum = 0;
+    if (way == TENSOR)
+        sum = read_tensor<RING>(j, (shared_address(memory) + 1023) & ~1023u,
+                                shared_address(barriers), &map);
+    for (int t = 0; way == ROWS && t < j.times; t++)
+        for (int tile = blockIdx.x; tile < j.tiles; tile += gridDim.x)
+            sum += read_rows(j, tile / j.tiles_across * TILE_ROWS,
+                             tile % j.tiles_across * j.tile_words);
+    atomicAdd(j.sum, sum);
+}
+
 /* ---- multicast ---- */
 
 struct LoadJob {
@@ -474,6 +560,51 @@ void stores(size_t megabytes, void *a, int a_rows)
     CUDA(cudaFree(d));
 }
 
+template <Way way>
+void add_read(std::vector<Variant> &all, const std::string &table, const char *name, ReadJob j,
+              uint32_t expected)
+{
+    constexpr int shared = 8 * SUB_TILE_BYTES + 1024;
+    uint32_t sum;
+    const CUtensorMap map = map_of((void *)j.c, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, j.words,
+                                   j.tiles / j.tiles_across * TILE_ROWS, 32, 32);
+    const auto kernel = read_kernel<way>;
+    CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    const auto call = [=] { kernel<<<sms, 128, shared>>>(j, map); };
+    CUDA(cudaMemset(j.sum, 0, sizeof sum));
+    call();
+    CUDA(cudaMemcpy(&sum, j.sum, sizeof sum, cudaMemcpyDeviceToHost));
+    check(sum == expected * (uint32_t)j.times, name);
+    all.push_back({table, name, 4.0 * j.times * j.tiles * TILE_ROWS * j.tile_words, 1, call, {}});
+}
+
+void reads(size_t megabytes)
+{
+    const int words = 16384, rows = (int)(megabytes * (1 << 20) / 4 / words / TILE_ROWS) * TILE_ROWS;
+    const size_t count = std::max((size_t)rows * words, (size_t)sms * TILE_ROWS * 512);
+    std::vector<uint32_t> host(count);
+    std::vector<Variant> all;
+    uint32_t *c, *sum;
+    for (size_t i = 0; i < count; i++)
+        host[i] = (uint32_t)(i * 2654435761u);
+    CUDA(cudaMalloc(&c, count * 4));
+    CUDA(cudaMalloc(&sum, sizeof *sum));
+    CUDA(cudaMemcpy(c, host.data(), count * 4, cudaMemcpyHostToDevice));
+    const ReadJob jobs[] = {{c, words, 256, rows / TILE_ROWS * (words / 256), words / 256, 1, sum},
+                            {c, 512, 256, 2 * sms, 2, megabytes >= 512 ? 8 : 1, sum}};
+    for (const ReadJob &j : jobs) {
+        const size_t used = (size_t)j.tiles * TILE_ROWS * (size_t)j.tile_words;
+        uint32_t expected = 0;
+        for (size_t i = 0; i < used; i++)
+            expected += host[i];
+        const char *table = &j == jobs ? "read DRAM" : "read L2";
+        add_read<ROWS>(all, table, "rows", j, expected);
+        add_read<TENSOR>(all, table, "tensor", j, expected);
+        measure(all);
+    }
+    CUDA(cudaFree(c));
+}
+
 cudaLaunchConfig_t clusters_of(int ctas, cudaLaunchAttribute &attribute)
 {
     cudaLaunchConfig_t config = {};
@@ -585,6 +716,7 @@ int main(int argc, char **argv)
     CUDA(cudaMemset(a, 0, (size_t)a_rows * 8192 * 2));
     CUDA(cudaMalloc(&wrong_count, sizeof *wrong_count));
     stores(megabytes, a, a_rows);
+    reads(megabytes);
     multicast(a, a_rows, megabytes >= 512);
     count_clusters();
     chains(a, megabytes >= 512 ? 4 << 20 : 64 << 10);

@@ -456,7 +456,7 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "slices=2", "belong to the kernel of sm_90a");
     expect_refusal(context, "matmul_accumulate", "splits=4", "splits=4 with block_n=256");
     expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave one of them out");
-    expect_refusal(context, "matmul_accumulate", "ctas_n=3", "use 1 or 2");
+    expect_refusal(context, "matmul_accumulate", "ctas_n=3", "use 1, 2 or 4");
     expect_refusal(context, "matmul_accumulate", "ctas_n=2 schedule=seed", "use schedule=fill");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",
                    "use block_m=128 or 256");
