@@ -16,10 +16,12 @@ ptxgen_status pg_tcgen05_check_cut(const pg_tcgen05_cut *c, ptxgen_error *err);
 
 typedef struct pg_tcgen05_problem {
     int64_t m, n, matrices;
-    double k;            /* elements of a row of A and B */
-    double row_bytes;    /* of such a row */
-    double result_bytes; /* of an element of D, and of C where it is read */
-    double most_flops;   /* per ns, at the power limit */
+    double k;          /* elements of a row of A and B */
+    double row_bytes;  /* of such a row */
+    double d_bytes;    /* of an element of D */
+    double c_bytes;    /* of C; 0: it is not read */
+    bool d_by_rows;    /* D leaves by rows, else by sub-tiles */
+    double most_flops; /* per ns, at the power limit */
     int sm_count;
 } pg_tcgen05_problem;
 

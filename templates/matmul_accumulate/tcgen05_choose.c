@@ -12,12 +12,6 @@ typedef struct search {
     const pg_matmul_problem *problem;
 } search;
 
-static int bytes_of_results(const pg_matmul_accumulate_key *k)
-{
-    const int d = pg_dtype_bits(pg_matmul_d_type(k)) / 8;
-    return k->c ? d : d + pg_matmul_result_type(k->c_dtype)->bytes;
-}
-
 static double rate(const void *user, const pg_tcgen05_cut *c)
 {
     enum { SHARED_BYTES = 226 << 10, MOST_STAGES = 12 };
@@ -29,7 +23,9 @@ static double rate(const void *user, const pg_tcgen05_cut *c)
     const int block_k = given ? (int)given : BLOCK_K;
     const int columns = (int)(c->columns / c->ctas);
     const int stage = OPERAND_BYTES * block_k * (BLOCK_M + columns);
-    const int fit = (SHARED_BYTES - pg_split_bytes((int)c->splits)) / stage;
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    const int ring = k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    const int fit = (SHARED_BYTES - pg_split_bytes((int)c->splits) - ring) / stage;
     const bool narrow = !k->b && OPERAND_BYTES * columns < k->swizzle;
     if (fit < 2 || k->stages > fit || narrow)
         return 0;
@@ -38,7 +34,10 @@ static double rate(const void *user, const pg_tcgen05_cut *c)
                                         .matrices = pg_matmul_matrices(p),
                                         .k = (double)p->k,
                                         .row_bytes = OPERAND_BYTES * (double)p->k,
-                                        .result_bytes = bytes_of_results(k),
+                                        .d_bytes = pg_dtype_bits(pg_matmul_d_type(k)) / 8.0,
+                                        .c_bytes =
+                                            k->c ? 0 : pg_matmul_result_type(k->c_dtype)->bytes,
+                                        .d_by_rows = k->d_store != PG_D_TENSOR,
                                         .most_flops = most_flops,
                                         .sm_count = p->sm_count};
     pg_tcgen05_work work = pg_tcgen05_work_of(&problem, c);

@@ -89,9 +89,15 @@ static tensor_columns tensor_columns_of(const pg_matmul_scaled_key *k)
     return c;
 }
 
+static int d_bytes(const pg_matmul_scaled_key *k)
+{
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+}
+
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
 {
-    return stages * stage_bytes(k) + pg_split_bytes((int)k->splits) +
+    return stages * stage_bytes(k) + d_bytes(k) + pg_split_bytes((int)k->splits) +
            (2 * stages + 2 * tensor_columns_of(k).accumulators) * BARRIER_BYTES + SLOT_BYTES;
 }
 
@@ -165,20 +171,21 @@ static double rate(const void *user, const pg_tcgen05_cut *c)
     k.ctas_n = c->tiles_n;
     k.splits = c->splits;
     const int stage = stage_bytes(&k);
-    const int most = (SHARED_BYTES - pg_split_bytes((int)k.splits)) / stage;
+    const int most = (SHARED_BYTES - pg_split_bytes((int)k.splits) - d_bytes(&k)) / stage;
     const int fit = most < MAX_STAGES ? most : MAX_STAGES;
     if (!takes_columns(&k) || fit < 1 || k.stages > fit)
         return 0;
     const double depth = (double)extent[PG_SCALED_K];
-    const pg_tcgen05_problem problem = {
-        .m = extent[PG_SCALED_M],
-        .n = extent[PG_SCALED_N],
-        .matrices = 1,
-        .k = depth,
-        .row_bytes = (double)row_bytes(&k) / (double)k.block_k * depth,
-        .result_bytes = pg_dtype_bits(pg_matmul_scaled_out(&k)) / 8.0,
-        .most_flops = most_flops[kind_of(&k)],
-        .sm_count = s->problem->device->sm_count};
+    const pg_tcgen05_problem problem = {.m = extent[PG_SCALED_M],
+                                        .n = extent[PG_SCALED_N],
+                                        .matrices = 1,
+                                        .k = depth,
+                                        .row_bytes =
+                                            (double)row_bytes(&k) / (double)k.block_k * depth,
+                                        .d_bytes = pg_dtype_bits(pg_matmul_scaled_out(&k)) / 8.0,
+                                        .d_by_rows = k.d_store != PG_D_TENSOR,
+                                        .most_flops = most_flops[kind_of(&k)],
+                                        .sm_count = s->problem->device->sm_count};
     pg_tcgen05_work work = pg_tcgen05_work_of(&problem, c);
     work.stages = k.stages ? (int)k.stages : fit;
     work.overlapped = tensor_columns_of(&k).accumulators == 2;
@@ -188,8 +195,15 @@ static double rate(const void *user, const pg_tcgen05_cut *c)
     return pg_tcgen05_time(&work);
 }
 
-/* The tile of a problem: wide ones and pairs read less, narrow ones and parts of K keep more SMs
- * busy. */
+static bool takes_map(const pg_view *v)
+{
+    enum { ALIGNMENT = 16 };
+    const int64_t row = v->shape[0] > 1 ? v->stride[0] * v->bits / 8 : 0;
+    return ((uintptr_t)v->data | (uintptr_t)row) % ALIGNMENT == 0;
+}
+
+/* How D leaves, and the tile of a problem: wide ones and pairs read less, narrow ones and parts of
+ * K keep more SMs busy. */
 void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
 {
     pg_matmul_scaled_key *k = key, tried = *k;
@@ -197,6 +211,9 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
     settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     if (row_bytes(&tried) < STEP_BYTES) /* refused when it is resolved */
         return;
+    if (!k->d_store)
+        k->d_store = takes_map(&problem->operand[PG_SCALED_D]) ? PG_D_TENSOR : PG_D_ROWS;
+    tried.d_store = k->d_store;
     pg_tcgen05_search(&cut, rate, &(search){&tried, problem});
     k->block_n = cut.columns;
     k->ctas = cut.ctas;
@@ -214,6 +231,7 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
+    settle(&k->d_store, PG_D_ROWS);
     PG_TRY(check_formats(k, err));
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_stages(k, arch, fit, err));
@@ -276,10 +294,12 @@ static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int row
     o->scale_bytes = p->scale_words * o->scale_blocks * PG_SCALE_CHUNK_BYTES;
 }
 
-static void place(pg_matmul_scaled_plan *p)
+static void place(pg_matmul_scaled_plan *p, int d_bytes)
 {
     p->b.offset = p->a.offset + p->stages * p->a.bytes;
-    p->a.scale_offset = p->b.offset + p->stages * p->b.bytes;
+    const int operands_end = p->b.offset + p->stages * p->b.bytes;
+    p->d_ring = d_bytes > 0 ? operands_end : 0;
+    p->a.scale_offset = operands_end + d_bytes;
     p->b.scale_offset = p->a.scale_offset + p->stages * p->a.scale_bytes;
     p->split_offset = p->b.scale_offset + p->stages * p->b.scale_bytes;
     p->full = p->split_offset + pg_split_bytes(p->splits);
@@ -337,7 +357,7 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
     plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
     p->a.box_rows /= p->tiles_n;
-    place(p);
+    place(p, d_bytes(k));
     describe(k, p);
     char suffix[24] = "";
     if (p->cluster > p->ctas)

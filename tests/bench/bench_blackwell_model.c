@@ -35,7 +35,8 @@ static double tflops(const kernel *q, int64_t m, int64_t n, int64_t k)
                                         .matrices = 1,
                                         .k = (double)k,
                                         .row_bytes = f->k_bytes * (double)k,
-                                        .result_bytes = q->c_bytes + q->d_bytes,
+                                        .d_bytes = q->d_bytes,
+                                        .c_bytes = q->c_bytes,
                                         .most_flops = f->most_flops,
                                         .sm_count = q->sm_count};
     pg_tcgen05_work work = pg_tcgen05_work_of(&problem, &cut);

