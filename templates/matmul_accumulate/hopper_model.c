@@ -35,12 +35,6 @@ static const struct model {
     /* clang-format on */
 };
 
-int pg_hopper_clusters(int size, int sm_count)
-{
-    const int whole = sm_count / size > 1 ? sm_count / size : 1;
-    return size > 2 && whole > 4 ? (whole + 1) * 10 / 11 : whole;
-}
-
 static double at_least(double a, double b)
 {
     return a > b ? a : b;
@@ -148,7 +142,7 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
     const double tiles = divide_up(rows, c->block_m * c->cluster_m) *
                          divide_up(columns, c->block_n * c->cluster_n) *
                          (double)pg_matmul_matrices(p);
-    const double units = tiles * c->slices, workers = pg_hopper_clusters(cluster, p->sm_count);
+    const double units = tiles * c->slices, workers = pg_clusters_at_once(cluster, p->sm_count);
     const double ctas = (units < workers ? units : workers) * cluster;
     if (stages < 3 || (c->splits > 1 && 4 * c->block_m * c->block_n >
                                             stages * 2 * c->block_k * (c->block_m + c->block_n)))
@@ -182,7 +176,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
     const double units = tiles_m * tiles_n / (c->cluster_m * c->cluster_n) * c->slices *
                          (double)pg_matmul_matrices(p),
-                 workers = pg_hopper_clusters(cluster, p->sm_count), waves = units / workers;
+                 workers = pg_clusters_at_once(cluster, p->sm_count), waves = units / workers;
     const double m = c->block_m, n = c->block_n, k = c->block_k;
     const double facts[] = {log(pg_hopper_time(c, p)),
                             m,

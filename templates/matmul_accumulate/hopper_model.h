@@ -36,9 +36,6 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c);
 /* Microseconds on an H200, or for another number of SMs in proportion: good for comparing. */
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p);
 
-/* Clusters of `size` CTAs (one an SM) that a device holds at once. */
-int pg_hopper_clusters(int size, int sm_count);
-
 static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_matmul_problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
