@@ -8,7 +8,7 @@
 
 enum {
     PG_VECTOR_HOT_PLACE_BITS = 9, /* hot=yes: a CTA's hash table has 1 << so many places */
-    PG_VECTOR_HOT_PIECES = 32,    /* of a row, at most: a warp adds up what its threads kept */
+    PG_VECTOR_HOT_PIECES = 64,    /* of a row, at most: the grid is a multiple of them */
 };
 
 static inline bool pg_vector_halves(const pg_scatter_add_plan *p)
@@ -41,11 +41,11 @@ static inline int64_t pg_vector_hot_bytes(int64_t warps, int64_t access)
            16;
 }
 
-/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, how many hot
- * rows there are; row i and another of the group (%same) go to one row of out; pieces that go to
- * hot rows are kept; at the end what is kept is added to out; out of line, a row becomes hot. */
+/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, no two rows
+ * go to one row of out, yet; row i and another (%same) do; pieces that go to hot rows are kept; at
+ * the end what is kept is added to out; out of line, a row becomes hot. */
 void pg_vector_begin_hot(pg_emit *E, const pg_scatter_add_plan *p);
-void pg_vector_look_at_slots(pg_emit *E);
+void pg_vector_meet_none(pg_emit *E);
 void pg_vector_meet_again(pg_emit *E, int i);
 void pg_vector_keep_hot(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
