@@ -1,8 +1,8 @@
-"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or the second on top of it.
+"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or one on top of the others.
 
-    bench_matmul_cublaslt --plan PLAN --csv sweep.csv
-    bench_matmul_facts first <sweep.csv >facts.csv
-    python3 fit_correction.py second facts.csv... >templates/matmul_accumulate/hopper_forest_second.c
+    bench_matmul_cublaslt --all --algorithms 1 --plan PLAN --csv sweep.csv
+    bench_matmul_facts 2 <sweep.csv >facts.csv
+    python3 fit_correction.py third facts.csv... >templates/matmul_accumulate/hopper_forest_third.c
 
 What the choice loses, on each third of the problems with trees grown on the others, goes to standard error. Needs
 numpy and scikit-learn.
