@@ -458,6 +458,9 @@ static void describe_ring(pg_hopper_plan *p, hopper_key *k)
         p->ring_type = pg_dtype_find(p->epilogue.side[PG_SIDE_RESIDUAL].dtype);
         p->epilogue.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_NEAR;
     }
+    /* A box would write over the rows of the next group. */
+    p->stores_slots =
+        p->adds_c && p->c_type == p->d_type && !p->group_type && !pg_hopper_has_steps(p);
 }
 
 static void name_entry(pg_hopper_plan *p, hopper_key *k)
