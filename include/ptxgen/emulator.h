@@ -451,8 +451,8 @@ typedef enum ptxgen_emulator_report_kind {
         PTXGEN_EMULATOR_REPORT_KINDS
 } ptxgen_emulator_report_kind;
 
-/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads
- * that met it. Strings are "" where there is nothing to say. */
+/* One defect of a program: reported once per entry, kind and pair of PTX lines, with the first
+ * threads that met it. Strings are "" where there is nothing to say. */
 typedef struct ptxgen_emulator_report {
     ptxgen_emulator_report_kind kind;
     int line;       /* of the PTX text: the access or instruction that is wrong */
@@ -472,9 +472,11 @@ typedef struct ptxgen_emulator_report {
     const char *object; /* what `where` is in: a shared variable, a buffer, a register */
 } ptxgen_emulator_report;
 
-/* Reports of checking mode since the last clear, in order of discovery; false past the end. */
+/* Reports of checking mode since the last clear, in order of discovery; false past the end. Of a
+ * kind the first 2,000 are kept; the second function says how often others of it were met. */
 PTXGEN_API bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i,
                                            ptxgen_emulator_report *out);
+PTXGEN_API uint64_t ptxgen_emulator_reports_left_out(const ptxgen_emulator *emu);
 PTXGEN_API void ptxgen_emulator_clear_reports(ptxgen_emulator *emu);
 /* "missing proxy fence"; "?" for a number that is none. */
 PTXGEN_API const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind);

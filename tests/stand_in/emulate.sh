@@ -94,6 +94,13 @@ grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
 grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
 t emulate --check-races -- ./shared launches
 expect_code 0
+nvcc -arch=sm_90 -DKERNEL=left -DLAUNCH=first -DNEXT=second -DMAIN -c "$here/one_of_two.cu" -o first.o &&
+    nvcc -arch=sm_90 -DKERNEL=right -DLAUNCH=second -DNEXT=first -c "$here/one_of_two.cu" -o second.o &&
+    nvcc first.o second.o -o two || die "nvcc failed"
+t emulate --check-races -- ./two
+expect_code 1
+expect_err '_Z4leftPi: PTX line [0-9]+: race on shared memory'
+expect_err '_Z5rightPi: PTX line [0-9]+: race on shared memory'
 
 # What is lacking is refused by name; the program's own exit code comes through.
 t emulate -- ./program unknown

@@ -1,4 +1,5 @@
 /* Modules: parsing, the memory of module variables, entries. See ptxgen/emulator.h. */
+#include "emulator/check/findings.h"
 #include "emulator/run/context.h"
 
 #include <string.h>
@@ -146,6 +147,7 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
     while (m->entries) {
         ptxgen_emulator_entry *e = m->entries;
         m->entries = e->next;
+        pg_findings_retire(emu->findings, e->program);
         pg_arena_fini(&e->arena);
         pg_free(&emu->alloc, e, sizeof *e);
     }
