@@ -17,7 +17,7 @@ static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE}
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
-static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
+static const char *const c_load_words[] = {"auto", "direct", "ring", "late", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
 
@@ -364,7 +364,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
     const bool hopper = k->arch == HOPPER;
-    const bool by_map = hopper ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    const bool by_map = hopper ? k->c_load >= PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
     const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
     if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;

@@ -71,7 +71,8 @@ typedef struct pg_hopper_plan {
     int chunk_columns; /* of a slot */
     const pg_dtype *ring_type;
     bool residual_ring;
-    /* Sums are added to C in its slot, from which D goes to global memory by tensor map. */
+    bool adds_late; /* C behind the multiplications, not before */
+    /* Then sums are added to C in its slot, from which D goes to global memory by tensor map. */
     bool stores_slots;
     bool evict_first; /* the left operand is read once: it need not stay in L2 */
     bool fetches_ahead;
@@ -257,9 +258,10 @@ void pg_hopper_declare_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_set_up_tile(pg_emit *E, const pg_hopper_plan *p);
 /* %row, %column, %left, ... of this thread's elements of the tile. */
 void pg_hopper_locate_elements(pg_emit *E, const pg_hopper_plan *p);
-/* The accumulators begin as C that comes straight from global memory, or as zeros. */
+/* The accumulators begin as C, or, where it comes late or not at all, as zeros. */
 void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
-/* What is done to the sums before they are stored: times alpha, and C of the ring added. */
+/* What is done to the sums before they are stored: times alpha, and a late C
+ * added. */
 void pg_hopper_finish_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_store_d(pg_emit *E, const pg_hopper_plan *p);
 

@@ -114,7 +114,7 @@ static void set_matrix(pg_launch *l, int place, const pg_view *v)
 static pg_matmul_factors factors_of(const pg_problem *problem)
 {
     const pg_hopper_plan *p = problem->plan;
-    if (p->splits > 1 || p->slices > 1 || p->c_slots)
+    if (p->splits > 1 || p->slices > 1 || p->adds_late)
         return (pg_matmul_factors){pg_matmul_beta(problem), pg_matmul_alpha(problem)};
     return pg_matmul_begin_factors(problem);
 }
