@@ -3,6 +3,7 @@
  * what measurements say of the model (hopper_correction.c), and the best is taken. No timing is
  * needed. Some hundred combinations take some 200 us, so each thread remembers the last choices. */
 #include "matmul_accumulate/hopper_model.h"
+#include "matmul_accumulate/mma_sync.h"
 
 #include <math.h>
 #include <string.h>
@@ -262,12 +263,21 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
 }
 
-/* Rows of C and D that are no whole vectors, many, and little to multiply: mma.sync's kernel, of
- * which an SM holds several CTAs, hides their accesses better and copies nothing. Nothing else may
- * have been asked for. */
+/* Little to multiply beside C and D, or beside copies of A and B to aligned rows. */
+static bool is_shallow(const pg_matmul_problem *p)
+{
+    enum { ALIGNED = 16, SHORT = 128, LONG = 384, MANY = 1 << 18, VERY_MANY = 1 << 22 };
+    const bool copies = p->operand_alignment < ALIGNED;
+    const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
+    if (p->k <= SHORT)
+        return copies || (p->ragged && elements >= MANY);
+    return p->k <= LONG && copies && p->ragged && elements >= VERY_MANY;
+}
+
+/* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any
+ * alignment better and copies nothing. Nothing else may have been asked for. */
 static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { VECTOR = 4, MOST_K = 128, FEW_ROWS = 256, FEW_ELEMENTS = 1 << 18 };
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     pg_matmul_accumulate_key plain = {.arch = k->arch,
                                       .dtype = k->dtype,
@@ -281,18 +291,27 @@ static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_pr
                                       .steps = k->steps};
     return k->dtype <= PG_MATMUL_BF16 && !pg_epilogue_has_steps(&steps) &&
            pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 &&
-           p->n % VECTOR != 0 && p->k <= MOST_K && p->m > FEW_ROWS && p->m * p->n >= FEW_ELEMENTS;
+           is_shallow(p);
+}
+
+/* Measured: tiles of 64 x 64, and of 128 x 64 where K takes several stages and tiles are many. */
+static void take_mma_sync(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    enum { SMALL = 64, LARGE = 128, STAGE = 64, MANY = 1 << 21 };
+    const bool large = p->k > STAGE && p->m * p->n >= MANY;
+    k->schedule = PG_SCHEDULE_MMA_SYNC;
+    k->block_m = large ? LARGE : SMALL;
+    k->block_n = SMALL;
+    k->swap = PG_NO;
+    k->copy = 0;
+    pg_mma_choose(k, p);
 }
 
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { SMALL_BLOCK = 64 };
     pg_hopper_rating best;
     if (suits_mma_sync(k, p)) {
-        k->schedule = PG_SCHEDULE_MMA_SYNC;
-        k->block_m = k->block_n = SMALL_BLOCK;
-        k->swap = PG_NO;
-        k->copy = 0;
+        take_mma_sync(k, p);
         return;
     }
     if (!pg_hopper_rate(k, p, &best, 1))
