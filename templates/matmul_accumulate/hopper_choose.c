@@ -166,8 +166,17 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
     consider_clusters(s, &c);
 }
 
+/* All columns, or an equal part of them, which a list of widths would miss. */
+static void consider_part(search *s, const struct shape *shape, int64_t columns)
+{
+    enum { WIDEST = 256 };
+    if (columns <= WIDEST)
+        consider_shape(s, shape, columns);
+}
+
 static void consider_side(search *s, bool swap)
 {
+    enum { MOST_PARTS = 3 };
     static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
     const pg_matmul_problem *p = s->problem;
     s->swap = swap;
@@ -181,8 +190,8 @@ static void consider_side(search *s, bool swap)
         for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
             if (widths[j] < whole && widths[j] % unit == 0)
                 consider_shape(s, &shapes[i], widths[j]);
-        if (whole <= 256)
-            consider_shape(s, &shapes[i], whole);
+        for (int64_t parts = 1; parts <= (swap ? MOST_PARTS : 1); parts++)
+            consider_part(s, &shapes[i], divide_up(whole, parts * unit) * unit);
     }
 }
 
@@ -208,7 +217,7 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
 }
 
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
-enum { MOST_SWAPPED_ROWS = 256 };
+enum { MOST_SWAPPED_ROWS = 512 };
 
 static void sort(pg_hopper_rating *r, size_t count)
 {
