@@ -166,11 +166,11 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
     consider_clusters(s, &c);
 }
 
-/* All columns, or an equal part of them, which a list of widths would miss. */
-static void consider_part(search *s, const struct shape *shape, int64_t columns)
+/* All columns, or an equal part of them that is wide: a list of widths may waste much of it. */
+static void consider_part(search *s, const struct shape *shape, int64_t columns, int64_t parts)
 {
-    enum { WIDEST = 256 };
-    if (columns <= WIDEST)
+    enum { WIDEST = 256, WIDE = 64 };
+    if (columns <= WIDEST && (parts == 1 || columns >= WIDE))
         consider_shape(s, shape, columns);
 }
 
@@ -191,7 +191,7 @@ static void consider_side(search *s, bool swap)
             if (widths[j] < whole && widths[j] % unit == 0)
                 consider_shape(s, &shapes[i], widths[j]);
         for (int64_t parts = 1; parts <= (swap ? MOST_PARTS : 1); parts++)
-            consider_part(s, &shapes[i], divide_up(whole, parts * unit) * unit);
+            consider_part(s, &shapes[i], divide_up(whole, parts * unit) * unit, parts);
     }
 }
 
