@@ -21,6 +21,7 @@ from ._core import (
     Error,
     FileError,
     IndexOutOfRange,
+    IndexWatch,
     InvalidArgument,
     Missing,
     OutOfMemory,
@@ -35,6 +36,7 @@ from ._core import (
     emit,
     families,
     gather_rows,
+    index_watch,
     matmul,
     matmul_scaled,
     plan,
@@ -47,9 +49,9 @@ from ._interop import pack_scales
 
 __all__ = [
     "AssembleError", "BudgetError", "CaptureError", "DriverError", "EmulatorError", "Error", "FileError",
-    "IndexOutOfRange", "InvalidArgument", "Missing", "OutOfMemory", "ParseError", "Pending", "Plan", "Unsupported",
+    "IndexOutOfRange", "IndexWatch", "InvalidArgument", "Missing", "OutOfMemory", "ParseError", "Pending", "Plan", "Unsupported",
     "cache", "call", "check_indices", "compile", "emit", "emulator", "families", "gather_rows", "get_include",
-    "get_library", "matmul", "matmul_scaled", "pack_scales", "plan", "prefetch", "ready", "scatter_add_",
+    "get_library", "index_watch", "matmul", "matmul_scaled", "pack_scales", "plan", "prefetch", "ready", "scatter_add_",
 ]
 
 

@@ -133,6 +133,18 @@ PyObject *core_interop(core_state *s)
     return s->interop;
 }
 
+bool core_stream(core_state *s, PyObject *stream, ptxgen_stream *out)
+{
+    if (!stream || stream == Py_None)
+        return true;
+    PyObject *interop = core_interop(s);
+    PyObject *number = interop ? PyObject_CallMethod(interop, "stream_handle", "O", stream) : NULL;
+    if (number)
+        *out = PyLong_AsVoidPtr(number);
+    Py_XDECREF(number);
+    return !PyErr_Occurred();
+}
+
 bool core_call(core_state *s, const operands *o, call_function call, void *args, bool *ready_only)
 {
     ptxgen *ctx = core_context(s, o->cuda);
@@ -175,6 +187,10 @@ static int execute(PyObject *module)
     s->plan_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &plan_spec, NULL);
     if (!s->plan_type || PyModule_AddObjectRef(module, "Plan", (PyObject *)s->plan_type) != 0)
         return -1;
+    s->watch_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &watch_spec, NULL);
+    if (!s->watch_type ||
+        PyModule_AddObjectRef(module, "IndexWatch", (PyObject *)s->watch_type) != 0)
+        return -1;
     if (PyModule_AddFunctions(module, call_methods) != 0 ||
         PyModule_AddFunctions(module, kernel_methods) != 0 ||
         PyModule_AddFunctions(module, emulate_methods) != 0 ||
@@ -189,6 +205,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     core_state *s = core_of(module);
     Py_VISIT(s->interop);
     Py_VISIT(s->plan_type);
+    Py_VISIT(s->watch_type);
     for (size_t i = 0; i < s->type_count; i++)
         Py_VISIT(s->types[i].type);
     return 0;
@@ -199,6 +216,7 @@ static int clear(PyObject *module)
     core_state *s = core_of(module);
     Py_CLEAR(s->interop);
     Py_CLEAR(s->plan_type);
+    Py_CLEAR(s->watch_type);
     for (size_t i = 0; i < s->type_count; i++)
         Py_CLEAR(s->types[i].type);
     s->type_count = 0;

@@ -3,8 +3,9 @@
  * ptxgen/dlpack.h's.
  *
  * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations;
- * plan.c: prepared indices; kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator;
- * emulated_kernel.c: kernels that stay loaded there; xla.c: handlers for JAX. */
+ * plan.c: prepared indices; watch.c: bad indices without waiting; kernels.c: kernels, cache, text;
+ * emulate.c: any PTX on the emulator; emulated_kernel.c: kernels that stay loaded there; xla.c:
+ * handlers for JAX. */
 #ifndef PTXGEN_PYTHON_CORE_H
 #define PTXGEN_PYTHON_CORE_H
 
@@ -40,7 +41,7 @@ typedef struct core_state {
     PyObject *error; /* ptxgen.Error */
     /* by status; borrowed from error where there is no class of its own */
     PyObject *errors[STATUSES];
-    PyTypeObject *plan_type;
+    PyTypeObject *plan_type, *watch_type;
     /* ptxgen._interop: what is better said in Python; imported when first needed */
     PyObject *interop;
     /* Types of arguments and what they offer, remembered for good. */
@@ -122,5 +123,15 @@ extern PyType_Spec plan_spec;
 PyObject *core_make_plan(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);
 /* The plan of a ptxgen.Plan; NULL with an exception for anything else. */
 const ptxgen_scatter_plan *plan_of(core_state *, PyObject *, int64_t *rows, int64_t *out_rows);
+
+/* A stream by whatever stands for one; NULL and None leave *out as it is. false with an
+ * exception. */
+bool core_stream(core_state *, PyObject *stream, ptxgen_stream *out);
+extern PyType_Spec watch_spec;
+/* ptxgen.index_watch, a method of kernel_methods. */
+PyObject *core_make_watch(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);
+/* The record of a ptxgen.IndexWatch for a call with these operands; false with an exception for
+ * anything else. */
+bool watch_record(core_state *, PyObject *, const operands *, ptxgen_bad_index **record);
 
 #endif

@@ -89,6 +89,26 @@ def test_bad_indices():
     ptxgen.scatter_add_(out, np.array([0]), src[:1])  # no memory of it
 
 
+def test_a_watch_tells_later():
+    out, src, watch = np.zeros((3, 4), "f4"), np.ones((4, 4), "f4"), ptxgen.index_watch(cuda=False)
+    with pytest.raises(ptxgen.InvalidArgument, match="start one first"):
+        watch.poll()
+    assert ptxgen.scatter_add_(out, np.array([0, 2, 9, 0]), src, watch=watch) is out  # does not raise
+    np.testing.assert_array_equal(out[:, 0], [2, 0, 1])
+    watch.start()
+    with pytest.raises(ptxgen.InvalidArgument, match="a look is under way"):
+        watch.start()
+    with pytest.raises(ptxgen.IndexOutOfRange, match=r"index\[2\] = 9"):
+        watch.poll()
+    ptxgen.scatter_add_(out, np.array([1]), src[:1], watch=watch)
+    watch.start()
+    assert watch.poll() is True
+    with pytest.raises(TypeError, match="watch must come from ptxgen.index_watch"):
+        ptxgen.scatter_add_(out, np.array([1]), src[:1], watch=3)
+    with pytest.raises(TypeError):
+        type(watch)()
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f2", "i8", "u1", "i2", "f8"])
 def test_gather_rows(dtype):
     src, index = numbers(dtype, 6, 5), RANDOM.integers(0, 6, 9)

@@ -86,7 +86,7 @@ static void consider(search *s, const pg_hopper_choice *c)
 static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
 {
     const int cluster = c->cluster_m * c->cluster_n,
-              workers = pg_hopper_clusters(cluster, s->problem->sm_count);
+              workers = pg_clusters_at_once(cluster, s->problem->sm_count);
     const int64_t k_blocks = divide_up(s->problem->k, c->block_k);
     c->splits = c->slices = 1;
     consider(s, c);
@@ -95,7 +95,7 @@ static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
     for (int splits = 2; splits * cluster <= PG_MAX_CLUSTER; splits *= 2) {
         c->splits = splits;
         if (k_blocks >= 2 * splits &&
-            tiles <= pg_hopper_clusters(splits * cluster, s->problem->sm_count))
+            tiles <= pg_clusters_at_once(splits * cluster, s->problem->sm_count))
             consider(s, c);
     }
     c->splits = 1;

@@ -304,7 +304,7 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
 static void begin_multiply(const pg_hopper_plan *p, int64_t units, int sm_count, pg_launch *l)
 {
     const int cluster = pg_hopper_cluster(p);
-    int64_t workers = pg_hopper_clusters(cluster, sm_count);
+    int64_t workers = pg_clusters_at_once(cluster, sm_count);
     if (p->splits > 1) /* one tile a cluster */
         workers = units;
     pg_launch_line(l, (units < workers ? units : workers) * cluster, p->threads, MULTIPLY_COUNT,
