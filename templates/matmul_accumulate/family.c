@@ -75,9 +75,10 @@ static const pg_param params[] = {
      .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of "
             "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
-     .doc = "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
-            "slots in shared memory; auto: direct; mma_sync: rows: C and D go through shared memory, "
-            "a warp along a row"},
+     .doc =
+         "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
+         "slots in shared memory; auto: direct; mma_sync: rows: C and D go through shared memory, "
+         "a warp along a row"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
             "most 64 KB"},

@@ -272,15 +272,18 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
 }
 
-/* Little to multiply beside C and D, or beside copies of A and B to aligned rows. */
+/* Little to multiply beside C and D, or beside copies of A and B to aligned rows (measured; rows
+ * of C and D that are aligned leave Hopper's kernel its ring, which is ahead where they weigh
+ * most). */
 static bool is_shallow(const pg_matmul_problem *p)
 {
-    enum { ALIGNED = 16, SHORT = 128, LONG = 384, MANY = 1 << 18, VERY_MANY = 1 << 22 };
+    enum { ALIGNED = 16, SHORT = 128, LONG = 384 };
+    enum { SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
     const bool copies = p->operand_alignment < ALIGNED;
     const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
-    if (p->k <= SHORT)
-        return copies || (p->ragged && elements >= MANY);
-    return p->k <= LONG && copies && p->ragged && elements >= VERY_MANY;
+    if (!p->ragged)
+        return copies && p->k <= SHORT && elements < VERY_MANY;
+    return p->k <= SHORT ? copies || elements >= SOME : p->k <= LONG && elements >= MANY;
 }
 
 /* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any
@@ -299,15 +302,14 @@ static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_pr
                                       .scale = k->scale,
                                       .steps = k->steps};
     return k->dtype <= PG_MATMUL_BF16 && !pg_epilogue_has_steps(&steps) &&
-           pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 &&
-           is_shallow(p);
+           pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 && is_shallow(p);
 }
 
-/* Measured: tiles of 64 x 64, and of 128 x 64 where K takes several stages and tiles are many. */
+/* Measured: tiles of 64 x 64, and of 128 x 64 where K is not that short and tiles are many. */
 static void take_mma_sync(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { SMALL = 64, LARGE = 128, STAGE = 64, MANY = 1 << 21 };
-    const bool large = p->k > STAGE && p->m * p->n >= MANY;
+    enum { SMALL = 64, LARGE = 128, SHORT = 128, MANY = 1 << 21 };
+    const bool large = p->k > SHORT && p->m * p->n >= MANY;
     k->schedule = PG_SCHEDULE_MMA_SYNC;
     k->block_m = large ? LARGE : SMALL;
     k->block_n = SMALL;

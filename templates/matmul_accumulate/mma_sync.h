@@ -122,7 +122,7 @@ void pg_mma_store_rows(pg_emit *E, const pg_mma_plan *p);
 /* Moves a pointer (a register) into a matrix (a, b, c or d) to the one of %batch. */
 void pg_mma_step_to_matrix(pg_emit *E, const char *pointer, const char *matrix);
 /* Parts of it (mma_sync_load.ptxc): what the loads of both operands need; stage %load_block of K
- * into slot %load_slot, if there is one; all stages but one. */
+ * into slot %load_slot, if there is one; all stages but one, and C with them. */
 void pg_mma_load_set_up(pg_emit *E, const pg_mma_plan *p);
 void pg_mma_load_stage(pg_emit *E, const pg_mma_plan *p);
 void pg_mma_load_first(pg_emit *E, const pg_mma_plan *p);

@@ -78,11 +78,12 @@ static ptxgen_status check_shared(const pg_matmul_accumulate_key *k, const pg_ar
     char remedy[64] = "use smaller blocks";
     if (most >= MIN_STAGES)
         snprintf(remedy, sizeof remedy, "use stages=%d or less, or smaller blocks", most);
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%lld stages of %d bytes and %d bytes of C and D need %d bytes of shared memory, "
-                   "a CTA of %s has %d: %s",
-                   (long long)stages, stage_bytes(k), rows_bytes(k), shared_bytes(k, stages),
-                   arch->name, arch->max_shared_bytes, remedy);
+    return pg_fail(
+        err, PTXGEN_EUNSUPPORTED,
+        "%lld stages of %d bytes and %d bytes of C and D need %d bytes of shared memory, "
+        "a CTA of %s has %d: %s",
+        (long long)stages, stage_bytes(k), rows_bytes(k), shared_bytes(k, stages), arch->name,
+        arch->max_shared_bytes, remedy);
 }
 
 static void settle(int64_t *setting, int64_t automatic)
@@ -194,6 +195,11 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static int64_t tiles_in(const pg_matmul_problem *p, int64_t block_m, int64_t block_n)
+{
+    return divide_up(p->m, block_m) * divide_up(p->n, block_n) * pg_matmul_matrices(p);
+}
+
 /* Rows that share sectors of memory go as rows do, if there is room for a tile of them. */
 static void choose_rows(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
 {
@@ -206,16 +212,13 @@ static void choose_rows(pg_matmul_accumulate_key *k, const pg_matmul_problem *pr
         k->c_load = PG_C_ROWS;
 }
 
-/* No more than K has, and two where elements are loaded one by one, which no stage hides: an SM
- * then holds more CTAs. */
+/* Where K is short and tiles are many, other CTAs of an SM hide what stages would. */
 static void choose_stages(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
 {
-    enum { BY_ELEMENTS = 2 };
-    const int64_t blocks = divide_up(problem->k, PG_MMA_BLOCK_K);
-    if (!k->stages && (blocks <= MIN_STAGES || problem->operand_alignment == BY_ELEMENTS))
+    enum { SHORT = 6 * PG_MMA_BLOCK_K, TILES_OF_SM = 4 };
+    if (!k->stages && problem->k <= SHORT &&
+        tiles_in(problem, k->block_m, k->block_n) > TILES_OF_SM * problem->sm_count)
         k->stages = MIN_STAGES;
-    else if (!k->stages && blocks < AUTO_STAGES)
-        k->stages = blocks;
 }
 
 void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
@@ -227,8 +230,7 @@ void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem
         const struct tile *t = &tiles[i];
         if ((k->block_m && k->block_m != t->block_m) || (k->block_n && k->block_n != t->block_n))
             continue;
-        const int64_t count = divide_up(problem->m, t->block_m) *
-                              divide_up(problem->n, t->block_n) * pg_matmul_matrices(problem);
+        const int64_t count = tiles_in(problem, t->block_m, t->block_n);
         const double waves = (double)divide_up(count, problem->sm_count);
         const double time = waves * t->block_m * t->block_n / t->speed *
                             (double)(divide_up(problem->k, PG_MMA_BLOCK_K) + LATENCY);
@@ -255,14 +257,14 @@ pg_param_list pg_mma_params(const pg_mma_plan *p)
     const uint32_t c_batch = 1U << at_c_batch_,
                    batches = 1U << at_a_batch_ | 1U << at_b_batch_ | 1U << at_d_batch_;
     const uint32_t vectors = 1U << at_c_vectors_ | 1U << at_d_vectors_;
-    static const uint64_t groups = UINT64_C(1) << at_batch_maps_ | UINT64_C(1) << at_groups_ |
-                                   UINT64_C(1) << at_group_rows_;
-    return (pg_param_list){
-        rows, (p->adds_c ? 0 : c) | (p->by_rows ? vectors : 0) | (p->scales ? 0 : alpha) |
-                  (p->scales && p->adds_c ? 0 : beta) | (p->batched ? 0 : batches) |
-                  (p->batched && p->adds_c ? 0 : c_batch) |
-                  (p->group_type ? 1U << at_tiles_m_ : groups) |
-                  pg_epilogue_absent(&p->epilogue) << at_row_scale_};
+    static const uint64_t groups =
+        UINT64_C(1) << at_batch_maps_ | UINT64_C(1) << at_groups_ | UINT64_C(1) << at_group_rows_;
+    return (pg_param_list){rows, (p->adds_c ? 0 : c) | (p->by_rows ? vectors : 0) |
+                                     (p->scales ? 0 : alpha) | (p->scales && p->adds_c ? 0 : beta) |
+                                     (p->batched ? 0 : batches) |
+                                     (p->batched && p->adds_c ? 0 : c_batch) |
+                                     (p->group_type ? 1U << at_tiles_m_ : groups) |
+                                     pg_epilogue_absent(&p->epilogue) << at_row_scale_};
 }
 
 /* Of the widest vectors that rows consist of, 16 at most. */
@@ -331,8 +333,7 @@ static void set_operands(const pg_problem *problem, pg_launch *l)
 
 static void set_groups(const pg_problem *problem, pg_launch *l)
 {
-    pg_set_u32(l, at_batch_maps_,
-               (uint32_t)pg_matmul_rows_follow(problem) << PG_GROUPS_FOLLOW);
+    pg_set_u32(l, at_batch_maps_, (uint32_t)pg_matmul_rows_follow(problem) << PG_GROUPS_FOLLOW);
     pg_set_u32(l, at_groups_, problem->symbol[PG_MATMUL_BATCH]);
     pg_set_pointer(l, at_group_rows_, problem->operand[PG_MATMUL_GROUP_ROWS].data);
 }

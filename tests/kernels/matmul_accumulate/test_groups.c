@@ -194,8 +194,8 @@ int main(void)
         .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_of_blackwell),
-        cmocka_unit_test(every_schedule_of_mma_sync),
-        cmocka_unit_test(drawn_groups), cmocka_unit_test(what_does_not_fit_is_refused)};
+        cmocka_unit_test(every_schedule_of_mma_sync), cmocka_unit_test(drawn_groups),
+        cmocka_unit_test(what_does_not_fit_is_refused)};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK) {
         printf("%s\n", err.message);

@@ -96,7 +96,7 @@ static void the_kernel_follows_the_problem(void **state)
     k = chosen(4000, 637, 26, (pg_matmul_accumulate_key){.warpgroups = 2});
     assert_true(k.schedule != PG_SCHEDULE_MMA_SYNC);
     k = chosen(264, 4656, 2304, (pg_matmul_accumulate_key){.b = 1});
-    assert_true(k.swap == PG_YES && k.block_n % 88 == 0); /* three parts, nothing wasted */
+    assert_true(k.swap == PG_YES && k.block_n % 88 == 0);       /* three parts, nothing wasted */
     k = chosen(8192, 128, 8192, (pg_matmul_accumulate_key){0}); /* A does not stay in L2 */
     assert_int_equal(k.stream, PG_YES);
     k = chosen(512, 128, 512, (pg_matmul_accumulate_key){0});

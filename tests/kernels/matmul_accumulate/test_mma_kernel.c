@@ -23,8 +23,10 @@ static void layouts_and_alignments_have_no_race(void **state)
 {
     (void)state;
     static const char *const tiles[] = {"block_m=64 block_n=64 stages=2",
-                                        "block_m=128 block_n=64 stages=3", "block_n=128 block_m=64",
-                                        "", "block_m=64 block_n=64 stages=2 c_load=rows",
+                                        "block_m=128 block_n=64 stages=3",
+                                        "block_n=128 block_m=64",
+                                        "",
+                                        "block_m=64 block_n=64 stages=2 c_load=rows",
                                         "block_m=128 block_n=64 c_load=rows",
                                         "block_m=64 block_n=128 stages=3 c_load=rows"};
     enum { TILES = sizeof tiles / sizeof *tiles };
