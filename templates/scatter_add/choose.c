@@ -95,7 +95,7 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
         !pg_sum_type_at(k->dtype)->vector_add)
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < NARROW_ROW_BYTES &&
+    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < SHIFTED_ROW_BYTES &&
                               pg_scatter_add_dense_out(p));
 }
 
