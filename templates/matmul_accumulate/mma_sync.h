@@ -119,6 +119,10 @@ int pg_mma_rows_pitch(int block_n);
 void pg_mma_fetch_rows(pg_emit *E, const pg_mma_plan *p);
 void pg_mma_store_rows(pg_emit *E, const pg_mma_plan *p);
 
+/* This CTA's tile (mma_sync_place.ptxc): %tile_m, %tile_n; with batches %batch; %row_first and
+ * %column_first, where it begins; %row_end and %column_end, where all rows, or the group's, and all
+ * columns end. Without one, in groups, to the label NO_TILE. */
+void pg_mma_find_tile(pg_emit *E, const pg_mma_plan *p);
 /* Moves a pointer (a register) into a matrix (a, b, c or d) to the one of %batch. */
 void pg_mma_step_to_matrix(pg_emit *E, const char *pointer, const char *matrix);
 /* Parts of it (mma_sync_load.ptxc): what the loads of both operands need; stage %load_block of K
