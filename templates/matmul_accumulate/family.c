@@ -18,7 +18,7 @@ static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
 static const char *const d_store_words[] = PG_D_STORE_WORDS;
-static const char *const c_load_words[] = {"auto", "direct", "ring", "rows", NULL};
+static const char *const c_load_words[] = {"auto", "direct", "ring", "late", "rows", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
 
@@ -75,10 +75,10 @@ static const pg_param params[] = {
      .doc = "sm_90a: yes: the transposed problem, for few rows (block_m is then of N, block_n of "
             "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
-     .doc =
-         "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
-         "slots in shared memory; auto: direct; mma_sync: rows: C and D go through shared memory, "
-         "a warp along a row"},
+     .doc = "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
+            "slots in shared memory; late: through the ring, and is added behind the "
+            "multiplications; auto: by the problem's size in a call, direct otherwise; mma_sync: "
+            "rows: C and D go through shared memory, a warp along a row"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
             "most 64 KB"},
@@ -397,7 +397,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     if (k->d_store == PG_D_TENSOR)
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err));
     const bool hopper = k->arch == HOPPER;
-    const bool by_map = hopper ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    const bool by_map = hopper ? k->c_load >= PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
     const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
     if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;

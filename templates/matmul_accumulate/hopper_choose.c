@@ -43,6 +43,37 @@ static bool reads_matrices(const search *s, const pg_hopper_choice *c)
     return s->problem->k < SHORT && pg_epilogue_has_matrices(&e);
 }
 
+/* The same with C through the ring, added behind the multiplications. */
+static pg_hopper_choice made_late(const search *s, const pg_hopper_choice *c)
+{
+    pg_hopper_choice late = *c;
+    late.late = late.ring = true;
+    late.chunk_columns = pg_hopper_chunk_columns(s->given);
+    return late;
+}
+
+/* Measured on an H200 (docs/benchmarks.md): a tile that need not wait for its C is up to 1.3 times
+ * as fast where warpgroups share it, little where they take turns; of a short K, where C arrives
+ * with A and B, it only ends later. */
+static bool suits_late(const search *s, const pg_hopper_choice *c)
+{
+    enum { SHORT_OF_ONE = 2048, SHORT_IN_TURNS = 1024, LEAST_STAGES = 3 };
+    const pg_epilogue steps = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
+    if (s->given->c || s->given->grouped || pg_epilogue_has_steps(&steps) || s->swap ||
+        c->splits > 1 || c->slices > 1 || !s->problem->c_takes_map)
+        return false;
+    const pg_hopper_choice late = made_late(s, c);
+    const int shorter = c->pingpong ? SHORT_IN_TURNS : c->warpgroups == 1 ? SHORT_OF_ONE : 0;
+    return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES &&
+           s->problem->k > shorter;
+}
+
+static bool fits_load(const search *s, const pg_hopper_choice *c)
+{
+    const int64_t given = s->given->c_load;
+    return given == PG_C_LATE ? suits_late(s, c) : fits(given, c->ring ? PG_C_RING : PG_C_DIRECT);
+}
+
 /* What the caller fixed. */
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
@@ -65,21 +96,23 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
            fits(g->block_n, c->block_n) && fits(g->block_k, depth_of(g, c)) &&
            fits(g->ctas, c->cluster_m) && fits(g->ctas_n, c->cluster_n) &&
            fits(g->splits, c->splits) && fits(g->slices, c->slices) &&
-           fits(g->swap, c->swap ? PG_YES : PG_NO) &&
-           fits(g->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+           fits(g->swap, c->swap ? PG_YES : PG_NO) && fits_load(s, c);
 }
 
 static void consider(search *s, const pg_hopper_choice *c)
 {
     if (!is_allowed(s, c))
         return;
-    const double time = pg_hopper_time(c, s->problem);
+    const bool late = (!s->given->c_load || s->given->c_load == PG_C_LATE) && suits_late(s, c);
+    const pg_hopper_choice timed = late ? made_late(s, c) : *c;
+    const double time = pg_hopper_time(&timed, s->problem);
     if (!(time < HUGE_VAL) || (s->count == s->most && time >= s->best[s->count - 1].time))
         return;
     size_t i = s->count < s->most ? s->count++ : s->count - 1;
     for (; i > 0 && s->best[i - 1].time > time; i--)
         s->best[i] = s->best[i - 1];
     s->best[i] = (pg_hopper_rating){*c, time};
+    s->best[i].choice.late = late;
 }
 
 /* K in parts, where the tiles are too few to keep the SMs busy. */
@@ -213,7 +246,7 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
     settle(&k->splits, c->splits);
     settle(&k->slices, c->slices);
     settle(&k->swap, c->swap ? PG_YES : PG_NO);
-    settle(&k->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+    settle(&k->c_load, c->late ? PG_C_LATE : c->ring ? PG_C_RING : PG_C_DIRECT);
 }
 
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */

@@ -118,7 +118,7 @@ enum {
     PG_SCHEDULE_MMA_SYNC = 5
 };
 enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
-enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_ROWS = 3 };
+enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_LATE = 3, PG_C_ROWS = 4 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
 /* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
