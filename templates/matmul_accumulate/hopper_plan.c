@@ -276,6 +276,9 @@ static ptxgen_status check_groups(hopper_key *k, ptxgen_error *err)
 
 static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
 {
+    if (k->c_load == PG_C_ROWS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c_load=rows belongs to schedule=mma_sync: use direct or ring");
     if (!has_ring(k) && k->c_slots)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "c_slots=%lld: only c_load=ring has slots",
                        (long long)k->c_slots);
