@@ -138,8 +138,10 @@ static void mma_sync_equals_the_oracle(void **state)
     (void)state;
     for (int i = (int)part; i < 48; i += (int)parts) {
         static const char *const params[] = {
-            "schedule=mma_sync", "schedule=mma_sync block_m=64 block_n=64",
-            "schedule=mma_sync block_m=256 block_n=128", "schedule=mma_sync block_n=256",
+            "schedule=mma_sync",
+            "schedule=mma_sync block_m=64 block_n=64",
+            "schedule=mma_sync block_m=256 block_n=128",
+            "schedule=mma_sync block_n=256",
             "schedule=mma_sync block_m=128 block_n=64 stages=2",
             "schedule=mma_sync block_m=64 block_n=64 stages=2 c_load=rows",
             "schedule=mma_sync block_m=128 block_n=64 c_load=rows"};
