@@ -328,8 +328,8 @@ static int by_position(const void *a, const void *b)
 static uint32_t lines_in(const char *text, uint32_t begin, uint32_t end)
 {
     uint32_t n = 0;
-    for (uint32_t i = begin; i < end; i++)
-        n += text[i] == '\n';
+    for (const char *at = text + begin; (at = memchr(at, '\n', (size_t)(text + end - at))); at++)
+        n++;
     return n;
 }
 
