@@ -127,12 +127,14 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
-/* Two units at a time, where rows have several, are without gaps, and too short for panels. */
+/* Two accesses at a time, where rows of halves have several, are without gaps, and too short for
+ * panels. */
 static bool adds_blocks(const pg_problem *p, const pg_scatter_add_key *k)
 {
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return arch && arch->sm >= 90 && !k->panel && row_bytes_of(p) > k->access &&
-           row_bytes_of(p) <= STORED_ROW_BYTES && pg_scatter_add_dense_out(p);
+    return arch && arch->sm >= 90 && pg_sum_type_at(k->dtype)->bytes == 2 && !k->panel &&
+           row_bytes_of(p) > k->access && row_bytes_of(p) <= STORED_ROW_BYTES &&
+           pg_scatter_add_dense_out(p);
 }
 
 /* Looking for hot rows takes 0.3 us, which large calls gain many times over where there are any.

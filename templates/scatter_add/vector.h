@@ -51,14 +51,12 @@ void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_give_slot(pg_emit *E, const pg_scatter_add_plan *p);
 
 /* shift=yes (vector_units.ptxc): what all rows take; what those at %column have there; loads the
- * units that piece i may need; makes a block of them, when its row of out is known; branches to
- * where a block is added of which a unit is not the call's. */
+ * units that piece i may need; makes a block of them, when its row of out is known. */
 void pg_vector_set_up_units(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_judge_column(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_load_units(pg_emit *E, const pg_scatter_add_plan *p, int i);
 void pg_vector_form_block(pg_emit *E, const pg_scatter_add_plan *p, int i);
 void pg_vector_judge_block(pg_emit *E, const pg_scatter_add_plan *p, int i);
-void pg_vector_test_edge(pg_emit *E, int i, const char *tag);
 
 /* vector_reduce.ptxc. The words of -0. Before sm_90 pairs of bf16 are multiplied and added, no
  * more. */
@@ -67,7 +65,8 @@ bool pg_vector_lacks_bf16_add(const pg_scatter_add_plan *p);
 /* Register `to` += `from` of a piece, under a guard. */
 void pg_vector_add(pg_emit *E, const pg_scatter_add_plan *p, const char *guard, pg_name to,
                    pg_name from);
-/* Adds piece %column of the group's row i to out; labels end in `tag`. */
+/* Adds piece %column of the group's row i to out; out of line, a block of which a unit is not the
+ * call's. Labels end in `tag`. */
 void pg_vector_reduce(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
 void pg_vector_reduce_edge(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
 

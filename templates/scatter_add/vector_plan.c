@@ -26,10 +26,12 @@ ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch
     if (k->access)
         PG_TRY(check_narrow(k, err));
     k->shift = k->access == HALVES || (k->shift && k->access);
-    if (k->shift && (arch->sm < 90 || k->panel))
+    /* reductions of f32 flush subnormal numbers, also of the row beside */
+    if (k->shift && (arch->sm < 90 || k->panel || pg_sum_type_at(k->dtype)->bytes != HALVES))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "shift=yes and access=2: schedule=vector needs sm_90 or later, and goes "
-                       "through whole rows: leave shift or panel out, or use schedule=owner");
+                       "shift=yes and access=2: schedule=vector needs sm_90 or later, f16 or bf16, "
+                       "and goes through whole rows: leave shift or panel out, or use "
+                       "schedule=owner");
     k->hot = k->hot == PG_HOT_YES ? PG_HOT_YES : PG_HOT_NO;
     if (k->hot == PG_HOT_NO)
         return PTXGEN_OK;

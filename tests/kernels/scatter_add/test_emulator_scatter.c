@@ -21,7 +21,7 @@ typedef struct schedule {
     const char *params;
     int multiprocessors;
     int64_t lengths[2]; /* 0: many rows a tile; several chunks a row */
-    int64_t off;        /* out and src begin so many bytes off 16; then out is without gaps */
+    int64_t off;        /* halves that begin so many bytes off 16, out without gaps */
 } schedule;
 /* 75 rows of 5 or 3 chunks: two CTAs share a row's chunks, not evenly. */
 static const schedule seed = {.params = "seed", .multiprocessors = 5};
@@ -259,7 +259,7 @@ static void run_schedule(const schedule *s)
         p.out = out + s->off;
         p.src = src + s->off;
     }
-    for (int d = s->off == 2; d < 3; d++) {
+    for (int d = s->off != 0; d < 3; d++) {
         p.a.dtype = (ptxgen_dtype)(PTXGEN_F32 + d);
         each_shape(ctx, &p, dtypes[d], s);
     }
