@@ -17,6 +17,7 @@ static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE}
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
+static const char *const tiles_words[] = PG_TILES_WORDS;
 static const char *const d_store_words[] = PG_D_STORE_WORDS;
 static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
 
@@ -81,6 +82,8 @@ static const pg_param params[] = {
      .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
             "most 64 KB"},
     {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = "sm_100a: " PG_D_STORE_DOC},
+    {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words,
+     .doc = "sm_100a: " PG_TILES_DOC "; auto: static"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
@@ -247,7 +250,7 @@ static void generic(const pg_problem *p, void *key)
     pg_matmul_accumulate_key *k = key;
     k->block_m = k->block_n = k->block_k = k->stages = k->group_m = k->swizzle = k->ctas = 0;
     k->schedule = k->warpgroups = k->ctas_n = k->splits = k->slices = k->swap = 0;
-    k->c_load = k->c_slots = k->stream = k->d_store = 0;
+    k->c_load = k->c_slots = k->stream = k->d_store = k->tiles = 0;
     choose_by_operands(p, k);
 }
 

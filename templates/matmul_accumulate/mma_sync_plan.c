@@ -64,13 +64,13 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        arch->name);
     if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO || k->c_load ||
-        k->c_slots || k->d_store || k->copy || k->stream > PG_NO || k->swizzle)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
-            "leave out schedule, swizzle, d_store and what belongs to sm_90a, or use arch=sm_90a "
-            "or sm_100a on such a GPU",
-            arch->name);
+        k->c_slots || k->d_store || k->tiles || k->copy || k->stream > PG_NO || k->swizzle)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "the kernel of %s (mma.sync) has block_m, block_n, stages and group_m; "
+                       "leave out schedule, swizzle, d_store, tiles and what belongs to sm_90a, or "
+                       "use arch=sm_90a "
+                       "or sm_100a on such a GPU",
+                       arch->name);
     return pg_epilogue_check(&steps, err);
 }
 
