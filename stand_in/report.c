@@ -20,13 +20,34 @@ static void say(const pg_function *f, const ptxgen_emulator_report *r)
 }
 
 /* One write(2), so that lines of several processes stay whole. */
-static void append(const char *path, const pg_function *f, const ptxgen_emulator_report *r)
+static void append(const char *path, cJSON *o)
 {
-    const int thread[5] = {(int)r->cta[0], (int)r->cta[1], (int)r->cta[2], (int)r->warp,
-                           (int)r->lane};
+    char *line = cJSON_PrintUnformatted(o);
+    cJSON_Delete(o);
+    const int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) {
+        const size_t n = strlen(line);
+        line[n] = '\n'; /* over the NUL: n + 1 bytes are written */
+        if (write(fd, line, n + 1) < 0)
+            pg_complain("%s cannot be written", path);
+        close(fd);
+    }
+    cJSON_free(line);
+}
+
+static cJSON *of_kernel(const pg_function *f)
+{
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "kernel", f->name);
     cJSON_AddStringToObject(o, "module", f->module->name);
+    return o;
+}
+
+static cJSON *json_of(const pg_function *f, const ptxgen_emulator_report *r)
+{
+    const int thread[5] = {(int)r->cta[0], (int)r->cta[1], (int)r->cta[2], (int)r->warp,
+                           (int)r->lane};
+    cJSON *o = of_kernel(f);
     cJSON_AddStringToObject(o, "kind", ptxgen_emulator_report_name(r->kind));
     cJSON_AddStringToObject(o, "id", ptxgen_emulator_report_id(r->kind));
     cJSON_AddStringToObject(o, "class", class_name[ptxgen_emulator_report_class_of(r->kind)]);
@@ -42,17 +63,23 @@ static void append(const char *path, const pg_function *f, const ptxgen_emulator
     cJSON_AddNumberToObject(o, "other_source_line", r->other_source_line);
     cJSON_AddNumberToObject(o, "count", (double)r->count);
     cJSON_AddItemToObject(o, "thread", cJSON_CreateIntArray(thread, 5));
-    char *line = cJSON_PrintUnformatted(o);
-    cJSON_Delete(o);
-    const int fd = line ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd >= 0) {
-        const size_t n = strlen(line);
-        line[n] = '\n'; /* over the NUL: n + 1 bytes are written */
-        if (write(fd, line, n + 1) < 0)
-            pg_complain("%s cannot be written", path);
-        close(fd);
+    return o;
+}
+
+/* How often reports were met that the emulator has not kept. */
+static void tell_left_out(pg_device *d, const pg_function *f)
+{
+    const uint64_t left_out = ptxgen_emulator_reports_left_out(d->emulator);
+    if (left_out == d->left_out_seen)
+        return;
+    if (!d->settings.silent_reports && !d->left_out_seen)
+        pg_complain("%s: more reports of one kind than are kept", f->name);
+    if (d->settings.report) {
+        cJSON *o = of_kernel(f);
+        cJSON_AddNumberToObject(o, "left_out", (double)(left_out - d->left_out_seen));
+        append(d->settings.report, o);
     }
-    cJSON_free(line);
+    d->left_out_seen = left_out;
 }
 
 void pg_report_new(const pg_function *f)
@@ -63,6 +90,7 @@ void pg_report_new(const pg_function *f)
         if (!d->settings.silent_reports)
             say(f, &r);
         if (d->settings.report)
-            append(d->settings.report, f, &r);
+            append(d->settings.report, json_of(f, &r));
     }
+    tell_left_out(d, f);
 }

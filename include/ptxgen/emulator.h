@@ -172,6 +172,22 @@ PTXGEN_API void ptxgen_emulator_destroy(ptxgen_emulator *emu);
 PTXGEN_API ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
                                               const char *file_name, ptxgen_emulator_module **out,
                                               ptxgen_error *err);
+/* One of the texts that nvcc -rdc=true makes of a program's files; name: for messages. */
+typedef struct ptxgen_emulator_text {
+    const char *text;
+    size_t length;
+    const char *name;
+} ptxgen_emulator_text;
+/* The same for several texts, joined as nvlink does; EPARSE too when two define one name. Lines
+ * that messages name count through the texts, one behind the other. */
+PTXGEN_API ptxgen_status ptxgen_emulator_load_linked(ptxgen_emulator *emu,
+                                                     const ptxgen_emulator_text *texts,
+                                                     size_t count, const char *file_name,
+                                                     ptxgen_emulator_module **out,
+                                                     ptxgen_error *err);
+/* The joined text, NUL-terminated, until the module is unloaded; NULL: it was not linked. */
+PTXGEN_API const char *ptxgen_emulator_linked_text(const ptxgen_emulator_module *module,
+                                                   size_t *length);
 /* Entries found in it go with it. NULL is allowed. */
 PTXGEN_API void ptxgen_emulator_unload(ptxgen_emulator_module *module);
 /* Names of the entries; NULL past the end. */
@@ -451,8 +467,8 @@ typedef enum ptxgen_emulator_report_kind {
         PTXGEN_EMULATOR_REPORT_KINDS
 } ptxgen_emulator_report_kind;
 
-/* One defect of a program: reported once per kind and pair of PTX lines, with the first threads
- * that met it. Strings are "" where there is nothing to say. */
+/* One defect of a program: reported once per entry, kind and pair of PTX lines, with the first
+ * threads that met it. Strings are "" where there is nothing to say. */
 typedef struct ptxgen_emulator_report {
     ptxgen_emulator_report_kind kind;
     int line;       /* of the PTX text: the access or instruction that is wrong */
@@ -472,9 +488,11 @@ typedef struct ptxgen_emulator_report {
     const char *object; /* what `where` is in: a shared variable, a buffer, a register */
 } ptxgen_emulator_report;
 
-/* Reports of checking mode since the last clear, in order of discovery; false past the end. */
+/* Reports of checking mode since the last clear, in order of discovery; false past the end. Of a
+ * kind the first 2,000 are kept; the second function says how often others of it were met. */
 PTXGEN_API bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i,
                                            ptxgen_emulator_report *out);
+PTXGEN_API uint64_t ptxgen_emulator_reports_left_out(const ptxgen_emulator *emu);
 PTXGEN_API void ptxgen_emulator_clear_reports(ptxgen_emulator *emu);
 /* "missing proxy fence"; "?" for a number that is none. */
 PTXGEN_API const char *ptxgen_emulator_report_name(ptxgen_emulator_report_kind kind);

@@ -164,10 +164,11 @@ PyObject *core_emulator_result(const ptxgen_emulator *emulator)
     ptxgen_emulator_stats t;
     ptxgen_emulator_get_stats(emulator, &t);
     PyObject *reports = reports_of(emulator);
-    return reports ? Py_BuildValue("{s:N,s:K,s:K,s:K}", "reports", reports, "warp_instructions",
+    return reports ? Py_BuildValue("{s:N,s:K,s:K,s:K,s:K}", "reports", reports, "warp_instructions",
                                    (unsigned long long)t.warp_instructions, "global_read",
                                    (unsigned long long)t.global_read, "global_written",
-                                   (unsigned long long)t.global_written)
+                                   (unsigned long long)t.global_written, "left_out",
+                                   (unsigned long long)ptxgen_emulator_reports_left_out(emulator))
                    : NULL;
 }
 

@@ -285,6 +285,8 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
         .n = p->symbol[PG_MATMUL_N],
         .batch = p->symbol[PG_MATMUL_BATCH],
         .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) / 2, /* as of 16 bits */
+        .c_bytes = k->c == 0 ? pg_matmul_result_type(k->c_dtype)->bytes : 0,
+        .d_bytes = pg_matmul_result_type(k->d_dtype)->bytes,
         .c_takes_map = takes_ring(p, k),
         .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
         .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),

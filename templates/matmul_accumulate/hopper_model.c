@@ -83,27 +83,31 @@ static double stage_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p
 }
 
 /* The end of a tile: C in and D out, or a part of K to where it is summed. */
-static double end_clocks(const pg_hopper_choice *c)
+static double end_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p)
 {
-    const double bytes = 4.0 * c->block_m * c->block_n;
+    const double elements = (double)c->block_m * c->block_n, part = 4 * elements;
     if (c->slices > 1)
-        return f.tile / 2 + bytes / f.slices_out;
+        return f.tile / 2 + part / f.slices_out;
     if (c->splits > 1)
-        return f.exchange * 1000 * f.clock + 2 * bytes / f.exchange_rate;
-    return f.tile + bytes / (c->swap ? f.out_swapped : f.out) + (c->ring ? 0 : bytes / f.in);
+        return f.exchange * 1000 * f.clock + 2 * part / f.exchange_rate;
+    return f.tile + elements * p->d_bytes / (c->swap ? f.out_swapped : f.out) +
+           (c->ring ? 0 : elements * p->c_bytes / f.in);
 }
 
 /* All tiles of an SM: in turns, C and D of one under the multiplications of another. */
-static double all_clocks(const pg_hopper_choice *c, double main_loop, double units, double workers)
+static double all_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p, double main_loop,
+                         double units, double workers)
 {
-    const double end = end_clocks(c), waves = ceil(units / workers),
-                 bytes = 4.0 * c->block_m * c->block_n;
+    const double end = end_clocks(c, p), waves = ceil(units / workers),
+                 elements = (double)c->block_m * c->block_n;
     if (!c->pingpong)
         return waves * (main_loop + end) + f.first;
     double tile = main_loop;
     if (units > workers)
-        tile = at_least(main_loop + 100 * f.hidden,
-                        (main_loop + f.tile + bytes / f.out + bytes / f.in) / c->warpgroups);
+        tile = at_least(
+            main_loop + 100 * f.hidden,
+            (main_loop + f.tile + elements * p->d_bytes / f.out + elements * p->c_bytes / f.in) /
+                c->warpgroups);
     return at_least(1, waves * f.tail + units / workers * (1 - f.tail)) * tile + end + f.first;
 }
 
@@ -144,14 +148,15 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
                                             stages * 2 * c->block_k * (c->block_m + c->block_n)))
         return HUGE_VAL;
     const double clocks =
-        all_clocks(c, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
+        all_clocks(c, p, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
     const double us = clocks / (1000 * f.clock) + f.launch + more_us(c, p);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double rate = c->pingpong          ? f.memory_pingpong
                         : c->warpgroups == 1 ? f.memory_one
                                              : f.memory_shared;
-    const double memory =
-        (double)pg_matmul_matrices(p) * (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
+    const double memory = (double)pg_matmul_matrices(p) *
+                              (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n) / rate +
+                          f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
 }
 
@@ -184,7 +189,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             c->splits,
                             c->slices,
                             c->swap,
-                            c->ring,
+                            c->ring || (c->pingpong && !p->c_bytes), /* no loads of C */
                             log(k_blocks),
                             log(waves),
                             ceil(waves) / waves,
@@ -202,7 +207,9 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             waves * k_blocks,
                             (m / c->cluster_n + n / c->cluster_m) * k,
                             m * n,
-                            request_bytes(c, p, true) + 1000 * request_bytes(c, p, false)};
+                            request_bytes(c, p, true) + 1000 * request_bytes(c, p, false),
+                            log((double)pg_matmul_matrices(p)),
+                            p->c_bytes};
     _Static_assert(sizeof facts / sizeof *facts == PG_HOPPER_FACTS, "each has its place");
     memcpy(out, facts, sizeof facts);
 }

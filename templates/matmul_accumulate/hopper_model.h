@@ -15,7 +15,7 @@ typedef struct pg_hopper_choice {
 /* Which way the model errs, from what was measured: trees over facts of a choice and a problem
  * (hopper_correction.c), as the logarithm of a factor that means something only beside that of
  * another choice for the same problem. Costs some microseconds. */
-enum { PG_HOPPER_FACTS = 30 };
+enum { PG_HOPPER_FACTS = 32 };
 void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                      double out[PG_HOPPER_FACTS]);
 double pg_hopper_correction(const double facts[PG_HOPPER_FACTS]);
@@ -39,6 +39,7 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p);
 static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_matmul_problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
+           a->c_bytes == b->c_bytes && a->d_bytes == b->d_bytes &&
            a->c_takes_map == b->c_takes_map && a->a_straddles == b->a_straddles &&
            a->b_straddles == b->b_straddles && a->a_k_major == b->a_k_major &&
            a->b_k_major == b->b_k_major && a->sm_count == b->sm_count;

@@ -236,6 +236,7 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
     int64_t batch;                 /* matrices; 0: one */
+    int c_bytes, d_bytes;          /* of an element; 0: there is no C */
     bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */

@@ -290,6 +290,7 @@ assembled cache --toolkit '3 not comparable' cache verify --recompile $kernels -
 assembled cache --prometheus '^# TYPE ptxgen' cache stats $kernels -- --prometheus
 assembled cache --dry-run 'would remove' cache clear $kernels -- --dry-run
 assembled cache --readable 'file new.pack 644' cache export new.pack $kernels -- --readable
+assembled cache --force '!exists' cache export list.txt $kernels -- --force
 echo 'cache --zero' >>cases_done # two commands are needed to see it
 if [ $assembles = yes ]; then
     misses() { "$PTXGEN" cache stats --json --cache-dir "$work/start/kernels" | tr -d ' \t' | sed -n 's/^"misses":\([0-9]*\).*/\1/p'; }

@@ -43,7 +43,7 @@ tr -d ' \n\t' <.out >flat
 for want in '"id":"RACE_SHARED"' '"class":"undefined"' '"line":17' '"other_line":14' '"object":"tile"' '"seed":1' \
     '"other":{"line":14,"op":"st","thread":{"cta":\[0,0,0\]' '"source":{"file":"source.cu","line":31}' \
     '"pairs":\[{"line":17,"other_line":14,"count":[0-9]*,"seed":1},{"line":19,"other_line":14' \
-    '"reliances":\[\],"advice":\[\],"suppressed":0,"runs":2'; do
+    '"reliances":\[\],"advice":\[\],"suppressed":0,"left_out":0,"runs":2'; do
     grep -q "$want" flat || die "JSON lacks $want"
 done
 
@@ -150,7 +150,35 @@ expect_out '^gather_rows: 0 defects in 1 run'
 tr -d ' \n\t' <family.sarif | grep -q '"results":\[\]' || die "no log of a family's run"
 refuse 2 'is no kind of report' run gather_rows src=src.npy index=index.npy --check-races --ignore nothing
 refuse 2 'ignore is about the reports of --check-races' run gather_rows src=src.npy index=index.npy --ignore race-global
-echo "run_findings: ok"
+
+# No kind hides another: 2,100 loads race with one store, then a word is read that nothing has written. Of a kind 2,000 are kept.
+{
+    sed '/mov.u32 %t, %tid.x/,$d; s/race(/many(/; /\.loc/d' race.ptx
+    echo '.shared .align 4 .b8 untouched[4]; mov.u32 %t, %tid.x; shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b;'
+    echo 'st.shared.u32 [%a], %t; xor.b32 %c, %a, 128;'
+    i=0
+    while [ $i -lt 2100 ]; do echo 'ld.shared.u32 %b, [%c];' && i=$((i + 1)); done
+    echo 'ld.shared.u32 %b, [untouched]; ret; }'
+} >many.ptx
+t run many.ptx --block 64 --arg zeros:64 --check-races
+expect_code 1
+expect_out 'race on shared memory: .* and 1995 more pairs'
+expect_out 'read of memory that nothing has written: .*untouched'
+expect_out '^many.ptx: others of the kinds with most reports were met [0-9]+ times and are not kept$'
+
+# Of a kind that is no defect eight are shown, and all are in the JSON.
+{
+    sed '/mov.u32 %t, %tid.x/,$d; s/race(/fences(/; /\.loc/d' race.ptx
+    i=0
+    while [ $i -lt 11 ]; do echo 'fence.proxy.async;' && i=$((i + 1)); done
+    echo 'ret; }'
+} >fences.ptx
+ok run fences.ptx --block 64 --arg zeros:64 --check-races
+[ "$(grep -c 'no asynchronous access' .out)" = 8 ] || die "not eight are shown"
+expect_out '^fences.ptx: advice: .*: 3 more at other lines, which --json names$'
+expect_out 'advice: 11$'
+ok run fences.ptx --block 64 --arg zeros:64 --check-races --json
+[ "$(grep -c 'no asynchronous access' .out)" = 11 ] || die "not all are in the JSON"
 
 # The other thread is named to its lane: lane 9 of warp 1 writes, lane 20 of warp 0 of the other CTA reads.
 cat >lane.ptx <<'EOF'
@@ -176,3 +204,4 @@ EOF
 t run lane.ptx --grid 2 --block 64 --arg zeros:64 --check-races
 expect_code 1
 expect_out '^lane.ptx:16: race on global .*; conflicts with line 15 \(st\), warp 1 lane 9 of CTA \(0,0,0\) \[ld, CTA 1,0,0 warp 0 lane 20; '
+echo "run_findings: ok"

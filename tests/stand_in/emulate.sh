@@ -94,6 +94,13 @@ grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
 grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
 t emulate --check-races -- ./shared launches
 expect_code 0
+nvcc -arch=sm_90 -DKERNEL=left -DLAUNCH=first -DNEXT=second -DMAIN -c "$here/one_of_two.cu" -o first.o &&
+    nvcc -arch=sm_90 -DKERNEL=right -DLAUNCH=second -DNEXT=first -c "$here/one_of_two.cu" -o second.o &&
+    nvcc first.o second.o -o two || die "nvcc failed"
+t emulate --check-races -- ./two
+expect_code 1
+expect_err '_Z4leftPi: PTX line [0-9]+: race on shared memory'
+expect_err '_Z5rightPi: PTX line [0-9]+: race on shared memory'
 
 # What is lacking is refused by name; the program's own exit code comes through.
 t emulate -- ./program unknown
@@ -117,6 +124,22 @@ expect_err 'no PTX: build it with nvcc -gencode arch=compute_90,code=compute_90'
 t emulate --arch sm_80 -- ./program memory
 expect_code 3
 expect_err 'say --arch sm_90'
+
+# Separate compilation: the files' PTX is linked; a kernel that launches kernels is refused by name.
+nvcc -arch=sm_90 -rdc=true -DPART=1 -c "$here/parts.cu" -o part1.o 2>build.log &&
+    nvcc -arch=sm_90 -rdc=true -DPART=2 -c "$here/parts.cu" -o part2.o 2>build.log &&
+    nvcc -arch=sm_90 part1.o part2.o -o parts 2>build.log || die "nvcc: $(cat build.log)"
+t emulate --check-races --seeds 1..2 -- ./parts
+expect_code 0
+[ "$(head -3 .out | sort)" = "11 324 32 cudaSuccess
+first file 1
+second file 10" ] || die "parts printed something else"
+printf '__global__ void in() {}\n__global__ void out() { in<<<1, 1>>>(); }\n%s\n' \
+    'int main() { out<<<1, 1>>>(); return cudaGetLastError() != cudaErrorNotSupported; }' >nested.cu
+nvcc -arch=sm_90 -rdc=true nested.cu -o nested -lcudadevrt 2>build.log || die "nvcc: $(cat build.log)"
+t emulate -- ./nested
+expect_code 0
+expect_err 'no kernel launches kernels here'
 
 strip -o stripped ./program
 t emulate -- ./stripped memory

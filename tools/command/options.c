@@ -58,6 +58,7 @@ static const option options[] = {
      NULL},
     {"readable", 0, OPTION_FLAG, FIELD(readable), NULL,
      "what is made can be read by every user (0755, 0644)", 0, 0, NULL},
+    {"force", 0, OPTION_FLAG, FIELD(force), NULL, "replace the pack that is there", 0, 0, NULL},
     {"expect", 0, OPTION_TEXT, FIELD(expect), "FILE",
      "exit code 1 unless the result is this .npy file", 0, 0, NULL},
     {"require", 0, OPTION_TEXT, FIELD(require), "LIST",

@@ -46,7 +46,7 @@ void pg_checker_free(pg_checker *k)
             .op = pg_ptx_op_describe((pg_ptx_op)launch->program->ops[i].opcode)->mnemonic,
             .line = (int)launch->program->ops[i].line,
             .text = "no asynchronous access of this run relied on this fence"};
-        pg_findings_add(launch->findings, &r);
+        pg_findings_add(launch->findings, launch->program, &r);
     }
     pg_word_table_free(k, &k->words);
     pg_shadow_free(k);

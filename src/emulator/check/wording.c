@@ -45,7 +45,7 @@ static void add(pg_warp *w, const pg_op *op, ptxgen_emulator_report *r)
     memcpy(r->cta, w->cta->id, sizeof r->cta);
     r->warp = w->index;
     set_source(launch, op, &r->source, &r->source_line);
-    if (pg_findings_add(launch->findings, r))
+    if (pg_findings_add(launch->findings, launch->program, r))
         pg_log_line(launch->log, PTXGEN_LOG_WARNING, "line %d: %s: %s%s%s", r->line,
                     ptxgen_emulator_report_name(r->kind), r->text, *r->where ? ", at " : "",
                     r->where);
@@ -85,9 +85,10 @@ void pg_check_report(const pg_touch *t, ptxgen_emulator_report_kind kind, const 
     const pg_space space = t->cta ? PG_MEM_CLUSTER : PG_MEM_GLOBAL;
     const uint64_t address =
         t->cta ? t->address | (uint64_t)t->cta->rank << PG_SHARED_RANK_SHIFT : t->address;
+    const pg_finding_key key = {launch->program, kind, (int)t->op->line,
+                                other ? (int)other_op->line : 0};
     pg_buf where;
-    if (pg_findings_again(launch->findings, kind, (int)t->op->line,
-                          other ? (int)other_op->line : 0))
+    if (pg_findings_again(launch->findings, &key))
         return;
     pg_buf_init(&where, launch->alloc);
     pg_describe_address(launch, space, address, &where);
@@ -112,8 +113,9 @@ void pg_check_report_conflict(const pg_check_conflict *c, const char *text)
                                 .where = c->where ? c->where : "",
                                 .object = c->object ? c->object : "",
                                 .text = text};
-    if (pg_findings_again(launch->findings, c->kind, (int)c->op->line,
-                          c->other ? (int)c->other->line : 0))
+    const pg_finding_key key = {launch->program, c->kind, (int)c->op->line,
+                                c->other ? (int)c->other->line : 0};
+    if (pg_findings_again(launch->findings, &key))
         return;
     if (c->other)
         set_other(launch, c->other, &r);

@@ -265,6 +265,11 @@ bool ptxgen_emulator_get_report(const ptxgen_emulator *emu, size_t i, ptxgen_emu
     return emu && out && pg_findings_get(emu->findings, i, out);
 }
 
+uint64_t ptxgen_emulator_reports_left_out(const ptxgen_emulator *emu)
+{
+    return emu ? pg_findings_left_out(emu->findings) : 0;
+}
+
 void ptxgen_emulator_clear_reports(ptxgen_emulator *emu)
 {
     if (emu)

@@ -36,6 +36,7 @@ typedef struct run_findings {
     run_finding *all; /* owned */
     size_t count;
     size_t suppressed; /* reports that the filter has taken */
+    uint64_t left_out; /* times met: reports that the emulator has not kept */
 } run_findings;
 
 /* --ignore, --suppress and --sarif: the filter. EINVAL without --check-races. */

@@ -193,9 +193,16 @@ static ptxgen_emulator_report_kind kind_of(const char *id)
     return k;
 }
 
-/* What stand_in/report.c wrote; the strings are those of `o`. */
-static void take_report(run_plan *p, const cJSON *o, uint64_t seed)
+/* What stand_in/report.c wrote; the strings are those of `o`. False: no report, but how many more
+ * there were. */
+static bool take_report(run_plan *p, const cJSON *o, uint64_t seed)
 {
+    run_findings *of_kernel = findings_of(p, text_of(o, "kernel"));
+    const cJSON *left_out = cJSON_GetObjectItem(o, "left_out");
+    if (left_out) {
+        of_kernel->left_out += (uint64_t)left_out->valuedouble;
+        return false;
+    }
     const cJSON *thread = cJSON_GetObjectItem(o, "thread");
     ptxgen_emulator_report r = {
         .kind = kind_of(text_of(o, "id")),
@@ -216,7 +223,8 @@ static void take_report(run_plan *p, const cJSON *o, uint64_t seed)
     };
     for (int i = 0; i < 3; i++)
         r.cta[i] = number_of(cJSON_GetArrayItem(thread, i));
-    run_findings_add(findings_of(p, text_of(o, "kernel")), &r, seed);
+    run_findings_add(of_kernel, &r, seed);
+    return true;
 }
 
 static void take_reports(run_plan *p, uint64_t seed)
@@ -226,9 +234,8 @@ static void take_reports(run_plan *p, uint64_t seed)
     size_t room = 0;
     while (file && getline(&line, &room, file) > 0) {
         cJSON *o = cJSON_Parse(line);
-        if (o)
-            take_report(p, o, seed);
-        if (p->json && o) {
+        const bool is_report = o && take_report(p, o, seed);
+        if (p->json && is_report) {
             cli_json_integer(o, "seed", (int64_t)seed);
             cJSON_AddItemToArray(cJSON_GetObjectItem(p->json, "reports"), o);
         } else {
@@ -292,6 +299,10 @@ static void conclude(run_plan *p)
     if (p->json) {
         cli_json_integer(p->json, "runs", (int64_t)(p->seeds.to - p->seeds.from + 1));
         cli_json_integer(p->json, "exit_code", p->exit_code);
+        uint64_t left_out = 0;
+        for (size_t i = 0; i < p->kernel_count; i++)
+            left_out += p->kernels[i].left_out;
+        cli_json_integer(p->json, "left_out", (int64_t)left_out);
         cli_json_write(p->json, stderr);
     } else if (p->args->set.check_races) {
         for (size_t i = 0; i < p->kernel_count; i++)
