@@ -1,7 +1,7 @@
 /* The frame of a warp-specialized tcgen05 matrix multiplication: a persistent CTA of 256 threads
  * (or a pair of such CTAs) whose warps 0-3 are the epilogue, warp 4 multiplies and owns the
- * tensor-memory allocation, warp 5 loads; warp 6 asks for tiles, if they are given out; it and warp 7
- * fill the warpgroup that setmaxnreg speaks to.
+ * tensor-memory allocation, warp 5 loads; warp 6 asks for tiles, if they are given out; it and warp
+ * 7 fill the warpgroup that setmaxnreg speaks to.
  *
  * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
  * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader

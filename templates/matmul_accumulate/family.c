@@ -83,7 +83,8 @@ static const pg_param params[] = {
             "most 64 KB"},
     {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = "sm_100a: " PG_D_STORE_DOC},
     {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words,
-     .doc = "sm_100a: " PG_TILES_DOC "; auto: static"},
+     .doc = "sm_100a: " PG_TILES_DOC
+            "; auto: static, in a call dynamic with clusters of more than two CTAs"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "

@@ -89,7 +89,8 @@ static const pg_param params[] = {
      .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
             "block_n=256; auto: as ctas"},
     {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = PG_D_STORE_DOC},
-    {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words, .doc = PG_TILES_DOC "; auto: static"},
+    {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words,
+     .doc = PG_TILES_DOC "; auto: static, in a call dynamic with clusters of more than two CTAs"},
     PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };

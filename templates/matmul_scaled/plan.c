@@ -224,6 +224,8 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
     k->ctas = cut.ctas;
     k->ctas_n = cut.tiles_n;
     k->splits = cut.splits;
+    if (!k->tiles)
+        k->tiles = pg_tcgen05_tiles(&cut);
 }
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
