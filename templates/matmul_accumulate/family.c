@@ -252,14 +252,6 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
         k->slices = 2;
 }
 
-/* Of factors, which a choice behind the call could not read. */
-static uint64_t facts(const pg_problem *p, const void *key)
-{
-    pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
-    choose_by_operands(p, &k);
-    return (uint64_t)k.copy | (uint64_t)k.slices << 8;
-}
-
 /* Tiles as they come without a problem, K in one part where C allows it. */
 static void generic(const pg_problem *p, void *key)
 {
@@ -276,14 +268,30 @@ static bool other_bits(const void *key)
     return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
+/* What threads have read of C the copy engine may write only behind a fence of the whole GPU. */
+static bool is_in_place(const pg_problem *p)
+{
+    const pg_view *c = &p->operand[PG_MATMUL_C];
+    return c->present && c->data == p->operand[PG_MATMUL_D].data;
+}
+
 /* Blackwell: by sub-tiles, wherever a tensor map can be made of D; none knows where groups end. */
 static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     if (k->d_store || pg_matmul_accumulate_engine(k) != PG_ENGINE_TCGEN05)
         return k->d_store;
-    return takes_map(&p->operand[PG_MATMUL_D]) && !k->grouped && k->schedule != PG_SCHEDULE_SEED
+    return takes_map(&p->operand[PG_MATMUL_D]) && !is_in_place(p) && !k->grouped &&
+                   k->schedule != PG_SCHEDULE_SEED
                ? PG_D_TENSOR
                : PG_D_ROWS;
+}
+
+/* Of factors, which a choice behind the call could not read, and of places. */
+static uint64_t facts(const pg_problem *p, const void *key)
+{
+    pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
+    choose_by_operands(p, &k);
+    return (uint64_t)k.copy | (uint64_t)k.slices << 8 | (uint64_t)choose_store(p, &k) << 16;
 }
 
 /* What decides the choice; settles what leaves none. */
@@ -375,6 +383,15 @@ static ptxgen_status check_factors(const pg_problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+static ptxgen_status check_sub_tiles(const pg_problem *p, ptxgen_error *err)
+{
+    enum { ALIGNMENT = 16 };
+    if (is_in_place(p))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d_store=tensor with D in place of C: use d_store=rows, or another D");
+    return pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err);
+}
+
 /* What tensor maps need: of A and B that are not copied first; of C where it comes to shared
  * memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
@@ -399,7 +416,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
     if (k->d_store == PG_D_TENSOR)
-        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err));
+        PG_TRY(check_sub_tiles(p, err));
     const bool hopper = k->arch == HOPPER;
     const bool by_map = hopper ? k->c_load >= PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
     const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
