@@ -146,6 +146,14 @@ t emulate -- ./stripped memory
 expect_code 1
 expect_err 'link it with nvcc -cudart shared'
 
+# A library that hides its runtime, as cuBLAS: named, and the program's own kernels run.
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
+    -o hidden.so && strip hidden.so &&
+    nvcc first.o second.o -o beside -Xlinker --no-as-needed,./hidden.so -lcuda || die "nvcc failed"
+t emulate -- ./beside
+expect_code 0
+expect_err 'hidden.so has a CUDA runtime of its own'
+
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
     -Wl,-rpath,"$cuda/lib64" -o driver || die "cc failed"
@@ -158,4 +166,13 @@ CUDA_ERROR_NOT_FOUND
 1
 1 1
 0 719 719" ] || die "the driver program printed something else"
+done
+for define in SAME_DEFAULT_STREAM CUDA_API_PER_THREAD_DEFAULT_STREAM; do
+    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" -lcuda -o driver_graph || die "cc failed"
+    t emulate -- ./driver_graph
+    expect_code 0
+    [ "$(cat .out)" = "105 105 4 1 1
+207 2
+200 3 1
+9" ] || die "the driver's graphs printed something else"
 done
