@@ -120,7 +120,7 @@ enum {
     PG_SCHEDULE_MMA_SYNC = 5
 };
 enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
-enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
+enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_LATE = 3, PG_C_ROWS = 4 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
 /* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
@@ -240,6 +240,8 @@ typedef struct pg_matmul_problem {
     bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
+    bool ragged;                   /* rows of C or D begin off sectors of 32 bytes */
+    int operand_alignment;         /* bytes, at most 16: of the rows of A and of B */
     int sm_count;
 } pg_matmul_problem;
 static inline int64_t pg_matmul_matrices(const pg_matmul_problem *p)

@@ -252,9 +252,8 @@ static ptxgen_status blame_schedule(const pg_matmul_accumulate_key *k, ptxgen_er
     if (pg_matmul_accumulate_engine(&without) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "schedule=mma_sync has no %s: leave schedule out, or use %s",
-                   k->grouped ? "group_rows" : "operands of 8 and 32 bits",
-                   k->grouped ? "a call for each group" : "f16 or bf16");
+                   "schedule=mma_sync has no operands of 8 and 32 bits: leave schedule out, or use "
+                   "f16 or bf16");
 }
 
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
@@ -265,14 +264,8 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
         k->batch = 1;
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
-    if (engine == PG_ENGINE_MMA_SYNC && (k->grouped || k->dtype > PG_MATMUL_BF16))
+    if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
         PG_TRY(blame_schedule(k, err));
-    if (k->grouped && engine == PG_ENGINE_MMA_SYNC)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "group_rows belong to the kernels of sm_90a and sm_100a: make a call for each "
-            "group on %s",
-            arch->name);
     if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "operands of 8 and 32 bits belong to the kernels of sm_90a and sm_100a: use "

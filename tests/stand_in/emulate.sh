@@ -146,6 +146,14 @@ t emulate -- ./stripped memory
 expect_code 1
 expect_err 'link it with nvcc -cudart shared'
 
+# A library that hides its runtime, as cuBLAS: named, and the program's own kernels run.
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
+    -o hidden.so && strip hidden.so &&
+    nvcc first.o second.o -o beside -Xlinker --no-as-needed,./hidden.so -lcuda || die "nvcc failed"
+t emulate -- ./beside
+expect_code 0
+expect_err 'hidden.so has a CUDA runtime of its own'
+
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
     -Wl,-rpath,"$cuda/lib64" -o driver || die "cc failed"

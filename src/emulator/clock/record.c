@@ -220,11 +220,6 @@ bool pg_clock_give_cluster(pg_grid_run *launch, uint64_t *index)
     return true;
 }
 
-uint64_t pg_clock_recorded(const pg_clock *c)
-{
-    return (c->clusters.count ? c->clusters.count - 1 : 0) + c->given;
-}
-
 bool pg_clock_next_cluster(pg_grid_run *launch, uint64_t *index)
 {
     pg_clock *c = launch->clock;

@@ -136,7 +136,10 @@ bool pg_clock_next_cluster(pg_grid_run *, uint64_t *index);
 /* launch->give_cluster: what of the sample has not been started, as an SM's share of the grid. */
 bool pg_clock_give_cluster(pg_grid_run *, uint64_t *index);
 /* Clusters whose work has been recorded. */
-uint64_t pg_clock_recorded(const pg_clock *);
+static inline uint64_t pg_clock_recorded(const pg_clock *c)
+{
+    return (c->clusters.count ? c->clusters.count - 1 : 0) + c->given;
+}
 
 /* ---- for listen.c and observe_*.c ---- */
 /* NULL: of a cluster beside the sample. cluster->check holds its number. */
