@@ -10,4 +10,4 @@ chmod 700 "$cache"
 # Neither the user's settings nor a pack that is there already decide what goes in.
 export PTXGEN_CONFIG= PTXGEN_CACHE_LAYERS= PTXGEN_SHIPPED_PACK=off
 cat "$@" | "$command" prewarm - --cache-dir "$cache"
-"$command" cache export "$pack" current --readable --cache-dir "$cache"
+"$command" cache export "$pack" current --readable --force --cache-dir "$cache"

@@ -157,6 +157,9 @@ typedef struct ptxgen_cache_info {
     uint64_t remote_hits, remote_misses, remote_errors, remote_stores, remote_dropped;
     uint64_t remote_refused;
     ptxgen_breaker remote_breaker;
+    /* Why the folder that was asked for is not used, a clause; "" when it is, or none is wanted.
+     * Borrowed from ctx. */
+    const char *why_off;
 } ptxgen_cache_info;
 PTXGEN_API void ptxgen_cache_get_info(ptxgen *ctx, ptxgen_cache_info *info);
 /* Forgets every kernel and every refusal in memory and, if `disk`, removes the entries of the

@@ -7,7 +7,7 @@
 Arrays come by DLPack: PyTorch, CuPy, JAX, NumPy and others, in place and without a copy. Arrays on CUDA are worked on in
 the producer's current stream; arrays on the CPU by the emulator, which runs the same kernels, slowly. A kernel is
 written and assembled by the first call of its kind and found in the cache by all later ones. Functions here know no
-gradients and read a PyTorch tensor's memory as it is, without the sign of a lazily negated view; ptxgen.torch's know both.
+gradients and refuse PyTorch's lazily negated and conjugated views; ptxgen.torch's know both.
 
 ptxgen.torch has operations for autograd and torch.compile, ptxgen.jax for jit; ptxgen.emulator runs any PTX.
 """
@@ -21,6 +21,7 @@ from ._core import (
     Error,
     FileError,
     IndexOutOfRange,
+    IndexWatch,
     InvalidArgument,
     Missing,
     OutOfMemory,
@@ -35,6 +36,7 @@ from ._core import (
     emit,
     families,
     gather_rows,
+    index_watch,
     matmul,
     matmul_scaled,
     plan,
@@ -47,9 +49,9 @@ from ._interop import pack_scales
 
 __all__ = [
     "AssembleError", "BudgetError", "CaptureError", "DriverError", "EmulatorError", "Error", "FileError",
-    "IndexOutOfRange", "InvalidArgument", "Missing", "OutOfMemory", "ParseError", "Pending", "Plan", "Unsupported",
+    "IndexOutOfRange", "IndexWatch", "InvalidArgument", "Missing", "OutOfMemory", "ParseError", "Pending", "Plan", "Unsupported",
     "cache", "call", "check_indices", "compile", "emit", "emulator", "families", "gather_rows", "get_include",
-    "get_library", "matmul", "matmul_scaled", "pack_scales", "plan", "prefetch", "ready", "scatter_add_",
+    "get_library", "index_watch", "matmul", "matmul_scaled", "pack_scales", "plan", "prefetch", "ready", "scatter_add_",
 ]
 
 

@@ -6,7 +6,7 @@ from . import _core
 
 def info(cuda=True):
     """Counters as a dict: memory_hits, disk_hits, misses (assemblies), entries, stores, evicted, pending; dir and
-    on_disk say where kernels are kept."""
+    on_disk say where kernels are kept, why_off why the folder that was asked for is not used."""
     return _core.cache_info(cuda)
 
 

@@ -36,13 +36,14 @@ enum {
     S_SCHEDULE,
     S_OOB,
     S_DYNAMIC,
+    S_WATCH,
     S_STREAM,
     S_COUNT
 };
 static const char *const scatter_names[] = {
-    "out",           "index",    "src",           "weight",         "src_index",
-    "alpha",         "plan",     "deterministic", "accumulate_f32", "reduce",
-    "padding_index", "schedule", "oob",           "dynamic_n",      "stream"};
+    "out",           "index",          "src",    "weight",        "src_index", "alpha", "plan",
+    "deterministic", "accumulate_f32", "reduce", "padding_index", "schedule",  "oob",   "dynamic_n",
+    "watch",         "stream"};
 static const signature scatter_signature = {"scatter_add_", scatter_names, S_COUNT, 3, 1};
 
 /* The options that are not tensors. */
@@ -104,7 +105,10 @@ static bool scatter(core_state *s, PyObject *const *v, operands *o,
                                            .src_index = o->at[S_SRC_INDEX].dl,
                                            .options = options,
                                            .stream = o->stream};
-    const bool told = !o->cuda && options->oob == PTXGEN_OOB_RECORD && !options->plan;
+    const bool watched = v[S_WATCH] && v[S_WATCH] != Py_None;
+    if (watched && !watch_record(s, v[S_WATCH], o, &options->record))
+        return false;
+    const bool told = !o->cuda && !watched && options->oob == PTXGEN_OOB_RECORD && !options->plan;
     if (told) /* the emulator has done it all when the call returns */
         options->record = &record;
     return core_call(s, o, run_scatter, &args, &args.ready_only) &&
@@ -434,7 +438,7 @@ PyMethodDef call_methods[] = {
      "deterministic=False,\n"
      "             accumulate_f32=False, reduce='add', padding_index=None, schedule='auto', "
      "oob='record',\n"
-     "             dynamic_n=False, stream=None)\n--\n\n"
+     "             dynamic_n=False, watch=None, stream=None)\n--\n\n"
      "out[index[i], :] += alpha * weight[i] * src[i, :], in place; returns out.\n\n"
      "out [R, N] and src [M, N] hold f32, f16, bf16, f64, s32 or s64, index [M] s64 or s32. With "
      "src_index [M], entry\n"
@@ -444,7 +448,8 @@ PyMethodDef call_methods[] = {
      "already. A bad index is skipped: on the CPU the call then raises IndexOutOfRange, on CUDA "
      "the "
      "next check_indices\n"
-     "does. See ptxgen_scatter_add in ptxgen/ptxgen.h."},
+     "does, or the watch that the call was given (index_watch). See ptxgen_scatter_add in "
+     "ptxgen/ptxgen.h."},
     {METHOD(gather_rows), "gather_rows(src, index, out=None, *, oob='record', stream=None)\n--\n\n"
                           "out[i, :] = src[index[i], :]; returns out, a new array when none is "
                           "given. Any element type of 1, 2, 4 or 8\n"

@@ -133,6 +133,18 @@ PyObject *core_interop(core_state *s)
     return s->interop;
 }
 
+bool core_stream(core_state *s, PyObject *stream, ptxgen_stream *out)
+{
+    if (!stream || stream == Py_None)
+        return true;
+    PyObject *interop = core_interop(s);
+    PyObject *number = interop ? PyObject_CallMethod(interop, "stream_handle", "O", stream) : NULL;
+    if (number)
+        *out = PyLong_AsVoidPtr(number);
+    Py_XDECREF(number);
+    return !PyErr_Occurred();
+}
+
 bool core_call(core_state *s, const operands *o, call_function call, void *args, bool *ready_only)
 {
     ptxgen *ctx = core_context(s, o->cuda);
@@ -163,8 +175,10 @@ static bool add_names(core_state *s)
     s->stream_key = PyUnicode_InternFromString("stream");
     s->version_key = PyUnicode_InternFromString("max_version");
     s->version_value = Py_BuildValue("(ii)", PTXGEN_DLPACK_MAJOR, 1);
-    return s->api_name && s->device_name && s->dlpack_name && s->stream_key && s->version_key &&
-           s->version_value;
+    s->is_neg_name = PyUnicode_InternFromString("is_neg");
+    s->is_conj_name = PyUnicode_InternFromString("is_conj");
+    return s->is_neg_name && s->is_conj_name && s->api_name && s->device_name && s->dlpack_name &&
+           s->stream_key && s->version_key && s->version_value;
 }
 
 static int execute(PyObject *module)
@@ -174,6 +188,10 @@ static int execute(PyObject *module)
         return -1;
     s->plan_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &plan_spec, NULL);
     if (!s->plan_type || PyModule_AddObjectRef(module, "Plan", (PyObject *)s->plan_type) != 0)
+        return -1;
+    s->watch_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &watch_spec, NULL);
+    if (!s->watch_type ||
+        PyModule_AddObjectRef(module, "IndexWatch", (PyObject *)s->watch_type) != 0)
         return -1;
     if (PyModule_AddFunctions(module, call_methods) != 0 ||
         PyModule_AddFunctions(module, kernel_methods) != 0 ||
@@ -189,6 +207,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     core_state *s = core_of(module);
     Py_VISIT(s->interop);
     Py_VISIT(s->plan_type);
+    Py_VISIT(s->watch_type);
     for (size_t i = 0; i < s->type_count; i++)
         Py_VISIT(s->types[i].type);
     return 0;
@@ -199,14 +218,15 @@ static int clear(PyObject *module)
     core_state *s = core_of(module);
     Py_CLEAR(s->interop);
     Py_CLEAR(s->plan_type);
+    Py_CLEAR(s->watch_type);
     for (size_t i = 0; i < s->type_count; i++)
         Py_CLEAR(s->types[i].type);
     s->type_count = 0;
     for (size_t i = 0; i < STATUSES; i++)
         Py_CLEAR(s->errors[i]);
     Py_CLEAR(s->error);
-    PyObject **names[] = {&s->api_name,   &s->device_name, &s->dlpack_name,
-                          &s->stream_key, &s->version_key, &s->version_value};
+    PyObject **names[] = {&s->api_name,    &s->device_name,   &s->dlpack_name, &s->stream_key,
+                          &s->version_key, &s->version_value, &s->is_neg_name, &s->is_conj_name};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         Py_CLEAR(*names[i]);
     return 0;

@@ -3,8 +3,9 @@
  * ptxgen/dlpack.h's.
  *
  * core.c: the module, its state, its exceptions; tensors.c: arguments; calls.c: operations;
- * plan.c: prepared indices; kernels.c: kernels, cache, text; emulate.c: any PTX on the emulator;
- * emulated_kernel.c: kernels that stay loaded there; xla.c: handlers for JAX. */
+ * plan.c: prepared indices; watch.c: bad indices without waiting; kernels.c: kernels, cache, text;
+ * emulate.c: any PTX on the emulator; emulated_kernel.c: kernels that stay loaded there; xla.c:
+ * handlers for JAX. */
 #ifndef PTXGEN_PYTHON_CORE_H
 #define PTXGEN_PYTHON_CORE_H
 
@@ -33,6 +34,7 @@ typedef struct known_type {
     PyTypeObject *type;
     const exchange_api *api; /* NULL: none */
     bool immutable;          /* JAX's arrays: their capsules do not say so */
+    bool lazy; /* PyTorch's tensors: their memory may be to be negated or conjugated */
 } known_type;
 
 /* Of a module; everything is read and written under the GIL. */
@@ -40,13 +42,14 @@ typedef struct core_state {
     PyObject *error; /* ptxgen.Error */
     /* by status; borrowed from error where there is no class of its own */
     PyObject *errors[STATUSES];
-    PyTypeObject *plan_type;
+    PyTypeObject *plan_type, *watch_type;
     /* ptxgen._interop: what is better said in Python; imported when first needed */
     PyObject *interop;
     /* Types of arguments and what they offer, remembered for good. */
     known_type types[KNOWN_TYPES];
     size_t type_count;
     PyObject *api_name, *device_name, *dlpack_name, *stream_key, *version_key, *version_value;
+    PyObject *is_neg_name, *is_conj_name;
 } core_state;
 
 core_state *core_of(PyObject *module);
@@ -122,5 +125,15 @@ extern PyType_Spec plan_spec;
 PyObject *core_make_plan(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);
 /* The plan of a ptxgen.Plan; NULL with an exception for anything else. */
 const ptxgen_scatter_plan *plan_of(core_state *, PyObject *, int64_t *rows, int64_t *out_rows);
+
+/* A stream by whatever stands for one; NULL and None leave *out as it is. false with an
+ * exception. */
+bool core_stream(core_state *, PyObject *stream, ptxgen_stream *out);
+extern PyType_Spec watch_spec;
+/* ptxgen.index_watch, a method of kernel_methods. */
+PyObject *core_make_watch(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names);
+/* The record of a ptxgen.IndexWatch for a call with these operands; false with an exception for
+ * anything else. */
+bool watch_record(core_state *, PyObject *, const operands *, ptxgen_bad_index **record);
 
 #endif

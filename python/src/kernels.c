@@ -185,17 +185,8 @@ static PyObject *check_indices(PyObject *module, PyObject *const *args, Py_ssize
     ptxgen_stream stream = NULL;
     ptxgen_status status;
     ptxgen_error err;
-    if (!arguments_take(&parameters, args, n, names, v))
+    if (!arguments_take(&parameters, args, n, names, v) || !core_stream(s, v[0], &stream))
         return NULL;
-    if (v[0] && v[0] != Py_None) {
-        PyObject *interop = core_interop(s);
-        PyObject *number =
-            interop ? PyObject_CallMethod(interop, "stream_handle", "O", v[0]) : NULL;
-        stream = number ? PyLong_AsVoidPtr(number) : NULL;
-        Py_XDECREF(number);
-        if (PyErr_Occurred())
-            return NULL;
-    }
     ptxgen *ctx = core_context(s, true);
     if (!ctx)
         return NULL;
@@ -217,10 +208,10 @@ static PyObject *cache_info(PyObject *module, PyObject *args)
         return NULL;
     ptxgen_cache_info c = {.size = sizeof c};
     ptxgen_cache_get_info(ctx, &c);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:O}", "memory_hits", c.memory_hits,
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:O,s:s}", "memory_hits", c.memory_hits,
                          "disk_hits", c.disk_hits, "misses", c.misses, "entries", c.entries,
                          "stores", c.stores, "evicted", c.evicted, "pending", c.pending, "dir",
-                         c.dir, "on_disk", c.on_disk ? Py_True : Py_False);
+                         c.dir, "on_disk", c.on_disk ? Py_True : Py_False, "why_off", c.why_off);
 }
 
 static PyObject *cache_clear(PyObject *module, PyObject *args)
@@ -286,6 +277,12 @@ PyMethodDef kernel_methods[] = {
      "plan(index, out_rows, *, padding_index=None, stream=None)\n--\n\n"
      "Sorts an index once, for many scatter_add_ calls (plan=...). Keep it while a captured graph "
      "uses it."},
+    {"index_watch", (PyCFunction)(void (*)(void))core_make_watch, METH_FASTCALL | METH_KEYWORDS,
+     "index_watch(cuda=True)\n--\n\n"
+     "A record of bad indices for the calls that are given it (scatter_add_(..., watch=w)), on the "
+     "current CUDA device\n"
+     "or, with cuda=False, the CPU. w.start() asks for a look in stream order, w.poll() tells what "
+     "it found, later."},
     {METHOD(prefetch), "prefetch(family, *operands, params=None)\n--\n\n"
                        "Has the kernel of that call compiled in the background; returns its "
                        "parameters. Without operands, the kernel\n"

@@ -1,10 +1,12 @@
 """ptxgen.torch on CPU tensors (the emulator): operators against PyTorch's own rules for them, gradients, compile, and the
 drop-in on PyTorch's samples of the operations that it replaces."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -103,6 +105,13 @@ def test_forward_mode_is_refused():
 def test_lazily_negated_views():
     x, index = numbers(5, 8), indices(6, 5)
     assert torch.equal(ops.gather_rows(torch._neg_view(x), index), -x[index])
+    with pytest.raises(ValueError, match="src is a lazy view"):
+        ptxgen.gather_rows(torch._neg_view(x), index)
+    z = torch.complex(numbers(5, 8), numbers(5, 8))
+    assert torch.equal(ops.gather_rows(z.conj(), index), z.conj()[index])
+    for view in (z.conj(), z.conj().imag):
+        with pytest.raises(ValueError, match="src is a lazy view"):
+            ptxgen.gather_rows(view, index)
 
 
 def samples():
@@ -218,6 +227,31 @@ def test_bad_index():
     else:
         with pytest.raises(IndexError, match=r"index\[1\] = 7"):
             ops.scatter_add(torch.zeros(3, 8), torch.tensor([0, 7]), torch.ones(2, 8))
+
+
+def test_a_watch_waits_for_nothing():
+    watch, src = ptxgen.index_watch(cuda=CUDA), torch.ones(2, 8, device=DEVICE)
+    out, good, bad = torch.zeros(3, 8, device=DEVICE), *(torch.tensor([0, i], device=DEVICE) for i in (2, 7))
+    ptxgen.scatter_add_(out, good, src, watch=watch)  # the kernel is there
+    stream = torch.cuda.Stream() if CUDA else contextlib.nullcontext()
+    with torch.cuda.stream(stream) if CUDA else stream:
+        if CUDA:
+            torch.cuda.synchronize()
+            torch.cuda._sleep(1 << 28)
+        ptxgen.scatter_add_(out, bad, src, watch=watch)
+        watch.start()
+    if CUDA:
+        assert watch.poll() is False  # the stream sleeps still
+        ptxgen.check_indices()  # not the device's record
+    with pytest.raises(ptxgen.IndexOutOfRange, match=r"index\[1\] = 7"):
+        while not watch.poll():
+            time.sleep(0.001)
+    watch.start()
+    while not watch.poll():
+        time.sleep(0.001)
+    if CUDA:
+        with pytest.raises(ValueError, match="cuda=False"):
+            ptxgen.scatter_add_(out.cpu(), good.cpu(), src.cpu(), watch=watch)
 
 
 def test_refusals_have_the_name():

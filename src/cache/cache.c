@@ -251,7 +251,9 @@ void pg_cache_fill_info(pg_cache *cache, ptxgen_cache_info *info)
     info->remote_breaker =
         !cache->remote ? PTXGEN_BREAKER_NONE
                        : (ptxgen_breaker)(PTXGEN_BREAKER_CLOSED + pg_remote_breaker(cache->remote));
-    info->dir = pg_cache_is_on(cache) ? cache->dir : "";
+    const bool on = pg_cache_is_on(cache);
+    info->dir = on ? cache->dir : "";
+    info->why_off = on ? "" : pg_cache_why_off(cache);
 }
 
 ptxgen_status pg_cache_clear(pg_cache *cache, ptxgen_error *err)

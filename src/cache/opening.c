@@ -59,6 +59,14 @@ pg_opening pg_cache_open_folder(pg_cache *cache)
     return PG_OPENING_DONE;
 }
 
+const char *pg_cache_why_off(pg_cache *cache)
+{
+    /* A reason that may pass is written anew by every attempt. */
+    return atomic_load(&cache->opening) == PG_OPENING_LATER
+               ? "the folder cannot be opened just now (descriptors, memory); it is tried again"
+               : cache->off_reason;
+}
+
 bool pg_cache_begin_opening(pg_cache *cache)
 {
     int other = atomic_load(&cache->opener);

@@ -76,6 +76,8 @@ pg_opening pg_cache_open_folder(pg_cache *cache);
 /* Whether the folder is in use; opens it when an earlier attempt failed for a reason that may
  * have passed. */
 bool pg_cache_is_on(pg_cache *cache);
+/* Of a folder that is not in use: why, "" when none was named. Stays as long as the cache. */
+const char *pg_cache_why_off(pg_cache *cache);
 /* Between these two no other thread opens anything; false: another does, or it is too early to
  * try again. */
 bool pg_cache_begin_opening(pg_cache *cache);

@@ -106,7 +106,7 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
 static bool only_owner(const pg_scatter_add_key *k)
 {
     return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
-           k->ahead == PG_AHEAD_YES || k->shift;
+           k->ahead == PG_AHEAD_YES || (k->shift && k->schedule != PTXGEN_SCHEDULE_VECTOR);
 }
 
 /* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4
@@ -130,14 +130,7 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
                        arch->name);
     if (k->access == REDUCE_ALIGNMENT)
         k->access = 0;
-    if (vector && k->access) {
-        if (k->function || (k->access != 4 && k->access != 8) || row_bytes % k->access)
-            return pg_fail(
-                err, PTXGEN_EUNSUPPORTED,
-                "access=%lld: schedule=vector needs 4, 8 or 16 that divides a row of %lld "
-                "bytes, and 16 with a user function",
-                (long long)k->access, (long long)row_bytes);
-    } else if (row_bytes % REDUCE_ALIGNMENT)
+    if (!(vector && k->access) && row_bytes % REDUCE_ALIGNMENT)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
@@ -147,7 +140,8 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: the others add without "
                        "loading into registers");
-    k->ahead = k->shift = 0;
+    k->ahead = 0;
+    k->shift = vector && k->shift;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -158,6 +152,8 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         k->panel = 0;
     PG_TRY(check_aligned("tile", k->tile, err));
     PG_TRY(check_aligned("panel", k->panel, err));
+    if (vector)
+        return pg_scatter_add_resolve_vector(k, arch, err);
     const int64_t shared = k->warps * k->stages * (k->tile + 8);
     if (shared > MAX_STATIC_SHARED)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -192,6 +188,8 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
                        : short_rows     ? "rows must be a multiple of 16 bytes: pad n"
                        : needs_owner(k) ? "it adds f32, f16 and bf16 with 16-byte accesses"
                                         : "leave schedule out");
+    if (k->schedule != PTXGEN_SCHEDULE_VECTOR)
+        k->hot = 0;
     if (k->schedule != PTXGEN_SCHEDULE_PRIVATE)
         k->copies = 0;
     else if (k->reduce != PTXGEN_SCATTER_ADD)
@@ -269,6 +267,8 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->access = k->access ? (int)k->access : REDUCE_ALIGNMENT;
     p->panel = k->panel;
     p->function = k->function != 0;
+    p->hot = k->hot == PG_HOT_YES;
+    p->shift = k->shift != 0;
     name_entry(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         plan_seed(p);

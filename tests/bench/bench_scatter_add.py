@@ -2,7 +2,7 @@
 """scatter_add on a GPU, against PyTorch, in one run.
 
     python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--set anchors,skew,...] [--rows 3,7] [--torch none|fast|all]
-                                             [--markdown FILE] [--sweep]
+                                             [--calls auto,plan,...] [--markdown FILE] [--sweep]
 
 Prints one line per problem: milliseconds of PyTorch's fastest (of index_add_, scatter_add_ and
 embedding_dense_backward), of schedule=seed and vector, of a call as it comes (auto), with a prepared index (plan),
@@ -11,14 +11,15 @@ rows of out read and written once, at the copy bandwidth measured in this run; a
 took over 2% longer than the fastest of PyTorch, seed and vector. Times are medians of CUDA event pairs that wait
 behind a sleeping kernel, so that the host's speed does not count. Every result is compared with PyTorch in double.
 --torch fast leaves out what takes over 50 ms or differs from the others by a constant; none leaves PyTorch out.
---sweep tries settings of schedule=owner. Needs PyTorch; the library itself does not."""
+--calls leaves out other calls of ours. --set neighbours is a series in the number of rows of out, of which the
+largest ratio between two neighbours is told. --sweep tries settings of schedule=owner. Needs PyTorch; the library itself does not."""
 import argparse
 import itertools
 import math
 
 import torch
 
-from scatter_bench import SEED, VECTOR, Args, Library, Problem, copy_bandwidth, machine, milliseconds
+from scatter_bench import DTYPES, SEED, VECTOR, Args, Library, Problem, copy_bandwidth, machine, milliseconds
 
 BOTH = ("f32", "bf16")
 M, K = 1 << 20, 1 << 18
@@ -26,6 +27,12 @@ M, K = 1 << 20, 1 << 18
 
 def over(dtypes, *rows):
     return [row + (dtype,) for row in rows for dtype in dtypes]
+
+
+def series(first, last, factor):
+    """Whole numbers from first to last, each `factor` times the one before."""
+    count = math.ceil(math.log(last / first) / math.log(factor))
+    return [round(first * (last / first) ** (i / count)) for i in range(count + 1)]
 
 
 # (index, rows of src, rows of out, n, dtype)
@@ -42,6 +49,13 @@ SETS = {
               + over(("f32",), ("zipf 1.0", 30600000, 64, 4), ("zipf 1.0", 30600000, 1024, 4),
                      ("sorted", 30600000, 1024, 4), ("half on row 0", 30600000, 256, 4), ("uniform", 30600000, 1024, 1),
                      ("uniform", 8000000, 1000, 16)),
+    "neighbours": [("uniform", min(30600000, (1 << 29) // (n * DTYPES[dtype][2])), k, n, dtype)
+                   for n in (4, 8, 16, 32) for dtype in BOTH for k in series(64, 65536, 1.3)],
+    "narrow": [(kind, m, k, n, dtype) for n, dtype in ((1, "f32"), (1, "bf16"), (3, "f32"), (3, "bf16"), (8, "f32"), (8, "bf16"),
+                                                       (31, "bf16"), (16, "f32"), (80, "bf16"))
+               for m in (min(40000000, 800000000 // (n * DTYPES[dtype][2])), 1 << 21)
+               for kind, k in (("half on row 0", K), ("permutation", m), ("uniform", K), ("uniform", min(4 * M, 100000000 // n)),
+                               ("zipf 0.6", 9178), ("zipf 1.0", K), ("zipf 1.4", M), ("sorted", K), ("runs", K), ("uniform", 1000))],
     "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 8, 64, 512, 2048, 8192, 32768)]),
 }
 
@@ -69,7 +83,7 @@ def torch_calls(p, which):
         return {}
     if which == "fast" and hot and p.dtype != "f32":  # a loop of compare and swap on one row: seconds
         del calls["scatter_add"]
-    if which == "fast" and (p.n < 16 or p.m * p.n > 1 << 29):
+    if which == "fast" and (p.n < 16 or p.m > 1 << 23 or p.m * p.n > 1 << 29):
         del calls["embedding"]
     if which == "fast" and p.k < 64 and p.n < 16:
         return {}
@@ -78,14 +92,16 @@ def torch_calls(p, which):
 
 def measure(lib, p, bandwidth, options):
     """Name -> milliseconds, in the order of the columns; and whether all results were right."""
-    plan = lib.plan(p.args, p.stream)
+    plan = lib.plan(p.args, p.stream) if options.sweep or "plan" in " ".join(options.calls) else None
     reference = p.reference()
     whole = p.n * p.bytes % 16 == 0  # what the two schedules before take
     others = {"seed": p.call(schedule=SEED), "vector": p.call(schedule=VECTOR)} if whole else {}
     ours = {**others, "auto": p.call(), "plan": p.call(plan=plan), "exact": p.call(deterministic=True),
             "exact plan": p.call(deterministic=True, plan=plan)}
-    if p.n < 16 and p.k < 10000:  # a prepared index has nothing to give there, and is slow
-        del ours["exact"], ours["exact plan"], ours["plan"]
+    ours = {name: call for name, call in ours.items() if name in options.calls}
+    short = p.n * p.bytes < 64
+    if short and (p.k < 10000 or p.m > 1 << 22):  # a prepared index has nothing to give there, and is slow
+        ours = {name: call for name, call in ours.items() if name in ("seed", "vector", "auto")}
     good = all(p.agrees(call, reference) for call in ours.values())
     times = {name: milliseconds(call, budget_ms=15.0) for name, call in ours.items()}
     theirs = {name: milliseconds(call, budget_ms=8.0) for name, call in torch_calls(p, options.torch).items()}
@@ -109,6 +125,16 @@ def ratios_of(times):
     return [ratio(*name.split("/")) for name in RATIOS]
 
 
+def steepest(times):
+    """Of (row of a set, ms) in order: a line for each series of neighbours, which differ in the rows of out alone."""
+    worst = {}
+    for (p, a), (q, b) in zip(times, times[1:]):
+        series = p[:2] + p[3:]
+        if series == q[:2] + q[3:]:
+            worst[series] = max(worst.get(series, (0,)), (max(a / b, b / a), p[2], q[2]))
+    return [f"{s}: neighbours at most {ratio:.2f} apart, {a} and {b} rows of out" for s, (ratio, a, b) in worst.items()]
+
+
 def mark(times, good):
     before = [times[n] for n in ("PyTorch", "seed", "vector") if n in times]
     slow = before and times["auto"] > 1.02 * min(before)
@@ -127,6 +153,7 @@ def main():
     parser.add_argument("--set", default="anchors,skew,groups,small")
     parser.add_argument("--rows", help="comma-separated numbers of problems in the sets")
     parser.add_argument("--torch", default="all", choices=["none", "fast", "all"])
+    parser.add_argument("--calls", default="seed,vector,auto,plan,exact,exact plan", type=lambda s: s.split(","))
     parser.add_argument("--markdown", help="the table, for docs/benchmarks.md")
     parser.add_argument("--sweep", action="store_true")
     options = parser.parse_args()
@@ -137,18 +164,21 @@ def main():
     print(f"{'index':13} {'rows':>8} {'out':>8} {'n':>7} type " + " ".join(f"{n:>10}" for n in COLUMNS) +
           "  " + " ".join(RATIOS))
     for name in options.set.split(","):
-        gains = []
+        gains, autos = [], []
         chosen = range(len(SETS[name])) if not options.rows else [int(r) for r in options.rows.split(",")]
         for i in chosen:
             p = Problem(lib, *SETS[name][i])
             times, good = measure(lib, p, bandwidth, options)
             gains += [times["seed"] / times["auto"]] if "seed" in times else []
+            autos += [(SETS[name][i], times["auto"])]
             print(f"{p.text()} " + " ".join(f"{times[n]:10.4f}" if n in times else " " * 10 for n in COLUMNS) +
                   "  " + " ".join(f"{r:9.3f}" for r in ratios_of(times)) + mark(times, good), flush=True)
             if table:
                 print(markdown(p, times, good), file=table, flush=True)
             del p
             torch.cuda.empty_cache()
+        if name == "neighbours":
+            print("\n".join(steepest(autos)), flush=True)
         if gains:
             mean = math.exp(sum(map(math.log, gains)) / len(gains))
             print(f"{name}: geometric mean of seed/auto {mean:.3f}; SM clock {torch.cuda.clock_rate()} MHz", flush=True)

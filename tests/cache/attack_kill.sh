@@ -10,7 +10,7 @@ while [ "$i" -lt "$kills" ]; do
     case $((i % 5)) in
     0) set -- cache prune entries=20 ;;
     1) set -- cache verify ;;
-    2) set -- cache export "$work/pack$((i % 3))" ;;
+    2) set -- cache export "$work/pack$((i % 3))" --force ;;
     *) set -- compile scatter_add n=$((i % 40 * 4 + 4)) ;;
     esac
     "$PTXGEN" "$@" >/dev/null 2>&1 &

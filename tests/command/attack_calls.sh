@@ -86,7 +86,7 @@ assembler - cache verify --cache-dir kernels
 assembler - cache stats --zero --cache-dir kernels
 assembler - cache prune entries=1 --cache-dir kernels
 assembler - cache clear --cache-dir kernels
-assembler good.pack cache export good.pack --cache-dir kernels
+assembler good.pack cache export good.pack --force --cache-dir kernels
 assembler - cache import good.pack --cache-dir other
 END_OF_SCENARIOS
 }

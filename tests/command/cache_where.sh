@@ -21,8 +21,33 @@ where "$home/.cache/ptxgen" XDG_CACHE_HOME=relative/xdg HOME="$home" # a relativ
 where "$home/.cache/ptxgen" XDG_CACHE_HOME= HOME="$home"
 [ ! -e relative ] || die "a relative XDG_CACHE_HOME was used"
 
-# No HOME and no password entry: memory only, and everything but the disk works.
+# A folder that cannot be used: the command goes on without it, and says so in one line.
 have_assembler || skip "no assembler here"
+echo "no folder" >taken
+ok array random:9x8 -o src.npy
+ok array index:5/9 -o index.npy
+said="^ptxgen: the cache is not used: '$work/taken' is no folder; kernels are not kept$"
+for command in 'compile gather_rows arch=sm_90' 'compile gather_rows arch=sm_90 -o x.cubin' \
+    'run gather_rows src=src.npy index=index.npy --check --device emulator'; do
+    t $command --cache-dir taken
+    expect_code 0
+    expect_err "$said"
+    [ "$(wc -l <.err)" = 1 ] || die "not one line"
+    ok $command --json --cache-dir "$work/kept"
+    ! grep -q cache_off .out || die "cache_off of a folder that is used"
+    t $command --json --cache-dir taken
+    expect_code 0
+    expect_out "\"cache_off\":.*'$work/taken' is no folder\""
+    ok $command --cache-dir ""
+done
+PTXGEN_CACHE_DIR=$work/taken t compile gather_rows arch=sm_90
+expect_err "$said"
+t compile gather_rows arch=sm_90 --cache-dir taken --log warning # then the log says it
+[ "$(grep -c 'is no folder' .err)" = 1 ] || die "not said once"
+echo 'gather_rows arch=sm_90' >kernels.txt
+refuse 5 'name a folder with --cache-dir' prewarm kernels.txt --cache-dir taken
+
+# No HOME and no password entry: memory only, and everything but the disk works.
 as_nobody_known() { setpriv --reuid 54321 --regid 54321 --clear-groups env -u HOME "$@"; }
 if [ "$(id -u)" = 0 ] && chmod 755 . && as_nobody_known test -x "$PTXGEN" 2>/dev/null; then
     as_nobody_known "$PTXGEN" compile scatter_add n=4 >.out 2>.err || die "nobody cannot compile"

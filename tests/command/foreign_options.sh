@@ -63,7 +63,7 @@ path -
 verify - recompile
 clear - dry-run
 prune unused=1d dry-run
-export x.pack arch readable
+export x.pack arch readable force
 import x.pack readable
 END_OF_ACTIONS
 [ "$tried" -gt 300 ] || die "only $tried options were tried"

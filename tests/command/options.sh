@@ -290,6 +290,7 @@ assembled cache --toolkit '3 not comparable' cache verify --recompile $kernels -
 assembled cache --prometheus '^# TYPE ptxgen' cache stats $kernels -- --prometheus
 assembled cache --dry-run 'would remove' cache clear $kernels -- --dry-run
 assembled cache --readable 'file new.pack 644' cache export new.pack $kernels -- --readable
+assembled cache --force '!exists' cache export list.txt $kernels -- --force
 echo 'cache --zero' >>cases_done # two commands are needed to see it
 if [ $assembles = yes ]; then
     misses() { "$PTXGEN" cache stats --json --cache-dir "$work/start/kernels" | tr -d ' \t' | sed -n 's/^"misses":\([0-9]*\).*/\1/p'; }
@@ -417,6 +418,7 @@ emulated --check-races 'race on global memory' --check-races
 emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
+emulated --time 'us on the H200 by the clock' --time sm_90
 emulated --threads 'exit 2' --threads 0 # how many run at once is chance: a short launch may be over before all have started
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose

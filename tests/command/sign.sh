@@ -17,12 +17,23 @@ ok cache export plain
 ok cache sign signed key
 expect_out '^signed 2 entries$'
 ok cache sign short key days=1
-# A pack that is there is no target: nothing of it is lost, and the message says how its entries are signed.
-cp plain before
-t cache sign plain key
-expect_code 2
-expect_err 'plain exists, and sign writes a new pack.*sign NEW KEY --cache-dir plain'
-cmp -s plain before || die "cache sign changed a pack that was there"
+# A file that is there is replaced only with --force, and then as a whole; what is no file, never.
+ln -s plain link
+ln -s nowhere dangling
+mkdir folder
+for write in 'export %s' 'sign %s key'; do
+    for there in plain link dangling; do
+        refuse 2 "$there exists: .*--force" cache $(printf "$write" $there)
+    done
+    refuse 2 'folder is no file' cache $(printf "$write" folder) --force
+    refuse 2 '/dev/null is no file' cache $(printf "$write" /dev/null) --force
+    ok cache $(printf "$write" plain) --force
+    ok cache verify --cache-dir plain
+done
+refuse 2 'key.*File exists' cache keygen key somebody
+ok cache export plain --force
+t cache ls --cache-dir plain
+[ "$(grep -c sm_ .out)" = 2 ] || die "not the entries that it had"
 ok cache sign from_pack key --cache-dir plain
 expect_out '^signed 2 entries$'
 t cache sign bad key days=0

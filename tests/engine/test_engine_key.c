@@ -218,6 +218,28 @@ static bool is_on_disk(const ptxgen_config *config)
     return on;
 }
 
+static void a_folder_that_is_not_used_says_why(void **state)
+{
+    (void)state;
+    char file[PG_PATH_MAX + 8];
+    snprintf(file, sizeof file, "%s/taken", folder.path);
+    fclose(fopen(file, "w"));
+    const ptxgen_config off = {.cache = PTXGEN_CACHE_OFF};
+    const struct {
+        const char *dir;
+        const ptxgen_config *config;
+        const char *why;
+    } rows[] = {{file, NULL, file}, {folder.path, NULL, ""}, {folder.path, &off, ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ptxgen *ctx = engine_create(&toolkit, rows[i].dir, rows[i].config);
+        const ptxgen_cache_info info = engine_info(ctx);
+        assert_int_equal(info.on_disk, rows[i].dir != file && rows[i].config != &off);
+        assert_non_null(strstr(info.why_off, rows[i].why));
+        assert_int_equal(info.why_off[0] != '\0', rows[i].dir == file);
+        ptxgen_destroy(ctx);
+    }
+}
+
 static void the_cache_has_a_switch(void **state)
 {
     (void)state;
@@ -318,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_architecture_has_one_spelling, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extra_texts_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(how_the_cache_is_run_is_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_not_used_says_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_cache_has_a_switch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(off_reads_and_writes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(layers_are_read_and_never_written, set_up, tear_down),

@@ -47,6 +47,14 @@ cudaErrorInvalidDevice'
 t emulate --arch sm_80 --sms 20 --memory 100 -- ./program device
 expect_out '^8\.0 20 20 100 32 0$'
 
+# By the clock: a line for each launch; its name is checked, and that nothing else watches.
+t emulate --time sm_90 -- ./program launches
+expect_err ': [0-9.]+ us on the H200 by the clock, limited by .* \(known error [0-9]+%\)'
+t emulate --time sm_12 -- ./program launches
+expect_err "the clock knows sm_90 and sm_100, not 'sm_12'"
+t emulate --time sm_90 --check-races -- ./program launches
+expect_code 2
+
 # What a GPU calls a lost context stays so; the place is named.
 gives far 'cudaErrorIllegalAddress
 cudaErrorIllegalAddress'
@@ -125,10 +133,34 @@ t emulate --arch sm_80 -- ./program memory
 expect_code 3
 expect_err 'say --arch sm_90'
 
+# Separate compilation: the files' PTX is linked; a kernel that launches kernels is refused by name.
+nvcc -arch=sm_90 -rdc=true -DPART=1 -c "$here/parts.cu" -o part1.o 2>build.log &&
+    nvcc -arch=sm_90 -rdc=true -DPART=2 -c "$here/parts.cu" -o part2.o 2>build.log &&
+    nvcc -arch=sm_90 part1.o part2.o -o parts 2>build.log || die "nvcc: $(cat build.log)"
+t emulate --check-races --seeds 1..2 -- ./parts
+expect_code 0
+[ "$(head -3 .out | sort)" = "11 324 32 cudaSuccess
+first file 1
+second file 10" ] || die "parts printed something else"
+printf '__global__ void in() {}\n__global__ void out() { in<<<1, 1>>>(); }\n%s\n' \
+    'int main() { out<<<1, 1>>>(); return cudaGetLastError() != cudaErrorNotSupported; }' >nested.cu
+nvcc -arch=sm_90 -rdc=true nested.cu -o nested -lcudadevrt 2>build.log || die "nvcc: $(cat build.log)"
+t emulate -- ./nested
+expect_code 0
+expect_err 'no kernel launches kernels here'
+
 strip -o stripped ./program
 t emulate -- ./stripped memory
 expect_code 1
 expect_err 'link it with nvcc -cudart shared'
+
+# A library that hides its runtime, as cuBLAS: named, and the program's own kernels run.
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
+    -o hidden.so && strip hidden.so &&
+    nvcc first.o second.o -o beside -Xlinker --no-as-needed,./hidden.so -lcuda || die "nvcc failed"
+t emulate -- ./beside
+expect_code 0
+expect_err 'hidden.so has a CUDA runtime of its own'
 
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \
@@ -142,4 +174,13 @@ CUDA_ERROR_NOT_FOUND
 1
 1 1
 0 719 719" ] || die "the driver program printed something else"
+done
+for define in SAME_DEFAULT_STREAM CUDA_API_PER_THREAD_DEFAULT_STREAM; do
+    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" -lcuda -o driver_graph || die "cc failed"
+    t emulate -- ./driver_graph
+    expect_code 0
+    [ "$(cat .out)" = "105 105 4 1 1
+207 2
+200 3 1
+9" ] || die "the driver's graphs printed something else"
 done

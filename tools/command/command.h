@@ -33,7 +33,7 @@ typedef struct cli_settings {
     int64_t assembler, device,
         log_level; /* ptxgen_assembler, ptxgen_device_kind, ptxgen_log_level */
     bool line_map, ptx, cubin, sass, recompile;
-    bool prometheus, zero, readable;
+    bool prometheus, zero, readable, force;
     const char *arch, *require, *expect;
     int64_t jobs;
     bool check;
@@ -117,15 +117,20 @@ int cli_usage_error(const cli_settings *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int cli_exit_for(ptxgen_status);
 
-/* A context with the settings' cache folder, toolkit, assembler, device and log level; log lines
- * go to standard error. */
 /* A relative path means here what it means to a shell; the library takes absolute ones only. ""
  * stays. */
 ptxgen_status cli_absolute_path(const char *path, char *out, size_t size, ptxgen_error *err);
+/* A context with the settings' cache folder, toolkit, assembler, device and log level; log lines
+ * go to standard error. A cache folder that cannot be used is said in a line; the command goes on
+ * without it. */
 ptxgen_status cli_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
+/* The same for a command that fails without the folder, and says so itself. */
+ptxgen_status cli_context_for_folder(const cli_settings *, ptxgen **out, ptxgen_error *err);
+/* "cache_off" in a report, with the reason, when the folder cannot be used. */
+void cli_json_cache(struct cJSON *root, ptxgen *ctx);
 /* A log hook that says for whom the library waits. */
 void cli_log_waits(void *user, ptxgen_log_level level, const char *line);
-/* The same, but the cache folder is neither made nor changed. */
+/* cli_context, but the cache folder is neither made nor changed. */
 ptxgen_status cli_looking_context(const cli_settings *, ptxgen **out, ptxgen_error *err);
 /* The remote store behind the context's cache folder, without its password; borrowed. NULL:
  * none. */

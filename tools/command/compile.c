@@ -40,20 +40,25 @@ static cJSON *with_parameters(const ptxgen_kernel *kernel, cJSON *root)
     return root;
 }
 
-static ptxgen_status write_cubin(const cli_args *args, const ptxgen_kernel *kernel,
-                                 const ptxgen_kernel_info *info, ptxgen_error *err)
+static ptxgen_status write_cubin(const cli_args *args, ptxgen *ctx, const ptxgen_kernel *kernel,
+                                 ptxgen_error *err)
 {
+    ptxgen_kernel_info info = {.size = sizeof info};
+    ptxgen_kernel_describe(kernel, &info);
     const char *output = args->set.output;
     if (output) {
-        ptxgen_status status = cli_output_bytes(output, true, info->cubin, info->cubin_size, err);
+        ptxgen_status status = cli_output_bytes(output, true, info.cubin, info.cubin_size, err);
         if (status != PTXGEN_OK)
             return status;
     }
     FILE *to = cli_report_file(&args->set);
-    if (args->set.json)
-        cli_json_write(with_parameters(kernel, cli_kernel_json(info)), to);
-    else
-        cli_kernel_text(info, args->set.verbose, to);
+    if (args->set.json) {
+        cJSON *root = with_parameters(kernel, cli_kernel_json(&info));
+        cli_json_cache(root, ctx);
+        cli_json_write(root, to);
+    } else {
+        cli_kernel_text(&info, args->set.verbose, to);
+    }
     return PTXGEN_OK;
 }
 
@@ -70,11 +75,8 @@ static int compile_one(const cli_args *args)
         status = cli_functions(ctx, &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_compile(ctx, args->words[0], params, &kernel, &err);
-    if (status == PTXGEN_OK) {
-        ptxgen_kernel_info info = {.size = sizeof info};
-        ptxgen_kernel_describe(kernel, &info);
-        status = write_cubin(args, kernel, &info, &err);
-    }
+    if (status == PTXGEN_OK)
+        status = write_cubin(args, ctx, kernel, &err);
     ptxgen_kernel_unref(kernel);
     ptxgen_destroy(ctx);
     free(params);

@@ -362,7 +362,7 @@ static int run(const cli_args *args)
     if (status == PTXGEN_OK)
         status = cli_context(&memory_only, &c.chooser, &err);
     if (status == PTXGEN_OK && !args->set.dry_run)
-        status = cli_context(&set, &c.ctx, &err);
+        status = cli_context_for_folder(&set, &c.ctx, &err);
     if (status == PTXGEN_OK && c.ctx)
         status = check_cache(c.ctx, &err);
     if (status == PTXGEN_OK) {

@@ -122,8 +122,9 @@ static bool logs_nothing(const ptxgen *ctx)
 
 enum { THREADS_MAX = 64 };
 
-static ptxgen_status create_context(const cli_settings *set, bool look_only, ptxgen **out,
-                                    ptxgen_error *err)
+/* *logs: whether somebody asked for a log. */
+static ptxgen_status create_context(const cli_settings *set, bool look_only, bool *logs,
+                                    ptxgen **out, ptxgen_error *err)
 {
     char cache_dir[PATH_MAX], toolkit[PATH_MAX];
     const struct {
@@ -162,13 +163,21 @@ static ptxgen_status create_context(const cli_settings *set, bool look_only, ptx
         config.cache_layer_count = 1;
     }
     const ptxgen_status status = ptxgen_create(&config, out, err);
-    if (status != PTXGEN_OK || !logs_nothing(*out))
+    *logs = status == PTXGEN_OK && !logs_nothing(*out);
+    if (status != PTXGEN_OK || *logs)
         return status;
     /* Nobody asked for a log; that the command waits, and for whom, is said all the same. */
     ptxgen_destroy(*out);
     config.log = cli_log_waits;
     config.log_level = PTXGEN_LOG_WARNING;
     return ptxgen_create(&config, out, err);
+}
+
+static const char *why_cache_is_off(ptxgen *ctx)
+{
+    ptxgen_cache_info info = {.size = sizeof info};
+    ptxgen_cache_get_info(ctx, &info);
+    return info.why_off;
 }
 
 const char *cli_remote_place(ptxgen *ctx)
@@ -184,12 +193,31 @@ const char *cli_remote_place(ptxgen *ctx)
 
 ptxgen_status cli_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
 {
-    return create_context(set, false, out, err);
+    bool logs;
+    const ptxgen_status status = create_context(set, false, &logs, out, err);
+    const char *why = status == PTXGEN_OK && !logs ? why_cache_is_off(*out) : "";
+    if (why[0])
+        cli_say("the cache is not used: %s; kernels are not kept", why);
+    return status;
+}
+
+ptxgen_status cli_context_for_folder(const cli_settings *set, ptxgen **out, ptxgen_error *err)
+{
+    bool logs;
+    return create_context(set, false, &logs, out, err);
+}
+
+void cli_json_cache(cJSON *root, ptxgen *ctx)
+{
+    const char *why = why_cache_is_off(ctx);
+    if (why[0])
+        cJSON_AddStringToObject(root, "cache_off", why);
 }
 
 ptxgen_status cli_looking_context(const cli_settings *set, ptxgen **out, ptxgen_error *err)
 {
-    return create_context(set, true, out, err);
+    bool logs;
+    return create_context(set, true, &logs, out, err);
 }
 
 ptxgen_status cli_params(const cli_args *args, size_t from, char **out, ptxgen_error *err)

@@ -196,6 +196,7 @@ static void print_json(const job *j, const char *path)
         cJSON_AddStringToObject(root, "best", j->best->params);
         cJSON_AddNumberToObject(root, "us", j->best->us);
     }
+    cli_json_cache(root, j->ctx);
     cli_json_print(root);
 }
 

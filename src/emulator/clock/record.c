@@ -1,6 +1,7 @@
 /* See record.h. */
 #include "emulator/clock/record.h"
 
+#include "base/arch.h"
 #include "emulator/clock/probe.h"
 
 #include <string.h>
@@ -159,8 +160,7 @@ pg_clock *pg_clock_new(const pg_grid_run *launch, const pg_ptx_module *module,
     c->asyncs.bytes = sizeof(pg_clock_async);
     c->targets.bytes = sizeof(uint32_t);
     c->clusters.bytes = sizeof(pg_clock_cluster);
-    c->groups = (uint64_t)chip->sms / launch->ctas_per_cluster;
-    c->groups = c->groups ? c->groups : 1;
+    c->groups = (uint64_t)pg_clusters_at_once((int)launch->ctas_per_cluster, (int)chip->sms);
     c->occupancy = occupancy_of(launch, chip);
     c->wanted = (launch->cluster_count + c->groups - 1) / c->groups;
     c->footprint = pg_footprint_new(c->alloc, &launch->memory);
@@ -203,13 +203,28 @@ static bool others_run(const pg_clock *c, uint64_t clusters)
     return !c->tensor && c->listed && c->steps / c->listed * others < MOST_OTHER_STEPS;
 }
 
+static bool next_of_sample(pg_clock *c, uint64_t *index)
+{
+    if (c->listed >= c->wanted || c->steps >= MOST_STEPS || c->started_others || c->probe.runs)
+        return false;
+    *index = c->listed++ * c->groups;
+    return true;
+}
+
+bool pg_clock_give_cluster(pg_grid_run *launch, uint64_t *index)
+{
+    pg_clock *c = launch->clock;
+    if (!next_of_sample(c, index))
+        return false;
+    c->given++;
+    return true;
+}
+
 bool pg_clock_next_cluster(pg_grid_run *launch, uint64_t *index)
 {
     pg_clock *c = launch->clock;
-    if (c->listed < c->wanted && c->steps < MOST_STEPS && !c->started_others) {
-        *index = c->listed++ * c->groups;
+    if (next_of_sample(c, index))
         return true;
-    }
     if (!c->started_others && !others_run(c, launch->cluster_count))
         return pg_clock_probe_next(c, launch->cluster_count, index);
     /* the next that is not of the sample */

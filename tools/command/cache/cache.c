@@ -27,10 +27,10 @@ static const struct {
     {"verify", cache_verify, 0, 1, "[ENTRY|keys=FILE] [--recompile]", "recompile toolkit"},
     {"clear", cache_clear, 0, 0, "", "dry-run"},
     {"prune", cache_prune, 1, 3, "unused=AGE|bytes=SIZE|entries=N ...", "dry-run"},
-    {"export", cache_export, 1, 8, "FILE [family=NAME] [arch=ARCH] [current] [--readable]",
-     "arch readable"},
+    {"export", cache_export, 1, 8,
+     "FILE [family=NAME] [arch=ARCH] [current] [--readable] [--force]", "arch readable force"},
     {"keygen", cache_keygen, 2, 3, "FILE NAME [mac]", ""},
-    {"sign", cache_sign, 2, 3, "NEW KEY [days=N]", "readable"},
+    {"sign", cache_sign, 2, 3, "FILE KEY [days=N] [--readable] [--force]", "readable force"},
     {"import", cache_import, 1, 1, "FILE [--readable]", "readable"},
 };
 enum { ACTION_COUNT = sizeof actions / sizeof *actions };
@@ -69,6 +69,22 @@ bool cache_parse_bytes(const char *text, uint64_t *bytes)
 {
     static const uint64_t factors[] = {1u << 10, 1u << 20, 1u << 30};
     return parse_scaled(text, "KMG", factors, bytes);
+}
+
+int cache_may_write(const cache_action *a, const char *pack)
+{
+    const cli_settings *set = &a->args->set;
+    struct stat there;
+    if (lstat(pack, &there) != 0)
+        return CLI_OK;
+    if (stat(pack, &there) == 0 && !S_ISREG(there.st_mode))
+        return cli_usage_error(set, "%s is no file: name one for the pack", pack);
+    if (!set->force)
+        return cli_usage_error(set,
+                               "%s exists: name another file, or replace it with --force "
+                               "(--cache-dir PACK names the pack to read)",
+                               pack);
+    return CLI_OK;
 }
 
 bool cache_say_state(ptxgen_cache *cache, uint64_t entries)
@@ -128,7 +144,7 @@ ptxgen_status cli_open_cache(const cli_settings *set, bool make, ptxgen_cache **
             return status;
     } else {
         ptxgen *ctx;
-        const ptxgen_status status = cli_context(set, &ctx, err);
+        const ptxgen_status status = cli_context_for_folder(set, &ctx, err);
         if (status != PTXGEN_OK)
             return status;
         ptxgen_cache_info info = {.size = sizeof info};
@@ -207,23 +223,23 @@ const cli_command cli_cache = {
             "show ENTRY [--ptx|--cubin|--sass]       one entry in full, or a part of it\n"
             "why FAMILY [name=value ...]             where it is, or why it is not used\n"
             "stats [--prometheus] [--zero]           entries, bytes, hits and misses\n"
-            "du | path                               bytes by family and target; where it is\n"
+            "du | path | clear            bytes by family and target; where it is; empty it\n"
             "verify [ENTRY] [--recompile]            checksums; or compared with a new build;\n"
             "       [keys=FILE]                      signatures, by a file of trusted keys\n"
-            "clear                                   remove everything\n"
             "prune [unused=AGE] [bytes=SIZE] [entries=N]   remove what was unused longest\n"
             "export FILE [family=NAME] [arch=ARCH] [current]   pack entries into one file\n"
             "import FILE                             take them in from one\n"
-            "keygen FILE NAME [mac]                  a key that signs, and FILE.pub to trust;\n"
-            "                                        mac: one for the folder (cache_mac_key)\n"
-            "sign NEW KEY [days=N]                   export the cache, signed, to a new file\n"
+            "keygen FILE NAME [mac]     a key, and FILE.pub to trust (mac: for cache_mac_key)\n"
+            "sign FILE KEY [days=N]                  export the cache, each entry signed\n"
+            "export and sign replace a file that is there only with --force, keygen never.\n"
             "ENTRY: 4 first digits of its name or more. AGE: 90s, 5m, 12h, 30d. SIZE: 64K,\n"
             "2G. --cache-dir may name a folder or an exported file. Exit code 1: a pack\n"
             "that is cut short, a damaged or different entry.\n",
     "  ptxgen cache why scatter_add n=512\n"
     "  ptxgen cache prune unused=30d bytes=1G --dry-run\n",
-    .options = "output arch ptx cubin sass toolkit recompile prometheus zero readable dry-run "
-               "cache-dir json help",
+    .options =
+        "output arch ptx cubin sass toolkit recompile prometheus zero readable force dry-run "
+        "cache-dir json help",
     .arch_is_word = true,
     .run = run,
 };

@@ -32,6 +32,9 @@ bool cache_say_state(ptxgen_cache *cache, uint64_t entries);
 const char *cache_why_none(const cli_settings *set);
 /* "name=" at the front of a word; its value or NULL. */
 const char *cache_word_value(const char *word, const char *name);
+/* CLI_OK, or a refusal that was said: a pack replaces none without --force, and never what is no
+ * file. */
+int cache_may_write(const cache_action *, const char *pack);
 /* "90s", "5m", "12h", "30d" -> seconds; "64K", "10M", "2G" -> bytes; plain numbers too. */
 bool cache_parse_age(const char *text, int64_t *seconds);
 bool cache_parse_bytes(const char *text, uint64_t *bytes);

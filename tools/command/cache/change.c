@@ -320,13 +320,16 @@ int cache_export(const cache_action *a)
     bool current = false;
     cli_settings memory_only = *set;
     memory_only.cache_dir = "";
-    const int code = read_filter(a, &f, &current);
+    int code = read_filter(a, &f, &current);
     if (code != CLI_OK)
         return code;
     char file[PATH_MAX]; /* a link stands for its target */
     const char *pack = realpath(a->args->words[1], file) ? file : a->args->words[1];
     if (strcmp(a->args->words[1], "-") == 0)
         return cli_usage_error(set, "export writes a file, not standard output: name one");
+    code = cache_may_write(a, a->args->words[1]);
+    if (code != CLI_OK)
+        return code;
     ptxgen_status status = current ? cli_context(&memory_only, &f.ctx, &err) : PTXGEN_OK;
     if (status == PTXGEN_OK)
         status = ptxgen_cache_export(a->cache, pack, passes, &f, &t, &err);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 int cache_keygen(const cache_action *a)
@@ -42,18 +41,15 @@ int cache_sign(const cache_action *a)
         const long n = days ? strtol(days, &end, 10) : 0;
         if (!days || *end || n < 1 || n > MOST_DAYS)
             return cli_usage_error(set,
-                                   "'%s' is not understood; sign takes NEW, KEY and days=N, "
+                                   "'%s' is not understood; sign takes FILE, KEY and days=N, "
                                    "1 to 36500",
                                    a->args->words[3]);
         signing.expires = (int64_t)time(NULL) + (int64_t)n * DAY;
     }
     const char *pack = a->args->words[1];
-    struct stat there;
-    if (lstat(pack, &there) == 0)
-        return cli_usage_error(set,
-                               "%s exists, and sign writes a new pack: name another file; to sign "
-                               "the entries of a pack: sign NEW KEY --cache-dir %s",
-                               pack, pack);
+    const int code = cache_may_write(a, pack);
+    if (code != CLI_OK)
+        return code;
     if (ptxgen_cache_sign(a->cache, pack, &signing, &t, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     if (set->json) {

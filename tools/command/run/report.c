@@ -132,9 +132,12 @@ ptxgen_status run_report(run_job *j, ptxgen_error *err)
     if (status != PTXGEN_OK)
         return status;
     FILE *to = cli_report_file(&j->args->set);
-    if (j->args->set.json)
-        cli_json_write(job_json(j, &d), to);
-    else
+    if (j->args->set.json) {
+        cJSON *root = job_json(j, &d);
+        cli_json_cache(root, j->ctx);
+        cli_json_write(root, to);
+    } else {
         job_text(j, &d, to);
+    }
     return PTXGEN_OK;
 }
