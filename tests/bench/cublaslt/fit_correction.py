@@ -1,11 +1,13 @@
-"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or the second on top of it.
+"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or the
+second on top of it.
 
     bench_matmul_cublaslt --plan PLAN --csv sweep.csv
     bench_matmul_facts first <sweep.csv >facts.csv
-    python3 fit_correction.py second facts.csv... >templates/matmul_accumulate/hopper_forest_second.c
+    python3 fit_correction.py second facts.csv...
+    >templates/matmul_accumulate/hopper_forest_second.c
 
-What the choice loses, on each third of the problems with trees grown on the others, goes to standard error. Needs
-numpy and scikit-learn.
+What the choice loses, on each third of the problems with trees grown on the others, goes to
+standard error. Needs numpy and scikit-learn.
 """
 import math
 import sys
@@ -47,7 +49,8 @@ def loss(problems, us, rating, best):
 
 def say(what, x):
     print(f"{what}: geometric mean {math.exp(numpy.log(x).mean()):.4f}, median {numpy.median(x):.4f}, "
-          f"90% {numpy.percentile(x, 90):.3f}, worst {x.max():.2f} ({len(x)} problems)", file=sys.stderr)
+          f"90% {numpy.percentile(x, 90):.3f}, worst {x.max():.2f} ({len(x)} problems)",
+          file=sys.stderr)
 
 
 def flat(tree):
@@ -87,7 +90,8 @@ def write(name, model, problems, kernels):
 
 def grown(facts, error, weight):
     trees = HistGradientBoostingRegressor(max_iter=TREES, max_leaf_nodes=LEAVES, learning_rate=RATE,
-                                          min_samples_leaf=10, l2_regularization=1, early_stopping=False)
+                                          min_samples_leaf=10, l2_regularization=1,
+                                          early_stopping=False)
     return trees.fit(facts, error, sample_weight=weight)
 
 
