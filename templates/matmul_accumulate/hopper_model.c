@@ -124,7 +124,7 @@ static double more_us(const pg_hopper_choice *c, const pg_matmul_problem *p)
     return us;
 }
 
-static int stages_of(const pg_hopper_choice *c)
+int pg_hopper_stages(const pg_hopper_choice *c)
 {
     enum { MEMORY = 232448, MOST = 24, RING = 64 << 10, ROW = PG_C_CHUNK_BYTES };
     const int columns = c->chunk_columns ? c->chunk_columns : ROW / 4;
@@ -137,7 +137,7 @@ static int stages_of(const pg_hopper_choice *c)
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
 {
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
-    const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = stages_of(c);
+    const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = pg_hopper_stages(c);
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
     const double tiles = divide_up(rows, c->block_m * c->cluster_m) *
                          divide_up(columns, c->block_n * c->cluster_n) *
@@ -194,7 +194,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             log(waves),
                             ceil(waves) / waves,
                             (units < workers ? units : workers) * cluster,
-                            stages_of(c),
+                            pg_hopper_stages(c),
                             c->swap ? p->b_straddles : p->a_straddles,
                             c->swap ? p->a_straddles : p->b_straddles,
                             k_major(c, p, true),

@@ -8,6 +8,7 @@
 /* What is chosen of a kernel; the rest follows. */
 typedef struct pg_hopper_choice {
     bool pingpong, swap, ring;
+    bool late;         /* C is added behind the multiplications */
     int chunk_columns; /* of the ring; 0: those of C */
     int warpgroups, block_m, block_n, block_k, cluster_m, cluster_n, splits, slices;
 } pg_hopper_choice;
@@ -19,6 +20,9 @@ enum { PG_HOPPER_FACTS = 32 };
 void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                      double out[PG_HOPPER_FACTS]);
 double pg_hopper_correction(const double facts[PG_HOPPER_FACTS]);
+
+/* Of A and B, that fit beside the ring. */
+int pg_hopper_stages(const pg_hopper_choice *c);
 
 /* A choice and its time by the model. */
 typedef struct pg_hopper_rating {
@@ -42,7 +46,8 @@ static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_m
            a->c_bytes == b->c_bytes && a->d_bytes == b->d_bytes &&
            a->c_takes_map == b->c_takes_map && a->a_straddles == b->a_straddles &&
            a->b_straddles == b->b_straddles && a->a_k_major == b->a_k_major &&
-           a->b_k_major == b->b_k_major && a->sm_count == b->sm_count;
+           a->b_k_major == b->b_k_major && a->ragged == b->ragged &&
+           a->operand_alignment == b->operand_alignment && a->sm_count == b->sm_count;
 }
 
 #endif

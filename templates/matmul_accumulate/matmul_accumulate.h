@@ -20,6 +20,7 @@
 #include "generate/family.h"
 #include "common/epilogue.h"
 #include "common/tcgen05.h"
+#include "common/warp_roles.h"
 #include "ptxgen/matmul.h"
 
 /* All int64_t: see generate/params.h. 0 is automatic in the numbers. */
@@ -45,6 +46,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR; Blackwell */
+    int64_t tiles;   /* PG_TILES_STATIC or PG_TILES_DYNAMIC; Blackwell */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
@@ -118,7 +120,7 @@ enum {
     PG_SCHEDULE_MMA_SYNC = 5
 };
 enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
-enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
+enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_LATE = 3, PG_C_ROWS = 4 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
 /* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
@@ -204,8 +206,9 @@ typedef struct pg_matmul_accumulate_plan {
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
-    int split_offset;        /* the other parts' sums */
-    int d_ring;              /* sub-tiles of D; 0: it leaves by rows */
+    int split_offset; /* the other parts' sums */
+    int d_ring;       /* sub-tiles of D; 0: it leaves by rows */
+    pg_tile_walk walk;
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
@@ -237,6 +240,8 @@ typedef struct pg_matmul_problem {
     bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
+    bool ragged;                   /* rows of C or D begin off sectors of 32 bytes */
+    int operand_alignment;         /* bytes, at most 16: of the rows of A and of B */
     int sm_count;
 } pg_matmul_problem;
 static inline int64_t pg_matmul_matrices(const pg_matmul_problem *p)
