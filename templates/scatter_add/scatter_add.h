@@ -77,7 +77,6 @@ enum {
 typedef enum pg_copies {
     PG_COPIES_AUTO,
     PG_COPIES_THREAD,
-    PG_COPIES_WARP,
     PG_COPIES_CTA
 } pg_copies;
 

@@ -240,6 +240,11 @@ static void private_tables(void **state)
     run("schedule=private n=1 copies=warp pieces=2 access=4", 1, 4);
     run("schedule=private n=8 copies=warp pieces=1", 8, 8);
     run("schedule=private n=4 copies=warp warps=16", 4, 0);
+    run("schedule=private n=4 copies=cta warps=1", 4, 0);
+    run("schedule=private n=4 copies=cta warps=2 ctas=2", 4, 4);
+    run("schedule=private n=1 copies=cta warps=2 access=4", 1, 4);
+    run("schedule=private n=8 copies=cta warps=2", 8, 8);
+    run("schedule=private n=5 copies=cta warps=3 access=4", 5, 1);
 }
 
 static void partial_sums(void **state)

@@ -259,10 +259,9 @@ static void run_by_warps(const draw *d, const ptxgen_scatter_add_args *a)
            a->out_stride * element % access || a->src_stride * element % access)
         access /= 2;
     snprintf(text, sizeof text,
-             "dtype=%s n=%lld contig=no index=%s schedule=private copies=warp warps=%d pieces=%d "
-             "access=%lld",
+             "dtype=%s n=%lld contig=no index=%s schedule=private copies=%s warps=%d access=%lld",
              ptxgen_dtype_name(a->dtype), (long long)a->n, a->index_type ? "i32" : "i64",
-             (int[]){4, 12, 16}[d->copies - 1], 1 << (d->copies - 1), (long long)access);
+             d->copies == 3 ? "warp" : "cta", (int[]){1, 6, 8}[d->copies - 1], (long long)access);
     ok(d, ptxgen_get(ctx, "scatter_add", text, NULL, &k, &err), &err);
     ok(d, ptxgen_scatter_add_launch(k, a, NULL, &err), &err);
     ptxgen_kernel_unref(k);
