@@ -1,7 +1,10 @@
 /* Which schedule a call gets that names none, and what else the sizes of a problem decide. */
 #include "scatter_add/scatter_add.h"
 
-enum { GATHERED_ROW_BYTES = 64 }; /* memory delivers shorter rows in order, not one by one */
+enum {
+    NARROW_ROW_BYTES = 64,  /* that private adds, and vector at the address of any half */
+    STORED_ROW_BYTES = 256, /* that owner stores, rather than adds to */
+};
 
 static int64_t row_bytes_of(const pg_problem *p)
 {
@@ -36,18 +39,21 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
 }
 
 /* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is
- * distributed. Rows under 64 bytes would be gathered in pieces that memory does not deliver one
- * by one: they are sorted only where they go to so few rows that these are always contended for.
- * Where out stays in L2, additions that are spread evenly cost little, and the sort pays later.
+ * distributed. Shorter rows would be gathered in pieces that memory does not deliver one by one:
+ * they are sorted only where they go to so few rows that these are always contended for. Where
+ * out stays in L2, additions that are spread evenly cost little, and the sort pays later. Where
+ * rows are not hit more than once it pays for long ones only, whose sums are then stored.
  * Measured: docs/benchmarks.md. */
 static bool prefers_owner(const pg_problem *p, int64_t access)
 {
-    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20, SHIFTED_ROW_BYTES = 192 };
+    enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
+    enum { SORTED_ROW_BYTES = 96, SHIFTED_ROW_BYTES = 192 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes = row_bytes_of(p);
     if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
         return false;
-    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : GATHERED_ROW_BYTES))
+    const bool once = rows - rows / 5 <= out_rows;
+    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : once ? STORED_ROW_BYTES : SORTED_ROW_BYTES))
         return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
@@ -62,19 +68,24 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
     const pg_view *src = &p->operand[PG_SCATTER_SRC];
     const int64_t bytes = pg_dtype_bits(src->dtype) / 8;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return arch && arch->sm >= 90 && k->n && n * bytes <= GATHERED_ROW_BYTES && bytes < 8 &&
+    return arch && arch->sm >= 90 && k->n && n * bytes <= NARROW_ROW_BYTES && bytes < 8 &&
            !k->exact && !k->function && k->reduce == PTXGEN_SCATTER_ADD &&
            !pg_scatter_add_owner_operand(p) && rows >= LEAST_ROWS && rows <= INT32_MAX &&
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
 /* Whether rows so aligned can be added where they are. */
-static bool has_reductions(const pg_scatter_add_key *k, int64_t access)
+static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
-    enum { NARROWEST = 4 };
-    return access == 16 ||
-           (access >= NARROWEST && !k->access && !k->function && !k->exact &&
-            k->reduce == PTXGEN_SCATTER_ADD && pg_sum_type_at(k->dtype)->vector_add);
+    enum { WORD = 4 };
+    if (access == 16)
+        return true;
+    if (k->access || k->function || k->exact || k->reduce != PTXGEN_SCATTER_ADD ||
+        !pg_sum_type_at(k->dtype)->vector_add)
+        return false;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < NARROW_ROW_BYTES &&
+                              pg_scatter_add_dense_out(p));
 }
 
 /* Tables that pay: each row of out is hit so often that filling and emptying them costs little.
@@ -88,7 +99,7 @@ static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *
     if (rows / (HITS + out_rows / ROWS_A_HIT) < out_rows)
         return PG_COPIES_AUTO;
     return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N], out_rows,
-                                         has_reductions(k, pg_scatter_add_access_of(p)) ? 2 : 1);
+                                         has_reductions(p, k, pg_scatter_add_access_of(p)) ? 2 : 1);
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
@@ -105,11 +116,26 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
-/* As far as the sizes tell. */
-static bool hit_about_once(const pg_problem *p)
+/* Looking for hot rows takes 0.3 us, which large calls gain many times over where there are any.
+ * Rows that panels may cut are left alone. */
+static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
+{
+    enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
+        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel && pg_scatter_add_may_be_hot(p, access))
+        k->hot = PG_HOT_YES;
+}
+
+/* Rows that are hit about once, as far as the sizes tell. Short ones are rather added to where they
+ * are, if they can be: to store parts of lines costs more. */
+static bool loads_ahead(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    return rows / 2 < out_rows && rows >= out_rows / 2;
+    const bool adds = access == 16 && !k->exact && k->reduce == PTXGEN_SCATTER_ADD &&
+                      pg_sum_type_at(k->dtype)->vector_add;
+    return rows / 2 < out_rows && rows >= out_rows / 2 && !k->shift &&
+           k->reduce != PTXGEN_SCATTER_MEAN && !(adds && row_bytes_of(p) < STORED_ROW_BYTES);
 }
 
 void pg_scatter_add_choose(const pg_problem *p, void *key)
@@ -121,19 +147,21 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (pg_scatter_add_owner_operand(p) || !has_reductions(k, access) ||
+        (pg_scatter_add_owner_operand(p) || !has_reductions(p, k, access) ||
          (!k->function && prefers_owner(p, access))))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
     if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
         k->schedule = PTXGEN_SCHEDULE_VECTOR;
         k->access = access;
     }
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO || k->schedule == PTXGEN_SCHEDULE_VECTOR)
+        choose_hot(p, k, k->access ? k->access : access);
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)
-        k->shift = row_bytes_of(p) >= GATHERED_ROW_BYTES;
+        k->shift = row_bytes_of(p) >= NARROW_ROW_BYTES;
     k->access = k->access ? k->access : access;
-    if (!k->ahead && !k->shift && k->reduce != PTXGEN_SCATTER_MEAN && hit_about_once(p))
+    if (!k->ahead && loads_ahead(p, k, access))
         k->ahead = PG_AHEAD_YES;
 }
 
@@ -141,18 +169,16 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
  * follow from it. */
 void pg_scatter_add_generic(const pg_problem *p, void *key)
 {
-    enum { NARROWEST = 4 };
     pg_scatter_add_key *k = key;
+    const bool adds = has_reductions(p, k, pg_scatter_add_access_of(p));
     const bool named = k->schedule != PTXGEN_SCHEDULE_AUTO;
     pg_scatter_add_choose(p, key);
     if (!named && k->schedule == PTXGEN_SCHEDULE_PRIVATE) { /* is for a few rows of one length */
         k->access = pg_scatter_add_access_of(p);
-        k->schedule = k->access >= NARROWEST && pg_sum_type_at(k->dtype)->vector_add
-                          ? PTXGEN_SCHEDULE_VECTOR
-                          : PTXGEN_SCHEDULE_OWNER;
+        k->schedule = adds ? PTXGEN_SCHEDULE_VECTOR : PTXGEN_SCHEDULE_OWNER;
         k->shift = k->schedule == PTXGEN_SCHEDULE_OWNER; /* as inexact as the copies */
     }
     k->n = k->contig = 0;
     k->tile = k->stages = k->warps = k->ctas = k->pieces = k->panel = 0;
-    k->ahead = k->copies = 0;
+    k->ahead = k->copies = k->hot = 0;
 }

@@ -15,6 +15,7 @@ static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 static const char *const reduce_words[] = {"add", "min", "max", "mean", "mul", NULL};
 static const char *const copies_words[] = {"auto", "thread", "cta", NULL};
 static const char *const ahead_words[] = {"auto", "no", "yes", NULL};
+static const char *const hot_words[] = {"auto", "no", "yes", NULL};
 static const char *const weight_words[] = {"none", "f32", "element", NULL};
 
 #define MAX_N       (INT64_C(1) << 31)
@@ -73,6 +74,9 @@ static const pg_param params[] = {
      .doc =
          "owner: yes: rows of out are loaded ahead of their sums; auto: where rows are hit about "
          "once"},
+    {"hot", PG_PARAM_CHOICE, FIELD(hot), hot_words,
+     .doc = "vector: yes: threads keep sums of rows that they meet again and again; auto: in large "
+            "calls"},
     {"copies", PG_PARAM_CHOICE, FIELD(copies), copies_words,
      .doc = "private: who has a table of out's rows in shared memory; auto: by their number"},
     {"share", PG_PARAM_INTEGER, FIELD(share), .zero_words = {"auto"}, .min = 8, .max = 4096,
@@ -237,6 +241,7 @@ static ptxgen_status row_limits(const pg_problem *p, ptxgen_error *err)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "%s needs schedule=owner: use it or auto", name);
     const pg_scatter_add_key *k = p->key;
     const int access = k->access ? (int)k->access : 16;
+    PG_TRY(pg_scatter_add_vector_limits(p, err));
     if (bytes % access)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "rows of n=%lld are %lld bytes, not a multiple of %d: use schedule=owner or "

@@ -1,6 +1,7 @@
 /* From one call's operands, which were checked, to a launch record. */
 #include "scatter_add/owner.h"
 #include "scatter_add/private.h"
+#include "scatter_add/vector.h"
 
 enum { SEED_THREADS = 32, WARP_THREADS = 32 };
 
@@ -97,6 +98,8 @@ static int64_t panel_pieces(const call *c)
 {
     enum { PANEL_BYTES = 256 };
     const int64_t l2_bytes = (int64_t)c->device->l2_bytes;
+    if (c->plan->hot || pg_vector_halves(c->plan))
+        return pg_vector_row_pieces(c->plan->access, c->row_bytes);
     if (c->plan->panel)
         return at_most(c->plan->panel, c->row_bytes) / c->plan->access;
     const bool out_stays = c->out_rows <= l2_bytes / 2 / c->row_bytes;
@@ -106,10 +109,24 @@ static int64_t panel_pieces(const call *c)
     return at_most(PANEL_BYTES, c->row_bytes) / c->plan->access;
 }
 
+/* A number of CTAs at or below `most`, but for 0, with which a thread comes to the same piece of
+ * every row that it takes. */
+static int64_t in_step(int64_t most, int64_t cta_threads, int64_t width)
+{
+    int64_t a = cta_threads, b = width;
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    const int64_t step = width / a;
+    return most < step ? step : most / step * step;
+}
+
 static void launch_vector(const call *c, pg_launch *l)
 {
     const pg_scatter_add_plan *p = c->plan;
-    const int64_t row_pieces = c->row_bytes / p->access;
+    const int64_t row_pieces = pg_vector_row_pieces(p->access, c->row_bytes);
     const int64_t width = panel_pieces(c);
     const int64_t panels = (row_pieces - 1) / width + 1;
     const int64_t groups = (c->rows - 1) / p->pieces + 1;
@@ -118,6 +135,8 @@ static void launch_vector(const call *c, pg_launch *l)
     int64_t ctas = most; /* no more CTAs than there is work for */
     if (groups <= most * cta_threads)
         ctas = at_most((groups * width * panels - 1) / cta_threads + 1, most);
+    if (p->hot)
+        ctas = in_step(ctas, cta_threads, width);
     const int64_t threads = ctas * cta_threads, step_groups = threads / width;
     pg_launch_line(l, ctas, WARP_THREADS * p->warps, COUNT, absent(p));
     set_rows(c, l);

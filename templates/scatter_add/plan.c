@@ -130,14 +130,7 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
                        arch->name);
     if (k->access == REDUCE_ALIGNMENT)
         k->access = 0;
-    if (vector && k->access) {
-        if (k->function || (k->access != 4 && k->access != 8) || row_bytes % k->access)
-            return pg_fail(
-                err, PTXGEN_EUNSUPPORTED,
-                "access=%lld: schedule=vector needs 4, 8 or 16 that divides a row of %lld "
-                "bytes, and 16 with a user function",
-                (long long)k->access, (long long)row_bytes);
-    } else if (row_bytes % REDUCE_ALIGNMENT)
+    if (!(vector && k->access) && row_bytes % REDUCE_ALIGNMENT)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "rows of n=%lld %s are %lld bytes, not a multiple of %d: use n divisible by %lld",
@@ -158,6 +151,8 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         k->panel = 0;
     PG_TRY(check_aligned("tile", k->tile, err));
     PG_TRY(check_aligned("panel", k->panel, err));
+    if (vector)
+        return pg_scatter_add_resolve_vector(k, arch, err);
     const int64_t shared = k->warps * k->stages * (k->tile + 8);
     if (shared > MAX_STATIC_SHARED)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
@@ -192,6 +187,8 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
                        : short_rows     ? "rows must be a multiple of 16 bytes: pad n"
                        : needs_owner(k) ? "it adds f32, f16 and bf16 with 16-byte accesses"
                                         : "leave schedule out");
+    if (k->schedule != PTXGEN_SCHEDULE_VECTOR)
+        k->hot = 0;
     if (k->schedule != PTXGEN_SCHEDULE_PRIVATE)
         k->copies = 0;
     else if (k->reduce != PTXGEN_SCATTER_ADD)
@@ -269,6 +266,7 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->access = k->access ? (int)k->access : REDUCE_ALIGNMENT;
     p->panel = k->panel;
     p->function = k->function != 0;
+    p->hot = k->hot == PG_HOT_YES;
     name_entry(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         plan_seed(p);

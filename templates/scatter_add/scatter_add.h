@@ -38,7 +38,7 @@ typedef struct pg_scatter_add_key {
     int64_t pieces;
     int64_t panel;    /* vector: bytes of a panel */
     int64_t function; /* vector: number of a user function; 0: none */
-    int64_t access;   /* owner: bytes that all rows of out and src are aligned to, 16 at most */
+    int64_t access;   /* owner, vector, private: bytes that rows are aligned to, 16 at most */
     int64_t reduce;   /* ptxgen_scatter_reduce */
     int64_t exact;    /* owner: 1: the same bits always, one rounding for each row of out */
     int64_t weight;   /* owner: pg_weight */
@@ -46,6 +46,7 @@ typedef struct pg_scatter_add_key {
     int64_t shift;    /* owner: 1: rows of any alignment, by aligned loads */
     int64_t ahead;    /* owner: pg_ahead */
     int64_t copies;   /* private: pg_copies */
+    int64_t hot;      /* vector: pg_hot */
     int64_t share;    /* owner: entries of a group of lanes; 0: the launch decides */
 } pg_scatter_add_key;
 
@@ -83,6 +84,9 @@ typedef enum pg_copies {
 /* Whether rows of out are loaded with the rows of src, or updated where they are (owner). */
 typedef enum pg_ahead { PG_AHEAD_AUTO, PG_AHEAD_NO, PG_AHEAD_YES } pg_ahead;
 
+/* vector: whether threads keep sums of rows that they meet again and again. */
+typedef enum pg_hot { PG_HOT_AUTO, PG_HOT_NO, PG_HOT_YES } pg_hot;
+
 typedef enum pg_weight { PG_WEIGHT_NONE, PG_WEIGHT_F32, PG_WEIGHT_ELEMENT } pg_weight;
 
 /* A number of the plan as PTX operand: an immediate when n is fixed, a register when it is not. */
@@ -114,6 +118,7 @@ typedef struct pg_scatter_add_plan {
     int pieces;
     int64_t panel; /* bytes; 0: the launch decides */
     bool function; /* elements go through ptxgen_function */
+    bool hot;      /* sums of hot rows are kept */
 
     /* owner */
     const pg_sum_type *element; /* of every schedule */
@@ -211,6 +216,13 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
 void pg_scatter_add_plan_owner(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
 pg_sequence pg_scatter_add_owner_sequence(const pg_problem *);
 void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch *);
+
+/* schedule=vector (vector_plan.c): whether rows of out are without gaps, and whether hot=yes takes
+ * rows and numbers of this size. */
+ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch *, ptxgen_error *);
+ptxgen_status pg_scatter_add_vector_limits(const pg_problem *, ptxgen_error *);
+bool pg_scatter_add_dense_out(const pg_problem *);
+bool pg_scatter_add_may_be_hot(const pg_problem *, int64_t access);
 
 /* schedule=private (private_launch.c). */
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,

@@ -86,6 +86,9 @@ ok $run --check
 t tune matmul_accumulate m=70 n=72
 expect_code 2
 expect_err 'k=NUMBER is missing'
+t tune matmul_accumulate m=4294967296 n=72 k=64
+expect_code 2
+expect_err "m is more than 2147483648"
 t tune matmul_accumulate m=70 n=72 k=x
 expect_code 2
 t tune $m block_n=7

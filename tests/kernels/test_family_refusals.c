@@ -106,6 +106,35 @@ static void break_shape(const drawn *d, size_t i)
     }
 }
 
+/* An extent that no memory holds; all operands that share it agree. */
+static void break_size(const drawn *d, size_t i, int k, int64_t huge)
+{
+    const pg_operand *rows = d->family->operands.rows;
+    const uint8_t symbol = rows[i].extents[k];
+    const bool bounded = d->family->operands.symbols[symbol].max < huge;
+    victim v;
+    make(&v, d, i);
+    for (size_t j = 0; j < d->count; j++)
+        for (int m = 0; m < d->tensors[j].rank; m++) {
+            if (rows[j].extents[m] != symbol || d->shapes[j][m] != d->shapes[i][k])
+                continue;
+            v.d.shapes[j][m] = huge;
+            for (int outer = 0; outer < m; outer++)
+                if (d->shapes[j][outer] > 1)
+                    v.d.strides[j][outer] = huge;
+        }
+    refused(&v, " ", bounded ? PTXGEN_EUNSUPPORTED : PTXGEN_EINVAL,
+            bounded ? "out of range" : "addressed");
+}
+
+static void break_sizes(const drawn *d, size_t i)
+{
+    static const int64_t huge[] = {INT64_C(1) << 50, INT64_C(1) << 62};
+    for (int k = 0; k < d->family->operands.rows[i].rank; k++)
+        for (size_t h = 0; h < sizeof huge / sizeof *huge; h++)
+            break_size(d, i, k, huge[h]);
+}
+
 static void break_rows(const drawn *d, size_t i)
 {
     const pg_operand *row = &d->family->operands.rows[i];
@@ -265,6 +294,7 @@ static void every_rule_is_kept(void **state)
                 continue;
             break_types(&d, i);
             break_shape(&d, i);
+            break_sizes(&d, i);
             break_rows(&d, i);
             break_strides(&d, i);
             break_place(&d, i);

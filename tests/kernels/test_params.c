@@ -46,6 +46,7 @@ static void every_parameter_changes_the_text(void **state)
         {"vector", "pieces=2"},
         {"vector", "panel=512"},
         {"vector", "function=7"},
+        {"vector", "hot=yes"},
         {"owner", "access=8"},
         {"owner", "reduce=min"},
         {"owner", "exact=yes"},

@@ -22,12 +22,12 @@ const char *scatter_case_text(const scatter_case *c)
                                           "100-rows"};
     static char text[256];
     snprintf(text, sizeof text,
-             "%s rows=%lld out_rows=%lld n=%lld%s contig=%s %s %s %s %s bad=%d@%lld=%lld",
+             "%s rows=%lld out_rows=%lld n=%lld%s contig=%s offset=%d %s %s %s %s bad=%d@%lld=%lld",
              ptxgen_dtype_name(c->dtype), (long long)c->rows, (long long)c->out_rows,
              (long long)c->n, c->dynamic_n ? "(dynamic)" : "", c->contig ? "yes" : "no",
-             c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64", schedules[c->schedule],
-             oobs[c->oob], indices[c->indices], c->has_bad, (long long)c->bad_position,
-             (long long)c->bad_value);
+             (int)c->offset, c->index_type == PTXGEN_INDEX_I32 ? "i32" : "i64",
+             schedules[c->schedule], oobs[c->oob], indices[c->indices], c->has_bad,
+             (long long)c->bad_position, (long long)c->bad_value);
     return text;
 }
 
@@ -104,7 +104,7 @@ static void expect(const scatter_case *c, ptxgen_scatter_add_args a, char *want,
     const size_t row =
         (size_t)(a.src_stride ? a.src_stride : a.n) * (c->dtype == PTXGEN_F32 ? 4 : 2);
     ptxgen_error err;
-    a.out = want + GUARD;
+    a.out = want;
     a.rows = c->has_bad ? c->bad_position : c->rows;
     a.src = src;
     a.index = index;
@@ -156,13 +156,14 @@ void run_scatter_case(ptxgen *ctx, const scatter_case *c)
     }
     const size_t out_elems = (size_t)(c->out_rows * (a.out_stride ? a.out_stride : c->n));
     const size_t src_elems = (size_t)(c->rows * (a.src_stride ? a.src_stride : c->n));
-    const size_t out_bytes = out_elems * elem + 2 * GUARD, src_bytes = src_elems * elem;
+    const size_t offset = (size_t)c->offset * elem, out_at = GUARD + offset;
+    const size_t out_bytes = out_elems * elem + 2 * GUARD, src_bytes = src_elems * elem + offset;
     uint64_t state = c->seed * 77 + 5;
     char *want = malloc(out_bytes), *got = malloc(out_bytes), *src = malloc(src_bytes);
     int64_t *index = malloc((size_t)c->rows * 8);
     memset(want, 0x5a, out_bytes);
-    fill(c, want + GUARD, out_elems, &state);
-    fill(c, src, src_elems, &state);
+    fill(c, want + out_at, out_elems, &state);
+    fill(c, src + offset, src_elems, &state);
     fill_indices(c, index, &state);
     if (c->has_bad)
         index[c->bad_position] = c->bad_value;
@@ -172,14 +173,14 @@ void run_scatter_case(ptxgen *ctx, const scatter_case *c)
 
     void *d_out = upload(ctx, want, out_bytes), *d_src = upload(ctx, src, src_bytes);
     void *d_index = upload(ctx, index, (size_t)c->rows * index_bytes);
-    a.out = (char *)d_out + GUARD;
-    a.src = d_src;
+    a.out = (char *)d_out + out_at;
+    a.src = (char *)d_src + offset;
     a.index = d_index;
     run_on_device(ctx, c, &a);
     ptxgen_error err;
     if (ptxgen_device_download(ctx, got, d_out, out_bytes, &err) != PTXGEN_OK)
         fail_msg("%s: %s", scatter_case_text(c), err.message);
-    expect(c, a, want, src, (const char *)index, index_bytes);
+    expect(c, a, want + out_at, src + offset, (const char *)index, index_bytes);
     first_difference(c, (unsigned char *)got, (unsigned char *)want, out_bytes);
 
     ptxgen_device_free(ctx, d_out);

@@ -28,6 +28,7 @@ typedef struct scatter_case {
     bool contig, dynamic_n, rough_values;
     distribution indices;
     uint64_t seed;
+    int64_t offset; /* elements from an aligned address to out and to src */
     /* Planted bad index: at bad_position if has_bad; the row must be skipped and reported. */
     bool has_bad;
     int64_t bad_position, bad_value;

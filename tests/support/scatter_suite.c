@@ -101,6 +101,27 @@ void scatter_small_and_single_rows(const scatter_suite *s)
     }
 }
 
+void scatter_narrow_rows(const scatter_suite *s)
+{
+    static const int64_t narrow[] = {1, 2, 3, 4, 5, 7, 8, 31};
+    enum { NARROW = sizeof narrow / sizeof *narrow, ROWS = 1 << 15 };
+    for (size_t i = 0; i < 3 * NARROW * DISTRIBUTIONS; i += (s->every + 12) / 13) {
+        const scatter_case c = {.dtype = (ptxgen_dtype)(PTXGEN_F32 + i % 3),
+                                .n = narrow[i / 3 % NARROW],
+                                .rows = i % 6 ? s->elements / 100 | 3 : ROWS | 3,
+                                .out_rows = ROWS + 7,
+                                .contig = true,
+                                .indices = (distribution)(i / 3 / NARROW),
+                                .offset = i / 3 % 2 ^ i % 2,
+                                .dynamic_n = i % 4 != 1,
+                                .has_bad = i % 7 == 0,
+                                .bad_position = 9,
+                                .bad_value = -7,
+                                .seed = i};
+        run_scatter_case(s->ctx, &c);
+    }
+}
+
 static void bad_index_case(const scatter_suite *s, ptxgen_schedule schedule, int64_t value,
                            int64_t position, int shape)
 {

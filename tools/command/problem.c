@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOT_GIVEN = -1, NO_NUMBER = -2 };
+enum { NOT_GIVEN = -1, NO_NUMBER = -2, TOO_MUCH = -3 };
 static const int64_t most_elements = INT64_C(1) << 31;
 
 /* ---- words ---- */
@@ -34,7 +34,7 @@ static bool take_symbol(cli_problem *p, const char *word)
         char *end = NULL;
         const long long value = word[n] ? strtoll(word + n + 1, &end, 10) : 0;
         const bool good = end && end != word + n + 1 && !*end && value >= 0;
-        p->symbols[i].value = good && value <= most_elements ? value : NO_NUMBER;
+        p->symbols[i].value = !good ? NO_NUMBER : value <= most_elements ? value : TOO_MUCH;
         return true;
     }
     return false;
@@ -124,6 +124,9 @@ static ptxgen_status describe_operand(cli_problem *p, size_t i, const ptxgen_ope
         shape[d] = extent(p, o->extents[d]);
         if (shape[d] == NOT_GIVEN && d < o->leading)
             shape[d] = 1;
+        if (shape[d] == TOO_MUCH)
+            return cli_fail(err, PTXGEN_EINVAL, "%s is more than %lld, the limit here",
+                            o->extents[d], (long long)most_elements);
         if (shape[d] < 0)
             return cli_fail(err, PTXGEN_EINVAL, "%s=NUMBER %s", o->extents[d],
                             shape[d] == NOT_GIVEN ? "is missing" : "takes a whole number");

@@ -70,8 +70,12 @@ static ptxgen_status check_dense(const pg_operand *row, const pg_view *v, ptxgen
     return PTXGEN_OK;
 }
 
+/* No memory holds an array of more; spans of less are sums that do not overflow. */
+enum { MOST_BYTES_LOG2 = 47 };
+
 static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxgen_error *err)
 {
+    const int64_t most = (INT64_C(8) << MOST_BYTES_LOG2) / v->bits;
     int64_t last = 0, reach, farthest = -1;
     int outer = 0; /* what reaches farthest */
     for (int d = 0; d < v->rank; d++) {
@@ -84,12 +88,16 @@ static ptxgen_status check_extent(const pg_operand *row, const pg_view *v, ptxge
         if (__builtin_add_overflow(last, reach, &last))
             last = INT64_MAX;
     }
-    if (!__builtin_mul_overflow(last, v->bits, &reach))
+    if (last <= most)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EINVAL,
-                   "%s has %lld %s of stride %lld: more bytes than can be addressed", row->name,
-                   (long long)v->shape[outer], outer < row->leading ? "matrices" : "rows",
-                   (long long)v->stride[outer]);
+                   "%s has %lld %s of stride %lld, more bytes than can be addressed: an array has "
+                   "at most 2^%d",
+                   row->name, (long long)v->shape[outer],
+                   outer < row->leading        ? "matrices"
+                   : outer == pg_view_along(v) ? "elements"
+                                               : "rows",
+                   (long long)v->stride[outer], MOST_BYTES_LOG2);
 }
 
 static ptxgen_status check_alignment(const pg_operand *row, const pg_view *v, int bytes,
@@ -128,8 +136,8 @@ static ptxgen_status check_operand(const pg_problem *p, size_t i, ptxgen_error *
         for (int d = 0; d < v->rank; d++)
             if (d != pg_view_along(v))
                 PG_TRY(check_step(p, i, d, err));
-        PG_TRY(check_extent(row, v, err));
     }
+    PG_TRY(check_extent(row, v, err));
     if (row->dense)
         PG_TRY(check_dense(row, v, err));
     return check_alignment(row, v, alignment_of(p, i),
@@ -197,8 +205,10 @@ static ptxgen_status check_apart(const pg_problem *p, size_t out, size_t other, 
                        "strides, or two buffers",
                        rows[out].name, rows[other].name, rows[out].name, rows[other].name);
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "%s and %s overlap: what is written would change what is read (use two buffers)",
-                   rows[out].name, rows[other].name);
+                   "%s and %s overlap: what is written would change what is read (use two "
+                   "buffers; %s takes %lld bytes, %s %lld)",
+                   rows[out].name, rows[other].name, rows[out].name, (long long)pg_view_span(a),
+                   rows[other].name, (long long)pg_view_span(b));
 }
 
 static range range_of(const pg_problem *p, size_t i)

@@ -57,8 +57,8 @@ static void schedules_by_size(void **state)
         {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
-        {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* as few, but not enough rows to pay for filling and emptying tables */
         {PTXGEN_F32, 20000, 64, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 100000, 4096, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
@@ -70,7 +70,7 @@ static void schedules_by_size(void **state)
         {PTXGEN_F32, 2048, 4096, 256, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* what only owner does */
         {PTXGEN_F64, 100, 100, 16, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
-        {PTXGEN_BF16, 100, 1000, 3, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, 100, 1000, 75, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         /* rows of 4 bytes or 8 by as wide reductions, but long ones of large calls */
         {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 3 * MILLION, MILLION / 2, 22, PTXGEN_SCHEDULE_VECTOR, 0, 0},

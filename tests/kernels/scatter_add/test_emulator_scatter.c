@@ -16,20 +16,41 @@ enum { ROWS = 75, OUT_ROWS = 20, PAD = 24, BLOCK_BYTES = 1 << 18, BAD = 33 };
 
 static unsigned seeds = 2;
 
-/* The parameters of a kernel, and the device that its grid is made for. */
+/* The parameters of a kernel, the device that its grid is made for, and row lengths. */
 typedef struct schedule {
     const char *params;
     int multiprocessors;
+    int64_t lengths[2]; /* 0: many rows a tile; several chunks a row */
+    bool halves;        /* only of 2 bytes, from an odd one on; out without gaps */
 } schedule;
 /* 75 rows of 5 or 3 chunks: two CTAs share a row's chunks, not evenly. */
-static const schedule seed = {"seed", 5};
+static const schedule seed = {.params = "seed", .multiprocessors = 5};
 /* Two warps in all, with tiles of 512 bytes: each goes round its two stages several times, with
  * short rows many lanes at once. */
-static const schedule bulk = {"bulk tile=512 stages=2 warps=2 ctas=1", 1};
-static const schedule vector = {"vector warps=2 ctas=1 pieces=2 panel=256", 3};
+static const schedule bulk = {.params = "bulk tile=512 stages=2 warps=2 ctas=1",
+                              .multiprocessors = 1};
+static const schedule vector = {.params = "vector warps=2 ctas=1 pieces=2 panel=256",
+                                .multiprocessors = 3};
 /* Reductions of a word each, and compare-and-swap for bf16. */
-static const schedule ampere = {"vector arch=sm_80 warps=2 ctas=1 pieces=2 panel=256", 3};
-static const schedule narrow = {"vector access=8 warps=2 ctas=1 pieces=4 panel=128", 3};
+static const schedule ampere = {.params = "vector arch=sm_80 warps=2 ctas=1 pieces=2 panel=256",
+                                .multiprocessors = 3};
+static const schedule narrow = {.params = "vector access=8 warps=2 ctas=1 pieces=4 panel=128",
+                                .multiprocessors = 3};
+/* 8 of the 20 rows are kept by threads; of one piece, and of pieces that are no power of two. */
+static const schedule hot = {
+    .params = "vector hot=yes warps=2 ctas=1 pieces=2", .multiprocessors = 3, .lengths = {8, 48}};
+static const schedule halves = {.params = "vector access=2 warps=1 ctas=2",
+                                .multiprocessors = 3,
+                                .lengths = {1, 7},
+                                .halves = true};
+static const schedule even_halves = {.params = "vector access=2 warps=2 ctas=1",
+                                     .multiprocessors = 3,
+                                     .lengths = {2, 6},
+                                     .halves = true};
+static const schedule hot_halves = {.params = "vector access=2 hot=yes warps=2 ctas=1",
+                                    .multiprocessors = 3,
+                                    .lengths = {1, 10},
+                                    .halves = true};
 
 typedef struct problem {
     char params[160];
@@ -203,13 +224,13 @@ static void run_seeds(ptxgen *ctx, problem *p)
 
 static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const schedule *s)
 {
-    static const int64_t lengths[] = {8, 528}; /* many rows a tile; several chunks a row */
+    static const int64_t lengths[] = {8, 528};
     for (int i = 0; i < 8; i++) {
         const bool dynamic = i & 1, contig = i & 2;
         char n[24] = "dynamic";
-        p->a.n = lengths[i / 4];
+        p->a.n = s->lengths[i / 4] ? s->lengths[i / 4] : lengths[i / 4];
         p->has_bad = i / 4;
-        p->a.out_stride = p->a.n + (contig ? 0 : PAD);
+        p->a.out_stride = p->a.n + (contig || s->halves ? 0 : PAD);
         p->a.src_stride = p->a.n + (contig ? 0 : 2 * PAD);
         if (!dynamic)
             snprintf(n, sizeof n, "%d", (int)p->a.n);
@@ -229,13 +250,18 @@ static void run_schedule(const schedule *s)
                  .expected = malloc(BLOCK_BYTES),
                  .multiprocessors = s->multiprocessors};
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
-    for (int d = 0; d < 3; d++) {
+    char *const out = p.out, *const src = p.src;
+    if (s->halves) {
+        p.out = out + 2;
+        p.src = src + 2;
+    }
+    for (int d = s->halves; d < 3; d++) {
         p.a.dtype = (ptxgen_dtype)(PTXGEN_F32 + d);
         each_shape(ctx, &p, dtypes[d], s);
     }
     ptxgen_destroy(ctx);
-    free(p.out);
-    free(p.src);
+    free(out);
+    free(src);
     free(p.expected);
 }
 
@@ -269,13 +295,29 @@ static void narrow_reductions(void **state)
     run_schedule(&narrow);
 }
 
+static void hot_rows(void **state)
+{
+    (void)state;
+    run_schedule(&hot);
+}
+
+/* Words of out that hold elements of two rows, or one that is not the call's. */
+static void rows_at_any_half(void **state)
+{
+    (void)state;
+    run_schedule(&halves);
+    run_schedule(&even_halves);
+    run_schedule(&hot_halves);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         seeds = (unsigned)atoi(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seed_schedule), cmocka_unit_test(bulk_schedule),
-        cmocka_unit_test(vector_schedule), cmocka_unit_test(before_sm_90),
-        cmocka_unit_test(narrow_reductions)};
+        cmocka_unit_test(seed_schedule),     cmocka_unit_test(bulk_schedule),
+        cmocka_unit_test(vector_schedule),   cmocka_unit_test(before_sm_90),
+        cmocka_unit_test(narrow_reductions), cmocka_unit_test(hot_rows),
+        cmocka_unit_test(rows_at_any_half)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,12 @@ static void small_and_single_rows(void **state)
     scatter_small_and_single_rows(&suite);
 }
 
+static void narrow_rows(void **state)
+{
+    (void)state;
+    scatter_narrow_rows(&suite);
+}
+
 static void a_bad_index_is_skipped_and_reported(void **state)
 {
     (void)state;
@@ -211,6 +217,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_combination_equals_the_oracle),
         cmocka_unit_test(every_distribution),
         cmocka_unit_test(small_and_single_rows),
+        cmocka_unit_test(narrow_rows),
         cmocka_unit_test(a_bad_index_is_skipped_and_reported),
         cmocka_unit_test(more_than_2_31_elements),
         cmocka_unit_test(strides_over_4_gib),

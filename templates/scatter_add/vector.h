@@ -1,0 +1,68 @@
+/* schedule=vector: what its parts share. A piece is what one thread loads, adds and reduces of a
+ * row at a time: `access` bytes; of halves that only lie at even addresses (access=2) a word of
+ * out, which may hold an element of the row before or behind. */
+#ifndef PG_SCATTER_VECTOR_H
+#define PG_SCATTER_VECTOR_H
+
+#include "scatter_add/scatter_add.h"
+
+enum {
+    PG_VECTOR_HOT_ROWS = 8,       /* hot=yes: rows that a CTA keeps sums of */
+    PG_VECTOR_HOT_PLACE_BITS = 8, /* its hash table has 1 << so many places */
+    PG_VECTOR_HOT_PIECES = 32,    /* of a row, at most: a warp adds up what its threads kept */
+};
+
+static inline bool pg_vector_halves(const pg_scatter_add_plan *p)
+{
+    return p->access < 4;
+}
+
+/* Registers of a piece. */
+static inline int pg_vector_words(const pg_scatter_add_plan *p)
+{
+    return pg_vector_halves(p) ? 1 : p->access / 4;
+}
+
+/* Words of a row of halves at any even address: one more where it begins inside one. */
+static inline int64_t pg_vector_row_pieces(int access, int64_t row_bytes)
+{
+    return access < 4 ? row_bytes / 4 + 1 : row_bytes / access;
+}
+
+/* Shared memory that hot=yes takes. */
+static inline int64_t pg_vector_hot_bytes(int64_t warps, int64_t access)
+{
+    const int64_t piece = access < 4 ? 4 : access;
+    return (8 << PG_VECTOR_HOT_PLACE_BITS) + PG_VECTOR_HOT_ROWS * (4 + 32 * warps * piece) + 16;
+}
+
+/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, how many hot
+ * rows there are; row i and another of the group (%same) go to one row of out; pieces that go to
+ * hot rows are kept; at the end what is kept is added to out; out of line, a row becomes hot. */
+void pg_vector_begin_hot(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_look_at_slots(pg_emit *E);
+void pg_vector_meet_again(pg_emit *E, int i);
+void pg_vector_keep_hot(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_give_slot(pg_emit *E);
+
+/* access=2 (vector_halves.ptxc): what all rows take; what those at %column have there; loads the
+ * halves that piece i may need; makes a word of them, when its row of out is known; adds it, with
+ * labels that end in `tag`. */
+void pg_vector_set_up_halves(pg_emit *E, const pg_scatter_add_plan *p);
+void pg_vector_judge_column(pg_emit *E);
+void pg_vector_load_halves(pg_emit *E, const pg_scatter_add_plan *p, int i);
+void pg_vector_form_word(pg_emit *E, const pg_scatter_add_plan *p, int i);
+void pg_vector_judge_word(pg_emit *E, const pg_scatter_add_plan *p, int i);
+void pg_vector_reduce_word(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
+void pg_vector_reduce_edge(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
+
+/* vector_reduce.ptxc. Before sm_90 pairs of bf16 are multiplied and added, no more. */
+bool pg_vector_lacks_bf16_add(const pg_scatter_add_plan *p);
+/* Register `to` += `from` of a piece, under a guard. */
+void pg_vector_add(pg_emit *E, const pg_scatter_add_plan *p, const char *guard, pg_name to,
+                   pg_name from);
+/* Adds piece %column of the group's row i to out; labels end in `tag`. */
+void pg_vector_reduce(pg_emit *E, const pg_scatter_add_plan *p, int i, const char *tag);
+
+#endif
