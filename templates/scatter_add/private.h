@@ -60,6 +60,9 @@ void pg_private_declare_sort(pg_emit *E, const pg_private_row *r);
 void pg_private_set_up_sort(pg_emit *E, const pg_private_row *r);
 void pg_private_place_rows(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 void pg_private_sum_places(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
+/* The first table to a matrix of halves without gaps (private_halves.ptxc). Row g of it is at
+ * tables + g * %table_step. */
+void pg_private_flush_halves(pg_emit *E, const pg_scatter_add_plan *p);
 /* Sums the CTA's tables and adds them to out. */
 void pg_private_flush(pg_emit *E, const pg_scatter_add_plan *p, const pg_private_row *r);
 

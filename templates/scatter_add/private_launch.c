@@ -61,8 +61,8 @@ static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_row
            round_up(4 * out_rows, PG_PRIVATE_COUNTERS) + ALIGNMENT + tile;
 }
 
-/* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each has
- * its table to add to out, and needs its room. Measured: docs/benchmarks.md. */
+/* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
+ * room, and adds a table to out. Measured: docs/benchmarks.md. */
 static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows)
 {
     static const struct {
@@ -70,26 +70,37 @@ static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int
         int64_t most_rows;
     } choices[] = {{4, 400}, {2, 2500}, {1, MOST_OUT_ROWS}};
     enum { RESERVED = 1024, LEAST_WARPS = 8, STEP = 4, SHORT_WORDS = 2 };
-    const int warps = r->words <= SHORT_WORDS ? 32 : 16;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        for (int w = warps / choices[i].ctas;
-             out_rows <= choices[i].most_rows && w >= (choices[i].ctas > 1 ? warps / choices[i].ctas : LEAST_WARPS); w -= STEP)
-            if (choices[i].ctas * (cta_bytes(w, r, out_rows) + RESERVED) <= shared_bytes + RESERVED)
-                return (pg_private_cut){PG_COPIES_CTA, w, choices[i].ctas};
-    return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
+    const int all = r->words <= SHORT_WORDS ? 32 : 16;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const int ctas = choices[i].ctas, warps = all / ctas;
+        if (out_rows <= choices[i].most_rows &&
+            ctas * (cta_bytes(warps, r, out_rows) + RESERVED) <= shared_bytes + RESERVED)
+            return (pg_private_cut){PG_COPIES_CTA, warps, ctas};
+    }
+    int warps = all - STEP;
+    while (warps >= LEAST_WARPS && cta_bytes(warps, r, out_rows) > shared_bytes)
+        warps -= STEP;
+    return (pg_private_cut){warps < LEAST_WARPS ? PG_COPIES_AUTO : PG_COPIES_CTA, warps, 1};
 }
 
 /* A thread's own table is the fastest as long as enough threads have one to keep memory busy. */
-pg_private_cut pg_scatter_add_private_cut(const pg_sum_type *e, int64_t shared_bytes, int64_t n, int access, int64_t out_rows)
+pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k)
 {
+    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96 };
+    const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
+    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t n = problem->symbol[PG_SCATTER_N];
+    const int access = (int)(k->access ? k->access : pg_scatter_add_access_of(problem));
+    const pg_sum_type *e = pg_sum_type_at(k->dtype);
     const pg_private_row alone = pg_private_row_for(e, n, access, true),
-                         shared = pg_private_row_for(e, n, access, false);
-    const int enough_threads = n > 4 ? 96 : 128;
+                         together = pg_private_row_for(e, n, access, false);
     if (out_rows > MOST_OUT_ROWS)
         return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
-    if (tables_of(THREAD_WARPS, shared_bytes, &alone, out_rows) >= enough_threads)
+    if (k->copies == PG_COPIES_THREAD ||
+        (!k->copies && tables_of(THREAD_WARPS, shared, &alone, out_rows) >=
+                           (n > SHORT_ROW ? ENOUGH : ENOUGH_SHORT)))
         return (pg_private_cut){PG_COPIES_THREAD, THREAD_WARPS, 1};
-    return cut_cta(shared_bytes, &shared, out_rows);
+    return cut_cta(shared, &together, out_rows);
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
