@@ -1,5 +1,5 @@
-/* Driver API: linking. One text of PTX is taken as it is and given back in place of the cubin,
- * which cuModuleLoadData takes; nothing here could join several. */
+/* Driver API: linking. Texts of PTX are joined, and the result is given back in place of the
+ * cubin: cuModuleLoadData takes it. */
 #include "stand_in/runtime.h"
 
 #include "stand_in/fatbin.h"
@@ -11,8 +11,9 @@
 typedef pg_cuda_error CUresult;
 
 typedef struct pg_link {
-    char *text; /* NULL: nothing was added */
-    size_t length;
+    ptxgen_emulator_text *texts; /* each owned, with its name */
+    size_t count;
+    char *joined; /* NULL: not complete */
 } pg_link;
 
 PG_API(CUresult) cuLinkCreate_v2(unsigned count, int *options, void **values, pg_link **out)
@@ -21,6 +22,22 @@ PG_API(CUresult) cuLinkCreate_v2(unsigned count, int *options, void **values, pg
         return PG_CUDA_InvalidValue;
     *out = calloc(1, sizeof **out);
     return *out ? PG_CUDA_Success : PG_CUDA_MemoryAllocation;
+}
+
+/* Takes the text. */
+static CUresult add_text(pg_link *link, const pg_ptx_image *image, const char *name)
+{
+    ptxgen_emulator_text *more = realloc(link->texts, (link->count + 1) * sizeof *more);
+    char *own_name = strdup(name);
+    if (more)
+        link->texts = more;
+    if (!more || !own_name) {
+        free(own_name);
+        free(image->text);
+        return PG_CUDA_MemoryAllocation;
+    }
+    more[link->count++] = (ptxgen_emulator_text){image->text, image->length, own_name};
+    return PG_CUDA_Success;
 }
 
 PG_API(CUresult)
@@ -32,17 +49,13 @@ cuLinkAddData_v2(pg_link *link, int type, void *data, size_t bytes, const char *
     pg_ptx_image image;
     if (!link || !data || !d)
         return PG_CUDA_InvalidValue;
-    if (link->text)
-        return pg_refuse("cuLinkAddData of a second input", "programs are not linked here");
     if (type != CUBIN && type != PTX && type != FATBINARY)
         return pg_refuse("cuLinkAddData of an object or a library", "give it PTX");
     if (!pg_ptx_from_image(data, d->settings.sm, &image)) {
         pg_complain("%s: %s", name ? name : "cuLinkAddData", image.why);
         return PG_CUDA_NoKernelImageForDevice;
     }
-    link->text = image.text;
-    link->length = image.length;
-    return PG_CUDA_Success;
+    return add_text(link, &image, name ? name : "cuLinkAddData");
 }
 
 PG_API(CUresult)
@@ -68,18 +81,37 @@ cuLinkAddFile_v2(pg_link *link, int type, const char *path, unsigned count, int 
 
 PG_API(CUresult) cuLinkComplete(pg_link *link, void **cubin, size_t *bytes)
 {
-    if (!link || !cubin || !link->text)
+    pg_device *d = pg_device_get();
+    ptxgen_emulator_module *module;
+    ptxgen_error err;
+    size_t length;
+    if (!d || !link || !cubin || !link->count || link->joined)
         return PG_CUDA_InvalidValue;
-    *cubin = link->text;
+    if (ptxgen_emulator_load_linked(d->emulator, link->texts, link->count, "cuLinkComplete",
+                                    &module, &err) != PTXGEN_OK) {
+        pg_complain("%s", err.message);
+        return PG_CUDA_InvalidPtx;
+    }
+    link->joined = strdup(ptxgen_emulator_linked_text(module, &length));
+    ptxgen_emulator_unload(module);
+    if (!link->joined)
+        return PG_CUDA_MemoryAllocation;
+    *cubin = link->joined;
     if (bytes)
-        *bytes = link->length + 1;
+        *bytes = length + 1;
     return PG_CUDA_Success;
 }
 
 PG_API(CUresult) cuLinkDestroy(pg_link *link)
 {
-    if (link)
-        free(link->text);
+    for (size_t i = 0; link && i < link->count; i++) {
+        free((char *)link->texts[i].text);
+        free((char *)link->texts[i].name);
+    }
+    if (link) {
+        free(link->texts);
+        free(link->joined);
+    }
     free(link);
     return PG_CUDA_Success;
 }

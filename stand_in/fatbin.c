@@ -1,8 +1,9 @@
-/* Fat binaries as CUDA 11 to 13 write them. A wrapper (24 bytes: magic, version, data, more)
- * points at a blob: a header of 16 bytes (magic, version, header size, size of the rest), then
- * entries. An entry's header says kind (1 PTX, 2 cubin), its own size, the padded size of the
- * payload, its compressed size, PTX version, architecture, flags and the size of the text. Flags
- * 0x2000: LZ4 block; 0x8000: a Zstandard frame. Read off files that fatbinary wrote. */
+/* Fat binaries as CUDA 11 to 13 write them. A wrapper (24 bytes: magic, version, data, parts)
+ * points at a blob, one of version 2 also at a list of the blobs that were linked: a header of 16
+ * bytes (magic, version, header size, size of the rest), then entries. An entry's header says kind
+ * (1 PTX, 2 cubin), its own size, the padded size of the payload, its compressed size, PTX
+ * version, architecture, flags and the size of the text. Flags 0x2000: LZ4 block; 0x8000: a
+ * Zstandard frame. Read off files that fatbinary wrote. */
 #include "stand_in/fatbin.h"
 
 #include <stdint.h>
@@ -25,7 +26,7 @@ enum { LARGEST_TEXT = 1 << 30 };
 typedef struct wrapper {
     uint32_t magic, version;
     const void *blob;
-    const void *more;
+    const void *parts; /* version 2 */
 } wrapper;
 
 typedef struct blob_header {
@@ -170,4 +171,16 @@ bool pg_ptx_from_image(const void *image, unsigned sm, pg_ptx_image *out)
     }
     memcpy(out->text, image, out->length + 1);
     return true;
+}
+
+const void *const *pg_image_parts(const void *image)
+{
+    enum { LINKED = 2 };
+    wrapper w;
+    uint32_t magic;
+    memcpy(&magic, image, sizeof magic);
+    if (magic != WRAPPER_MAGIC)
+        return NULL;
+    memcpy(&w, image, sizeof w);
+    return w.version == LINKED ? w.parts : NULL;
 }

@@ -17,5 +17,8 @@ typedef struct pg_ptx_image {
  * that runs on `sm` (compute capability times ten) is taken. False with `why`: a cubin, none
  * that fits, damaged, out of memory. */
 bool pg_ptx_from_image(const void *image, unsigned sm, pg_ptx_image *out);
+/* The images that the linker of nvcc -rdc=true made this one of, up to a NULL; NULL: it was not
+ * linked. */
+const void *const *pg_image_parts(const void *image);
 
 #endif

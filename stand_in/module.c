@@ -55,19 +55,55 @@ void pg_module_free(pg_module *m)
     free(m);
 }
 
-static pg_cuda_error load(pg_device *d, pg_module *m)
+static pg_cuda_error load_one(pg_device *d, pg_module *m, ptxgen_status *status, ptxgen_error *err)
 {
     pg_ptx_image image;
-    ptxgen_error err;
     if (!pg_ptx_from_image(m->image, d->settings.sm, &image)) {
         pg_complain("%s: %s", m->name, image.why);
         return PG_CUDA_NoKernelImageForDevice;
     }
-    const ptxgen_status status =
-        ptxgen_emulator_load(d->emulator, image.text, image.length, m->name, &m->program, &err);
+    *status =
+        ptxgen_emulator_load(d->emulator, image.text, image.length, m->name, &m->program, err);
     free(image.text);
-    if (status == PTXGEN_OK)
-        return PG_CUDA_Success;
+    return PG_CUDA_Success;
+}
+
+/* Parts without PTX for this GPU are left out, as the device runtime's: what they define is then
+ * missing by name, where it is used. */
+static pg_cuda_error load_linked(pg_device *d, pg_module *m, const void *const *parts,
+                                 ptxgen_status *status, ptxgen_error *err)
+{
+    size_t all = 0, count = 0;
+    while (parts[all])
+        all++;
+    pg_ptx_image *images = calloc(all + 1, sizeof *images);
+    ptxgen_emulator_text *texts = calloc(all + 1, sizeof *texts);
+    for (size_t i = 0; images && texts && i < all; i++)
+        if (pg_ptx_from_image(parts[i], d->settings.sm, &images[count])) {
+            texts[count] =
+                (ptxgen_emulator_text){images[count].text, images[count].length, m->name};
+            count++;
+        }
+    if (count)
+        *status = ptxgen_emulator_load_linked(d->emulator, texts, count, m->name, &m->program, err);
+    else
+        pg_complain("%s: %s", m->name, images ? images->why : "out of memory");
+    for (size_t i = 0; i < count; i++)
+        free(images[i].text);
+    free(images);
+    free(texts);
+    return count ? PG_CUDA_Success : PG_CUDA_NoKernelImageForDevice;
+}
+
+static pg_cuda_error load(pg_device *d, pg_module *m)
+{
+    ptxgen_error err;
+    ptxgen_status status;
+    const void *const *parts = pg_image_parts(m->image);
+    const pg_cuda_error error =
+        parts ? load_linked(d, m, parts, &status, &err) : load_one(d, m, &status, &err);
+    if (error || status == PTXGEN_OK)
+        return error;
     pg_complain("%s", err.message);
     return status == PTXGEN_ENOMEM ? PG_CUDA_MemoryAllocation : PG_CUDA_InvalidPtx;
 }

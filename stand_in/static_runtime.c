@@ -1,7 +1,8 @@
 /* Programs whose CUDA runtime is linked in statically, nvcc's default: the dynamic linker cannot
  * interpose its functions, so their first instructions are replaced by a jump to ours, before the
  * program's own constructors run. They are found by name in the symbol tables of the program and of
- * the libraries that are loaded with it; a stripped program has none and is refused. */
+ * the libraries that are loaded with it; a stripped program has none and is refused. A stripped
+ * library (cuBLAS, cuFFT) is named and left alone: only calls of it fail. */
 #include "stand_in/runtime.h"
 
 #include <dlfcn.h>
@@ -40,6 +41,7 @@ static bool write_jump(char *at, const void *to)
 typedef struct patch_run {
     void *self; /* dlopen's handle of this library */
     uintptr_t self_base;
+    const char *library; /* path of the object at hand; NULL: the program */
     unsigned failed;
 } patch_run;
 
@@ -85,6 +87,19 @@ static bool hides_its_runtime(const char *file, const ElfW(Ehdr) * header, size_
     return kernels && !names;
 }
 
+static void refuse_hidden_runtime(const char *library)
+{
+    if (library) {
+        const char *slash = strrchr(library, '/');
+        pg_complain("%s has a CUDA runtime of its own, out of reach: calls of it fail here",
+                    slash ? slash + 1 : library);
+        return;
+    }
+    pg_complain("the program's CUDA runtime is static and its symbols are stripped: link it "
+                "with nvcc -cudart shared, or do not strip it");
+    _exit(1);
+}
+
 static void patch_image(patch_run *run, const char *file, size_t bytes, uintptr_t base)
 {
     const ElfW(Ehdr) *header = (const void *)file;
@@ -92,9 +107,8 @@ static void patch_image(patch_run *run, const char *file, size_t bytes, uintptr_
         !within(header->e_shoff, (uint64_t)header->e_shnum * sizeof(ElfW(Shdr)), bytes))
         return;
     if (hides_its_runtime(file, header, bytes)) {
-        pg_complain("the program's CUDA runtime is static and its symbols are stripped: link it "
-                    "with nvcc -cudart shared, or do not strip it");
-        _exit(1);
+        refuse_hidden_runtime(run->library);
+        return;
     }
     const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
     for (unsigned i = 0; i < header->e_shnum; i++) {
@@ -121,6 +135,7 @@ static int patch_object(struct dl_phdr_info *info, size_t bytes, void *user)
     struct stat status;
     if (info->dlpi_addr == run->self_base)
         return 0;
+    run->library = info->dlpi_name[0] ? path : NULL;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;

@@ -172,6 +172,22 @@ PTXGEN_API void ptxgen_emulator_destroy(ptxgen_emulator *emu);
 PTXGEN_API ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
                                               const char *file_name, ptxgen_emulator_module **out,
                                               ptxgen_error *err);
+/* One of the texts that nvcc -rdc=true makes of a program's files; name: for messages. */
+typedef struct ptxgen_emulator_text {
+    const char *text;
+    size_t length;
+    const char *name;
+} ptxgen_emulator_text;
+/* The same for several texts, joined as nvlink does; EPARSE too when two define one name. Lines
+ * that messages name count through the texts, one behind the other. */
+PTXGEN_API ptxgen_status ptxgen_emulator_load_linked(ptxgen_emulator *emu,
+                                                     const ptxgen_emulator_text *texts,
+                                                     size_t count, const char *file_name,
+                                                     ptxgen_emulator_module **out,
+                                                     ptxgen_error *err);
+/* The joined text, NUL-terminated, until the module is unloaded; NULL: it was not linked. */
+PTXGEN_API const char *ptxgen_emulator_linked_text(const ptxgen_emulator_module *module,
+                                                   size_t *length);
 /* Entries found in it go with it. NULL is allowed. */
 PTXGEN_API void ptxgen_emulator_unload(ptxgen_emulator_module *module);
 /* Names of the entries; NULL past the end. */

@@ -49,8 +49,10 @@ typedef enum ptxgen_dtype {
     PTXGEN_U8, /* also bool and bare bytes */
     PTXGEN_E4M3,
     PTXGEN_E5M2,
-    PTXGEN_E2M1, /* 4 bits, two to a byte, the one with the even index in the low half */
-    PTXGEN_UE8M0 /* a power of two: scales of groups */
+    PTXGEN_E2M1,  /* 4 bits, two to a byte, the one with the even index in the low half */
+    PTXGEN_UE8M0, /* a power of two: scales of groups */
+    PTXGEN_C64,   /* two f32, a complex number: moved as a whole */
+    PTXGEN_C128   /* two f64 */
 } ptxgen_dtype;
 /* "bf16"; "none" for a number that is no element type. Static storage. */
 PTXGEN_API const char *ptxgen_dtype_name(ptxgen_dtype dtype);

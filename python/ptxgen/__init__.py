@@ -7,7 +7,7 @@
 Arrays come by DLPack: PyTorch, CuPy, JAX, NumPy and others, in place and without a copy. Arrays on CUDA are worked on in
 the producer's current stream; arrays on the CPU by the emulator, which runs the same kernels, slowly. A kernel is
 written and assembled by the first call of its kind and found in the cache by all later ones. Functions here know no
-gradients and read a PyTorch tensor's memory as it is, without the sign of a lazily negated view; ptxgen.torch's know both.
+gradients and refuse PyTorch's lazily negated and conjugated views; ptxgen.torch's know both.
 
 ptxgen.torch has operations for autograd and torch.compile, ptxgen.jax for jit; ptxgen.emulator runs any PTX.
 """

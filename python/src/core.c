@@ -175,8 +175,10 @@ static bool add_names(core_state *s)
     s->stream_key = PyUnicode_InternFromString("stream");
     s->version_key = PyUnicode_InternFromString("max_version");
     s->version_value = Py_BuildValue("(ii)", PTXGEN_DLPACK_MAJOR, 1);
-    return s->api_name && s->device_name && s->dlpack_name && s->stream_key && s->version_key &&
-           s->version_value;
+    s->is_neg_name = PyUnicode_InternFromString("is_neg");
+    s->is_conj_name = PyUnicode_InternFromString("is_conj");
+    return s->is_neg_name && s->is_conj_name && s->api_name && s->device_name && s->dlpack_name &&
+           s->stream_key && s->version_key && s->version_value;
 }
 
 static int execute(PyObject *module)
@@ -223,8 +225,8 @@ static int clear(PyObject *module)
     for (size_t i = 0; i < STATUSES; i++)
         Py_CLEAR(s->errors[i]);
     Py_CLEAR(s->error);
-    PyObject **names[] = {&s->api_name,   &s->device_name, &s->dlpack_name,
-                          &s->stream_key, &s->version_key, &s->version_value};
+    PyObject **names[] = {&s->api_name,    &s->device_name,   &s->dlpack_name, &s->stream_key,
+                          &s->version_key, &s->version_value, &s->is_neg_name, &s->is_conj_name};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         Py_CLEAR(*names[i]);
     return 0;

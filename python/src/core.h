@@ -34,6 +34,7 @@ typedef struct known_type {
     PyTypeObject *type;
     const exchange_api *api; /* NULL: none */
     bool immutable;          /* JAX's arrays: their capsules do not say so */
+    bool lazy; /* PyTorch's tensors: their memory may be to be negated or conjugated */
 } known_type;
 
 /* Of a module; everything is read and written under the GIL. */
@@ -48,6 +49,7 @@ typedef struct core_state {
     known_type types[KNOWN_TYPES];
     size_t type_count;
     PyObject *api_name, *device_name, *dlpack_name, *stream_key, *version_key, *version_value;
+    PyObject *is_neg_name, *is_conj_name;
 } core_state;
 
 core_state *core_of(PyObject *module);

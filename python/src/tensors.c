@@ -46,7 +46,8 @@ static known_type type_of(core_state *s, PyObject *object)
     for (size_t i = 0; i < s->type_count; i++)
         if (s->types[i].type == type)
             return s->types[i];
-    const known_type known = {type, read_api(s, type), is_immutable(type)};
+    const known_type known = {type, read_api(s, type), is_immutable(type),
+                              PyObject_HasAttr((PyObject *)type, s->is_neg_name) != 0};
     if (s->type_count < KNOWN_TYPES) {
         Py_INCREF(type);
         s->types[s->type_count++] = known;
@@ -148,6 +149,38 @@ static bool open_capsule(core_state *s, PyObject *capsule, const char *name, ten
     }
     const ptxgen_dl_managed *managed = PyCapsule_GetPointer(capsule, plain_name);
     t->dl.tensor = &managed->dl_tensor;
+    return true;
+}
+
+/* ---- views that are computed when they are read ---- */
+
+static bool refuse_if(PyObject *object, const char *name, PyObject *question, const char *remedy)
+{
+    PyObject *answer = PyObject_CallMethodObjArgs(object, question, NULL);
+    const int yes = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    if (yes > 0)
+        PyErr_Format(PyExc_ValueError,
+                     "%s is a lazy view, whose memory holds other values: give %s.%s()", name, name,
+                     remedy);
+    return yes == 0;
+}
+
+/* Only floating numbers are negated, only complex ones conjugated: an index is not asked. */
+static bool check_lazy(core_state *s, const operands *o, PyObject *const *objects,
+                       const char *const *names)
+{
+    enum { DL_INT = 0, DL_UINT = 1, DL_COMPLEX = 5, DL_BOOL = 6 };
+    for (size_t i = 0; i < o->count; i++) {
+        const ptxgen_dl_tensor *t = o->at[i].dl.tensor;
+        const int code = t ? t->dtype.code : DL_INT;
+        if (code == DL_INT || code == DL_UINT || code == DL_BOOL || !type_of(s, objects[i]).lazy)
+            continue;
+        if (!refuse_if(objects[i], names[i], s->is_neg_name, "resolve_neg") ||
+            (code == DL_COMPLEX &&
+             !refuse_if(objects[i], names[i], s->is_conj_name, "resolve_conj")))
+            return false;
+    }
     return true;
 }
 
@@ -260,7 +293,7 @@ bool operands_take(core_state *s, operands *o, PyObject *const *objects, const c
         if (!stream_of(s, producer, "current_stream", &o->stream))
             return false;
     }
-    return !others || take_others(s, o, objects, names);
+    return (!others || take_others(s, o, objects, names)) && check_lazy(s, o, objects, names);
 }
 
 void operands_release(operands *o)

@@ -109,7 +109,7 @@ def test_a_watch_tells_later():
         type(watch)()
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f2", "i8", "u1", "i2", "f8"])
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8", "u1", "i2", "f8", "c8", "c16"])
 def test_gather_rows(dtype):
     src, index = numbers(dtype, 6, 5), RANDOM.integers(0, 6, 9)
     np.testing.assert_array_equal(ptxgen.gather_rows(src, index), src[index])
@@ -178,6 +178,27 @@ class Refusal:
         self.error, self.words, self.change = error, words, change
 
 
+class Lazy(np.ndarray):
+    """What PyTorch's tensors say of a view whose memory holds other values."""
+
+    negated = conjugated = False
+
+    def is_neg(self):
+        return self.negated
+
+    def is_conj(self):
+        return self.conjugated
+
+
+def test_lazy_views_are_refused():
+    for dtype, said in (("f4", "negated"), ("c8", "negated"), ("c8", "conjugated")):
+        src, index = numbers(dtype, 6, 5).view(Lazy), np.array([3, 1])
+        np.testing.assert_array_equal(ptxgen.gather_rows(src, index, out=np.zeros((2, 5), dtype)), src[[3, 1]])
+        setattr(src, said, True)
+        with pytest.raises(ValueError, match=r"src is a lazy view.*src.resolve_" + said[:3]):
+            ptxgen.gather_rows(src, index, out=np.zeros((2, 5), dtype))
+
+
 REFUSALS = [
     Refusal(ptxgen.Unsupported, "out has inner stride", out=np.zeros((8, 4), "f4").T),
     Refusal(ptxgen.Unsupported, "out has stride 0", out=np.lib.stride_tricks.as_strided(np.zeros(8, "f4"), (4, 8), (0, 4))),
@@ -186,7 +207,7 @@ REFUSALS = [
     Refusal(ptxgen.InvalidArgument, "index has rows=4, but src has rows=5", index=np.zeros(4, "i8")),
     Refusal(ptxgen.InvalidArgument, "index has 2 dimensions", index=np.zeros((5, 1), "i8")),
     Refusal(ptxgen.Unsupported, "index holds f64", index=np.zeros(5)),
-    Refusal(ptxgen.Unsupported, "out holds DLPack's complex", out=np.zeros((4, 8), "c8")),
+    Refusal(ptxgen.Unsupported, "out holds c64", out=np.zeros((4, 8), "c8")),
     Refusal(TypeError, "index is a <class 'list'>", index=[0, 1, 2, 3, 0]),
     Refusal(ValueError, "schedule", schedule="fastest"),
     Refusal(TypeError, "no argument named 'alhpa'", alhpa=1),

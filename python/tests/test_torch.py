@@ -105,6 +105,13 @@ def test_forward_mode_is_refused():
 def test_lazily_negated_views():
     x, index = numbers(5, 8), indices(6, 5)
     assert torch.equal(ops.gather_rows(torch._neg_view(x), index), -x[index])
+    with pytest.raises(ValueError, match="src is a lazy view"):
+        ptxgen.gather_rows(torch._neg_view(x), index)
+    z = torch.complex(numbers(5, 8), numbers(5, 8))
+    assert torch.equal(ops.gather_rows(z.conj(), index), z.conj()[index])
+    for view in (z.conj(), z.conj().imag):
+        with pytest.raises(ValueError, match="src is a lazy view"):
+            ptxgen.gather_rows(view, index)
 
 
 def samples():

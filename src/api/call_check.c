@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "common/elements.h"
+#include "generate/dtype.h"
 #include "ptxgen/call.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static bool both_computed_nan(const pg_view *want, int64_t i, const pg_view *got
 {
     double storage = 0;
     const pg_view computed = {.data = &storage, .dtype = want->dtype, .bits = want->bits};
-    if (want->bits < 8 || !isnan(pg_element(want, i)) || !isnan(pg_element(got, j)))
+    if (want->bits < 8 || pg_dtype_find(want->dtype)->fraction < 0 || !isnan(pg_element(want, i)) ||
+        !isnan(pg_element(got, j)))
         return false;
     pg_element_set(&computed, 0, (double)NAN);
     return same_bits(want, i, &computed, 0);

@@ -93,8 +93,8 @@ ptxgen_status ptxgen_dlpack_tensor(const ptxgen_dlpack *from, const char *name,
     ptxgen_dtype dtype = PTXGEN_DTYPE_NONE;
     PG_TRY(take_type(from, name, &dtype, err));
     if (t->ndim < 0 || t->ndim > PTXGEN_OPERAND_MAX_RANK)
-        return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimensions, no operand has more than %d",
-                       name, (int)t->ndim, PTXGEN_OPERAND_MAX_RANK);
+        return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimensions, an operand has 0 to %d", name,
+                       (int)t->ndim, PTXGEN_OPERAND_MAX_RANK);
     if (t->ndim && !t->shape)
         return pg_fail(err, PTXGEN_EINVAL, "%s has no shape: give its %d extents", name,
                        (int)t->ndim);

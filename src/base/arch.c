@@ -131,3 +131,9 @@ ptxgen_status pg_arch_check(ptxgen_arch image, ptxgen_arch device, ptxgen_error 
         pg_arch_to_text(image).text, rule, pg_arch_to_text(device).text,
         pg_arch_to_text(device).text);
 }
+
+int pg_clusters_at_once(int size, int sm_count)
+{
+    const int whole = sm_count / size > 1 ? sm_count / size : 1;
+    return size > 2 && whole > 4 ? (whole + 1) * 10 / 11 : whole;
+}

@@ -23,6 +23,10 @@ const pg_arch *pg_arch_at(size_t i);
 /* All names, NULL-terminated. */
 const char *const *pg_arch_names(void);
 
+/* Clusters of `size` CTAs, one an SM, that run at a time. A cluster lies in one part of the chip,
+ * so those of more than two leave SMs over: an H200's 132 hold 30 of 4 and 15 of 8. */
+int pg_clusters_at_once(int size, int sm_count);
+
 typedef struct pg_arch_text {
     char text[16]; /* "sm_90a" */
 } pg_arch_text;

@@ -40,16 +40,6 @@ bool pg_buf_reserve(pg_buf *b, size_t extra)
     return true;
 }
 
-void pg_buf_append(pg_buf *b, const void *bytes, size_t n)
-{
-    if (!pg_buf_reserve(b, n))
-        return;
-    if (n)
-        memcpy(b->data + b->len, bytes, n);
-    b->len += n;
-    b->data[b->len] = 0;
-}
-
 void pg_buf_puts(pg_buf *b, const char *s)
 {
     pg_buf_append(b, s, strlen(s));
@@ -62,13 +52,19 @@ void pg_buf_putc(pg_buf *b, char c)
 
 void pg_buf_put_u64(pg_buf *b, uint64_t v)
 {
-    char digits[20];
-    size_t i = sizeof digits;
+    enum { MOST_DIGITS = 20 };
+    if (MOST_DIGITS >= b->cap - b->len && !pg_buf_reserve(b, MOST_DIGITS))
+        return;
+    size_t digits = 1;
+    for (uint64_t rest = v; rest >= 10; rest /= 10)
+        digits++;
+    b->len += digits;
+    char *at = b->data + b->len;
+    *at = 0;
     do {
-        digits[--i] = (char)('0' + v % 10);
+        *--at = (char)('0' + v % 10);
         v /= 10;
     } while (v);
-    pg_buf_append(b, digits + i, sizeof digits - i);
 }
 
 void pg_buf_put_i64(pg_buf *b, int64_t v)

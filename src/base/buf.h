@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct pg_buf {
     const pg_alloc *alloc; /* borrowed */
@@ -21,7 +22,15 @@ void pg_buf_init(pg_buf *b, const pg_alloc *alloc);
 void pg_buf_fini(pg_buf *b);
 /* Room for `extra` more bytes and the NUL; false (and failed) when out of memory. */
 bool pg_buf_reserve(pg_buf *b, size_t extra);
-void pg_buf_append(pg_buf *b, const void *bytes, size_t n);
+static inline void pg_buf_append(pg_buf *b, const void *bytes, size_t n)
+{
+    if (n >= b->cap - b->len && !pg_buf_reserve(b, n))
+        return;
+    if (n)
+        memcpy(b->data + b->len, bytes, n);
+    b->len += n;
+    b->data[b->len] = 0;
+}
 void pg_buf_puts(pg_buf *b, const char *s);
 void pg_buf_putc(pg_buf *b, char c);
 void pg_buf_put_i64(pg_buf *b, int64_t v);

@@ -6,8 +6,8 @@
 #include "ptxgen/ptxgen.h"
 
 /* X(name, word, bits, fraction, DLPack's code, type of a tensor map). `fraction` is a float's bits
- * behind the point, -1 of whole numbers. DLPack's codes: 0 int, 1 uint, 2 float, 4 bfloat, 10, 12,
- * 14 and 17 the small floats (dlpack.h, 1.1). */
+ * behind the point, -1 of whole numbers and of pairs. DLPack's codes: 0 int, 1 uint, 2 float, 4
+ * bfloat, 5 complex, 10, 12, 14 and 17 the small floats (dlpack.h, 1.1). */
 #define PG_DTYPE_F32(X)   X(F32, "f32", 32, 23, 2, F32)
 #define PG_DTYPE_F16(X)   X(F16, "f16", 16, 10, 2, F16)
 #define PG_DTYPE_BF16(X)  X(BF16, "bf16", 16, 7, 4, BF16)
@@ -24,13 +24,15 @@
 #define PG_DTYPE_E5M2(X)  X(E5M2, "e5m2", 8, 2, 12, U8)
 #define PG_DTYPE_E2M1(X)  X(E2M1, "e2m1", 4, 1, 17, 16U4_ALIGN8B)
 #define PG_DTYPE_UE8M0(X) X(UE8M0, "ue8m0", 8, 0, 14, U8)
+#define PG_DTYPE_C64(X)   X(C64, "c64", 64, -1, 5, U64)
+#define PG_DTYPE_C128(X)  X(C128, "c128", 128, -1, 5, U64)
 
 /* clang-format off */
 #define PG_DTYPES(X) \
     PG_DTYPE_F32(X) PG_DTYPE_F16(X) PG_DTYPE_BF16(X) PG_DTYPE_S32(X) PG_DTYPE_U32(X) \
     PG_DTYPE_S64(X) PG_DTYPE_U64(X) PG_DTYPE_F64(X) PG_DTYPE_S16(X) PG_DTYPE_U16(X) \
     PG_DTYPE_S8(X) PG_DTYPE_U8(X) PG_DTYPE_E4M3(X) PG_DTYPE_E5M2(X) PG_DTYPE_E2M1(X) \
-    PG_DTYPE_UE8M0(X)
+    PG_DTYPE_UE8M0(X) PG_DTYPE_C64(X) PG_DTYPE_C128(X)
 /* clang-format on */
 
 /* Some of them, said once as a list of rows, as operands and parameters want them:

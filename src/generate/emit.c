@@ -42,6 +42,44 @@ void pg_lit(pg_emit *E, const char *s, size_t n)
     pg_buf_append(&E->text, s, n);
 }
 
+/* `text` as far as it fits, at `at` of a term; where it ends. */
+static size_t put_in_term(pg_term *t, size_t at, const char *text)
+{
+    while (*text && at + 1 < sizeof t->text)
+        t->text[at++] = *text++;
+    t->text[at] = 0;
+    return at;
+}
+
+static void put_number_in_term(pg_term *t, size_t at, int v)
+{
+    char digits[12];
+    size_t first = sizeof digits - 1;
+    digits[first] = 0;
+    unsigned rest = v < 0 ? 0U - (unsigned)v : (unsigned)v;
+    do {
+        digits[--first] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (v < 0)
+        digits[--first] = '-';
+    put_in_term(t, at, digits + first);
+}
+
+pg_term pg_numbered(const char *prefix, int i)
+{
+    pg_term t;
+    put_number_in_term(&t, put_in_term(&t, 0, prefix), i);
+    return t;
+}
+
+pg_term pg_shifted(const char *address, int bytes)
+{
+    pg_term t;
+    put_number_in_term(&t, put_in_term(&t, put_in_term(&t, 0, address), " + "), bytes);
+    return t;
+}
+
 void pg_put_i64(pg_emit *E, int64_t v)
 {
     pg_buf_put_i64(&E->text, v);
@@ -59,10 +97,11 @@ void pg_put_text(pg_emit *E, const char *s)
 
 void pg_put_regs(pg_emit *E, pg_reg_list list)
 {
+    const size_t length = strlen(list.prefix);
     for (int i = 0; i < list.count; i++) {
         if (i)
             pg_buf_append(&E->text, ", ", 2);
-        pg_buf_puts(&E->text, list.prefix);
+        pg_buf_append(&E->text, list.prefix, length);
         pg_buf_put_i64(&E->text, list.first + i);
     }
 }

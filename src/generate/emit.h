@@ -56,6 +56,14 @@ typedef struct pg_hex {
     uint64_t value;
 } pg_hex;
 
+/* "%acc17", "%at + 64": a text for functions that take a register or an address, as long as it
+ * lives. */
+typedef struct pg_term {
+    char text[48];
+} pg_term;
+pg_term pg_numbered(const char *prefix, int i);
+pg_term pg_shifted(const char *address, int bytes);
+
 void pg_put_i64(pg_emit *E, int64_t v);
 void pg_put_u64(pg_emit *E, uint64_t v);
 void pg_put_text(pg_emit *E, const char *s);

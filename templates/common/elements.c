@@ -46,6 +46,10 @@ double pg_element(const pg_view *v, int64_t i)
         return pg_e2m1_to_double((uint8_t)(((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4)));
     case PTXGEN_UE8M0:
         return pg_e8m0_to_double(((const uint8_t *)v->data)[i]);
+    case PTXGEN_C64:
+        return (double)((const float *)v->data)[2 * i];
+    case PTXGEN_C128:
+        return ((const double *)v->data)[2 * i];
     default:
         return (double)pg_element_integer(v, i);
     }

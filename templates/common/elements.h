@@ -4,7 +4,8 @@
 
 #include "generate/operands/problem.h"
 
-/* Element `i` elements after the first. Every type but the 64-bit integers is exact in double. */
+/* Element `i` elements after the first; of a complex one the real part. Every type but the 64-bit
+ * integers is exact in double. */
 double pg_element(const pg_view *v, int64_t i);
 /* Rounded once, to nearest even; of every floating type but UE8M0. Types of 8 bits and fewer
  * saturate. A NaN becomes always the same one, which says that it was computed. */

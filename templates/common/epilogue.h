@@ -299,6 +299,17 @@ void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, 
     X(input_vectors_, U32)                                                                         \
     X(aux_batch_, U64)                                                                             \
     X(d_scales_, POINTER)
+/* How D leaves a tcgen05 kernel, as the parameter d_store says: 0 is auto. */
+enum { PG_D_ROWS = 1, PG_D_TENSOR = 2 };
+#define PG_D_STORE_WORDS                                                                           \
+    {                                                                                              \
+        "auto", "rows", "tensor", NULL                                                             \
+    }
+#define PG_D_STORE_DOC                                                                             \
+    "how D leaves: rows, a thread its row; tensor, by sub-tiles in shared memory and a tensor "    \
+    "map, "                                                                                        \
+    "for rows of D at multiples of 16 bytes; auto: rows, in a call tensor where D is so"
+
 /* Those that the kernel lacks, as bits from the first one on. */
 uint64_t pg_epilogue_absent(const pg_epilogue *e);
 /* All of them: what no kernel has that leaves the steps to another one. */

@@ -22,7 +22,11 @@ void pg_groups_declare(pg_emit *E, const pg_groups *g);
  * walk is before the first group again. */
 void pg_groups_count(pg_emit *E, const pg_groups *g, const char *total);
 /* From `number` (a register), the tile of all, to `tile`, that of its group, where the walk then
- * is; %tiles_m are the group's. Numbers of a walk do not fall. */
-void pg_groups_take(pg_emit *E, const pg_groups *g, const char *number, const char *tile);
+ * is; %tiles_m are the group's. Numbers of a walk do not fall. Where there are fewer tiles, to the
+ * label `none`; NULL: there are that many. */
+typedef struct pg_tile_number {
+    const char *number, *tile, *none;
+} pg_tile_number;
+void pg_groups_take(pg_emit *E, const pg_groups *g, const pg_tile_number *t);
 
 #endif

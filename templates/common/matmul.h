@@ -4,6 +4,7 @@
 #ifndef PG_TEMPLATES_MATMUL_H
 #define PG_TEMPLATES_MATMUL_H
 
+#include "common/epilogue.h"
 #include "device/launch.h"
 #include "generate/emit.h"
 
@@ -65,6 +66,9 @@ typedef struct pg_matrix_map {
 } pg_matrix_map;
 pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m);
 void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m);
+
+/* The map by which D leaves in sub-tiles (warp_roles.h); `map` says where D is. */
+void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, pg_matrix_map map);
 
 /* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored
  * in. */

@@ -1,6 +1,10 @@
 /* Launch arguments of the matrix multiplication families. */
 #include "common/matmul.h"
 
+#include "common/tcgen05.h"
+#include "common/warp_roles.h"
+#include "generate/dtype.h"
+
 pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m)
 {
     enum { STRIDE_UNIT = 32, L2_PROMOTION_128 = 2, L2_PROMOTION_256 = 3, SECTOR_PAIR = 256 };
@@ -26,6 +30,18 @@ void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m)
 {
     const pg_tensor_spec spec = pg_matrix_spec(m);
     pg_set_tensor(l, place, &spec);
+}
+
+void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, pg_matrix_map map)
+{
+    enum { WARP_ROWS = 32, NIBBLES = 2 };
+    const bool nibbles = pg_dtype_bits(e->out) == 4;
+    map.type = nibbles ? PG_TENSOR_U8 : pg_dtype_find(e->out)->tensor_type;
+    map.columns /= nibbles ? NIBBLES : 1;
+    map.box_columns = pg_sub_tile_columns(e);
+    map.box_rows = WARP_ROWS;
+    map.swizzle = pg_swizzle_of(pg_sub_tile_row(e));
+    pg_set_matrix(l, place, &map);
 }
 
 int pg_vector_bytes(const void *base, int64_t stride)

@@ -25,6 +25,15 @@ typedef struct pg_barriers {
     int offset, count, arrivals;
 } pg_barriers;
 
+/* A bit for the first CTA of each of a cluster's `parts`. */
+static inline uint32_t pg_first_of_parts(int parts, int cta_group)
+{
+    uint32_t mask = 0;
+    for (int i = 0; i < parts; i++)
+        mask |= 1U << i * cta_group;
+    return mask;
+}
+
 typedef struct pg_warp_roles {
     int cta_group; /* 1; 2: a pair */
     int parts;     /* of the cluster; 0 or 1: one */
@@ -55,8 +64,8 @@ void pg_first_tile(pg_emit *E, int cluster);
  * to global memory. With adds_c it also fills accumulators with C, the first ones at the start and
  * then each as its result leaves; acc_empty then means that C is in it. Where K is split over the
  * parts of a cluster (`splits`), there is one tile, no C in the accumulator, and each part adds up
- * and stores PG_CHUNK_COLUMNS columns of it (epilogue_split.ptxc). Reads the parameters d_,
- * d_stride_ (bytes), m_, n_, tiles_m_, tiles_n_, tiles_, vector_bytes_; with adds_c also c_,
+ * and stores PG_CHUNK_COLUMNS columns of it (epilogue_split.ptxc). Reads the parameters m_, n_,
+ * tiles_m_, tiles_n_, tiles_; d_map_, or d_, d_stride_ (bytes), vector_bytes_; with adds_c also c_,
  * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_; those of the epilogue. */
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
@@ -73,6 +82,7 @@ typedef struct pg_output_tile {
     bool adds_c;
     const pg_dtype *c_type; /* f32, f16 or bf16 */
     bool scales;            /* C by parameter c_scale_ before the sum, the sum by alpha_ after it */
+    int d_ring;             /* in shared memory, of pg_d_ring_bytes(); 0: D leaves by rows */
     bool may_be_empty;      /* without stages of K nothing was summed: zeros */
     bool batched;           /* tiles of many matrices, c_batch_ and d_batch_ bytes apart */
     pg_groups groups;       /* of rows, if it has a type: then %group_tiles instead of tiles_ */
@@ -82,6 +92,24 @@ void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 static inline int pg_output_cluster(const pg_output_tile *o)
 {
     return o->cta_group * (o->tiles_n > 1 ? o->tiles_n : 1) * (o->splits > 1 ? o->splits : 1);
+}
+/* D by sub-tiles (epilogue_sub_tiles.ptxc): bytes of a row of one, its columns as the tensor map
+ * counts them (of 4-bit elements, bytes), shared memory of all warps' slots. */
+enum { PG_SUB_TILE_SLOTS = 2 };
+static inline int pg_sub_tile_row(const pg_epilogue *e)
+{
+    enum { MOST = 128 };
+    const int chunk = PG_CHUNK_COLUMNS / (e->gate ? 2 : 1) * pg_dtype_bits(e->out) / 8;
+    return chunk < MOST ? chunk : MOST;
+}
+static inline int pg_sub_tile_columns(const pg_epilogue *e)
+{
+    const int bits = pg_dtype_bits(e->out);
+    return pg_sub_tile_row(e) * 8 / (bits < 8 ? 8 : bits);
+}
+static inline int pg_d_ring_bytes(const pg_epilogue *e)
+{
+    return PG_SUB_TILE_SLOTS * PG_EPILOGUE_THREADS * pg_sub_tile_row(e);
 }
 /* Shared memory for the other parts' sums. */
 static inline int pg_split_bytes(int splits)
@@ -103,6 +131,12 @@ void pg_epilogue_take(pg_emit *E, const pg_output_tile *o);
 void pg_blocks_set_up(pg_emit *E, const pg_output_tile *o);
 void pg_blocks_locate(pg_emit *E, const pg_output_tile *o, const char *column);
 void pg_blocks_store(pg_emit *E, const pg_output_tile *o, int elements);
+/* Sub-tiles: the registers; where D's column `column` of this tile is; %value0.. of `words`
+ * registers; when all have been read. */
+void pg_sub_tiles_set_up(pg_emit *E, const pg_output_tile *o);
+void pg_sub_tiles_locate(pg_emit *E, const pg_output_tile *o, const char *column);
+void pg_sub_tiles_store(pg_emit *E, const pg_output_tile *o, int words);
+void pg_sub_tiles_end(pg_emit *E);
 /* %tile_m and %tile_n of tile %tile, and %batch if there is one; of the CTA's first tile. */
 void pg_output_order(pg_emit *E, const pg_output_tile *o);
 void pg_output_first(pg_emit *E, const pg_output_tile *o);

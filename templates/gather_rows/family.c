@@ -21,10 +21,10 @@ static const pg_param params[] = {
      .doc = "vectors that a thread has in flight; auto: 4"},
 };
 
-static const ptxgen_dtype dtypes[] = {PTXGEN_F32,  PTXGEN_F16,  PTXGEN_BF16,  PTXGEN_F64,
-                                      PTXGEN_S8,   PTXGEN_U8,   PTXGEN_S16,   PTXGEN_U16,
-                                      PTXGEN_S32,  PTXGEN_U32,  PTXGEN_S64,   PTXGEN_U64,
-                                      PTXGEN_E4M3, PTXGEN_E5M2, PTXGEN_UE8M0, PTXGEN_DTYPE_NONE};
+static const ptxgen_dtype dtypes[] = {
+    PTXGEN_F32,  PTXGEN_F16,  PTXGEN_BF16,  PTXGEN_F64, PTXGEN_S8,   PTXGEN_U8,
+    PTXGEN_S16,  PTXGEN_U16,  PTXGEN_S32,   PTXGEN_U32, PTXGEN_S64,  PTXGEN_U64,
+    PTXGEN_E4M3, PTXGEN_E5M2, PTXGEN_UE8M0, PTXGEN_C64, PTXGEN_C128, PTXGEN_DTYPE_NONE};
 static const ptxgen_dtype index_dtypes[] = {PTXGEN_S64, PTXGEN_S32, PTXGEN_DTYPE_NONE};
 
 static const pg_symbol symbols[] = {

@@ -17,7 +17,8 @@ static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE}
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
-static const char *const c_load_words[] = {"auto", "direct", "ring", NULL};
+static const char *const d_store_words[] = PG_D_STORE_WORDS;
+static const char *const c_load_words[] = {"auto", "direct", "ring", "late", "rows", NULL};
 
 #define FIELD(name) offsetof(pg_matmul_accumulate_key, name)
 
@@ -61,9 +62,8 @@ static const pg_param params[] = {
     {"warpgroups", PG_PARAM_INTEGER, FIELD(warpgroups), .zero_words = {"auto"}, .min = 1, .max = 3,
      .doc = "sm_90a: warpgroups of a CTA that multiply; auto: 2"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc =
-         "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2: two tiles side by "
-         "side do; auto: by the problem's size in a call, 1 otherwise"},
+     .doc = "sm_90a: CTAs side by side that share loads by multicast; sm_100a: 2 or 4 tiles side "
+            "by side do; auto: by the problem's size in a call, 1 otherwise"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 8,
      .doc =
          "CTAs of a cluster (sm_100a: or pairs; 2 with block_n=128, 4 with block_n=256) that add "
@@ -76,10 +76,13 @@ static const pg_param params[] = {
             "M); auto: no"},
     {"c_load", PG_PARAM_CHOICE, FIELD(c_load), c_load_words,
      .doc = "sm_90a: C, or without it a residual, comes to registers direct, or through a ring of "
-            "slots in shared memory; auto: direct"},
+            "slots in shared memory; late: through the ring, and is added behind the "
+            "multiplications; auto: by the problem's size in a call, direct otherwise; mma_sync: "
+            "rows: C and D go through shared memory, a warp along a row"},
     {"c_slots", PG_PARAM_INTEGER, FIELD(c_slots), .zero_words = {"auto"}, .min = 1, .max = 16,
      .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
             "most 64 KB"},
+    {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = "sm_100a: " PG_D_STORE_DOC},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
@@ -97,9 +100,7 @@ static const pg_param params[] = {
     {"batched", PG_PARAM_CHOICE, FIELD(batch), pg_no_yes_words,
      .doc = "yes: many matrices in one call, at a stride of each operand", .from = PG_FROM_HOOK},
     {"grouped", PG_PARAM_CHOICE, FIELD(grouped), grouped_words,
-     .doc = "sm_90a, sm_100a: groups of rows, each with its matrix of B (a batch); the type of "
-            "their row "
-            "counts",
+     .doc = "groups of rows, each with its matrix of B (a batch); the type of their row counts",
      .from = PG_FROM_HOOK},
     PG_EPILOGUE_PARAMS(pg_matmul_accumulate_key),
 };
@@ -155,7 +156,7 @@ static const pg_operand operands[] = {
     [PG_MATMUL_GROUP_ROWS] = {"group_rows", PG_IN, .optional = true, .rank = 1,
                               .extents = {PG_MATMUL_BATCH}, .dtypes = counts,
                               .belongs_to = 1 + FIELD(grouped),
-                              .doc = "rows of each group, that of a matrix of B (sm_90a, sm_100a)"},
+                              .doc = "rows of each group, that of a matrix of B"},
 };
 
 static void bind(const pg_problem *p, void *key)
@@ -184,6 +185,21 @@ static bool straddles(const pg_view *v)
     return ((uintptr_t)v->data | (uintptr_t)(v->stride[pg_matmul_across(v)] * v->bits / 8)) %
                LINE !=
            0;
+}
+
+/* Rows of C or D that share sectors of memory with their neighbours. */
+static bool ragged(const pg_view *v)
+{
+    enum { SECTOR = 32 };
+    return v->present && pg_matmul_low_bits(v) % SECTOR != 0;
+}
+
+/* Of the rows of both: bytes, as far as it matters. */
+static int alignment_of(const pg_view *a, const pg_view *b)
+{
+    enum { MOST = 16 };
+    const uintptr_t bits = pg_matmul_low_bits(a) | pg_matmul_low_bits(b) | MOST;
+    return (int)(bits & -bits);
 }
 
 static size_t ring_operand(const pg_matmul_accumulate_key *k)
@@ -246,7 +262,7 @@ static void generic(const pg_problem *p, void *key)
     pg_matmul_accumulate_key *k = key;
     k->block_m = k->block_n = k->block_k = k->stages = k->group_m = k->swizzle = k->ctas = 0;
     k->schedule = k->warpgroups = k->ctas_n = k->splits = k->slices = k->swap = 0;
-    k->c_load = k->c_slots = k->stream = 0;
+    k->c_load = k->c_slots = k->stream = k->d_store = 0;
     choose_by_operands(p, k);
 }
 
@@ -256,11 +272,22 @@ static bool other_bits(const void *key)
     return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
+/* Blackwell: by sub-tiles, wherever a tensor map can be made of D; none knows where groups end. */
+static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key *k)
+{
+    if (k->d_store || pg_matmul_accumulate_engine(k) != PG_ENGINE_TCGEN05)
+        return k->d_store;
+    return takes_map(&p->operand[PG_MATMUL_D]) && !k->grouped && k->schedule != PG_SCHEDULE_SEED
+               ? PG_D_TENSOR
+               : PG_D_ROWS;
+}
+
 /* What decides the choice; settles what leaves none. */
 static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key *k)
 {
     const pg_view *v = p->operand;
     choose_by_operands(p, k);
+    k->d_store = choose_store(p, k);
     /* Groups are thought of as even. */
     const int64_t groups = p->symbol[PG_MATMUL_BATCH];
     const bool shared = k->grouped && pg_matmul_rows_follow(p);
@@ -269,11 +296,15 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
         .n = p->symbol[PG_MATMUL_N],
         .batch = p->symbol[PG_MATMUL_BATCH],
         .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) / 2, /* as of 16 bits */
+        .c_bytes = k->c == 0 ? pg_matmul_result_type(k->c_dtype)->bytes : 0,
+        .d_bytes = pg_matmul_result_type(k->d_dtype)->bytes,
         .c_takes_map = takes_ring(p, k),
         .a_straddles = !(k->copy & PG_COPY_A) && straddles(&v[PG_MATMUL_A]),
         .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
         .a_k_major = !v[PG_MATMUL_A].transposed,
         .b_k_major = v[PG_MATMUL_B].transposed,
+        .ragged = ragged(&v[PG_MATMUL_C]) || ragged(&v[PG_MATMUL_D]),
+        .operand_alignment = alignment_of(&v[PG_MATMUL_A], &v[PG_MATMUL_B]),
         .sm_count = p->device->sm_count};
 }
 
@@ -363,8 +394,10 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
+    if (k->d_store == PG_D_TENSOR)
+        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err));
     const bool hopper = k->arch == HOPPER;
-    const bool by_map = hopper ? k->c_load == PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
+    const bool by_map = hopper ? k->c_load >= PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
     const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;
     if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;

@@ -26,6 +26,7 @@ enum {
     PG_WGMMA_ROWS = 64,
     PG_WGMMA_STEP_BYTES = 32, /* of K */
     PG_WARPGROUP_THREADS = 128,
+    PG_WARP_ROWS = 16, /* of each 64 of a tile, what a warp of the warpgroup holds */
     PG_SLICE_THREADS = 128,
     PG_ALIGN_THREADS = 256,
     PG_ALIGNED_ROW = 64, /* elements: rows of a copy begin at multiples of 128 bytes */
@@ -70,6 +71,9 @@ typedef struct pg_hopper_plan {
     int chunk_columns; /* of a slot */
     const pg_dtype *ring_type;
     bool residual_ring;
+    bool adds_late; /* C behind the multiplications, not before */
+    /* Then sums are added to C in its slot, from which D goes to global memory by tensor map. */
+    bool stores_slots;
     bool evict_first; /* the left operand is read once: it need not stay in L2 */
     bool fetches_ahead;
     pg_hopper_operand left, right;
@@ -103,8 +107,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
 
 /* What each of them takes. m_ and n_ are rows of the left and columns of the right operand;
  * c_vectors_ and d_vectors_: whether their rows consist of aligned vectors of 16 bytes. Strides
- * are bytes. Kernels without a ring lack c_map_, those without slices slice_bytes_, those that
- * do not scale the factors (f32). With batches: batch_maps_ says which maps step with the batch,
+ * are bytes. Kernels without a ring lack c_map_, those whose slots are not stored d_map_ (of others
+ * d_vectors_ says whether D has a map), those without slices slice_bytes_, those that do not scale
+ * the factors (f32). With batches: batch_maps_ says which maps step with the batch,
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
  * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
@@ -114,6 +119,7 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     X(left_map_, TENSOR)                                                                           \
     X(right_map_, TENSOR)                                                                          \
     X(c_map_, TENSOR)                                                                              \
+    X(d_map_, TENSOR)                                                                              \
     X(c_, POINTER)                                                                                 \
     X(c_stride_, U64)                                                                              \
     X(d_, POINTER)                                                                                 \
@@ -239,6 +245,10 @@ void pg_hopper_pass_ring_turn(pg_emit *E, const pg_hopper_plan *p);
 /* %c_slot: the offset of the next chunk, which is there; then its slot may be loaded again. */
 void pg_hopper_wait_chunk(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_release_chunk(pg_emit *E, const pg_hopper_plan *p);
+/* Instead of releasing it: what this warp wrote to its rows of the chunk's slot goes to D, and the
+ * slot may be loaded again when that has been read. `chunk` of the tile; the last one is waited
+ * for. */
+void pg_hopper_store_chunk(pg_emit *E, const pg_hopper_plan *p, int chunk);
 
 /* The accumulators' way in and out (hopper_tile.ptxc). Thread t of a warpgroup holds, for each 64
  * rows and each group of 8 columns, two adjacent elements of row 16 * (t / 32) + t % 32 / 4 and
@@ -248,9 +258,10 @@ void pg_hopper_declare_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_set_up_tile(pg_emit *E, const pg_hopper_plan *p);
 /* %row, %column, %left, ... of this thread's elements of the tile. */
 void pg_hopper_locate_elements(pg_emit *E, const pg_hopper_plan *p);
-/* The accumulators begin as C, or as zeros. */
+/* The accumulators begin as C, or, where it comes late or not at all, as zeros. */
 void pg_hopper_begin_accumulators(pg_emit *E, const pg_hopper_plan *p);
-/* What is done to the sums before they are stored: times alpha. */
+/* What is done to the sums before they are stored: times alpha, and a late C
+ * added. */
 void pg_hopper_finish_tile(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_store_d(pg_emit *E, const pg_hopper_plan *p);
 

@@ -3,6 +3,7 @@
  * what measurements say of the model (hopper_correction.c), and the best is taken. No timing is
  * needed. Some hundred combinations take some 200 us, so each thread remembers the last choices. */
 #include "matmul_accumulate/hopper_model.h"
+#include "matmul_accumulate/mma_sync.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,37 @@ static bool reads_matrices(const search *s, const pg_hopper_choice *c)
     return s->problem->k < SHORT && pg_epilogue_has_matrices(&e);
 }
 
+/* The same with C through the ring, added behind the multiplications. */
+static pg_hopper_choice made_late(const search *s, const pg_hopper_choice *c)
+{
+    pg_hopper_choice late = *c;
+    late.late = late.ring = true;
+    late.chunk_columns = pg_hopper_chunk_columns(s->given);
+    return late;
+}
+
+/* Measured on an H200 (docs/benchmarks.md): a tile that need not wait for its C is up to 1.3 times
+ * as fast where warpgroups share it, little where they take turns; of a short K, where C arrives
+ * with A and B, it only ends later. */
+static bool suits_late(const search *s, const pg_hopper_choice *c)
+{
+    enum { SHORT_OF_ONE = 2048, SHORT_IN_TURNS = 1024, LEAST_STAGES = 3 };
+    const pg_epilogue steps = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
+    if (s->given->c || s->given->grouped || pg_epilogue_has_steps(&steps) || s->swap ||
+        c->splits > 1 || c->slices > 1 || !s->problem->c_takes_map)
+        return false;
+    const pg_hopper_choice late = made_late(s, c);
+    const int shorter = c->pingpong ? SHORT_IN_TURNS : c->warpgroups == 1 ? SHORT_OF_ONE : 0;
+    return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES &&
+           s->problem->k > shorter;
+}
+
+static bool fits_load(const search *s, const pg_hopper_choice *c)
+{
+    const int64_t given = s->given->c_load;
+    return given == PG_C_LATE ? suits_late(s, c) : fits(given, c->ring ? PG_C_RING : PG_C_DIRECT);
+}
+
 /* What the caller fixed. */
 static bool is_allowed(const search *s, const pg_hopper_choice *c)
 {
@@ -64,28 +96,30 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
            fits(g->block_n, c->block_n) && fits(g->block_k, depth_of(g, c)) &&
            fits(g->ctas, c->cluster_m) && fits(g->ctas_n, c->cluster_n) &&
            fits(g->splits, c->splits) && fits(g->slices, c->slices) &&
-           fits(g->swap, c->swap ? PG_YES : PG_NO) &&
-           fits(g->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+           fits(g->swap, c->swap ? PG_YES : PG_NO) && fits_load(s, c);
 }
 
 static void consider(search *s, const pg_hopper_choice *c)
 {
     if (!is_allowed(s, c))
         return;
-    const double time = pg_hopper_time(c, s->problem);
+    const bool late = (!s->given->c_load || s->given->c_load == PG_C_LATE) && suits_late(s, c);
+    const pg_hopper_choice timed = late ? made_late(s, c) : *c;
+    const double time = pg_hopper_time(&timed, s->problem);
     if (!(time < HUGE_VAL) || (s->count == s->most && time >= s->best[s->count - 1].time))
         return;
     size_t i = s->count < s->most ? s->count++ : s->count - 1;
     for (; i > 0 && s->best[i - 1].time > time; i--)
         s->best[i] = s->best[i - 1];
     s->best[i] = (pg_hopper_rating){*c, time};
+    s->best[i].choice.late = late;
 }
 
 /* K in parts, where the tiles are too few to keep the SMs busy. */
 static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
 {
     const int cluster = c->cluster_m * c->cluster_n,
-              workers = pg_hopper_clusters(cluster, s->problem->sm_count);
+              workers = pg_clusters_at_once(cluster, s->problem->sm_count);
     const int64_t k_blocks = divide_up(s->problem->k, c->block_k);
     c->splits = c->slices = 1;
     consider(s, c);
@@ -94,7 +128,7 @@ static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
     for (int splits = 2; splits * cluster <= PG_MAX_CLUSTER; splits *= 2) {
         c->splits = splits;
         if (k_blocks >= 2 * splits &&
-            tiles <= pg_hopper_clusters(splits * cluster, s->problem->sm_count))
+            tiles <= pg_clusters_at_once(splits * cluster, s->problem->sm_count))
             consider(s, c);
     }
     c->splits = 1;
@@ -165,8 +199,17 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
     consider_clusters(s, &c);
 }
 
+/* All columns, or an equal part of them that is wide: a list of widths may waste much of it. */
+static void consider_part(search *s, const struct shape *shape, int64_t columns, int64_t parts)
+{
+    enum { WIDEST = 256, WIDE = 64 };
+    if (columns <= WIDEST && (parts == 1 || columns >= WIDE))
+        consider_shape(s, shape, columns);
+}
+
 static void consider_side(search *s, bool swap)
 {
+    enum { MOST_PARTS = 3 };
     static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
     const pg_matmul_problem *p = s->problem;
     s->swap = swap;
@@ -180,8 +223,8 @@ static void consider_side(search *s, bool swap)
         for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
             if (widths[j] < whole && widths[j] % unit == 0)
                 consider_shape(s, &shapes[i], widths[j]);
-        if (whole <= 256)
-            consider_shape(s, &shapes[i], whole);
+        for (int64_t parts = 1; parts <= (swap ? MOST_PARTS : 1); parts++)
+            consider_part(s, &shapes[i], divide_up(whole, parts * unit) * unit, parts);
     }
 }
 
@@ -203,11 +246,11 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
     settle(&k->splits, c->splits);
     settle(&k->slices, c->slices);
     settle(&k->swap, c->swap ? PG_YES : PG_NO);
-    settle(&k->c_load, c->ring ? PG_C_RING : PG_C_DIRECT);
+    settle(&k->c_load, c->late ? PG_C_LATE : c->ring ? PG_C_RING : PG_C_DIRECT);
 }
 
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
-enum { MOST_SWAPPED_ROWS = 256 };
+enum { MOST_SWAPPED_ROWS = 512 };
 
 static void sort(pg_hopper_rating *r, size_t count)
 {
@@ -262,12 +305,24 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
 }
 
-/* Rows of C and D that are no whole vectors, many, and little to multiply: mma.sync's kernel, of
- * which an SM holds several CTAs, hides their accesses better and copies nothing. Nothing else may
- * have been asked for. */
+/* Little to multiply beside C and D, or beside copies of A and B to aligned rows (measured; rows
+ * of C and D that are aligned leave Hopper's kernel its ring, which is ahead where they weigh
+ * most). */
+static bool is_shallow(const pg_matmul_problem *p)
+{
+    enum { ALIGNED = 16, SHORT = 128, LONG = 384 };
+    enum { SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
+    const bool copies = p->operand_alignment < ALIGNED;
+    const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
+    if (!p->ragged)
+        return copies && p->k <= SHORT && elements < VERY_MANY;
+    return p->k <= SHORT ? copies || elements >= SOME : p->k <= LONG && elements >= MANY;
+}
+
+/* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any
+ * alignment better and copies nothing. Nothing else may have been asked for. */
 static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { VECTOR = 4, MOST_K = 128, FEW_ROWS = 256, FEW_ELEMENTS = 1 << 18 };
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     pg_matmul_accumulate_key plain = {.arch = k->arch,
                                       .dtype = k->dtype,
@@ -280,19 +335,27 @@ static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_pr
                                       .scale = k->scale,
                                       .steps = k->steps};
     return k->dtype <= PG_MATMUL_BF16 && !pg_epilogue_has_steps(&steps) &&
-           pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 &&
-           p->n % VECTOR != 0 && p->k <= MOST_K && p->m > FEW_ROWS && p->m * p->n >= FEW_ELEMENTS;
+           pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 && is_shallow(p);
+}
+
+/* Measured: tiles of 64 x 64, and of 128 x 64 where K is not that short and tiles are many. */
+static void take_mma_sync(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    enum { SMALL = 64, LARGE = 128, SHORT = 128, MANY = 1 << 21 };
+    const bool large = p->k > SHORT && p->m * p->n >= MANY;
+    k->schedule = PG_SCHEDULE_MMA_SYNC;
+    k->block_m = large ? LARGE : SMALL;
+    k->block_n = SMALL;
+    k->swap = PG_NO;
+    k->copy = 0;
+    pg_mma_choose(k, p);
 }
 
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { SMALL_BLOCK = 64 };
     pg_hopper_rating best;
     if (suits_mma_sync(k, p)) {
-        k->schedule = PG_SCHEDULE_MMA_SYNC;
-        k->block_m = k->block_n = SMALL_BLOCK;
-        k->swap = PG_NO;
-        k->copy = 0;
+        take_mma_sync(k, p);
         return;
     }
     if (!pg_hopper_rate(k, p, &best, 1))

@@ -19,9 +19,11 @@ typedef struct pg_hopper_forest {
     size_t trees;
 } pg_hopper_forest;
 
-double pg_hopper_forest_sum(const pg_hopper_forest *forest, const double facts[]);
-
 /* Each was grown on what those before leave. */
+enum { PG_HOPPER_FORESTS = 2 };
 extern const pg_hopper_forest pg_hopper_first_forest, pg_hopper_second_forest;
+
+/* What the first `count` of them say together. */
+double pg_hopper_forests(size_t count, const double facts[]);
 
 #endif

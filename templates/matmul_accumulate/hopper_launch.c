@@ -46,8 +46,8 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                            .batch_stride = pg_matmul_batch_bytes(v)};
 }
 
-/* Of C or of the residual. */
-static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v)
+/* Of C, of the residual or of D, `rows` rows of a slot at a time. */
+static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v, int rows)
 {
     return (pg_matrix_map){.type = p->ring_type->tensor_type,
                            .address = v->data,
@@ -55,12 +55,31 @@ static pg_matrix_map ring_map(const pg_hopper_plan *p, const pg_view *v)
                            .rows = v->shape[v->rank - 2],
                            .stride = v->stride[v->rank - 2] * p->ring_type->bytes,
                            .box_columns = p->chunk_columns,
-                           .box_rows = p->block_m,
+                           .box_rows = rows,
                            .swizzle = PG_SWIZZLE_128B,
                            .batches = !p->batched         ? 0
                                       : steps_by_batch(v) ? v->shape[PG_BATCH]
                                                           : 1,
                            .batch_stride = pg_matmul_batch_bytes(v)};
+}
+
+static bool takes_map(const pg_view *v)
+{
+    return pg_matmul_low_bits(v) % MAP_ALIGNMENT == 0;
+}
+
+/* Of D, or, where it takes none, of nothing that is ever stored to. */
+static pg_matrix_map result_map(const pg_hopper_plan *p, const pg_view *d)
+{
+    pg_view stand_in = *d;
+    if (takes_map(d))
+        return ring_map(p, d, PG_WARP_ROWS);
+    stand_in.data = (void *)((uintptr_t)d->data / MAP_ALIGNMENT * MAP_ALIGNMENT);
+    for (int i = 0; i < d->rank; i++) {
+        stand_in.shape[i] = 1;
+        stand_in.stride[i] = MAP_ALIGNMENT;
+    }
+    return ring_map(p, &stand_in, PG_WARP_ROWS);
 }
 
 /* Whole vectors of 4 columns lie in the rows of C or D. */
@@ -91,10 +110,11 @@ static void set_matrix(pg_launch *l, int place, const pg_view *v)
     pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[PG_ROW] * v->bits / 8) : 0);
 }
 
+/* Where C comes behind the multiplications, it is not multiplied by alpha any more. */
 static pg_matmul_factors factors_of(const pg_problem *problem)
 {
     const pg_hopper_plan *p = problem->plan;
-    if (p->splits > 1 || p->slices > 1)
+    if (p->splits > 1 || p->slices > 1 || p->adds_late)
         return (pg_matmul_factors){pg_matmul_beta(problem), pg_matmul_alpha(problem)};
     return pg_matmul_begin_factors(problem);
 }
@@ -284,7 +304,8 @@ enum { PG_MULTIPLY_PARAMS(PG_PARAM_PLACE) MULTIPLY_COUNT };
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
 {
     static const pg_kernel_param multiply[] = {PG_MULTIPLY_PARAMS(PG_PARAM_ROW){NULL, 0}};
-    const uint32_t c_map = p->c_slots ? 0 : 1U << at_c_map_,
+    const uint32_t maps =
+                       (p->c_slots ? 0 : 1U << at_c_map_) | (p->stores_slots ? 0 : 1U << at_d_map_),
                    slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
     static const uint64_t groups = UINT64_C(1) << at_groups_ | UINT64_C(1) << at_group_rows_,
                           by_units = 1U << at_tiles_m_ | 1U << at_units_;
@@ -294,7 +315,7 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
         return align_params(p);
     const uint64_t steps = /* of slices, the sum's */
         p->slices > 1 ? pg_epilogue_all_absent : pg_epilogue_absent(&p->epilogue);
-    return (pg_param_list){multiply, c_map | slices | without_factors(p, at_alpha_, at_c_scale_) |
+    return (pg_param_list){multiply, maps | slices | without_factors(p, at_alpha_, at_c_scale_) |
                                          without_batches(p, at_batch_maps_) |
                                          (p->group_type ? by_units : groups) |
                                          steps << at_row_scale_};
@@ -304,7 +325,7 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
 static void begin_multiply(const pg_hopper_plan *p, int64_t units, int sm_count, pg_launch *l)
 {
     const int cluster = pg_hopper_cluster(p);
-    int64_t workers = pg_hopper_clusters(cluster, sm_count);
+    int64_t workers = pg_clusters_at_once(cluster, sm_count);
     if (p->splits > 1) /* one tile a cluster */
         workers = units;
     pg_launch_line(l, (units < workers ? units : workers) * cluster, p->threads, MULTIPLY_COUNT,
@@ -332,13 +353,18 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     const pg_view *ring =
         p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c;
     if (p->c_slots) {
-        const pg_matrix_map map = ring_map(p, ring);
+        const pg_matrix_map map = ring_map(p, ring, p->block_m);
         pg_set_matrix(l, at_c_map_, &map);
+    }
+    if (p->stores_slots) {
+        const pg_matrix_map map = result_map(p, d);
+        pg_set_matrix(l, at_d_map_, &map);
     }
     set_matrix(l, at_c_, c);
     set_matrix(l, at_d_, d);
     pg_set_u32(l, at_c_vectors_, takes_vectors(c));
-    pg_set_u32(l, at_d_vectors_, p->slices > 1 || stores_vectors(problem));
+    pg_set_u32(l, at_d_vectors_,
+               p->stores_slots ? takes_map(d) : p->slices > 1 || stores_vectors(problem));
     pg_set_u32(l, at_batch_maps_,
                steps_by_batch(left) << PG_LEFT_STEPS | steps_by_batch(right) << PG_RIGHT_STEPS |
                    (p->c_slots && steps_by_batch(ring)) << PG_C_STEPS |

@@ -35,12 +35,6 @@ static const struct model {
     /* clang-format on */
 };
 
-int pg_hopper_clusters(int size, int sm_count)
-{
-    const int whole = sm_count / size > 1 ? sm_count / size : 1;
-    return size > 2 && whole > 4 ? (whole + 1) * 10 / 11 : whole;
-}
-
 static double at_least(double a, double b)
 {
     return a > b ? a : b;
@@ -89,27 +83,31 @@ static double stage_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p
 }
 
 /* The end of a tile: C in and D out, or a part of K to where it is summed. */
-static double end_clocks(const pg_hopper_choice *c)
+static double end_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p)
 {
-    const double bytes = 4.0 * c->block_m * c->block_n;
+    const double elements = (double)c->block_m * c->block_n, part = 4 * elements;
     if (c->slices > 1)
-        return f.tile / 2 + bytes / f.slices_out;
+        return f.tile / 2 + part / f.slices_out;
     if (c->splits > 1)
-        return f.exchange * 1000 * f.clock + 2 * bytes / f.exchange_rate;
-    return f.tile + bytes / (c->swap ? f.out_swapped : f.out) + (c->ring ? 0 : bytes / f.in);
+        return f.exchange * 1000 * f.clock + 2 * part / f.exchange_rate;
+    return f.tile + elements * p->d_bytes / (c->swap ? f.out_swapped : f.out) +
+           (c->ring ? 0 : elements * p->c_bytes / f.in);
 }
 
 /* All tiles of an SM: in turns, C and D of one under the multiplications of another. */
-static double all_clocks(const pg_hopper_choice *c, double main_loop, double units, double workers)
+static double all_clocks(const pg_hopper_choice *c, const pg_matmul_problem *p, double main_loop,
+                         double units, double workers)
 {
-    const double end = end_clocks(c), waves = ceil(units / workers),
-                 bytes = 4.0 * c->block_m * c->block_n;
+    const double end = end_clocks(c, p), waves = ceil(units / workers),
+                 elements = (double)c->block_m * c->block_n;
     if (!c->pingpong)
         return waves * (main_loop + end) + f.first;
     double tile = main_loop;
     if (units > workers)
-        tile = at_least(main_loop + 100 * f.hidden,
-                        (main_loop + f.tile + bytes / f.out + bytes / f.in) / c->warpgroups);
+        tile = at_least(
+            main_loop + 100 * f.hidden,
+            (main_loop + f.tile + elements * p->d_bytes / f.out + elements * p->c_bytes / f.in) /
+                c->warpgroups);
     return at_least(1, waves * f.tail + units / workers * (1 - f.tail)) * tile + end + f.first;
 }
 
@@ -126,7 +124,7 @@ static double more_us(const pg_hopper_choice *c, const pg_matmul_problem *p)
     return us;
 }
 
-static int stages_of(const pg_hopper_choice *c)
+int pg_hopper_stages(const pg_hopper_choice *c)
 {
     enum { MEMORY = 232448, MOST = 24, RING = 64 << 10, ROW = PG_C_CHUNK_BYTES };
     const int columns = c->chunk_columns ? c->chunk_columns : ROW / 4;
@@ -139,25 +137,26 @@ static int stages_of(const pg_hopper_choice *c)
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
 {
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
-    const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = stages_of(c);
+    const int cluster = c->cluster_m * c->cluster_n * c->splits, stages = pg_hopper_stages(c);
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
     const double tiles = divide_up(rows, c->block_m * c->cluster_m) *
                          divide_up(columns, c->block_n * c->cluster_n) *
                          (double)pg_matmul_matrices(p);
-    const double units = tiles * c->slices, workers = pg_hopper_clusters(cluster, p->sm_count);
+    const double units = tiles * c->slices, workers = pg_clusters_at_once(cluster, p->sm_count);
     const double ctas = (units < workers ? units : workers) * cluster;
     if (stages < 3 || (c->splits > 1 && 4 * c->block_m * c->block_n >
                                             stages * 2 * c->block_k * (c->block_m + c->block_n)))
         return HUGE_VAL;
     const double clocks =
-        all_clocks(c, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
+        all_clocks(c, p, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
     const double us = clocks / (1000 * f.clock) + f.launch + more_us(c, p);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double rate = c->pingpong          ? f.memory_pingpong
                         : c->warpgroups == 1 ? f.memory_one
                                              : f.memory_shared;
-    const double memory =
-        (double)pg_matmul_matrices(p) * (2 * k * (m + n) + 8 * m * n) / rate + f.launch;
+    const double memory = (double)pg_matmul_matrices(p) *
+                              (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n) / rate +
+                          f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
 }
 
@@ -177,7 +176,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
     const double k_blocks = ceil(divide_up(p->k, c->block_k) / (c->splits * c->slices));
     const double units = tiles_m * tiles_n / (c->cluster_m * c->cluster_n) * c->slices *
                          (double)pg_matmul_matrices(p),
-                 workers = pg_hopper_clusters(cluster, p->sm_count), waves = units / workers;
+                 workers = pg_clusters_at_once(cluster, p->sm_count), waves = units / workers;
     const double m = c->block_m, n = c->block_n, k = c->block_k;
     const double facts[] = {log(pg_hopper_time(c, p)),
                             m,
@@ -190,12 +189,12 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             c->splits,
                             c->slices,
                             c->swap,
-                            c->ring,
+                            c->ring || (c->pingpong && !p->c_bytes), /* no loads of C */
                             log(k_blocks),
                             log(waves),
                             ceil(waves) / waves,
                             (units < workers ? units : workers) * cluster,
-                            stages_of(c),
+                            pg_hopper_stages(c),
                             c->swap ? p->b_straddles : p->a_straddles,
                             c->swap ? p->a_straddles : p->b_straddles,
                             k_major(c, p, true),
@@ -208,7 +207,9 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             waves * k_blocks,
                             (m / c->cluster_n + n / c->cluster_m) * k,
                             m * n,
-                            request_bytes(c, p, true) + 1000 * request_bytes(c, p, false)};
+                            request_bytes(c, p, true) + 1000 * request_bytes(c, p, false),
+                            log((double)pg_matmul_matrices(p)),
+                            p->c_bytes};
     _Static_assert(sizeof facts / sizeof *facts == PG_HOPPER_FACTS, "each has its place");
     memcpy(out, facts, sizeof facts);
 }

@@ -8,6 +8,7 @@
 /* What is chosen of a kernel; the rest follows. */
 typedef struct pg_hopper_choice {
     bool pingpong, swap, ring;
+    bool late;         /* C is added behind the multiplications */
     int chunk_columns; /* of the ring; 0: those of C */
     int warpgroups, block_m, block_n, block_k, cluster_m, cluster_n, splits, slices;
 } pg_hopper_choice;
@@ -15,10 +16,13 @@ typedef struct pg_hopper_choice {
 /* Which way the model errs, from what was measured: trees over facts of a choice and a problem
  * (hopper_correction.c), as the logarithm of a factor that means something only beside that of
  * another choice for the same problem. Costs some microseconds. */
-enum { PG_HOPPER_FACTS = 30 };
+enum { PG_HOPPER_FACTS = 32 };
 void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                      double out[PG_HOPPER_FACTS]);
 double pg_hopper_correction(const double facts[PG_HOPPER_FACTS]);
+
+/* Of A and B, that fit beside the ring. */
+int pg_hopper_stages(const pg_hopper_choice *c);
 
 /* A choice and its time by the model. */
 typedef struct pg_hopper_rating {
@@ -36,15 +40,14 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c);
 /* Microseconds on an H200, or for another number of SMs in proportion: good for comparing. */
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p);
 
-/* Clusters of `size` CTAs (one an SM) that a device holds at once. */
-int pg_hopper_clusters(int size, int sm_count);
-
 static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_matmul_problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
+           a->c_bytes == b->c_bytes && a->d_bytes == b->d_bytes &&
            a->c_takes_map == b->c_takes_map && a->a_straddles == b->a_straddles &&
            a->b_straddles == b->b_straddles && a->a_k_major == b->a_k_major &&
-           a->b_k_major == b->b_k_major && a->sm_count == b->sm_count;
+           a->b_k_major == b->b_k_major && a->ragged == b->ragged &&
+           a->operand_alignment == b->operand_alignment && a->sm_count == b->sm_count;
 }
 
 #endif

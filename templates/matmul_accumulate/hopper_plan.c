@@ -41,7 +41,7 @@ static bool swaps(hopper_key *k)
 
 static bool has_ring(hopper_key *k)
 {
-    return k->c_load == PG_C_RING;
+    return k->c_load >= PG_C_RING;
 }
 
 /* Rows of a warpgroup's part of a tile. */
@@ -276,12 +276,19 @@ static ptxgen_status check_groups(hopper_key *k, ptxgen_error *err)
 
 static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
 {
+    if (k->c_load == PG_C_ROWS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c_load=rows belongs to schedule=mma_sync: use direct or ring");
     if (!has_ring(k) && k->c_slots)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "c_slots=%lld: only c_load=ring has slots",
                        (long long)k->c_slots);
     const int columns = pg_hopper_chunk_columns(k);
     if (!has_ring(k))
         return PTXGEN_OK;
+    if (k->c_load == PG_C_LATE && k->c)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c_load=late adds C behind the multiplications, and with c=none there is "
+                       "none; use c_load=ring for a residual, or direct");
     if (!columns)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "c_load=ring brings C or, with c=none, a residual of D's shape to shared "
@@ -342,6 +349,9 @@ static ptxgen_status check_steps(hopper_key *k, ptxgen_error *err)
                        "gate=yes with swap=yes: a thread of the transposed problem has no two "
                        "adjacent columns; use swap=no");
     PG_TRY(pg_epilogue_refuse_blocks(&steps, "sm_90a", err));
+    if (k->d_store)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d_store belongs to the kernels of sm_100a: leave it out for sm_90a");
     return pg_epilogue_check(&steps, err);
 }
 
@@ -458,6 +468,10 @@ static void describe_ring(pg_hopper_plan *p, hopper_key *k)
         p->ring_type = pg_dtype_find(p->epilogue.side[PG_SIDE_RESIDUAL].dtype);
         p->epilogue.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_NEAR;
     }
+    p->adds_late = k->c_load == PG_C_LATE;
+    /* A box would write over the rows of the next group. */
+    p->stores_slots =
+        p->adds_late && p->c_type == p->d_type && !p->group_type && !pg_hopper_has_steps(p);
 }
 
 static void name_entry(pg_hopper_plan *p, hopper_key *k)

@@ -32,9 +32,12 @@ pg_param_list pg_matmul_accumulate_params(const void *plan, uint32_t part)
                                  ? 1U << at_batch_maps_ | 1U << at_c_batch_ | 1U << at_d_batch_
                              : own->c_from == PG_C_FILLED ? 0
                                                           : 1U << at_c_batch_;
+    const uint32_t stores =
+        own->d_ring ? 1U << at_d_ | 1U << at_d_stride_ | 1U << at_d_batch_ | 1U << at_vector_bytes_
+                    : 1U << at_d_map_;
     const uint64_t groups = 1U << at_groups_ | 1U << at_group_rows_,
                    by_tiles = 1U << at_tiles_m_ | 1U << at_tiles_;
-    return (pg_param_list){rows, absent[own->c_from] | factors | batches |
+    return (pg_param_list){rows, absent[own->c_from] | factors | batches | stores |
                                      (own->group_type ? by_tiles : groups) |
                                      pg_epilogue_absent(&own->steps) << at_row_scale_};
 }
@@ -87,7 +90,7 @@ static int vector_bytes(const pg_view *v)
 static void set_accumulators(const pg_problem *problem, pg_launch *l)
 {
     const pg_matmul_accumulate_plan *p = problem->plan;
-    const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
+    const pg_view *c = &problem->operand[PG_MATMUL_C];
     if (p->c_from == PG_C_TILE) {
         pg_matrix_map map = {.type = PG_TENSOR_F32,
                              .box_columns = C_BOX_COLUMNS,
@@ -105,6 +108,17 @@ static void set_accumulators(const pg_problem *problem, pg_launch *l)
     }
     pg_set_f32(l, at_alpha_, pg_matmul_begin_factors(problem).alpha);
     pg_set_f32(l, at_c_scale_, pg_matmul_begin_factors(problem).c);
+}
+
+static void set_result(const pg_problem *problem, pg_launch *l)
+{
+    const pg_matmul_accumulate_plan *p = problem->plan;
+    const pg_view *d = &problem->operand[PG_MATMUL_D];
+    pg_matrix_map map = {.batches = p->batched};
+    if (p->d_ring) {
+        set_matrix(&map, d);
+        pg_set_sub_tiles(l, at_d_map_, &p->steps, map);
+    }
     pg_set_pointer(l, at_d_, d->data);
     pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[PG_ROW] * d->bits / 8));
     pg_set_u64(l, at_d_batch_, (uint64_t)pg_matmul_batch_bytes(d));
@@ -147,8 +161,8 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
     const bool follow = p->group_type && pg_matmul_rows_follow(problem);
     const int64_t tiles = (follow ? tiles_m + matrices : tiles_m * matrices) * tiles_n;
-    const int64_t fit = problem->device->sm_count / p->cluster;
-    const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
+    const int64_t workers =
+        p->splits > 1 ? tiles : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,
                    pg_matmul_accumulate_params(p, 0).absent);
     if (p->cluster > 1) {
@@ -159,6 +173,7 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     l->early = true;
     set_operands(problem, l);
     set_accumulators(problem, l);
+    set_result(problem, l);
     pg_set_u32(l, at_m_, m);
     pg_set_u32(l, at_n_, n);
     pg_set_u32(l, at_k_blocks_, divide_up(pg_matmul_depth(problem), p->block_k));

@@ -44,6 +44,7 @@ typedef struct pg_matmul_accumulate_key {
     /* place in {auto, direct, ring}: C (or the residual) to registers, or through shared memory */
     int64_t c_load;
     int64_t c_slots; /* of the ring */
+    int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR; Blackwell */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
@@ -117,7 +118,7 @@ enum {
     PG_SCHEDULE_MMA_SYNC = 5
 };
 enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
-enum { PG_C_DIRECT = 1, PG_C_RING = 2 };
+enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_LATE = 3, PG_C_ROWS = 4 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
 
 /* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
@@ -204,6 +205,7 @@ typedef struct pg_matmul_accumulate_plan {
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
     int split_offset;        /* the other parts' sums */
+    int d_ring;              /* sub-tiles of D; 0: it leaves by rows */
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */
@@ -231,9 +233,12 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
 typedef struct pg_matmul_problem {
     int64_t m, n, k;
     int64_t batch;                 /* matrices; 0: one */
+    int c_bytes, d_bytes;          /* of an element; 0: there is no C */
     bool c_takes_map;              /* C, or without it the residual, can be loaded by tensor maps */
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
+    bool ragged;                   /* rows of C or D begin off sectors of 32 bytes */
+    int operand_alignment;         /* bytes, at most 16: of the rows of A and of B */
     int sm_count;
 } pg_matmul_problem;
 static inline int64_t pg_matmul_matrices(const pg_matmul_problem *p)
@@ -255,7 +260,8 @@ void pg_matmul_accumulate_launch_step(const pg_problem *, const pg_step *, pg_la
 
 /* What Blackwell's kernel takes: c_map_, or c_, c_stride_ and c_vectors_ (rows allow accesses of
  * four elements), where C comes early or late; the factors (f32) where it scales. Strides are
- * bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be stored. With
+ * bytes; k_blocks_ are stages of K. Of D d_map_, or d_, d_stride_, d_batch_ and vector_bytes_, how
+ * wide its rows can be stored. With
  * batches: batch_maps_ says which maps step with the batch (PG_MAP_A, ...), c_batch_ and d_batch_
  * are bytes from matrix to matrix; with groups as common/groups.h says. */
 enum { PG_MAP_A = 1, PG_MAP_B = 2, PG_MAP_C = 4 };
@@ -268,6 +274,7 @@ enum { PG_MAP_A = 1, PG_MAP_B = 2, PG_MAP_C = 4 };
     X(c_vector_bytes_, U32)                                                                        \
     X(alpha_, U32)                                                                                 \
     X(c_scale_, U32)                                                                               \
+    X(d_map_, TENSOR)                                                                              \
     X(d_, POINTER)                                                                                 \
     X(d_stride_, U64)                                                                              \
     X(m_, U32)                                                                                     \

@@ -3,6 +3,7 @@
 #include "matmul_accumulate/mma_sync.h"
 
 #include "base/error.h"
+#include "common/tcgen05_cut.h"
 #include "common/warp_roles.h"
 
 #include <stdio.h>
@@ -55,6 +56,12 @@ static int c_bytes(const pg_matmul_accumulate_key *k)
     return c_source(k) != PG_C_TILE ? 0 : (int)(k->block_m * k->block_n * ACCUMULATOR_BYTES);
 }
 
+static int d_bytes(const pg_matmul_accumulate_key *k)
+{
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+}
+
 static int barrier_bytes(int64_t stages)
 {
     return (int)(2 * stages + 2 + 2 * PG_ACCUMULATORS) * BARRIER_BYTES;
@@ -62,7 +69,7 @@ static int barrier_bytes(int64_t stages)
 
 static int shared_bytes(const pg_matmul_accumulate_key *k, int64_t stages)
 {
-    return (int)stages * stage_bytes(k) + c_bytes(k) + pg_split_bytes((int)k->splits) +
+    return (int)stages * stage_bytes(k) + c_bytes(k) + pg_split_bytes((int)k->splits) + d_bytes(k) +
            barrier_bytes(stages) + SLOT_BYTES;
 }
 
@@ -196,26 +203,24 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
 /* The parts of a cluster. */
 static ptxgen_status check_parts(const pg_matmul_accumulate_key *k, ptxgen_error *err)
 {
-    if (k->ctas_n > 2)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "ctas_n=%lld: one or two tiles lie side by side in a cluster, use 1 or 2",
-                       (long long)k->ctas_n);
-    if (k->splits > 1 && k->block_n != k->splits * PG_CHUNK_COLUMNS)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
-                       "splits=2 with block_n=128 or splits=4 with block_n=256",
-                       (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
-    if (k->splits > 1 && k->ctas_n > 1)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with ctas_n=%lld: a cluster shares K or a tile's neighbour, "
-                       "leave one of them out",
-                       (long long)k->splits, (long long)k->ctas_n);
+    PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
     if (k->schedule == PG_SCHEDULE_SEED && (k->splits > 1 || k->ctas_n > 1))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "splits=%lld and ctas_n=%lld with schedule=seed, the reference's: use "
                        "schedule=fill",
                        (long long)k->splits, (long long)k->ctas_n);
     return PTXGEN_OK;
+}
+
+static ptxgen_status check_store(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    if (k->d_store == PG_D_ROWS || (!k->grouped && k->schedule != PG_SCHEDULE_SEED))
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                   k->grouped ? "d_store=tensor with group_rows: where a group's rows end is known "
+                                "on the device alone; use d_store=rows"
+                              : "d_store=tensor with schedule=seed, the reference's: use "
+                                "d_store=rows, or schedule=fill");
 }
 
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
@@ -235,9 +240,8 @@ static ptxgen_status blame_schedule(const pg_matmul_accumulate_key *k, ptxgen_er
     if (pg_matmul_accumulate_engine(&without) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "schedule=mma_sync has no %s: leave schedule out, or use %s",
-                   k->grouped ? "group_rows" : "operands of 8 and 32 bits",
-                   k->grouped ? "a call for each group" : "f16 or bf16");
+                   "schedule=mma_sync has no operands of 8 and 32 bits: leave schedule out, or use "
+                   "f16 or bf16");
 }
 
 ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
@@ -248,14 +252,8 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
         k->batch = 1;
     if (engine == PG_ENGINE_WGMMA)
         return pg_hopper_resolve(k, arch, err);
-    if (engine == PG_ENGINE_MMA_SYNC && (k->grouped || k->dtype > PG_MATMUL_BF16))
+    if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
         PG_TRY(blame_schedule(k, err));
-    if (k->grouped && engine == PG_ENGINE_MMA_SYNC)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "group_rows belong to the kernels of sm_90a and sm_100a: make a call for each "
-            "group on %s",
-            arch->name);
     if (engine == PG_ENGINE_MMA_SYNC && k->dtype > PG_MATMUL_BF16)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "operands of 8 and 32 bits belong to the kernels of sm_90a and sm_100a: use "
@@ -273,6 +271,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
+    settle(&k->d_store, PG_D_ROWS);
     PG_TRY(check_blocks(k, err));
     PG_TRY(check_parts(k, err));
     if (k->grouped && k->splits > 1)
@@ -281,6 +280,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
             "splits=%lld with group_rows: how many tiles there are is known on the device "
             "alone; use splits=1",
             (long long)k->splits);
+    PG_TRY(check_store(k, err));
     settle(&k->swizzle, widest_swizzle(k));
     PG_TRY(check_swizzle(k, err));
     const int fit = stages_that_fit(k, arch);
@@ -318,14 +318,16 @@ int pg_matmul_accumulate_c_source(const pg_matmul_accumulate_plan *p, int column
     return k_major_step(column / COPY_COLUMNS, p->block_m, C_SWIZZLE);
 }
 
-static void place_in_shared_memory(pg_matmul_accumulate_plan *p)
+static void place_in_shared_memory(pg_matmul_accumulate_plan *p, int d_bytes)
 {
     p->a_bytes = p->block_m * p->block_k * p->operand_bytes;
     p->b_bytes = p->b_columns * p->block_k * p->operand_bytes;
     p->b_offset = p->a_offset + p->stages * p->a_bytes;
     p->c_offset = p->b_offset + p->stages * p->b_bytes;
     p->split_offset = p->c_offset + p->c_bytes;
-    p->full = p->split_offset + pg_split_bytes(p->splits);
+    const int sums_end = p->split_offset + pg_split_bytes(p->splits);
+    p->d_ring = d_bytes > 0 ? sums_end : 0;
+    p->full = sums_end + d_bytes;
     p->empty = p->full + p->stages * BARRIER_BYTES;
     p->c_full = p->empty + p->stages * BARRIER_BYTES;
     p->c_empty = p->c_full + BARRIER_BYTES;
@@ -417,7 +419,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
-    place_in_shared_memory(p);
+    place_in_shared_memory(p, d_bytes(k));
     describe_matrices(p, k->dtype);
     count_instructions(p);
     char parts[24] = "";

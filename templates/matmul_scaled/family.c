@@ -54,6 +54,8 @@ static const pg_operand operands[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+static const char *const d_store_words[] = PG_D_STORE_WORDS;
+
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
     {"a", PG_PARAM_CHOICE, FIELD(a), format_words,
@@ -80,11 +82,12 @@ static const pg_param params[] = {
      .doc =
          "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
          "the problem in a call, 1 otherwise"},
-    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 2,
-     .doc = "2: two tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
+    {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
+     .doc = "2, 4: tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
             "block_n=256; auto: as ctas"},
+    {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = PG_D_STORE_DOC},
     PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
@@ -142,7 +145,7 @@ static void generic(const pg_problem *p, void *key)
     (void)p; /* a kernel serves all extents; it is the tile that is chosen for each */
     pg_matmul_scaled_key *k = key;
     k->block_n = k->block_k = k->stages = k->group_m = 0;
-    k->ctas = k->ctas_n = k->splits = 0;
+    k->ctas = k->ctas_n = k->splits = k->d_store = 0;
 }
 
 /* K may be added up in parts. */

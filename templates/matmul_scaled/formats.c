@@ -81,6 +81,8 @@ ptxgen_status pg_matmul_scaled_limits(const pg_problem *p, ptxgen_error *err)
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
     PG_TRY(pg_epilogue_limits(p, PG_SCALED_STEPS, &steps, err));
     PG_TRY(pg_epilogue_check_blocks(p, PG_SCALED_D, &steps, err));
+    if (k->d_store == PG_D_TENSOR && !p->host)
+        PG_TRY(pg_problem_require_alignment(p, PG_SCALED_D, 16, "tensor-map stores", err));
     PG_TRY(check_scales(p, PG_SCALED_A, PG_SCALED_A_SCALES, err));
     PG_TRY(check_scales(p, PG_SCALED_B, PG_SCALED_B_SCALES, err));
     return check_mixed(p, err);

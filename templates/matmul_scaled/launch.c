@@ -52,7 +52,9 @@ pg_param_list pg_matmul_scaled_params(const void *plan, uint32_t part)
     static const pg_kernel_param rows[] = {PG_SCALED_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const pg_matmul_scaled_plan *p = plan;
     (void)part;
-    return (pg_param_list){rows, pg_epilogue_absent(&p->steps) << at_row_scale_};
+    const uint64_t stores =
+        p->d_ring ? 1U << at_d_ | 1U << at_d_stride_ | 1U << at_vector_bytes_ : 1U << at_d_map_;
+    return (pg_param_list){rows, stores | pg_epilogue_absent(&p->steps) << at_row_scale_};
 }
 
 void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
@@ -63,8 +65,9 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     /* As clusters take them. Where K is split, each takes one. */
     const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
     const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
-    const int64_t tiles = tiles_m * tiles_n, fit = problem->device->sm_count / p->cluster;
-    const int64_t workers = p->splits > 1 ? tiles : fit > 1 ? fit : 1;
+    const int64_t tiles = tiles_m * tiles_n;
+    const int64_t workers =
+        p->splits > 1 ? tiles : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     const int64_t d_stride = d->stride[0] * d->bits / 8;
     const pg_tensor_spec a_map = operand_map(p, &p->a, &v[PG_SCALED_A]),
                          b_map = operand_map(p, &p->b, &v[PG_SCALED_B]),
@@ -84,6 +87,12 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_tensor(l, at_b_map_, &b_map);
     pg_set_tensor(l, at_a_scale_map_, &a_scale_map);
     pg_set_tensor(l, at_b_scale_map_, &b_scale_map);
+    if (p->d_ring)
+        pg_set_sub_tiles(l, at_d_map_, &p->steps,
+                         (pg_matrix_map){.address = d->data,
+                                         .columns = d->shape[1],
+                                         .rows = d->shape[0],
+                                         .stride = d_stride});
     pg_set_pointer(l, at_d_, d->data);
     pg_set_u64(l, at_d_stride_, (uint64_t)d_stride);
     pg_set_u32(l, at_m_, m);

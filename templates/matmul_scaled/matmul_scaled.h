@@ -16,7 +16,7 @@
  *
  * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
  * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs
- * them all. With ctas_n = 2 two tiles side by side share what is loaded of A. With splits each
+ * them all. With ctas_n > 1 so many tiles side by side share what is loaded of A. With splits each
  * part of a cluster has a share of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
@@ -40,9 +40,10 @@ typedef struct pg_matmul_scaled_key {
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
-    int64_t ctas;   /* 2: a pair shares a tile */
-    int64_t ctas_n; /* tiles side by side in a cluster, which share A */
-    int64_t splits; /* of K, over CTAs or pairs of a cluster */
+    int64_t ctas;    /* 2: a pair shares a tile */
+    int64_t ctas_n;  /* tiles side by side in a cluster, which share A */
+    int64_t splits;  /* of K, over CTAs or pairs of a cluster */
+    int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR */
     pg_epilogue_key steps;
 } pg_matmul_scaled_key;
 
@@ -106,17 +107,19 @@ typedef struct pg_matmul_scaled_plan {
 
     /* Offsets in shared memory. */
     int full, empty, acc_full, acc_empty, split_offset, address_slot;
+    int d_ring; /* sub-tiles of D; 0: it leaves by rows */
 } pg_matmul_scaled_plan;
 
 extern const pg_family pg_family_matmul_scaled;
 
-/* d_stride_ is bytes; k_blocks_ are stages of K; vector_bytes_ is how wide rows of D can be
- * stored. */
+/* k_blocks_ are stages of K. Of D d_map_, or d_, d_stride_ (bytes) and vector_bytes_, how wide its
+ * rows can be stored. */
 #define PG_SCALED_PARAMS(X)                                                                        \
     X(a_map_, TENSOR)                                                                              \
     X(b_map_, TENSOR)                                                                              \
     X(a_scale_map_, TENSOR)                                                                        \
     X(b_scale_map_, TENSOR)                                                                        \
+    X(d_map_, TENSOR)                                                                              \
     X(d_, POINTER)                                                                                 \
     X(d_stride_, U64)                                                                              \
     X(m_, U32)                                                                                     \

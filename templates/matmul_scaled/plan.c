@@ -2,7 +2,7 @@
 #include "matmul_scaled/matmul_scaled.h"
 
 #include "base/error.h"
-#include "common/tcgen05_time.h"
+#include "common/tcgen05_cut.h"
 #include "common/warp_roles.h"
 
 #include <stdio.h>
@@ -89,10 +89,21 @@ static tensor_columns tensor_columns_of(const pg_matmul_scaled_key *k)
     return c;
 }
 
+static int d_bytes(const pg_matmul_scaled_key *k)
+{
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+}
+
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
 {
-    return stages * stage_bytes(k) + pg_split_bytes((int)k->splits) +
+    return stages * stage_bytes(k) + d_bytes(k) + pg_split_bytes((int)k->splits) +
            (2 * stages + 2 * tensor_columns_of(k).accumulators) * BARRIER_BYTES + SLOT_BYTES;
+}
+
+static bool takes_columns(const pg_matmul_scaled_key *k)
+{
+    return k->block_n == PG_SCALE_ROWS || k->block_n == 2 * PG_SCALE_ROWS;
 }
 
 static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *err)
@@ -103,20 +114,11 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
                        "no instruction mixes"
                        " them: use nvfp4 for both or for neither",
                        formats[k->a].name, formats[k->b].name);
-    if (k->block_n != 128 && k->block_n != 256)
+    if (!takes_columns(k))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256",
                        (long long)k->block_n);
-    if (k->splits > 1 && k->block_n != k->splits * PG_CHUNK_COLUMNS)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with block_n=%lld: each part of K adds up %d columns, use "
-                       "splits=2 with block_n=128 or splits=4 with block_n=256",
-                       (long long)k->splits, (long long)k->block_n, PG_CHUNK_COLUMNS);
-    if (k->splits > 1 && k->ctas_n > 1)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld with ctas_n=%lld: a cluster shares K or a tile's neighbour, "
-                       "leave one of them out",
-                       (long long)k->splits, (long long)k->ctas_n);
+    PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
     if (k->block_k != 128 && k->block_k != 256 && k->block_k != 512)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512",
                        (long long)k->block_k);
@@ -152,85 +154,71 @@ static void settle(int64_t *setting, int64_t automatic)
         *setting = automatic;
 }
 
-/* A kernel: block_n, ctas, ctas_n, splits. The simpler come first and win where the model sees no
- * difference. */
-typedef struct choice {
-    int columns, ctas, tiles_n, splits;
-} choice;
-static const choice choices[] = {{128, 1, 1, 1}, {256, 1, 1, 1}, {128, 2, 1, 1}, {256, 2, 1, 1},
-                                 {128, 2, 2, 1}, {256, 2, 2, 1}, {128, 1, 1, 2}, {128, 2, 1, 2},
-                                 {256, 1, 1, 4}, {256, 2, 1, 4}};
+typedef struct search {
+    const pg_matmul_scaled_key *key;
+    const pg_problem *problem;
+} search;
 
-static bool fits(int64_t given, int64_t value)
-{
-    return !given || given == value;
-}
-
-/* By the model; 0: it does not fit. */
-static double time_of(const pg_matmul_scaled_key *k, const pg_problem *problem)
+static double rate(const void *user, const pg_tcgen05_cut *c)
 {
     static const double most_flops[] = {
         [PG_MMA_MXF8F6F4] = 3.0e6, [PG_MMA_MXF4] = 6.2e6, [PG_MMA_MXF4NVF4] = 6.2e6}; /* per ns */
-    const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N],
-                  depth = problem->symbol[PG_SCALED_K];
-    const int out_bytes = pg_dtype_bits(pg_matmul_scaled_out(k)) / 8;
-    const int stage = stage_bytes(k);
-    const int most = (SHARED_BYTES - pg_split_bytes((int)k->splits)) / stage;
+    const search *s = user;
+    const int64_t *extent = s->problem->symbol;
+    pg_matmul_scaled_key k = *s->key;
+    k.block_n = c->columns;
+    k.ctas = c->ctas;
+    k.ctas_n = c->tiles_n;
+    k.splits = c->splits;
+    const int stage = stage_bytes(&k);
+    const int most = (SHARED_BYTES - pg_split_bytes((int)k.splits) - d_bytes(&k)) / stage;
     const int fit = most < MAX_STAGES ? most : MAX_STAGES;
-    const double byte = (double)row_bytes(k) / (double)k->block_k * (double)depth;
-    const double results = (double)m * (double)n * out_bytes;
-    const int64_t tiles_m = (m - 1) / (BLOCK_M * k->ctas) + 1,
-                  clusters_n = (n - 1) / (k->block_n * k->ctas_n) + 1;
-    const pg_tcgen05_work work = {
-        .stages = k->stages ? (int)k->stages : fit,
-        .overlapped = tensor_columns_of(k).accumulators == 2,
-        .step_cycles = row_bytes(k) / STEP_BYTES * pg_tcgen05_cycles((int)k->block_n),
-        .stage_bytes = stage,
-        .result_bytes = (double)BLOCK_M * (double)k->block_n / (double)k->splits * out_bytes,
-        .part_bytes = pg_split_bytes((int)k->splits),
-        .l2_bytes = pg_tcgen05_l2(byte * (double)m, (double)clusters_n) +
-                    pg_tcgen05_l2(byte * (double)n, (double)tiles_m) + results,
-        .flop = 2.0 * (double)m * (double)n * (double)depth,
-        .memory_bytes = byte * (double)(m + n) + results,
-        .most_flops = most_flops[kind_of(k)],
-        .k_blocks = ((depth - 1) / k->block_k + k->splits) / k->splits,
-        .tiles = tiles_m * clusters_n,
-        .clusters = problem->device->sm_count / (int)(k->ctas * k->ctas_n * k->splits)};
-    return fit < 1 || k->stages > fit ? 0 : pg_tcgen05_time(&work);
+    if (!takes_columns(&k) || fit < 1 || k.stages > fit)
+        return 0;
+    const double depth = (double)extent[PG_SCALED_K];
+    const pg_tcgen05_problem problem = {.m = extent[PG_SCALED_M],
+                                        .n = extent[PG_SCALED_N],
+                                        .matrices = 1,
+                                        .k = depth,
+                                        .row_bytes =
+                                            (double)row_bytes(&k) / (double)k.block_k * depth,
+                                        .d_bytes = pg_dtype_bits(pg_matmul_scaled_out(&k)) / 8.0,
+                                        .d_by_rows = k.d_store != PG_D_TENSOR,
+                                        .most_flops = most_flops[kind_of(&k)],
+                                        .sm_count = s->problem->device->sm_count};
+    pg_tcgen05_work work = pg_tcgen05_work_of(&problem, c);
+    work.stages = k.stages ? (int)k.stages : fit;
+    work.overlapped = tensor_columns_of(&k).accumulators == 2;
+    work.step_cycles = row_bytes(&k) / STEP_BYTES * pg_tcgen05_cycles((int)k.block_n);
+    work.stage_bytes = stage;
+    work.k_blocks = ((extent[PG_SCALED_K] - 1) / k.block_k + k.splits) / k.splits;
+    return pg_tcgen05_time(&work);
 }
 
-/* The tile of a problem: wide ones and pairs read less, narrow ones and parts of K keep more SMs
- * busy. */
+static bool takes_map(const pg_view *v)
+{
+    enum { ALIGNMENT = 16 };
+    const int64_t row = v->shape[0] > 1 ? v->stride[0] * v->bits / 8 : 0;
+    return ((uintptr_t)v->data | (uintptr_t)row) % ALIGNMENT == 0;
+}
+
+/* How D leaves, and the tile of a problem: wide ones and pairs read less, narrow ones and parts of
+ * K keep more SMs busy. */
 void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
 {
-    pg_matmul_scaled_key *k = key;
-    const choice *best = NULL;
-    double least = 0;
-    pg_matmul_scaled_key tried = *k;
+    pg_matmul_scaled_key *k = key, tried = *k;
+    pg_tcgen05_cut cut = {k->block_n, k->ctas, k->ctas_n, k->splits};
     settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     if (row_bytes(&tried) < STEP_BYTES) /* refused when it is resolved */
         return;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const choice *c = &choices[i];
-        if (!fits(k->block_n, c->columns) || !fits(k->ctas, c->ctas) ||
-            !fits(k->ctas_n, c->tiles_n) || !fits(k->splits, c->splits))
-            continue;
-        tried.block_n = c->columns;
-        tried.ctas = c->ctas;
-        tried.ctas_n = c->tiles_n;
-        tried.splits = c->splits;
-        const double time = time_of(&tried, problem);
-        if (time <= 0 || (best && time >= least))
-            continue;
-        least = time;
-        best = c;
-    }
-    if (!best)
-        return;
-    k->block_n = best->columns;
-    k->ctas = best->ctas;
-    k->ctas_n = best->tiles_n;
-    k->splits = best->splits;
+    if (!k->d_store)
+        k->d_store = takes_map(&problem->operand[PG_SCALED_D]) ? PG_D_TENSOR : PG_D_ROWS;
+    tried.d_store = k->d_store;
+    pg_tcgen05_search(&cut, rate, &(search){&tried, problem});
+    k->block_n = cut.columns;
+    k->ctas = cut.ctas;
+    k->ctas_n = cut.tiles_n;
+    k->splits = cut.splits;
 }
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
@@ -243,6 +231,7 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
+    settle(&k->d_store, PG_D_ROWS);
     PG_TRY(check_formats(k, err));
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_stages(k, arch, fit, err));
@@ -305,10 +294,12 @@ static void plan_operand(const pg_matmul_scaled_plan *p, int64_t format, int row
     o->scale_bytes = p->scale_words * o->scale_blocks * PG_SCALE_CHUNK_BYTES;
 }
 
-static void place(pg_matmul_scaled_plan *p)
+static void place(pg_matmul_scaled_plan *p, int d_bytes)
 {
     p->b.offset = p->a.offset + p->stages * p->a.bytes;
-    p->a.scale_offset = p->b.offset + p->stages * p->b.bytes;
+    const int operands_end = p->b.offset + p->stages * p->b.bytes;
+    p->d_ring = d_bytes > 0 ? operands_end : 0;
+    p->a.scale_offset = operands_end + d_bytes;
     p->b.scale_offset = p->a.scale_offset + p->stages * p->a.scale_bytes;
     p->split_offset = p->b.scale_offset + p->stages * p->b.scale_bytes;
     p->full = p->split_offset + pg_split_bytes(p->splits);
@@ -366,12 +357,12 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
     plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
     p->a.box_rows /= p->tiles_n;
-    place(p);
+    place(p, d_bytes(k));
     describe(k, p);
-    const char *suffix = p->tiles_n > 1   ? "_n2"
-                         : p->splits == 2 ? "_k2"
-                         : p->splits == 4 ? "_k4"
-                                          : "";
+    char suffix[24] = "";
+    if (p->cluster > p->ctas)
+        snprintf(suffix, sizeof suffix, "_%s%d", p->splits > 1 ? "k" : "n",
+                 p->splits > 1 ? p->splits : p->tiles_n);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d_c%d%s",
              formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
              p->block_k, p->stages, p->ctas, suffix);

@@ -2,8 +2,10 @@
 #include "scatter_add/scatter_add.h"
 
 enum {
-    NARROW_ROW_BYTES = 64,  /* that private adds, and vector at the address of any half */
-    STORED_ROW_BYTES = 256, /* that owner stores, rather than adds to */
+    NARROW_ROW_BYTES = 64,   /* that private adds, and owner by narrow accesses */
+    SORTED_ROW_BYTES = 96,   /* that owner adds faster than vector */
+    SHIFTED_ROW_BYTES = 192, /* ... by shifted ones */
+    STORED_ROW_BYTES = 256,  /* that owner stores, rather than adds to */
 };
 
 static int64_t row_bytes_of(const pg_problem *p)
@@ -38,6 +40,16 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
     return p->prepared ? "a plan" : NULL;
 }
 
+/* Bytes of the shortest rows that are sorted. */
+static int64_t sorted_from(int64_t access, bool once)
+{
+    if (access == 2)
+        return SORTED_ROW_BYTES;
+    if (access < 16)
+        return SHIFTED_ROW_BYTES;
+    return once ? STORED_ROW_BYTES : SORTED_ROW_BYTES;
+}
+
 /* Sorting costs about as much as moving 60 MB, and leaves nothing to how the index is
  * distributed. Shorter rows would be gathered in pieces that memory does not deliver one by one:
  * they are sorted only where they go to so few rows that these are always contended for. Where
@@ -47,13 +59,12 @@ const char *pg_scatter_add_owner_operand(const pg_problem *p)
 static bool prefers_owner(const pg_problem *p, int64_t access)
 {
     enum { LEAST_ROWS = 8192, FEW_ROWS = 512, MANY = 1 << 20 };
-    enum { SORTED_ROW_BYTES = 96, SHIFTED_ROW_BYTES = 192 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t row_bytes = row_bytes_of(p);
     if (rows > INT32_MAX || out_rows > PG_SORT_MAX)
         return false;
     const bool once = rows - rows / 5 <= out_rows;
-    if (row_bytes < (access < 16 ? SHIFTED_ROW_BYTES : once ? STORED_ROW_BYTES : SORTED_ROW_BYTES))
+    if (row_bytes < sorted_from(access, once))
         return out_rows <= FEW_ROWS && rows >= MANY;
     const bool out_stays = out_rows <= (int64_t)p->device->l2_bytes / 2 / row_bytes;
     const int64_t least_bytes = INT64_C(1) << (out_stays ? 27 : 26);
@@ -84,7 +95,7 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
         !pg_sum_type_at(k->dtype)->vector_add)
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < NARROW_ROW_BYTES &&
+    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < SHIFTED_ROW_BYTES &&
                               pg_scatter_add_dense_out(p));
 }
 

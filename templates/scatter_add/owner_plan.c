@@ -35,7 +35,9 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "reduce=mean does not read out: ahead=no");
     if (k->weight == PG_WEIGHT_F32 && (e->acc[0] == 's'))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "weight=f32 needs a float dtype, not %s: use element", e->name);
+                       "weight holds f32 and out %s: whole numbers take a weight of their own type "
+                       "(weight=element)",
+                       e->name);
     if (k->pieces && k->pieces % 2)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=owner needs 2, 4, 6 or 8",
                        (long long)k->pieces);

@@ -7,9 +7,8 @@
 #include "scatter_add/scatter_add.h"
 
 enum {
-    PG_VECTOR_HOT_ROWS = 8,       /* hot=yes: rows that a CTA keeps sums of */
-    PG_VECTOR_HOT_PLACE_BITS = 8, /* its hash table has 1 << so many places */
-    PG_VECTOR_HOT_PIECES = 32,    /* of a row, at most: a warp adds up what its threads kept */
+    PG_VECTOR_HOT_PLACE_BITS = 9, /* hot=yes: a CTA's hash table has 1 << so many places */
+    PG_VECTOR_HOT_PIECES = 64,    /* of a row, at most: the grid is a multiple of them */
 };
 
 static inline bool pg_vector_halves(const pg_scatter_add_plan *p)
@@ -29,22 +28,28 @@ static inline int64_t pg_vector_row_pieces(int access, int64_t row_bytes)
     return access < 4 ? row_bytes / 4 + 1 : row_bytes / access;
 }
 
-/* Shared memory that hot=yes takes. */
+/* hot=yes: how many rows a CTA keeps sums of, by the bytes of a piece, and its shared memory. */
+static inline int pg_vector_hot_rows(int64_t piece_bytes)
+{
+    return (int)(128 / piece_bytes);
+}
+
 static inline int64_t pg_vector_hot_bytes(int64_t warps, int64_t access)
 {
     const int64_t piece = access < 4 ? 4 : access;
-    return (8 << PG_VECTOR_HOT_PLACE_BITS) + PG_VECTOR_HOT_ROWS * (4 + 32 * warps * piece) + 16;
+    return (8 << PG_VECTOR_HOT_PLACE_BITS) + pg_vector_hot_rows(piece) * (4 + 32 * warps * piece) +
+           16;
 }
 
-/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, how many hot
- * rows there are; row i and another of the group (%same) go to one row of out; pieces that go to
- * hot rows are kept; at the end what is kept is added to out; out of line, a row becomes hot. */
+/* hot=yes (vector_hot.ptxc), in the order of the kernel: at its begin; of each group, no two rows
+ * go to one row of out, yet; row i and another (%same) do; pieces that go to hot rows are kept; at
+ * the end what is kept is added to out; out of line, a row becomes hot. */
 void pg_vector_begin_hot(pg_emit *E, const pg_scatter_add_plan *p);
-void pg_vector_look_at_slots(pg_emit *E);
+void pg_vector_meet_none(pg_emit *E);
 void pg_vector_meet_again(pg_emit *E, int i);
 void pg_vector_keep_hot(pg_emit *E, const pg_scatter_add_plan *p);
 void pg_vector_flush_hot(pg_emit *E, const pg_scatter_add_plan *p);
-void pg_vector_give_slot(pg_emit *E);
+void pg_vector_give_slot(pg_emit *E, const pg_scatter_add_plan *p);
 
 /* access=2 (vector_halves.ptxc): what all rows take; what those at %column have there; loads the
  * halves that piece i may need; makes a word of them, when its row of out is known; adds it, with

@@ -5,7 +5,7 @@
  *
  * Published: Triton's Gluon tutorials 08, 11 and 14 (tables in their sources; GB200, 152 SMs, f16
  * results) and ThunderKittens' matmul kernels (B200, 148 SMs, bf16 results). */
-#include "common/tcgen05_time.h"
+#include "common/tcgen05_cut.h"
 #include "matmul_accumulate/matmul_accumulate.h"
 
 #include <math.h>
@@ -29,23 +29,22 @@ static double tflops(const kernel *q, int64_t m, int64_t n, int64_t k)
     enum { ROWS = 128, ROW_BYTES = 128, STEP_BYTES = 32 };
     const struct format *f = &formats[q->format];
     const int block_k = (int)(ROW_BYTES / f->k_bytes);
-    const double mn = (double)m * (double)n;
-    const double results = mn * (q->c_bytes + q->d_bytes);
-    const int64_t tiles_m = (m - 1) / (ROWS * q->ctas) + 1, tiles_n = (n - 1) / q->columns + 1;
-    const double a = f->k_bytes * (double)m * (double)k, b = f->k_bytes * (double)n * (double)k;
-    const pg_tcgen05_work work = {
-        .stages = q->stages,
-        .overlapped = q->accumulators == 2,
-        .step_cycles = ROW_BYTES / STEP_BYTES * pg_tcgen05_cycles(q->columns),
-        .stage_bytes = ROW_BYTES * (ROWS + (double)q->columns / q->ctas),
-        .result_bytes = ROWS * q->columns * (q->c_bytes + q->d_bytes),
-        .flop = 2 * mn * (double)k,
-        .l2_bytes = pg_tcgen05_l2(a, (double)tiles_n) + pg_tcgen05_l2(b, (double)tiles_m) + results,
-        .memory_bytes = a + b + results,
-        .most_flops = f->most_flops,
-        .k_blocks = (k - 1) / block_k + 1,
-        .tiles = tiles_m * tiles_n,
-        .clusters = q->sm_count / q->ctas};
+    const pg_tcgen05_cut cut = {q->columns, q->ctas, 1, 1};
+    const pg_tcgen05_problem problem = {.m = m,
+                                        .n = n,
+                                        .matrices = 1,
+                                        .k = (double)k,
+                                        .row_bytes = f->k_bytes * (double)k,
+                                        .d_bytes = q->d_bytes,
+                                        .c_bytes = q->c_bytes,
+                                        .most_flops = f->most_flops,
+                                        .sm_count = q->sm_count};
+    pg_tcgen05_work work = pg_tcgen05_work_of(&problem, &cut);
+    work.stages = q->stages;
+    work.overlapped = q->accumulators == 2;
+    work.step_cycles = ROW_BYTES / STEP_BYTES * pg_tcgen05_cycles(q->columns);
+    work.stage_bytes = ROW_BYTES * (ROWS + (double)q->columns / q->ctas);
+    work.k_blocks = (k - 1) / block_k + 1;
     return work.flop / pg_tcgen05_time(&work) * 1e-3;
 }
 

@@ -51,6 +51,11 @@ SETS = {
                      ("uniform", 8000000, 1000, 16)),
     "neighbours": [("uniform", min(30600000, (1 << 29) // (n * DTYPES[dtype][2])), k, n, dtype)
                    for n in (4, 8, 16, 32) for dtype in BOTH for k in series(64, 65536, 1.3)],
+    "narrow": [(kind, m, k, n, dtype) for n, dtype in ((1, "f32"), (1, "bf16"), (3, "f32"), (3, "bf16"), (8, "f32"), (8, "bf16"),
+                                                       (31, "bf16"), (16, "f32"), (80, "bf16"))
+               for m in (min(40000000, 800000000 // (n * DTYPES[dtype][2])), 1 << 21)
+               for kind, k in (("half on row 0", K), ("permutation", m), ("uniform", K), ("uniform", min(4 * M, 100000000 // n)),
+                               ("zipf 0.6", 9178), ("zipf 1.0", K), ("zipf 1.4", M), ("sorted", K), ("runs", K), ("uniform", 1000))],
     "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 8, 64, 512, 2048, 8192, 32768)]),
 }
 
@@ -78,7 +83,7 @@ def torch_calls(p, which):
         return {}
     if which == "fast" and hot and p.dtype != "f32":  # a loop of compare and swap on one row: seconds
         del calls["scatter_add"]
-    if which == "fast" and (p.n < 16 or p.m * p.n > 1 << 29):
+    if which == "fast" and (p.n < 16 or p.m > 1 << 23 or p.m * p.n > 1 << 29):
         del calls["embedding"]
     if which == "fast" and p.k < 64 and p.n < 16:
         return {}
@@ -94,7 +99,8 @@ def measure(lib, p, bandwidth, options):
     ours = {**others, "auto": p.call(), "plan": p.call(plan=plan), "exact": p.call(deterministic=True),
             "exact plan": p.call(deterministic=True, plan=plan)}
     ours = {name: call for name, call in ours.items() if name in options.calls}
-    if p.n < 16 and p.k < 10000:  # a prepared index has nothing to give there, and is slow
+    short = p.n * p.bytes < 64
+    if short and (p.k < 10000 or p.m > 1 << 22):  # a prepared index has nothing to give there, and is slow
         ours = {name: call for name, call in ours.items() if name in ("seed", "vector", "auto")}
     good = all(p.agrees(call, reference) for call in ours.values())
     times = {name: milliseconds(call, budget_ms=15.0) for name, call in ours.items()}

@@ -194,7 +194,7 @@ static void on_vulkan(scatter *s)
 }
 static void complex_numbers(scatter *s)
 {
-    s->t[1].dtype.code = 5, s->t[1].dtype.bits = 64;
+    s->t[1].dtype.code = 5, s->t[1].dtype.bits = 32;
 }
 static void four_lanes(scatter *s)
 {
@@ -269,7 +269,7 @@ static const fault faults[] = {
     {0, PTXGEN_EINVAL, "out is read-only and would be written", read_only},
     {1, PTXGEN_EINVAL, "src is on cuda (device type 2), it must be on cpu", on_cuda},
     {2, PTXGEN_EINVAL, "index is on another kind of device (device type 7)", on_vulkan},
-    {1, PTXGEN_EUNSUPPORTED, "src holds DLPack's complex (code 5) of 64 bits", complex_numbers},
+    {1, PTXGEN_EUNSUPPORTED, "src holds DLPack's complex (code 5) of 32 bits", complex_numbers},
     {1, PTXGEN_EUNSUPPORTED, "src holds DLPack's float (code 2) of 32 bits and 4 lanes",
      four_lanes},
     {2, PTXGEN_EUNSUPPORTED, "index holds DLPack's int (code 0) of 24 bits", odd_bits},

@@ -177,6 +177,52 @@ static void parts_of_clusters_have_no_race(void **state)
             accumulate_once(&cases[i].c, cases[i].more, seed);
 }
 
+/* D by sub-tiles, which its map cuts off at odd rows and columns; both slots go round. */
+static void sub_tiles_have_no_race(void **state)
+{
+    (void)state;
+    static const struct {
+        matmul_case c;
+        const char *more;
+    } cases[] = {
+        {{.m = 150, .n = 332, .k = 90, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}}, ""},
+        {{.m = 270,
+          .n = 196,
+          .k = 90,
+          .d_pad = 4,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
+         ""},
+        {{.m = 300,
+          .n = 132,
+          .k = 50,
+          .in_place = true,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2}},
+         ""},
+        {{.m = 140,
+          .n = 330,
+          .k = 40,
+          .no_c = true,
+          .d_dtype = PTXGEN_F16,
+          .d_pad = 6,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
+         "c=none d_dtype=f16 ctas_n=2"},
+        {{.m = 200,
+          .n = 700,
+          .k = 70,
+          .b_transposed = true,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
+         "ctas_n=4"},
+        {{.m = 150, .n = 132, .k = 200, .tiling = {.block_n = 128, .block_k = 32, .stages = 2}},
+         "splits=2"},
+    };
+    char more[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++) {
+            snprintf(more, sizeof more, "d_store=tensor %s", cases[i].more);
+            accumulate_once(&cases[i].c, more, seed);
+        }
+}
+
 /* ---- matmul_scaled ---- */
 
 static void scaled_once(const scaled_case *problem, const char *more, uint64_t seed)
@@ -266,6 +312,15 @@ static void scaled_pairs_and_parts_have_no_race(void **state)
         {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F32, 130, 140, 500,
           .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
          "ctas=1 splits=2"},
+        {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F16, 140, 1112, 700,
+          .tiling = {.block_n = 128, .block_k = 256, .stages = 2}},
+         "ctas=2 ctas_n=4 d_store=tensor"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F32, 300, 600, 400,
+          .tiling = {.block_n = 256, .block_k = 128, .stages = 2}},
+         "ctas=2 d_store=tensor"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP4, PTXGEN_F32, 150, 140, 640,
+          .tiling = {.block_n = 256, .block_k = 128, .stages = 1}},
+         "splits=4 d_store=tensor"},
         {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F32, 40, 140, 100,
           .tiling = {.block_n = 256, .block_k = 256, .stages = 2}},
          "ctas=1 splits=4"},
@@ -284,6 +339,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(single_ctas_have_no_race),
         cmocka_unit_test(pairs_have_no_race),
         cmocka_unit_test(parts_of_clusters_have_no_race),
+        cmocka_unit_test(sub_tiles_have_no_race),
         cmocka_unit_test(scaled_kernels_have_no_race),
         cmocka_unit_test(scaled_pairs_and_parts_have_no_race),
     };

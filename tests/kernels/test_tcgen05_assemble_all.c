@@ -72,9 +72,14 @@ static void matmul_accumulate_assembles(void **state)
                     strcmp(target, "sm_90a") == 0 ? "" : c_words[(i + swizzle / 32) % 3]);
                 count += assemble_if_accepted("matmul_accumulate", params);
             }
-    static const char *const parts[] = {"block_n=64 ctas_n=2",  "block_n=128 ctas_n=2",
-                                        "block_n=256 ctas_n=2", "block_n=128 splits=2",
-                                        "block_n=256 splits=4", "block_n=256 splits=4 c=none"};
+    static const char *const parts[] = {"block_n=64 ctas_n=2",
+                                        "block_n=128 ctas_n=2",
+                                        "block_n=256 ctas_n=2",
+                                        "block_n=128 splits=2",
+                                        "block_n=256 splits=4",
+                                        "block_n=256 splits=4 c=none",
+                                        "block_n=256 ctas_n=4 d_store=tensor",
+                                        "block_n=128 d_store=tensor d_dtype=f16 batched=yes"};
     for (size_t i = 0; i < 2 * sizeof parts / sizeof *parts; i++) {
         snprintf(params, sizeof params, "arch=%s ctas=%zu %s", targets[i % TARGETS], 1 + i % 2,
                  parts[i / 2]);
@@ -105,8 +110,13 @@ static void matmul_scaled_assembles(void **state)
                      targets[(i + stages) % TARGETS]);
             count += assemble_if_accepted("matmul_scaled", params);
         }
-    static const char *const parts[] = {"ctas=2",          "ctas=2 ctas_n=2", "ctas_n=2",
-                                        "splits=2 ctas=2", "splits=4 ctas=2", "splits=2"};
+    static const char *const parts[] = {"ctas=2",
+                                        "ctas=2 ctas_n=2",
+                                        "ctas_n=2",
+                                        "splits=2 ctas=2",
+                                        "splits=4 ctas=2",
+                                        "splits=2",
+                                        "ctas=2 ctas_n=4 d_store=tensor"};
     for (size_t i = 0; i < 5 * 2 * sizeof parts / sizeof *parts; i++) {
         snprintf(params, sizeof params, "a=%s b=%s block_n=%d %s arch=%s", formats[i % 5][0],
                  formats[i % 5][1], 128 << i / 5 % 2, parts[i / 10], targets[i % TARGETS]);

@@ -39,17 +39,22 @@ static char *compile(const char *as)
     return image;
 }
 
-/* PTX through the driver's linker, which takes no second text here. */
+/* PTX through the driver's linker, with a second text; one that defines the same is refused. */
 static char *linked(char *ptx)
 {
+    char more[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .u32 more;\n";
     CUlinkState link;
     void *image;
     size_t bytes;
     TRY(cuLinkCreate(0, NULL, NULL, &link));
     TRY(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "add", 0, NULL, NULL));
-    if (cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "again", 0, NULL, NULL) !=
-        CUDA_ERROR_NOT_SUPPORTED)
+    TRY(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "again", 0, NULL, NULL));
+    if (cuLinkComplete(link, &image, &bytes) != CUDA_ERROR_INVALID_PTX)
         exit(4);
+    TRY(cuLinkDestroy(link));
+    TRY(cuLinkCreate(0, NULL, NULL, &link));
+    TRY(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "add", 0, NULL, NULL));
+    TRY(cuLinkAddData(link, CU_JIT_INPUT_PTX, more, sizeof more, "more", 0, NULL, NULL));
     TRY(cuLinkComplete(link, &image, &bytes));
     char *kept = malloc(bytes);
     memcpy(kept, image, bytes);

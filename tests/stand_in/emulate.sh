@@ -125,10 +125,34 @@ t emulate --arch sm_80 -- ./program memory
 expect_code 3
 expect_err 'say --arch sm_90'
 
+# Separate compilation: the files' PTX is linked; a kernel that launches kernels is refused by name.
+nvcc -arch=sm_90 -rdc=true -DPART=1 -c "$here/parts.cu" -o part1.o 2>build.log &&
+    nvcc -arch=sm_90 -rdc=true -DPART=2 -c "$here/parts.cu" -o part2.o 2>build.log &&
+    nvcc -arch=sm_90 part1.o part2.o -o parts 2>build.log || die "nvcc: $(cat build.log)"
+t emulate --check-races --seeds 1..2 -- ./parts
+expect_code 0
+[ "$(head -3 .out | sort)" = "11 324 32 cudaSuccess
+first file 1
+second file 10" ] || die "parts printed something else"
+printf '__global__ void in() {}\n__global__ void out() { in<<<1, 1>>>(); }\n%s\n' \
+    'int main() { out<<<1, 1>>>(); return cudaGetLastError() != cudaErrorNotSupported; }' >nested.cu
+nvcc -arch=sm_90 -rdc=true nested.cu -o nested -lcudadevrt 2>build.log || die "nvcc: $(cat build.log)"
+t emulate -- ./nested
+expect_code 0
+expect_err 'no kernel launches kernels here'
+
 strip -o stripped ./program
 t emulate -- ./stripped memory
 expect_code 1
 expect_err 'link it with nvcc -cudart shared'
+
+# A library that hides its runtime, as cuBLAS: named, and the program's own kernels run.
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
+    -o hidden.so && strip hidden.so &&
+    nvcc first.o second.o -o beside -Xlinker --no-as-needed,./hidden.so -lcuda || die "nvcc failed"
+t emulate -- ./beside
+expect_code 0
+expect_err 'hidden.so has a CUDA runtime of its own'
 
 # The driver API and NVRTC.
 cc "$here/driver.c" -I "$cuda/include" -L "$cuda/lib64" -L "$cuda/lib64/stubs" -lcuda -lnvrtc \

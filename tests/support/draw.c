@@ -310,7 +310,7 @@ static void put_value(draw *w, size_t i, int64_t element)
         *at = (char)(120 + r % 12);
         break;
     default:
-        memcpy(at, &r, bits < 8 ? 1 : (size_t)bits / 8);
+        memcpy(at, (uint64_t[]){r, ~r}, bits < 8 ? 1 : (size_t)bits / 8);
     }
 }
 

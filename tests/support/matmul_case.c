@@ -119,7 +119,7 @@ void matmul_case_make(const matmul_case *p, matmul_data *x)
     const int64_t a_rows = p->a_transposed ? p->k : p->m, a_columns = p->a_transposed ? p->m : p->k;
     const int64_t a_stride = padded(a_columns ? a_columns : 1, 8) + p->ab_pad,
                   b_stride = padded(b_columns ? b_columns : 1, 8) + p->ab_pad;
-    const int late = p->ab_pad != 0;
+    const int late = p->ab_pad;
     const int64_t c_stride = padded(p->n, 4) + p->c_pad,
                   d_stride = p->in_place ? c_stride : p->n + p->d_pad;
     *x = (matmul_data){.problem = p,
@@ -178,7 +178,7 @@ static double product(const matmul_data *x, int64_t row, int64_t column)
                   along_n = p->b_transposed ? x->args.b_stride : 1;
     const int64_t a_along_k = p->a_transposed ? x->args.a_stride : 1,
                   along_m = p->a_transposed ? 1 : x->args.a_stride;
-    const uint16_t *a = x->a + (p->ab_pad != 0), *b = x->b + (p->ab_pad != 0);
+    const uint16_t *a = x->a + p->ab_pad, *b = x->b + p->ab_pad;
     double sum = 0;
     for (int64_t k = 0; k < p->k; k++)
         sum += value(a[row * along_m + k * a_along_k]) * value(b[k * along_k + column * along_n]);
@@ -283,8 +283,8 @@ static ptxgen_matmul_accumulate_args upload(ptxgen *ctx, const matmul_data *x, v
     memory[1] = to_device(ctx, x->b, x->b_bytes);
     memory[2] = to_device(ctx, x->c, x->c_bytes);
     memory[3] = to_device(ctx, x->d, x->d_bytes);
-    args.a = (uint16_t *)memory[0] + (x->problem->ab_pad != 0);
-    args.b = (uint16_t *)memory[1] + (x->problem->ab_pad != 0);
+    args.a = (uint16_t *)memory[0] + x->problem->ab_pad;
+    args.b = (uint16_t *)memory[1] + x->problem->ab_pad;
     args.c = x->problem->no_c ? NULL : memory[2];
     args.d = x->problem->in_place ? memory[2] : memory[3];
     return args;

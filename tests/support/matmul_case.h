@@ -13,8 +13,8 @@ typedef struct matmul_case {
     ptxgen_matmul_tiling tiling;
     bool b_transposed, bf16, in_place;
     bool a_transposed, no_c;
-    int c_pad;  /* extra elements in a row of C */
-    int ab_pad; /* extra elements in a row of A and of B, which then begin one element late */
+    int c_pad;          /* extra elements in a row of C */
+    int ab_pad;         /* extra elements in a row of A and of B, which also begin as many late */
     const char *params; /* of the family, as text; with it tiling is ignored */
     int d_pad;          /* extra elements in a row of D */
     /* D = alpha A @ B + beta C; both 0: not given. */

@@ -22,7 +22,7 @@ void scatter_combination_params(const scatter_case *c, char *text, size_t size);
 void scatter_every_combination(const scatter_suite *);
 void scatter_every_distribution(const scatter_suite *);
 void scatter_small_and_single_rows(const scatter_suite *);
-/* Rows under 64 bytes, at any element; many enough for a look at what is hot. */
+/* Short rows, at any element; many enough for a look at what is hot. */
 void scatter_narrow_rows(const scatter_suite *);
 void scatter_bad_indices(const scatter_suite *);
 

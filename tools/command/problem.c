@@ -234,6 +234,7 @@ void cli_problem_values(const cli_problem *p, size_t i, void *to)
         state = state * 6364136223846793005u + 1442695040888963407u;
         const uint32_t r = (uint32_t)(state >> 32);
         const uint64_t v = below > 0 ? r % (uint64_t)below : random_element(t->dtype, r);
-        memcpy((char *)to + at, &v, element);
+        const uint64_t words[] = {v, v}; /* a complex number has two */
+        memcpy((char *)to + at, words, element);
     }
 }

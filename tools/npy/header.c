@@ -18,6 +18,7 @@ static const struct {
     {"|V1", "uint8", PTXGEN_U8},      {"|b1", "uint8", PTXGEN_U8},
     {"<f8", "float64", PTXGEN_F64},   {"<u8", "uint64", PTXGEN_U64},
     {"<i2", "int16", PTXGEN_S16},     {"|i1", "int8", PTXGEN_S8},
+    {"<c8", "complex64", PTXGEN_C64}, {"<c16", "complex128", PTXGEN_C128},
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
@@ -124,7 +125,7 @@ static ptxgen_status parse_descr(cursor *c, npy_header *h)
                             "the array is big-endian ('%s'); save a.astype('%s') instead", h->descr,
                             types[i].descr);
     return cli_fail(c->err, PTXGEN_EINVAL,
-                    "the elements are '%s', which is no number of 1, 2, 4 or 8 bytes; convert with "
+                    "the elements are '%s', which is no type known here; convert with "
                     "a.astype(numpy.float32) or the type that is needed, bytes with "
                     "a.view(numpy.uint8)",
                     h->descr);

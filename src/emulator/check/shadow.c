@@ -234,8 +234,8 @@ static bool stored_value(const pg_touch *t, uint32_t lane, uint8_t *value)
 
 /* The plain store changes nothing that the recorded store has written: whichever of the two is
  * last, the outcome is the same. Reductions of compilers end like this. `t` may be a part of the
- * access. Lanes of one instruction are compared with each other, since none of them has stored
- * yet. */
+ * access. Lanes that execute one instruction together are compared with each other, since none of
+ * them has stored yet. */
 static bool stores_same_value(const pg_touch *t, const pg_record *r)
 {
     const pg_checked_access *a = t->access;
@@ -244,7 +244,8 @@ static bool stores_same_value(const pg_touch *t, const pg_record *r)
         !stored_value(t, t->lane, value))
         return false;
     const uint64_t skipped = t->address - t->whole_address;
-    const bool together = r->op == t->pc && r->base == t->base && r->clock == t->check->now;
+    const bool together = r->op == t->pc && r->base == t->base && r->clock == t->check->now &&
+                          !(r->lanes & ~a->lanes);
     if (!together)
         return skipped + t->bytes <= a->bytes && !memcmp(memory_at(t), value + skipped, t->bytes);
     for (uint32_t left = r->lanes; left; left &= left - 1) {

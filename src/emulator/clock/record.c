@@ -1,6 +1,7 @@
 /* See record.h. */
 #include "emulator/clock/record.h"
 
+#include "base/arch.h"
 #include "emulator/clock/probe.h"
 
 #include <string.h>
@@ -159,8 +160,7 @@ pg_clock *pg_clock_new(const pg_grid_run *launch, const pg_ptx_module *module,
     c->asyncs.bytes = sizeof(pg_clock_async);
     c->targets.bytes = sizeof(uint32_t);
     c->clusters.bytes = sizeof(pg_clock_cluster);
-    c->groups = (uint64_t)chip->sms / launch->ctas_per_cluster;
-    c->groups = c->groups ? c->groups : 1;
+    c->groups = (uint64_t)pg_clusters_at_once((int)launch->ctas_per_cluster, (int)chip->sms);
     c->occupancy = occupancy_of(launch, chip);
     c->wanted = (launch->cluster_count + c->groups - 1) / c->groups;
     c->footprint = pg_footprint_new(c->alloc, &launch->memory);

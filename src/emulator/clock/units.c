@@ -45,7 +45,7 @@ static double to_memory(pg_replay *r, uint32_t rank, uint16_t buffer, pg_touch t
     const pg_buffer_traffic *b = pg_footprint_traffic(r->clock->footprint, buffer);
     const double moved = bytes * (b->misses[touch] + b->written[touch]);
     if (touch == TOUCH_STORE)
-        pg_replay_serve(r, rank, UNIT_L2, 0, from, bytes * r->l2_ns);
+        pg_replay_serve(r, rank, UNIT_L2, 0, from, bytes * r->l2_ns * r->chip->l2_store_cost);
     const double cost = touch == TOUCH_ATOMIC ? r->chip->dram_atomic_cost : 1;
     if (moved > 0)
         return pg_replay_serve(r, rank, UNIT_DRAM, 0, from, moved * cost * r->dram_ns);
@@ -71,7 +71,8 @@ double pg_replay_access(pg_replay *r, const pg_replay_warp *w, const pg_clock_de
     if (d->ask == ASK_STORE) {
         const double bytes = d->a * (double)PG_SECTOR_BYTES;
         const double port =
-            pg_replay_serve(r, w->rank, UNIT_STORE, 0, from, bytes / chip->store_width * c);
+            pg_replay_serve(r, w->rank, UNIT_STORE, 0, from,
+                            later(bytes / chip->store_width, d->b * chip->store_line) * c);
         return later(port, to_memory(r, w->rank, d->buffer, TOUCH_STORE, bytes, from));
     }
     const double bytes = d->a * (double)UNIT_BYTES;

@@ -96,7 +96,8 @@ static void built_in(pg_decoder *d, pg_op *op, pg_call_target *t, const pg_ptx_f
     const pg_ptx_operand *list = pg_operand(d, 2), *result = pg_operand(d, 0);
     const struct built_in *known = find_built_in(f->name);
     if (!known) {
-        pg_decode_fail(d, "function %s has no body", f->name);
+        pg_decode_fail(d, "function %s has no body%s", f->name,
+                       strncmp(f->name, "__cuda", 6) ? "" : ": no kernel launches kernels here");
         return;
     }
     d->layout->uses_heap |= known->heap;

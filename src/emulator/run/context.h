@@ -39,6 +39,7 @@ struct ptxgen_emulator_module {
     pg_arena arena; /* the parse */
     pg_ptx_module *ptx;
     const char *file; /* name of its text */
+    pg_buf linked;    /* the text, if it was linked from several */
     pg_module_memory memory;
     pthread_mutex_t lock; /* guards entries */
     ptxgen_emulator_entry *entries;

@@ -1,6 +1,7 @@
 /* Modules: parsing, the memory of module variables, entries. See ptxgen/emulator.h. */
 #include "emulator/check/findings.h"
 #include "emulator/run/context.h"
+#include "ptx/link.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static size_t place_variables(const pg_ptx_module *ptx, uint64_t *offset)
     uint64_t end = 0;
     for (uint32_t i = 0; i < ptx->n_vars; i++) {
         const pg_ptx_var *v = &ptx->vars[i];
-        if (!in_host_memory(v) || !v->size)
+        if (!in_host_memory(v) || !v->size || v->linkage == PG_LINKAGE_EXTERN)
             continue;
         const uint64_t align = v->align > 16 ? v->align : 16;
         end = (end + align - 1) / align * align;
@@ -115,6 +116,33 @@ static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t l
     return list_kernels(m, err);
 }
 
+static ptxgen_emulator_module *new_module(ptxgen_emulator *emu, ptxgen_error *err)
+{
+    ptxgen_emulator_module *m = pg_alloc_zero(&emu->alloc, sizeof *m);
+    if (!m) {
+        pg_fail_memory(err, sizeof *m);
+        return NULL;
+    }
+    m->emu = emu;
+    pg_arena_init(&m->arena, &emu->alloc);
+    pg_buf_init(&m->linked, &emu->alloc);
+    pthread_mutex_init(&m->lock, NULL);
+    return m;
+}
+
+/* Takes the module: it is in *out, or gone. */
+static ptxgen_status finish_load(ptxgen_emulator_module *m, ptxgen_status status,
+                                 ptxgen_emulator_module **out, ptxgen_error *err)
+{
+    if (status == PTXGEN_OK)
+        status = pg_module_variables(m, err);
+    if (status == PTXGEN_OK)
+        *out = m;
+    else
+        ptxgen_emulator_unload(m);
+    return status;
+}
+
 ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_t length,
                                    const char *file_name, ptxgen_emulator_module **out,
                                    ptxgen_error *err)
@@ -122,21 +150,50 @@ ptxgen_status ptxgen_emulator_load(ptxgen_emulator *emu, const char *text, size_
     if (!emu || !text || !out)
         return pg_fail(err, PTXGEN_EINVAL,
                        "an emulator, a text and a place for the module are needed");
-    ptxgen_emulator_module *m = pg_alloc_zero(&emu->alloc, sizeof *m);
+    ptxgen_emulator_module *m = new_module(emu, err);
     if (!m)
-        return pg_fail_memory(err, sizeof *m);
-    m->emu = emu;
-    pg_arena_init(&m->arena, &emu->alloc);
-    pthread_mutex_init(&m->lock, NULL);
-    ptxgen_status status = parse(m, text, length, file_name ? file_name : "<ptx>", err);
-    if (status == PTXGEN_OK)
-        status = pg_module_variables(m, err);
-    if (status != PTXGEN_OK) {
-        ptxgen_emulator_unload(m);
-        return status;
+        return PTXGEN_ENOMEM;
+    const ptxgen_status status = parse(m, text, length, file_name ? file_name : "<ptx>", err);
+    return finish_load(m, status, out, err);
+}
+
+static ptxgen_status join(ptxgen_emulator_module *m, const ptxgen_emulator_text *texts,
+                          size_t count, ptxgen_error *err)
+{
+    pg_link_text *list = PG_NEW_ARRAY(&m->arena, pg_link_text, count);
+    if (!list)
+        return pg_fail_memory(err, 0);
+    for (size_t i = 0; i < count; i++) {
+        const ptxgen_emulator_text *t = &texts[i];
+        const bool counts_nul = t->length && !t->text[t->length - 1];
+        list[i] = (pg_link_text){t->text, t->name ? t->name : "<ptx>", t->length - counts_nul};
     }
-    *out = m;
-    return PTXGEN_OK;
+    return pg_ptx_link(&m->emu->alloc, list, count, &m->linked, err);
+}
+
+ptxgen_status ptxgen_emulator_load_linked(ptxgen_emulator *emu, const ptxgen_emulator_text *texts,
+                                          size_t count, const char *file_name,
+                                          ptxgen_emulator_module **out, ptxgen_error *err)
+{
+    if (!emu || !texts || !count || !out)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "an emulator, texts and a place for the module are needed");
+    ptxgen_emulator_module *m = new_module(emu, err);
+    if (!m)
+        return PTXGEN_ENOMEM;
+    ptxgen_status status = join(m, texts, count, err);
+    if (status == PTXGEN_OK)
+        status = parse(m, m->linked.data, m->linked.len, file_name ? file_name : "<linked>", err);
+    return finish_load(m, status, out, err);
+}
+
+const char *ptxgen_emulator_linked_text(const ptxgen_emulator_module *m, size_t *length)
+{
+    if (!m || !m->linked.len)
+        return NULL;
+    if (length)
+        *length = m->linked.len;
+    return pg_buf_text(&m->linked);
 }
 
 void ptxgen_emulator_unload(ptxgen_emulator_module *m)
@@ -160,6 +217,7 @@ void ptxgen_emulator_unload(ptxgen_emulator_module *m)
     pg_profile_forget(m);
     if (m->memory.block)
         pg_free(&emu->alloc, m->memory.block, m->memory.block_bytes);
+    pg_buf_fini(&m->linked);
     pg_arena_fini(&m->arena);
     pthread_mutex_destroy(&m->lock);
     pg_free(&emu->alloc, m, sizeof *m);

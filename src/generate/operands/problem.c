@@ -36,6 +36,10 @@ static bool is_absent(const ptxgen_tensor *t)
 ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_view *v,
                            ptxgen_error *err)
 {
+    if (t->rank < 0)
+        return pg_fail(err, PTXGEN_EINVAL,
+                       "%s has rank %d: it is a number of dimensions, 0 or more", row->name,
+                       (int)t->rank);
     if (t->rank < row->rank - row->leading || t->rank > row->rank)
         return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimensions, it must have %d%s", row->name,
                        (int)t->rank, row->rank, row->leading ? " or fewer leading ones" : "");

@@ -124,7 +124,7 @@ static double value(const bench_problem *p, int64_t i, int64_t first)
 static double wanted(const bench_problem *p, int64_t matrix, int64_t row, int64_t column)
 {
     const int64_t a = matrix * p->m * p->k, b = matrix * p->k * p->n, c = matrix * p->m * p->n;
-    double sum = (double)host_pool[(c + row * p->n + column + C_FIRST) % POOL];
+    double sum = p->no_c ? 0 : (double)host_pool[(c + row * p->n + column + C_FIRST) % POOL];
     for (int64_t k = 0; k < p->k; k++)
         sum += value(p, a + row * p->k + k, A_FIRST) *
                value(p, b + (p->transposed ? column * p->k + k : k * p->n + column), B_FIRST);
@@ -182,10 +182,11 @@ static void describe(bench_problem *p)
 
 static cublasStatus_t run_algorithm(const bench_problem *p, int algorithm, float *d)
 {
-    static const float one = 1;
+    static const float one = 1, zero = 0;
     const struct bench_plans *s = p->plans;
-    return cublasLtMatmul(lt, s->operation, &one, p->b, s->b, p->a, s->a, &one, p->c, s->d, d, s->d,
-                          &s->results[algorithm].algo, workspace, WORKSPACE, stream);
+    return cublasLtMatmul(lt, s->operation, &one, p->b, s->b, p->a, s->a, p->no_c ? &zero : &one,
+                          p->c, s->d, d, s->d, &s->results[algorithm].algo, workspace, WORKSPACE,
+                          stream);
 }
 
 static void check_sample(const bench_problem *p)
@@ -258,7 +259,7 @@ static ptxgen_status call_once(const bench_problem *p, const char *params, int64
         .d_batch_stride = p->m * p->n,
         .a = (const char *)p->a + matrix * p->m * p->k * bytes[p->type],
         .b = (const char *)p->b + matrix * p->k * p->n * bytes[p->type],
-        .c = p->c + matrix * p->m * p->n,
+        .c = p->no_c ? NULL : p->c + matrix * p->m * p->n,
         .d = p->d + matrix * p->m * p->n,
         .params = params,
         .workspace = workspace,
@@ -317,8 +318,13 @@ bool bench_make(bench_problem *p, bench_shape s, bench_type type)
     const void *const pools[] = {pool_half[0], pool_half[1], pool_small, pool_f32};
     static const size_t bytes[] = {2, 2, 1, 4};
     const int64_t batch = s.batch ? s.batch : 1;
-    *p = (bench_problem){
-        .m = s.m, .n = s.n, .k = s.k, .batch = batch, .transposed = s.transposed, .type = type};
+    *p = (bench_problem){.m = s.m,
+                         .n = s.n,
+                         .k = s.k,
+                         .batch = batch,
+                         .transposed = s.transposed,
+                         .no_c = s.no_c,
+                         .type = type};
     p->a = filled(pools[type], batch * s.m * s.k, bytes[type], A_FIRST);
     p->b = filled(pools[type], batch * s.k * s.n, bytes[type], B_FIRST);
     p->c = filled(pool_f32, batch * s.m * s.n, 4, C_FIRST);

@@ -12,6 +12,7 @@ typedef struct bench_shape {
     int64_t m, n, k;
     bool transposed; /* B stored as [n, k] */
     int64_t batch;   /* matrices, one behind the other; 0: one */
+    bool no_c;       /* D = A @ B */
 } bench_shape;
 
 /* Of A and B. BENCH_TF32: f32, multiplied as tf32. */
@@ -19,7 +20,7 @@ typedef enum bench_type { BENCH_F16, BENCH_BF16, BENCH_E4M3, BENCH_TF32, BENCH_T
 
 typedef struct bench_problem {
     int64_t m, n, k, batch;
-    bool transposed;
+    bool transposed, no_c;
     bench_type type;
     void *a, *b;
     float *c, *d, *want; /* want: cuBLASLt's D */

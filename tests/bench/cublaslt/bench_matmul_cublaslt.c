@@ -1,21 +1,22 @@
-/* D = A @ B + C on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against cuBLASLt through
- * its own API, in one run.
+/* D = A @ B + C, or A @ B, on a GPU (A, B f16, bf16, e4m3 or f32 as tf32; C, D f32) against
+ * cuBLASLt through its own API, in one run.
  *
  *     bench_matmul_cublaslt [--plan FILE] [--random COUNT] [--seed S] [--max EXTENT]
- *                           [--multiple M] [--rounds R]
+ *                           [--multiple M] [--rounds R] [--algorithms COUNT] [--all]
  *                           [--budget MS] [--type f16|bf16|e4m3|tf32] [--csv FILE]
  *                           [SHAPE...]
  *
- * A SHAPE is MxNxK, or MxNxKt with B stored transposed, or BATCH:MxNxK, a strided batch (then a
- * call for each matrix is timed too, "loop"). --random adds COUNT shapes, M, N and K
- * log-uniform from 16 to --max (16384), multiples of --multiple (8), layouts in turn. A line of a
- * plan is SHAPE[; PARAMS]...: parameters of kernels to try beside the automatic choice.
+ * A SHAPE is MxNxK, MxNxKt with B stored transposed, MxNxKz without C (beta = 0), MxNxKtz, or
+ * BATCH:MxNxK, a strided batch (then a call for each matrix is timed too, "loop"). --random adds
+ * COUNT shapes, M, N and K log-uniform from 16 to --max (16384), multiples of --multiple (8),
+ * layouts in turn. A line of a plan is SHAPE[; PARAMS]...: parameters of kernels to try beside the
+ * automatic choice.
  *
- * cuBLASLt: beta = 1, 256 MiB of workspace, every algorithm that its heuristic returns. All
- * candidates are timed once; then its first heuristic, its best three, our automatic choice and
- * our best three in turn, in rounds; medians. A measurement is a graph of calls on the same random
- * data between two events. cuBLASLt's D is compared with sums in double on some elements, and ours
- * with cuBLASLt's on all. */
+ * cuBLASLt: 256 MiB of workspace, every algorithm that its heuristic returns, or the first COUNT.
+ * All candidates are timed once; then its first heuristic, its best three, our automatic choice and
+ * our best three in turn, in rounds; medians. With --all every candidate takes part in the rounds.
+ * A measurement is a graph of calls on the same random data between two events. cuBLASLt's D is
+ * compared with sums in double on some elements, and ours with cuBLASLt's on all. */
 #include "bench_matmul.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ enum { MAX_CANDIDATES = 256, FINALISTS = 3, MAX_ROUNDS = 31 };
 
 typedef struct options {
     const char *plan, *csv;
-    int random, rounds, max, multiple;
+    int random, rounds, max, multiple, algorithms;
+    bool all;
     uint64_t seed;
     double budget_ms;
     bench_type type;
@@ -96,13 +98,14 @@ static void add_ours(contest *c, const char *params)
     c->all[c->count++] = k;
 }
 
-static void first_pass(contest *c, double budget_ms)
+static void first_pass(contest *c, const options *o)
 {
     for (int i = 0; i < c->count; i++) {
         candidate *k = &c->all[i];
         if (is_ours(k))
             k->wrong = !bench_is_right(&c->problem, k->params[0] ? k->params : NULL);
-        k->us = measure(c, k, budget_ms / 2);
+        k->final = o->all;
+        k->us = o->all ? 0 : measure(c, k, o->budget_ms / 2);
     }
 }
 
@@ -169,13 +172,14 @@ static void report(const contest *c)
         if (c->all[i].wrong)
             printf("# WRONG: %s\n", c->all[i].params[0] ? c->all[i].params : "auto");
     }
-    printf("%6lld %6lld %6lld %s %8.2f us %7.1f %7.1f | auto %7.1f %6.3f %6.3f | best %7.1f %6.3f  "
-           "%-50s %4u MHz %s\n",
-           (long long)p->m, (long long)p->n, (long long)p->k, p->transposed ? "t" : "r", best->us,
-           flop / first->us, flop / best->us, flop / automatic->us, first->us / automatic->us,
-           best->us / automatic->us, ours ? flop / ours->us : 0.0, ours ? best->us / ours->us : 0.0,
-           ours && ours->params[0] ? ours->params : "auto", bench_clock_mhz(),
-           wrong ? "WRONG" : "");
+    printf(
+        "%6lld %6lld %6lld %s%s %8.2f us %7.1f %7.1f | auto %7.1f %6.3f %6.3f | best %7.1f %6.3f  "
+        "%-50s %4u MHz %s\n",
+        (long long)p->m, (long long)p->n, (long long)p->k, p->transposed ? "t" : "r",
+        p->no_c ? "z" : " ", best->us, flop / first->us, flop / best->us, flop / automatic->us,
+        first->us / automatic->us, best->us / automatic->us, ours ? flop / ours->us : 0.0,
+        ours ? best->us / ours->us : 0.0, ours && ours->params[0] ? ours->params : "auto",
+        bench_clock_mhz(), wrong ? "WRONG" : "");
     fflush(stdout);
     if (p->batch > 1)
         printf("# that was %lld matrices; a call for each: %.2f us, %.2f of the time of one call\n",
@@ -190,9 +194,9 @@ static void report(const contest *c)
     log_sum[0] += log(first->us / automatic->us);
     log_sum[1] += log(best->us / automatic->us);
     for (int i = 0; csv && i < c->count; i++)
-        fprintf(csv, "%lld,%lld,%lld,%d,%s,%d,%.3f,%s\n", (long long)p->m, (long long)p->n,
-                (long long)p->k, p->transposed, is_ours(&c->all[i]) ? "ours" : "cublaslt",
-                c->all[i].final, c->all[i].us,
+        fprintf(csv, "%lld,%lld,%lld,%lld,%d,%d,%s,%d,%.3f,%s\n", (long long)p->batch,
+                (long long)p->m, (long long)p->n, (long long)p->k, p->transposed, p->no_c,
+                is_ours(&c->all[i]) ? "ours" : "cublaslt", c->all[i].final, c->all[i].us,
                 c->all[i].wrong       ? "WRONG"
                 : is_ours(&c->all[i]) ? c->all[i].params
                                       : "");
@@ -207,7 +211,7 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
     memset(&c, 0, sizeof c);
     if (!bench_make(&c.problem, shape, o->type))
         return;
-    const int algorithms = bench_find_algorithms(&c.problem, MAX_CANDIDATES / 2);
+    const int algorithms = bench_find_algorithms(&c.problem, o->algorithms);
     for (int i = 0; i < algorithms; i++)
         c.all[c.count++] = (candidate){.algorithm = i};
     c.first_ours = c.count;
@@ -220,7 +224,7 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
         printf("# %lld x %lld x %lld: nothing to compare\n", (long long)shape.m, (long long)shape.n,
                (long long)shape.k);
     else {
-        first_pass(&c, o->budget_ms);
+        first_pass(&c, o);
         choose_finalists(&c, 0, c.first_ours);
         choose_finalists(&c, c.first_ours, c.count);
         final_rounds(&c, o);
@@ -232,13 +236,14 @@ static void run_shape(const options *o, bench_shape shape, char *rest)
 static bool parse_shape(const char *text, bench_shape *out)
 {
     long long m, n, k, batch = 1;
-    char layout = 0;
+    char letters[3] = "";
     const char *colon = strchr(text, ':');
     if (colon && sscanf(text, "%lld:", &batch) != 1)
         return false;
-    if (sscanf(colon ? colon + 1 : text, "%lldx%lldx%lld%c", &m, &n, &k, &layout) < 3)
+    if (sscanf(colon ? colon + 1 : text, "%lldx%lldx%lld%2[tz]", &m, &n, &k, letters) < 3)
         return false;
-    *out = (bench_shape){m, n, k, layout == 't', batch};
+    *out =
+        (bench_shape){m, n, k, strchr(letters, 't') != NULL, batch, strchr(letters, 'z') != NULL};
     return batch > 0 && m > 0 && n > 0 && k > 0;
 }
 
@@ -319,6 +324,10 @@ static void parse(int argc, char **argv, options *o)
             o->seed = (uint64_t)atoll(value_of(argc, argv, &i));
         else if (!strcmp(a, "--max"))
             o->max = atoi(value_of(argc, argv, &i));
+        else if (!strcmp(a, "--algorithms"))
+            o->algorithms = atoi(value_of(argc, argv, &i));
+        else if (!strcmp(a, "--all"))
+            o->all = true;
         else if (!strcmp(a, "--multiple"))
             o->multiple = atoi(value_of(argc, argv, &i));
         else if (!strcmp(a, "--rounds"))
@@ -340,7 +349,12 @@ static void parse(int argc, char **argv, options *o)
 
 int main(int argc, char **argv)
 {
-    options o = {.rounds = 5, .max = 16384, .multiple = 8, .budget_ms = 3, .seed = 1};
+    options o = {.rounds = 5,
+                 .max = 16384,
+                 .multiple = 8,
+                 .algorithms = MAX_CANDIDATES / 2,
+                 .budget_ms = 3,
+                 .seed = 1};
     parse(argc, argv, &o);
     if (!bench_open())
         return 77; /* no GPU: skipped */
@@ -351,7 +365,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         bench_shape shape;
         if (!strncmp(argv[i], "--", 2))
-            i++;
+            i += strcmp(argv[i], "--all") != 0;
         else if (parse_shape(argv[i], &shape))
             run_shape(&o, shape, NULL);
     }

@@ -57,11 +57,12 @@ def int_cases():
                 )
         for to in ("f16", "bf16", "f32", "f64"):
             fmt = n.FLOATS[to]
-            if fmt is n.BF16 and size == 1:  # wants a register declared .u8, which nobody writes
-                continue
+            exact = fmt is n.BF16 and size == 1  # wants a register of .b8
             for mode in n_modes():
                 e.op(
-                    f"cvt.{mode}.{to}.{source} $, %0;",
+                    f"{{ .reg .b8 q; cvt.u8.u16 q, %0; cvt.{mode}.{to}.{source} $, q; }}"
+                    if exact
+                    else f"cvt.{mode}.{to}.{source} $, %0;",
                     fmt.bits // 8,
                     lambda a, f=fmt, s=source, m=mode: f.encode(
                         int_value(s, a) < 0, Fraction(abs(int_value(s, a))), m
@@ -128,12 +129,13 @@ def float_to_int_cases():
             )
             for t in INT_TYPES:
                 wide = register(size_of(t))
-                if fmt is n.BF16:  # registers of exactly the type
-                    if size_of(t) == 1:
-                        continue
+                exact = fmt is n.BF16 and size_of(t) == 1  # wants a register of .b8
+                if fmt is n.BF16 and not exact:
                     wide = size_of(t)
                 e.op(
-                    f"cvt.{mode}.{t}.{name} $, %0;",
+                    f"{{ .reg .b8 q; cvt.{mode}.{t}.{name} q, %0; cvt.{t[0]}32.{t} $, q; }}"
+                    if exact
+                    else f"cvt.{mode}.{t}.{name} $, %0;",
                     wide,
                     lambda a, f=fmt, t=t, m=mode, w=wide: signed_word(to_int(f, a, t, m), t)
                     & (1 << 8 * w) - 1,

@@ -1,14 +1,24 @@
 /* matmul_accumulate on a real GPU (Hopper, or Blackwell) through the public call, against the
- * oracle. Skipped without such a device. */
+ * oracle. Skipped without such a device.
+ *
+ *     test_gpu_matmul_accumulate [PART PARTS]
+ *
+ * runs every PARTS-th case from PART on, once: under racecheck all of them take hours. */
 #include "matmul_case.h"
 
 static ptxgen *ctx;
+static size_t part, parts = 1;
+
+static void run_cases(const matmul_case *cases, size_t count)
+{
+    for (size_t i = part; i < count; i += parts)
+        matmul_case_run(ctx, &cases[i]);
+}
 
 static void every_case_equals_the_oracle(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < matmul_case_count; i++)
-        matmul_case_run(ctx, &matmul_cases[i]);
+    run_cases(matmul_cases, matmul_case_count);
 }
 
 /* Several tiles for each CTA, with the automatic tiling and with pairs. */
@@ -20,8 +30,7 @@ static void larger_cases_equal_the_oracle(void **state)
         {.m = 1500, .n = 1300, .k = 520, .tiling = {.ctas = 2}, .b_transposed = true},
         {.m = 3000, .n = 2000, .k = 100, .tiling = {.block_n = 64}, .in_place = true},
     };
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        matmul_case_run(ctx, &large[i]);
+    run_cases(large, sizeof large / sizeof *large);
 }
 
 /* Every way that Hopper's kernel adds up and stores: factors, types of C and D, schedules, parts
@@ -33,6 +42,19 @@ static const matmul_case hopper[] = {
      .params = "schedule=pingpong c_load=ring",
      .alpha = 0.5F,
      .beta = -2},
+    {.m = 700,
+     .n = 520,
+     .k = 700,
+     .params = "schedule=pingpong block_n=192 c_load=late",
+     .in_place = true,
+     .alpha = 0.5F,
+     .beta = -2},
+    {.m = 1300,
+     .n = 776,
+     .k = 500,
+     .params = "c_load=late ctas_n=2 block_n=128",
+     .d_dtype = PTXGEN_BF16,
+     .c_dtype = PTXGEN_BF16},
     {.m = 700,
      .n = 521,
      .k = 300,
@@ -91,8 +113,7 @@ static void factors_types_and_schedules(void **state)
     (void)state;
     if (!is_hopper())
         skip();
-    for (size_t i = 0; i < sizeof hopper / sizeof *hopper; i++)
-        matmul_case_run(ctx, &hopper[i]);
+    run_cases(hopper, sizeof hopper / sizeof *hopper);
 }
 
 /* The same bits a hundred times, of each of them and of what is chosen. */
@@ -100,7 +121,7 @@ static void a_hundred_runs_agree(void **state)
 {
     (void)state;
     enum { RUNS = 100 };
-    if (!is_hopper())
+    if (!is_hopper() || parts > 1)
         skip();
     for (size_t i = 0; i < sizeof hopper / sizeof *hopper; i++) {
         matmul_case c = hopper[i];
@@ -115,7 +136,7 @@ static void a_hundred_runs_agree(void **state)
 static void mma_sync_equals_the_oracle(void **state)
 {
     (void)state;
-    for (int i = 0; i < 48; i++) {
+    for (int i = (int)part; i < 48; i += (int)parts) {
         static const char *const params[] = {
             "schedule=mma_sync", "schedule=mma_sync block_m=64 block_n=64",
             "schedule=mma_sync block_m=256 block_n=128", "schedule=mma_sync block_n=256",
@@ -135,8 +156,16 @@ static void mma_sync_equals_the_oracle(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3) {
+        part = strtoul(argv[1], NULL, 10);
+        parts = strtoul(argv[2], NULL, 10);
+    }
+    if (part >= parts) {
+        fprintf(stderr, "usage: test_gpu_matmul_accumulate [PART PARTS], PART below PARTS\n");
+        return 2;
+    }
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};

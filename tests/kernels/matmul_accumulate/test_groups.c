@@ -28,6 +28,12 @@ static void every_schedule(void **state)
          .groups = 3,
          .rows = {200, 20, 260},
          .params = "schedule=pingpong block_n=32 block_m=64 c_load=ring"},
+        {.m = 500,
+         .n = 96,
+         .k = 70,
+         .groups = 3,
+         .rows = {200, 20, 260},
+         .params = "block_n=64 c_load=late"},
         {.m = 700,
          .n = 130,
          .k = 40,
@@ -96,6 +102,54 @@ static void every_schedule_of_blackwell(void **state)
         group_case_run(ctx, &cases[i]);
 }
 
+/* The same on mma.sync's kernel: C and D by fragments and by rows, and groups that it has no tile
+ * of. */
+static void every_schedule_of_mma_sync(void **state)
+{
+    (void)state;
+    static const group_case cases[] = {
+        {.m = 300,
+         .n = 72,
+         .k = 100,
+         .groups = 5,
+         .rows = {0, 1, 290, 40, 7},
+         .wide = true,
+         .params = "arch=sm_80 block_m=64 block_n=64"},
+        {.m = 300,
+         .n = 73,
+         .k = 70,
+         .groups = 4,
+         .rows = {100, 0, 150, 50},
+         .params = "arch=sm_89 block_m=64 block_n=64 c_load=rows"},
+        {.m = 200,
+         .n = 64,
+         .k = 64,
+         .groups = 3,
+         .rows = {-5, 60, 70},
+         .no_c = true,
+         .b_transposed = true,
+         .d_dtype = PTXGEN_BF16,
+         .params = "arch=sm_90"},
+        {.m = 80,
+         .n = 64,
+         .k = 64,
+         .groups = 6,
+         .rows = {3, 80, 0, 100, 17, 64},
+         .apart = true,
+         .params = "arch=sm_120a"},
+        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}, .params = "arch=sm_80"},
+        {.m = 40, .n = 40, .k = 24, .groups = 3, .rows = {0, 0, 0}, .params = "arch=sm_80"},
+        {.m = 10,
+         .n = 8,
+         .k = 24,
+         .groups = 130,
+         .rows = {[40] = 3, [100] = 4, [129] = 9},
+         .params = "arch=sm_80 block_m=64 block_n=64"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        group_case_run(ctx, &cases[i]);
+}
+
 static void drawn_groups(void **state)
 {
     (void)state;
@@ -105,8 +159,11 @@ static void drawn_groups(void **state)
     for (int i = 0; i < count; i++) {
         group_case c = group_case_draw(&draws);
         group_case_run(ctx, &c);
-        c.params = "arch=sm_100a";
-        group_case_run(ctx, &c);
+        static const char *const others[] = {"arch=sm_100a", "arch=sm_80"};
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++) {
+            c.params = others[j];
+            group_case_run(ctx, &c);
+        }
     }
 }
 
@@ -132,7 +189,6 @@ static void what_does_not_fit_is_refused(void **state)
         [PG_MATMUL_GROUP_ROWS] = {memory + 4096, PTXGEN_S32, 1, other, NULL}};
     refused("", t, "batch=4");
     t[PG_MATMUL_GROUP_ROWS].shape = count;
-    refused("arch=sm_80", t, "sm_90a");
     refused("splits=2", t, "group_rows");
     t[PG_MATMUL_D] = (ptxgen_tensor){memory + 8192, PTXGEN_F32, 3, three, NULL};
     refused("", t, "a must have a matrix for each group");
@@ -144,7 +200,8 @@ int main(void)
         .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_of_blackwell),
-        cmocka_unit_test(drawn_groups), cmocka_unit_test(what_does_not_fit_is_refused)};
+        cmocka_unit_test(every_schedule_of_mma_sync), cmocka_unit_test(drawn_groups),
+        cmocka_unit_test(what_does_not_fit_is_refused)};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK) {
         printf("%s\n", err.message);

@@ -141,6 +141,8 @@ static void refusals(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"arch=sm_90a c=none c_load=ring", "there is neither"},
+        {"arch=sm_90a c=none c_load=late with_residual=row_f32", "there is none"},
+        {"arch=sm_90a c=none c_load=late with_residual=matrix_bf16", "use c_load=ring"},
         {"arch=sm_90a c=none c_load=ring with_residual=row_f32", "there is neither"},
         {"arch=sm_90a c_load=ring c_dtype=f16 block_n=96", "of 64 columns"},
         {"arch=sm_90a c=none c_load=ring with_residual=matrix_bf16 block_n=96", "of 64 columns"},

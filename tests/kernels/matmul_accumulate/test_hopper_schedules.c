@@ -97,6 +97,56 @@ static void warpgroups_take_turns(void **state)
     RUN_ALL(cases);
 }
 
+/* C behind the multiplications; D out of C's slots, element by element where it takes no map. */
+static void c_comes_late(void **state)
+{
+    (void)state;
+    static const matmul_case cases[] = {
+        {.m = 300, .n = 136, .k = 136, .params = "block_n=64 c_load=late stages=2"},
+        {.m = 300, .n = 136, .k = 72, .params = "block_n=64 c_load=late c_slots=1", .d_pad = 1},
+        {.m = 300,
+         .n = 100,
+         .k = 200,
+         .params = "block_m=256 block_n=64 c_load=late ctas_n=2",
+         .in_place = true},
+        {.m = 130, .n = 96, .k = 0, .params = "warpgroups=1 block_n=64 c_load=late"},
+        {.m = 400,
+         .n = 200,
+         .k = 100,
+         .params = "schedule=pingpong block_n=64 stages=2 c_load=late c_slots=3",
+         .in_place = true,
+         .bf16 = true},
+        {.m = 500,
+         .n = 196,
+         .k = 160,
+         .params = "schedule=pingpong block_m=64 block_n=96 warpgroups=3 block_k=32 c_load=late",
+         .alpha = -2,
+         .beta = 0.5F},
+        {.m = 300,
+         .n = 192,
+         .k = 136,
+         .params = "schedule=pingpong block_m=64 block_n=64 c_load=late c_slots=2 ctas=2",
+         .d_dtype = PTXGEN_BF16,
+         .c_dtype = PTXGEN_BF16},
+        {.m = 300,
+         .n = 136,
+         .k = 136,
+         .params = "block_n=64 c_load=late",
+         .d_dtype = PTXGEN_F16,
+         .d_pad = 3},
+        {.m = 300,
+         .n = 136,
+         .k = 136,
+         .params = "block_n=128 c_load=late",
+         .d_dtype = PTXGEN_F16,
+         .c_dtype = PTXGEN_F16,
+         .in_place = true,
+         .alpha = 0.5F,
+         .beta = -1},
+    };
+    RUN_ALL(cases);
+}
+
 static void clusters_share_loads(void **state)
 {
     (void)state;
@@ -398,11 +448,11 @@ static void schedules_agree_bit_for_bit(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warpgroups_share_tiles),      cmocka_unit_test(warpgroups_take_turns),
-        cmocka_unit_test(clusters_share_loads),        cmocka_unit_test(splits_add_up),
-        cmocka_unit_test(the_transposed_problem),      cmocka_unit_test(layouts_and_strides),
-        cmocka_unit_test(odd_rows_are_copied_first),   cmocka_unit_test(factors_and_types),
-        cmocka_unit_test(schedules_agree_bit_for_bit),
+        cmocka_unit_test(warpgroups_share_tiles), cmocka_unit_test(warpgroups_take_turns),
+        cmocka_unit_test(c_comes_late),           cmocka_unit_test(clusters_share_loads),
+        cmocka_unit_test(splits_add_up),          cmocka_unit_test(the_transposed_problem),
+        cmocka_unit_test(layouts_and_strides),    cmocka_unit_test(odd_rows_are_copied_first),
+        cmocka_unit_test(factors_and_types),      cmocka_unit_test(schedules_agree_bit_for_bit),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0)
         seeds = 12;

@@ -23,9 +23,14 @@ static void layouts_and_alignments_have_no_race(void **state)
 {
     (void)state;
     static const char *const tiles[] = {"block_m=64 block_n=64 stages=2",
-                                        "block_m=128 block_n=64 stages=3", "block_n=128 block_m=64",
-                                        ""};
-    for (int i = 0; i < 16; i++) {
+                                        "block_m=128 block_n=64 stages=3",
+                                        "block_n=128 block_m=64",
+                                        "",
+                                        "block_m=64 block_n=64 stages=2 c_load=rows",
+                                        "block_m=128 block_n=64 c_load=rows",
+                                        "block_m=64 block_n=128 stages=3 c_load=rows"};
+    enum { TILES = sizeof tiles / sizeof *tiles };
+    for (int i = 0; i < 32; i++) {
         const matmul_case c = {.m = 150,
                                .n = 130,
                                .k = 64 * (i % 5) + i % 3,
@@ -34,10 +39,10 @@ static void layouts_and_alignments_have_no_race(void **state)
                                .bf16 = i & 4,
                                .no_c = i % 7 == 6,
                                .in_place = i % 7 == 5,
-                               .ab_pad = i & 8 ? 1 + i % 3 : 0,
+                               .ab_pad = i & 8 ? 1 + i % 4 : 0,
                                .c_pad = i % 2,
                                .d_pad = i % 7 == 5 ? 0 : i % 4,
-                               .params = tiles[i % 4]};
+                               .params = tiles[i % TILES]};
         for (uint64_t seed = 0; seed <= 2; seed++)
             run_case(&c, true, seed);
     }
@@ -54,6 +59,12 @@ static void large_tiles(void **state)
          .k = 65,
          .params = "block_m=256 block_n=128",
          .b_transposed = true,
+         .ab_pad = 1},
+        {.m = 259,
+         .n = 257,
+         .k = 70,
+         .params = "block_m=128 block_n=128 stages=2 c_load=rows",
+         .no_c = true,
          .ab_pad = 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -78,15 +89,15 @@ static void random_shapes(void **state)
         pg_matmul_accumulate_key k = {.arch = 1201};
         const pg_matmul_problem p = {.m = e[0], .n = e[1], .k = e[2], .sm_count = 84};
         pg_matmul_accumulate_choose(&k, &p);
-        snprintf(params, sizeof params, "block_m=%lld block_n=%lld", (long long)k.block_m,
-                 (long long)k.block_n);
+        snprintf(params, sizeof params, "block_m=%lld block_n=%lld%s", (long long)k.block_m,
+                 (long long)k.block_n, r >> 19 & 1 ? " c_load=rows" : "");
         const matmul_case c = {.m = e[0],
                                .n = e[1],
                                .k = e[2],
                                .a_transposed = r >> 20 & 1,
                                .b_transposed = r >> 21 & 1,
                                .bf16 = r >> 22 & 1,
-                               .ab_pad = (int)(r >> 23 & 3),
+                               .ab_pad = (int)(r >> 23 & 3) << (r >> 18 & 1),
                                .c_pad = (int)(r >> 25 & 3),
                                .d_pad = (int)(r >> 27 & 3),
                                .alpha = (float)(r >> 28 & 3) - 1,
@@ -107,6 +118,12 @@ static void what_it_refuses(void **state)
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a schedule=pingpong",
                    "belongs to sm_90a");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_k=32", "use 64");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a c_load=rows block_n=256",
+                   "use smaller blocks");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a c_load=ring", "c_load=rows");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a c_load=rows epilogue=relu",
+                   "leave c_load out");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_90a c_load=rows", "schedule=mma_sync");
     expect_refusal(context, "matmul_accumulate", "arch=sm_86 d_dtype=e4m3", "needs sm_89");
 }
 

@@ -70,7 +70,8 @@ static void schedules_by_size(void **state)
         {PTXGEN_F32, 2048, 4096, 256, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* what only owner does */
         {PTXGEN_F64, 100, 100, 16, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
-        {PTXGEN_BF16, 100, 1000, 75, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, 100, 1000, 75, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 100, 1000, 101, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         /* rows of 4 bytes or 8 by as wide reductions, but long ones of large calls */
         {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 3 * MILLION, MILLION / 2, 22, PTXGEN_SCHEDULE_VECTOR, 0, 0},
@@ -102,6 +103,32 @@ static void rows_off_16_bytes_are_shifted(void **state)
     assert_true(!choose(&a, 900).shift && choose(&a, 900).access == 2);
 }
 
+/* In calls long enough for the look at the index not to be felt. */
+static void hot_rows_are_looked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        ptxgen_dtype dtype;
+        int64_t rows, n, access;
+        ptxgen_arch arch;
+        bool hot;
+    } cases[] = {
+        {PTXGEN_F32, 40 * MILLION, 1, 4, 900, true},   {PTXGEN_BF16, 40 * MILLION, 1, 2, 900, true},
+        {PTXGEN_BF16, 2 * MILLION, 8, 0, 900, true},   {PTXGEN_F32, MILLION / 4, 63, 4, 900, true},
+        {PTXGEN_BF16, MILLION / 4, 75, 2, 1000, true}, {PTXGEN_F32, 2048, 4, 0, 900, false},
+        {PTXGEN_F32, 40 * MILLION, 4, 0, 800, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ptxgen_scatter_add_args a =
+            call_of(cases[i].dtype, cases[i].rows, MILLION, cases[i].n);
+        const pg_scatter_add_key k = choose(&a, cases[i].arch);
+        if (k.schedule != PTXGEN_SCHEDULE_VECTOR || k.access != cases[i].access ||
+            (k.hot == PG_HOT_YES) != cases[i].hot)
+            fail_msg("case %d: schedule %d, access %d, hot %d", (int)i, (int)k.schedule,
+                     (int)k.access, (int)k.hot);
+    }
+}
+
 /* The mean reads nothing of out; before sm_90 every sum has one writer. */
 static void what_forces_exact_sums(void **state)
 {
@@ -115,8 +142,8 @@ static void what_forces_exact_sums(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_by_size),
-                                       cmocka_unit_test(rows_off_16_bytes_are_shifted),
-                                       cmocka_unit_test(what_forces_exact_sums)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_by_size), cmocka_unit_test(rows_off_16_bytes_are_shifted),
+        cmocka_unit_test(hot_rows_are_looked_for), cmocka_unit_test(what_forces_exact_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

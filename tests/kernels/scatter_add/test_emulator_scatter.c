@@ -36,9 +36,9 @@ static const schedule ampere = {.params = "vector arch=sm_80 warps=2 ctas=1 piec
                                 .multiprocessors = 3};
 static const schedule narrow = {.params = "vector access=8 warps=2 ctas=1 pieces=4 panel=128",
                                 .multiprocessors = 3};
-/* 8 of the 20 rows are kept by threads; of one piece, and of pieces that are no power of two. */
+/* 8 of the 20 rows are kept by threads; of one piece, and of 46 or 23. */
 static const schedule hot = {
-    .params = "vector hot=yes warps=2 ctas=1 pieces=2", .multiprocessors = 3, .lengths = {8, 48}};
+    .params = "vector hot=yes warps=2 ctas=1 pieces=2", .multiprocessors = 3, .lengths = {8, 184}};
 static const schedule halves = {.params = "vector access=2 warps=1 ctas=2",
                                 .multiprocessors = 3,
                                 .lengths = {1, 7},

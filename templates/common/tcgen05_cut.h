@@ -1,0 +1,37 @@
+/* How a tcgen05 kernel cuts a problem into tiles and shares them out over a cluster: what goes
+ * together, what the model (tcgen05_time.h) must know of it, and the search for the best. */
+#ifndef PG_TEMPLATES_TCGEN05_CUT_H
+#define PG_TEMPLATES_TCGEN05_CUT_H
+
+#include "common/tcgen05_time.h"
+#include "ptxgen/ptxgen.h"
+
+/* The parameters block_n, ctas, ctas_n and splits. 0 is open. */
+typedef struct pg_tcgen05_cut {
+    int64_t columns, ctas, tiles_n, splits;
+} pg_tcgen05_cut;
+
+/* EUNSUPPORTED, with the remedy, where what clusters share excludes one another. */
+ptxgen_status pg_tcgen05_check_cut(const pg_tcgen05_cut *c, ptxgen_error *err);
+
+typedef struct pg_tcgen05_problem {
+    int64_t m, n, matrices;
+    double k;          /* elements of a row of A and B */
+    double row_bytes;  /* of such a row */
+    double d_bytes;    /* of an element of D */
+    double c_bytes;    /* of C; 0: it is not read */
+    bool d_by_rows;    /* D leaves by rows, else by sub-tiles */
+    double most_flops; /* per ns, at the power limit */
+    int sm_count;
+} pg_tcgen05_problem;
+
+/* All of a kernel's work but its stages: their number, their bytes and cycles, k_blocks, and
+ * whether results leave beside multiplications. */
+pg_tcgen05_work pg_tcgen05_work_of(const pg_tcgen05_problem *p, const pg_tcgen05_cut *c);
+
+/* ns of a kernel that is cut so; 0: there is none. */
+typedef double pg_tcgen05_rating(const void *user, const pg_tcgen05_cut *c);
+/* Fills what is open in `c` with the best; where nothing fits it stays open. */
+void pg_tcgen05_search(pg_tcgen05_cut *c, pg_tcgen05_rating *rate, const void *user);
+
+#endif
