@@ -55,8 +55,8 @@ static int64_t tables_of(int64_t warps, int64_t shared_bytes, const pg_private_r
 /* copies=cta: shared memory of a CTA of so many warps. */
 static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_rows)
 {
-    const int64_t tile = WARP * warps *
-                         (pg_private_share_bytes(r) + 2 * pg_private_share(r)) / r->parts;
+    const int64_t tile =
+        WARP * warps * (pg_private_share_bytes(r) + 2 * pg_private_share(r)) / r->parts;
     return round_up(4 * r->sums * out_rows, ALIGNMENT) +
            round_up(4 * out_rows, PG_PRIVATE_COUNTERS) + ALIGNMENT + tile;
 }
@@ -113,9 +113,8 @@ ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_er
     const bool alone = k->copies == PG_COPIES_THREAD;
     const pg_private_row r =
         pg_private_row_for(pg_sum_type_at(k->dtype), k->n, (int)k->access, alone);
-    if (out_rows > MOST_OUT_ROWS ||
-        (alone ? tables_of(k->warps, shared, &r, out_rows) < 1
-               : cta_bytes(k->warps, &r, out_rows) > shared))
+    if (out_rows > MOST_OUT_ROWS || (alone ? tables_of(k->warps, shared, &r, out_rows) < 1
+                                           : cta_bytes(k->warps, &r, out_rows) > shared))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=private: %lld rows of out need more than the %lld bytes of shared "
                        "memory: use schedule=auto",

@@ -75,11 +75,7 @@ enum {
 };
 
 /* private: who has a copy of out's rows. */
-typedef enum pg_copies {
-    PG_COPIES_AUTO,
-    PG_COPIES_THREAD,
-    PG_COPIES_CTA
-} pg_copies;
+typedef enum pg_copies { PG_COPIES_AUTO, PG_COPIES_THREAD, PG_COPIES_CTA } pg_copies;
 
 /* Whether rows of out are loaded with the rows of src, or updated where they are (owner). */
 typedef enum pg_ahead { PG_AHEAD_AUTO, PG_AHEAD_NO, PG_AHEAD_YES } pg_ahead;
