@@ -102,9 +102,10 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
 /* Tables that pay: each row of out is hit so often that filling and emptying them costs little. */
 static bool prefers_private(const pg_problem *p, const pg_scatter_add_key *k)
 {
-    enum { HITS = 256 };
+    enum { LEAST_HITS = 128, HITS_A_COLUMN = 64 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    return fits_private(p, k) && rows / HITS >= out_rows &&
+    const int64_t n = p->symbol[PG_SCATTER_N], hits = HITS_A_COLUMN * n;
+    return fits_private(p, k) && rows / (hits < LEAST_HITS ? LEAST_HITS : hits) >= out_rows &&
            pg_scatter_add_cut_private(p, k).copies != PG_COPIES_AUTO;
 }
 

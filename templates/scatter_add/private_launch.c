@@ -61,32 +61,47 @@ static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_row
            round_up(4 * out_rows, PG_PRIVATE_COUNTERS) + ALIGNMENT + tile;
 }
 
+/* How CTAs of the table's size are cut, of rows of src of one or two words, and of longer ones. */
+typedef struct cta_choice {
+    int ctas, warps;
+    int64_t most_bytes; /* of the table */
+} cta_choice;
+static const cta_choice short_rows[] = {{4, 8, 10 << 10}, {2, 16, 40 << 10}, {1, 32, INT64_MAX}},
+                        long_rows[] = {{6, 4, 5 << 10}, {2, 12, 40 << 10}, {1, 24, INT64_MAX}};
+enum { CHOICES = sizeof short_rows / sizeof *short_rows };
+
 /* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
  * room, and adds a table to out. Measured: docs/benchmarks.md. */
 static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows)
 {
-    static const struct {
-        int ctas;
-        int64_t most_rows;
-    } choices[] = {{4, 400}, {2, 2500}, {1, MOST_OUT_ROWS}};
-    enum { RESERVED = 1024, LEAST_WARPS = 8, STEP = 4, SHORT_WORDS = 2 };
-    const int all = r->words <= SHORT_WORDS ? 32 : 16;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const int ctas = choices[i].ctas, warps = all / ctas;
-        if (out_rows <= choices[i].most_rows &&
-            ctas * (cta_bytes(warps, r, out_rows) + RESERVED) <= shared_bytes + RESERVED)
-            return (pg_private_cut){PG_COPIES_CTA, warps, ctas};
+    enum { RESERVED = 1024, LEAST_WARPS = 12, STEP = 4, SHORT_WORDS = 2 };
+    const cta_choice *const choices = r->words <= SHORT_WORDS ? short_rows : long_rows;
+    const int64_t table = 4 * r->sums * out_rows;
+    for (size_t i = 0; i < CHOICES; i++) {
+        const cta_choice *c = &choices[i];
+        if (table <= c->most_bytes &&
+            c->ctas * (cta_bytes(c->warps, r, out_rows) + RESERVED) <= shared_bytes + RESERVED)
+            return (pg_private_cut){PG_COPIES_CTA, c->warps, c->ctas};
     }
-    int warps = all - STEP;
+    int warps = choices[CHOICES - 1].warps;
     while (warps >= LEAST_WARPS && cta_bytes(warps, r, out_rows) > shared_bytes)
         warps -= STEP;
     return (pg_private_cut){warps < LEAST_WARPS ? PG_COPIES_AUTO : PG_COPIES_CTA, warps, 1};
 }
 
-/* A thread's own table is the fastest as long as enough threads have one to keep memory busy. */
+/* A thread's own table is the fastest as long as enough threads have one to keep memory busy, and
+ * there are so many rows that clearing and adding up as many tables costs nothing. */
+static bool has_own_tables(const pg_problem *problem, const pg_private_row *r, int64_t shared_bytes)
+{
+    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96, LEAST_ROWS = 1 << 23 };
+    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
+    return problem->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
+           tables_of(THREAD_WARPS, shared_bytes, r, out_rows) >=
+               (problem->symbol[PG_SCATTER_N] > SHORT_ROW ? ENOUGH : ENOUGH_SHORT);
+}
+
 pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k)
 {
-    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96 };
     const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
     const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t n = problem->symbol[PG_SCATTER_N];
@@ -96,9 +111,7 @@ pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_sc
                          together = pg_private_row_for(e, n, access, false);
     if (out_rows > MOST_OUT_ROWS)
         return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
-    if (k->copies == PG_COPIES_THREAD ||
-        (!k->copies && tables_of(THREAD_WARPS, shared, &alone, out_rows) >=
-                           (n > SHORT_ROW ? ENOUGH : ENOUGH_SHORT)))
+    if (k->copies ? k->copies == PG_COPIES_THREAD : has_own_tables(problem, &alone, shared))
         return (pg_private_cut){PG_COPIES_THREAD, THREAD_WARPS, 1};
     return cut_cta(shared, &together, out_rows);
 }
