@@ -105,14 +105,15 @@ static bool prefers_private(const pg_problem *p, const pg_scatter_add_key *k)
     enum { LEAST_HITS = 128, HITS_A_COLUMN = 64 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t n = p->symbol[PG_SCATTER_N], hits = HITS_A_COLUMN * n;
+    const int64_t access = k->access ? k->access : pg_scatter_add_access_of(p);
     return fits_private(p, k) && rows / (hits < LEAST_HITS ? LEAST_HITS : hits) >= out_rows &&
-           pg_scatter_add_cut_private(p, k).copies != PG_COPIES_AUTO;
+           pg_scatter_add_cut_private(p, k, access).copies != PG_COPIES_AUTO;
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
 {
-    const pg_private_cut cut = pg_scatter_add_cut_private(p, k);
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
+    const pg_private_cut cut = pg_scatter_add_cut_private(p, k, k->access);
     k->copies = cut.copies;
     if (!k->warps && !k->ctas) {
         k->warps = cut.warps;

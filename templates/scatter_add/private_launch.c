@@ -100,15 +100,15 @@ static bool has_own_tables(const pg_problem *problem, const pg_private_row *r, i
                (problem->symbol[PG_SCATTER_N] > SHORT_ROW ? ENOUGH : ENOUGH_SHORT);
 }
 
-pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k)
+pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k,
+                                          int64_t access)
 {
     const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
     const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t n = problem->symbol[PG_SCATTER_N];
-    const int access = (int)(k->access ? k->access : pg_scatter_add_access_of(problem));
     const pg_sum_type *e = pg_sum_type_at(k->dtype);
-    const pg_private_row alone = pg_private_row_for(e, n, access, true),
-                         together = pg_private_row_for(e, n, access, false);
+    const pg_private_row alone = pg_private_row_for(e, n, (int)access, true),
+                         together = pg_private_row_for(e, n, (int)access, false);
     if (out_rows > MOST_OUT_ROWS)
         return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
     if (k->copies ? k->copies == PG_COPIES_THREAD : has_own_tables(problem, &alone, shared))

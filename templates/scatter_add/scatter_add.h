@@ -231,7 +231,8 @@ typedef struct pg_private_cut {
 } pg_private_cut;
 /* What is best for the problem, of the key's copies if it names some. copies AUTO: out does not fit
  * into shared memory. */
-pg_private_cut pg_scatter_add_cut_private(const pg_problem *, const pg_scatter_add_key *);
+pg_private_cut pg_scatter_add_cut_private(const pg_problem *, const pg_scatter_add_key *,
+                                          int64_t access);
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *, ptxgen_error *);
 void pg_scatter_add_launch_private(const pg_problem *, pg_launch *);
 
