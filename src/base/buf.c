@@ -76,15 +76,20 @@ void pg_buf_put_i64(pg_buf *b, int64_t v)
 
 void pg_buf_vprintf(pg_buf *b, const char *format, va_list args)
 {
+    enum { MOST_OFTEN_ENOUGH = 120 };
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    const size_t room = pg_buf_reserve(b, MOST_OFTEN_ENOUGH) ? b->cap - b->len : 0;
+    const int n = vsnprintf(room ? b->data + b->len : NULL, room, format, args);
+    const bool printed = n >= 0 && (size_t)n < room;
     if (n < 0)
         b->failed = true;
-    else if (pg_buf_reserve(b, (size_t)n)) {
+    else if (!printed && pg_buf_reserve(b, (size_t)n))
         vsnprintf(b->data + b->len, (size_t)n + 1, format, again);
+    if (!b->failed)
         b->len += (size_t)n;
-    }
+    else if (b->data)
+        b->data[b->len] = 0;
     va_end(again);
 }
 

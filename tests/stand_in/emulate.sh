@@ -167,3 +167,12 @@ CUDA_ERROR_NOT_FOUND
 1 1
 0 719 719" ] || die "the driver program printed something else"
 done
+for define in SAME_DEFAULT_STREAM CUDA_API_PER_THREAD_DEFAULT_STREAM; do
+    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" -lcuda -o driver_graph || die "cc failed"
+    t emulate -- ./driver_graph
+    expect_code 0
+    [ "$(cat .out)" = "105 105 4 1 1
+207 2
+200 3 1
+9" ] || die "the driver's graphs printed something else"
+done

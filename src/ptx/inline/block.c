@@ -11,13 +11,12 @@
 
 static void put_insn(const pg_caller *c, const pg_ptx_insn *insn)
 {
-    pg_buf line;
-    pg_buf_init(&line, c->in->alloc);
-    pg_buf_puts(&line, "    ");
-    pg_ptx_print_insn(c->module, c->f, insn, &line);
-    pg_buf_putc(&line, '\n');
-    pg_out_part(&c->in->out, &line);
-    pg_buf_fini(&line);
+    pg_out *o = &c->in->out;
+    const size_t from = o->text.len;
+    pg_buf_puts(&o->text, "    ");
+    pg_ptx_print_insn(c->module, c->f, insn, &o->text);
+    pg_buf_putc(&o->text, '\n');
+    pg_out_wrote(o, from);
 }
 
 static unsigned operand_bits(const pg_caller *c, const pg_ptx_operand *o, unsigned otherwise)
@@ -152,16 +151,15 @@ static void put_declarations(const call *k)
 {
     pg_inliner *in = k->callee.in;
     const pg_ptx_function *f = k->callee.f;
-    pg_buf part;
-    pg_buf_init(&part, in->alloc);
-    pg_ptx_print_registers(k->callee.module, f, true, &part);
-    pg_out_part(&in->out, &part);
+    size_t from = in->out.text.len;
+    pg_ptx_print_registers(k->callee.module, f, true, &in->out.text);
+    pg_out_wrote(&in->out, from);
     for (uint32_t i = 0; i < f->n_locals; i++)
         if (k->callee.bridges[f->locals[i]])
             pg_bridge_declare(in, k->callee.bridges[f->locals[i]]);
-    pg_ptx_print_tables(k->callee.module, f, &part);
-    pg_out_part(&in->out, &part);
-    pg_buf_fini(&part);
+    from = in->out.text.len;
+    pg_ptx_print_tables(k->callee.module, f, &in->out.text);
+    pg_out_wrote(&in->out, from);
 }
 
 static void put_pragmas(const call *k, uint32_t insn)

@@ -198,16 +198,16 @@ static void put_guarded(const mover *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void put_guarded(const mover *m, const char *format, ...)
 {
-    pg_buf line;
+    pg_out *o = &m->in->out;
+    const size_t from = o->text.len;
     va_list args;
-    pg_buf_init(&line, m->in->alloc);
-    pg_buf_printf(&line, "    %s", m->move->guard);
+    pg_buf_puts(&o->text, "    ");
+    pg_buf_puts(&o->text, m->move->guard);
     va_start(args, format);
-    pg_buf_vprintf(&line, format, args);
+    pg_buf_vprintf(&o->text, format, args);
     va_end(args);
-    pg_buf_putc(&line, '\n');
-    pg_out_part(&m->in->out, &line);
-    pg_buf_fini(&line);
+    pg_buf_putc(&o->text, '\n');
+    pg_out_wrote(o, from);
 }
 
 static const pg_piece *piece_at(const pg_bridge *b, uint32_t offset)

@@ -12,7 +12,8 @@ struct ptxgen_inlined {
 
 static ptxgen_status load(pg_inliner *in, pg_inline_text *t)
 {
-    const pg_ptx_options options = {.file_name = t->file};
+    const bool proven = in->seam && in->seam->proven && t == &in->kernel;
+    const pg_ptx_options options = {.file_name = t->file, .no_verify = proven};
     return pg_ptx_load(in->arena, t->text, t->length, &options, &t->module, in->err);
 }
 

@@ -60,8 +60,8 @@ typedef struct pg_bridge {
 typedef struct pg_inline_seam {
     const char *kernel_name, *user_name;
     const char *signature; /* for messages: "float f(float value, int row)" */
-    /* The function was put into kernels of this template before, and the result read again: what
-     * comes out this time is not. */
+    /* The function was put into a kernel of this template before, which was verified, and the
+     * result read again: this time neither is. */
     bool proven;
 } pg_inline_seam;
 

@@ -189,23 +189,22 @@ static void put_items(merge *m)
 {
     pg_inliner *in = m->in;
     const pg_ptx_module *u = in->user.module;
-    pg_buf part;
-    pg_buf_init(&part, in->alloc);
     in->out.now = (pg_origin){0};
     pg_out_put(&in->out, "\n", 1);
     for (uint32_t i = 0; i < u->n_items; i++) {
         const pg_ptx_item *item = &u->items[i];
+        const size_t from = in->out.text.len;
         if (item->kind == PG_ITEM_VAR && in->copied[item->index] &&
             u->vars[item->index].linkage != PG_LINKAGE_EXTERN) {
             in->out.now = (pg_origin){PTXGEN_INLINED_FUNCTION, u->vars[item->index].line, 0};
-            pg_ptx_print_var(u, &u->vars[item->index], item->is_declaration, &part);
+            pg_ptx_print_var(u, &u->vars[item->index], item->is_declaration, &in->out.text);
         } else if (item->kind == PG_ITEM_FUNCTION && in->functions[item->index].needed) {
             in->out.now = (pg_origin){PTXGEN_INLINED_FUNCTION, u->functions[item->index].line, 0};
-            pg_ptx_print_function(u, &u->functions[item->index], item->is_declaration, &part);
+            pg_ptx_print_function(u, &u->functions[item->index], item->is_declaration,
+                                  &in->out.text);
         }
-        pg_out_part(&in->out, &part);
+        pg_out_wrote(&in->out, from);
     }
-    pg_buf_fini(&part);
 }
 
 /* .file directives that .loc lines of functions that stay refer to. */
@@ -221,13 +220,11 @@ static void put_files(merge *m)
 
 static void put_local(pg_inliner *in, const pg_ptx_var *v)
 {
-    pg_buf part;
-    pg_buf_init(&part, in->alloc);
-    pg_buf_puts(&part, "    ");
-    pg_ptx_print_var(in->user.module, v, false, &part);
+    const size_t from = in->out.text.len;
     in->out.now = (pg_origin){PTXGEN_INLINED_FUNCTION, v->line, 0};
-    pg_out_part(&in->out, &part);
-    pg_buf_fini(&part);
+    pg_buf_puts(&in->out.text, "    ");
+    pg_ptx_print_var(in->user.module, v, false, &in->out.text);
+    pg_out_wrote(&in->out, from);
 }
 
 static void mark(pg_inliner *in, uint32_t index)
@@ -275,19 +272,18 @@ static void put_locals(merge *m, uint32_t function)
 static void put_variables(pg_inliner *in, const pg_caller *c, uint32_t first)
 {
     const pg_ptx_span span = c->module->vars[c->f->locals[first]].span;
-    pg_buf part;
-    pg_buf_init(&part, in->alloc);
     for (uint32_t i = 0; i < c->f->n_locals; i++) {
         const pg_ptx_var *v = &c->module->vars[c->f->locals[i]];
         if (v->span.begin != span.begin)
             continue;
-        if (c->bridges[c->f->locals[i]])
+        if (c->bridges[c->f->locals[i]]) {
             pg_bridge_declare(in, c->bridges[c->f->locals[i]]);
-        else
-            pg_ptx_print_var(c->module, v, false, &part);
-        pg_out_part(&in->out, &part);
+            continue;
+        }
+        const size_t from = in->out.text.len;
+        pg_ptx_print_var(c->module, v, false, &in->out.text);
+        pg_out_wrote(&in->out, from);
     }
-    pg_buf_fini(&part);
 }
 
 static void carry_out(merge *m, const edit *e)
@@ -332,8 +328,8 @@ static int by_position(const void *a, const void *b)
 static uint32_t lines_in(const char *text, uint32_t begin, uint32_t end)
 {
     uint32_t n = 0;
-    for (uint32_t i = begin; i < end; i++)
-        n += text[i] == '\n';
+    for (const char *at = text + begin; (at = memchr(at, '\n', (size_t)(text + end - at))); at++)
+        n++;
     return n;
 }
 

@@ -32,9 +32,12 @@ static bool is_blank(const char *text, size_t n)
     return true;
 }
 
-void pg_out_put(pg_out *o, const char *text, size_t n)
+void pg_out_wrote(pg_out *o, size_t from)
 {
-    pg_buf_append(&o->text, text, n);
+    if (o->text.failed || o->text.len == from)
+        return;
+    const char *text = o->text.data + from;
+    size_t n = o->text.len - from;
     while (n) {
         const char *end = memchr(text, '\n', n);
         const size_t length = end ? (size_t)(end - text) : n;
@@ -54,25 +57,22 @@ void pg_out_put(pg_out *o, const char *text, size_t n)
     }
 }
 
-void pg_out_line(pg_out *o, const char *format, ...)
+void pg_out_put(pg_out *o, const char *text, size_t n)
 {
-    pg_buf part;
-    va_list args;
-    pg_buf_init(&part, o->text.alloc);
-    va_start(args, format);
-    pg_buf_vprintf(&part, format, args);
-    va_end(args);
-    pg_buf_putc(&part, '\n');
-    pg_out_part(o, &part);
-    pg_buf_fini(&part);
+    const size_t from = o->text.len;
+    pg_buf_append(&o->text, text, n);
+    pg_out_wrote(o, from);
 }
 
-void pg_out_part(pg_out *o, pg_buf *part)
+void pg_out_line(pg_out *o, const char *format, ...)
 {
-    if (part->failed)
-        o->text.failed = true;
-    pg_out_put(o, pg_buf_text(part), part->len);
-    pg_buf_truncate(part, 0);
+    const size_t from = o->text.len;
+    va_list args;
+    va_start(args, format);
+    pg_buf_vprintf(&o->text, format, args);
+    va_end(args);
+    pg_buf_putc(&o->text, '\n');
+    pg_out_wrote(o, from);
 }
 
 void pg_out_source(pg_out *o, pg_origin first, const char *text, size_t n)

@@ -26,8 +26,8 @@ void pg_out_init(pg_out *o, pg_arena *arena, const pg_alloc *alloc);
 void pg_out_put(pg_out *o, const char *text, size_t n);
 /* A line, with its end. */
 void pg_out_line(pg_out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What has been put into `part` since it was empty, as lines of the current origin; empties it. */
-void pg_out_part(pg_out *o, pg_buf *part);
+/* What has been put into o->text since it had `from` bytes is of the current origin. */
+void pg_out_wrote(pg_out *o, size_t from);
 /* Text of one source whose lines count from `line`. */
 void pg_out_source(pg_out *o, pg_origin first, const char *text, size_t n);
 bool pg_out_failed(const pg_out *o);

@@ -78,7 +78,9 @@ static void drawn_groups(void **state)
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         group_case_run(ctx, &large[i]);
     for (int64_t i = 0; i < number("PTXGEN_DRAWS", 24); i++) {
-        const group_case c = group_case_draw(&draws);
+        group_case c = group_case_draw(&draws);
+        group_case_run(ctx, &c);
+        c.params = i % 2 ? "schedule=mma_sync" : "schedule=mma_sync c_load=rows stages=2";
         group_case_run(ctx, &c);
     }
 }

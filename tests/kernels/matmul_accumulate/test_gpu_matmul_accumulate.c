@@ -138,9 +138,14 @@ static void mma_sync_equals_the_oracle(void **state)
     (void)state;
     for (int i = (int)part; i < 48; i += (int)parts) {
         static const char *const params[] = {
-            "schedule=mma_sync", "schedule=mma_sync block_m=64 block_n=64",
-            "schedule=mma_sync block_m=256 block_n=128", "schedule=mma_sync block_n=256",
-            "schedule=mma_sync block_m=128 block_n=64 stages=2"};
+            "schedule=mma_sync",
+            "schedule=mma_sync block_m=64 block_n=64",
+            "schedule=mma_sync block_m=256 block_n=128",
+            "schedule=mma_sync block_n=256",
+            "schedule=mma_sync block_m=128 block_n=64 stages=2",
+            "schedule=mma_sync block_m=64 block_n=64 stages=2 c_load=rows",
+            "schedule=mma_sync block_m=128 block_n=64 c_load=rows"};
+        enum { KINDS = sizeof params / sizeof *params };
         const matmul_case c = {.m = 1 + 97 * i % 700,
                                .n = 1 + 131 * i % 900,
                                .k = 61 * i % 400,
@@ -148,10 +153,10 @@ static void mma_sync_equals_the_oracle(void **state)
                                .b_transposed = i & 2,
                                .bf16 = i & 4,
                                .no_c = i % 7 == 6,
-                               .ab_pad = i & 8 ? i % 3 : 0,
+                               .ab_pad = i & 8 ? i % 3 << i % 2 : 0,
                                .c_pad = i % 2,
                                .d_pad = i % 4,
-                               .params = params[i % 5]};
+                               .params = params[i % KINDS]};
         matmul_case_run(ctx, &c);
     }
 }
