@@ -3,7 +3,36 @@
 
 #include "base/error.h"
 
-enum { MOST_ROW_BYTES = 64, MOST_OUT_ROWS = 0xffff, ALIGNMENT = 16, WARP = 32, THREAD_WARPS = 8 };
+enum {
+    MOST_ROW_BYTES = 64,
+    MOST_OUT_ROWS = 0xffff,
+    ALIGNMENT = 16,
+    WARP = 32,
+    THREAD_WARPS = 8,
+    LEAST_WARPS = 12
+};
+
+/* How CTAs are cut by the table's size, for rows of src of so many words: rows are in registers, so
+ * that an SM has room for `warps` of the last choice. Measured: docs/benchmarks.md. */
+enum { CHOICES = 3 };
+typedef struct cta_choice {
+    int ctas, warps;
+    int64_t most_bytes; /* of the table */
+} cta_choice;
+static const struct {
+    int most_words;
+    cta_choice choices[CHOICES];
+} cuts[] = {{2, {{4, 8, 10 << 10}, {2, 16, 40 << 10}, {1, 32, INT64_MAX}}},
+            {16, {{6, 4, 5 << 10}, {2, 12, 40 << 10}, {1, 24, INT64_MAX}}},
+            {32, {{3, 4, 5 << 10}, {2, 6, 40 << 10}, {1, 12, INT64_MAX}}}};
+
+static const cta_choice *choices_for(const pg_private_row *r)
+{
+    size_t i = 0;
+    while (r->words > cuts[i].most_words)
+        i++;
+    return cuts[i].choices;
+}
 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
@@ -25,8 +54,16 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
                        "access=%lld is not a power of two from %d (an element of %s) to 16",
                        (long long)k->access, e->bytes, e->name);
     k->copies = k->copies ? k->copies : PG_COPIES_CTA;
-    k->warps = k->warps ? k->warps : k->copies == PG_COPIES_CTA ? 16 : THREAD_WARPS;
-    k->ctas = k->copies == PG_COPIES_CTA && k->ctas ? k->ctas : 1;
+    const bool alone = k->copies == PG_COPIES_THREAD;
+    const pg_private_row row = pg_private_row_for(e, k->n, (int)k->access, alone);
+    const int most = alone ? THREAD_WARPS : choices_for(&row)[CHOICES - 1].warps;
+    k->warps = k->warps ? k->warps : alone ? THREAD_WARPS : LEAST_WARPS;
+    k->ctas = !alone && k->ctas ? k->ctas : 1;
+    if (k->warps * k->ctas > most)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "warps=%lld and ctas=%lld: schedule=private has registers for %d warps an "
+                       "SM with rows of %lld bytes",
+                       (long long)k->warps, (long long)k->ctas, most, (long long)row_bytes);
     k->contig = k->tile = k->stages = k->panel = k->ahead = k->pieces = 0;
     return PTXGEN_OK;
 }
@@ -61,21 +98,12 @@ static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_row
            round_up(4 * out_rows, PG_PRIVATE_COUNTERS) + ALIGNMENT + tile;
 }
 
-/* How CTAs of the table's size are cut, of rows of src of one or two words, and of longer ones. */
-typedef struct cta_choice {
-    int ctas, warps;
-    int64_t most_bytes; /* of the table */
-} cta_choice;
-static const cta_choice short_rows[] = {{4, 8, 10 << 10}, {2, 16, 40 << 10}, {1, 32, INT64_MAX}},
-                        long_rows[] = {{6, 4, 5 << 10}, {2, 12, 40 << 10}, {1, 24, INT64_MAX}};
-enum { CHOICES = sizeof short_rows / sizeof *short_rows };
-
 /* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
- * room, and adds a table to out. Measured: docs/benchmarks.md. */
+ * room, and adds a table to out. */
 static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows)
 {
-    enum { RESERVED = 1024, LEAST_WARPS = 12, STEP = 4, SHORT_WORDS = 2 };
-    const cta_choice *const choices = r->words <= SHORT_WORDS ? short_rows : long_rows;
+    enum { RESERVED = 1024, STEP = 4 };
+    const cta_choice *const choices = choices_for(r);
     const int64_t table = 4 * r->sums * out_rows;
     for (size_t i = 0; i < CHOICES; i++) {
         const cta_choice *c = &choices[i];
