@@ -220,3 +220,13 @@ def test_program(tmp_path):
     assert ran.returncode == 5, ran.stderr
     assert "[1.0, 3.0, 5.0, 7.0] ['a', '-b']" in ran.stdout
     assert "value: 3.0" in ran.stdout
+
+
+@pytest.mark.parametrize("end, code", [("", 0), ("import sys; sys.exit(4)", 4), ("raise ValueError('at the end')", 1)])
+def test_what_a_program_holds_is_not_torn_down(tmp_path, end, code):
+    """A GPU library's handle in a global crashes in its destructor where there is no GPU."""
+    (tmp_path / "library.py").write_text("import os\nclass Handle:\n    def __del__(self, leave=os._exit):\n        leave(66)\n")
+    program = tmp_path / "program.py"
+    program.write_text("import library\nhandle = library.Handle()\n" + end + "\n")
+    ran = subprocess.run([sys.executable, "-m", "ptxgen.triton", str(program)], capture_output=True, text=True)
+    assert ran.returncode == code, ran.stderr

@@ -36,21 +36,26 @@ def _skip_benchmarks():
     triton.testing.Mark.run = run
 
 
+_kept = []  # the program's globals, or the exception that holds them: see _leave
+
+
 def _run(options):
     """The program's exit code."""
     sys.argv = [options.program, *options.args]
     try:
         if options.module:
             sys.path.insert(0, "")
-            runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+            _kept.append(runpy.run_module(options.program, run_name="__main__", alter_sys=True))
         else:
             sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
-            runpy.run_path(options.program, run_name="__main__")
+            _kept.append(runpy.run_path(options.program, run_name="__main__"))
     except SystemExit as e:
+        _kept.append(e)
         if isinstance(e.code, str):
             print(e.code, file=sys.stderr)
         return e.code if isinstance(e.code, int) else int(e.code is not None)
-    except BaseException:
+    except BaseException as e:
+        _kept.append(e)
         traceback.print_exc()
         return 1
     return 0
@@ -58,7 +63,7 @@ def _run(options):
 
 def _leave(code):
     """Ends the process. Libraries that the program made for a GPU (cuBLAS) crash when they are torn down without one, so
-    they are not."""
+    they are not: not here, and not with the program's globals when its last line is done."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
