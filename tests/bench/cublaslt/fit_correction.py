@@ -14,7 +14,7 @@ import sys
 import numpy
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-PARTS, TREES, LEAVES, RATE, LEAST = 4, 60, 31, 0.2, 30
+PARTS, TREES, LEAVES, RATE, LEAST = 4, 60, 31, 0.2, 60
 NEAR = 8  # how much more a kernel near the best weighs
 
 HEAD = """/* What measurements say of the model: the %s trees, of %d problems with %d kernels.
