@@ -108,8 +108,8 @@ typedef struct pg_launch {
     uint32_t shared_bytes;                  /* dynamic */
     /* May begin while the kernel before it in the stream ends: it waits (griddepcontrol.wait). */
     bool early;
-    /* The operands' memory, in order of address, none within another: of a kernel with a function of
-     * the user's, else none. Borrowed. */
+    /* The operands' memory, in order of address, none within another: of a kernel with a function
+     * of the user's, else none. Borrowed. */
     const pg_range *ranges;
     uint32_t range_count;
     uint64_t absent; /* places of the list that the kernel lacks: args close up */
