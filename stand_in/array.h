@@ -46,6 +46,8 @@ bool pg_array_holds(const pg_array *array, size_t x, size_t y, size_t width, siz
 pg_copy pg_copy_of(pg_side to, pg_side from, cudaExtent bytes);
 /* A 3-D copy of the runtime; where an array takes part, extents and positions count texels. */
 pg_copy pg_copy_of_3d(const cudaMemcpy3DParms *p);
+/* Of the driver, in bytes. An address that is missing is NULL. */
+pg_copy pg_copy_of_driver(const CUDA_MEMCPY3D *p);
 
 /* A texture (surface: `how` NULL) of a resource; both in the driver's form. */
 pg_cuda_error pg_texture_new(const CUDA_RESOURCE_DESC *what, const CUDA_TEXTURE_DESC *how,

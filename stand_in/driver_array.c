@@ -88,15 +88,20 @@ PG_API(CUresult) cuSurfObjectCreate(uint64_t *out, const CUDA_RESOURCE_DESC *wha
 {
     return out && what ? pg_texture_new(what, NULL, out) : PG_CUDA_InvalidValue;
 }
-PG_SAME(CUresult, cuSurfObjectDestroy, cuTexObjectDestroy, uint64_t);
+PG_SAME(cuSurfObjectDestroy, cuTexObjectDestroy);
 
 /* ---- copies ---- */
 
+static CUresult submit_copy(pg_copy c, cudaStream_t stream)
+{
+    if ((!c.to || !c.from) && c.width && c.height && c.depth)
+        return PG_CUDA_InvalidValue;
+    return pg_submit(stream, &(pg_work){.kind = PG_WORK_COPY, .copy = c});
+}
+
 static CUresult submit(pg_side to, pg_side from, cudaExtent bytes, cudaStream_t stream)
 {
-    if ((!to.at || !from.at) && bytes.width && bytes.height && bytes.depth)
-        return PG_CUDA_InvalidValue;
-    return pg_submit(stream, &(pg_work){.kind = PG_WORK_COPY, .copy = pg_copy_of(to, from, bytes)});
+    return submit_copy(pg_copy_of(to, from, bytes), stream);
 }
 
 /* One end of a copy as the driver's structs give it. */
@@ -130,29 +135,36 @@ PG_API(CUresult) cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, cudaStream_t stream)
         p->srcPitch,      0};
     return submit(side_of(to), side_of(from), (cudaExtent){p->WidthInBytes, p->Height, 1}, stream);
 }
+PG_SAME(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2);
 
 PG_API(CUresult) cuMemcpy2D_v2(const CUDA_MEMCPY2D *p)
 {
     return cuMemcpy2DAsync_v2(p, NULL);
 }
-PG_SAME(CUresult, cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2, const CUDA_MEMCPY2D *);
+PG_SAME(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2);
+PG_SAME(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);
 
-PG_API(CUresult) cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, cudaStream_t stream)
+pg_copy pg_copy_of_driver(const CUDA_MEMCPY3D *p)
 {
-    if (!p)
-        return PG_CUDA_InvalidValue;
     const end to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes,
                     p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
     const end from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes,
                       p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
-    return submit(side_of(to), side_of(from), (cudaExtent){p->WidthInBytes, p->Height, p->Depth},
-                  stream);
+    return pg_copy_of(side_of(to), side_of(from),
+                      (cudaExtent){p->WidthInBytes, p->Height, p->Depth});
 }
+
+PG_API(CUresult) cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, cudaStream_t stream)
+{
+    return p ? submit_copy(pg_copy_of_driver(p), stream) : PG_CUDA_InvalidValue;
+}
+PG_SAME(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);
 
 PG_API(CUresult) cuMemcpy3D_v2(const CUDA_MEMCPY3D *p)
 {
     return cuMemcpy3DAsync_v2(p, NULL);
 }
+PG_SAME(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2);
 
 /* Bytes of an array in the order of its rows, from byte `at` on; NULL: they leave it. */
 static char *run_of(cudaArray_t a, size_t at, size_t bytes)
@@ -172,29 +184,36 @@ cuMemcpyHtoAAsync_v2(cudaArray_t to, size_t at, const void *from, size_t bytes, 
 {
     return copy_run(run_of(to, at, bytes), from, bytes, stream);
 }
+PG_SAME(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync_v2);
 PG_API(CUresult) cuMemcpyHtoA_v2(cudaArray_t to, size_t at, const void *from, size_t bytes)
 {
     return copy_run(run_of(to, at, bytes), from, bytes, NULL);
 }
+PG_SAME(cuMemcpyHtoA_v2_ptds, cuMemcpyHtoA_v2);
 PG_API(CUresult)
 cuMemcpyAtoHAsync_v2(void *to, cudaArray_t from, size_t at, size_t bytes, cudaStream_t stream)
 {
     return copy_run(to, run_of(from, at, bytes), bytes, stream);
 }
+PG_SAME(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync_v2);
 PG_API(CUresult) cuMemcpyAtoH_v2(void *to, cudaArray_t from, size_t at, size_t bytes)
 {
     return copy_run(to, run_of(from, at, bytes), bytes, NULL);
 }
+PG_SAME(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2);
 PG_API(CUresult) cuMemcpyDtoA_v2(cudaArray_t to, size_t at, CUdeviceptr from, size_t bytes)
 {
     return copy_run(run_of(to, at, bytes), (const void *)(uintptr_t)from, bytes, NULL);
 }
+PG_SAME(cuMemcpyDtoA_v2_ptds, cuMemcpyDtoA_v2);
 PG_API(CUresult) cuMemcpyAtoD_v2(CUdeviceptr to, cudaArray_t from, size_t at, size_t bytes)
 {
     return copy_run((char *)(uintptr_t)to, run_of(from, at, bytes), bytes, NULL);
 }
+PG_SAME(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoD_v2);
 PG_API(CUresult)
 cuMemcpyAtoA_v2(cudaArray_t to, size_t to_at, cudaArray_t from, size_t at, size_t bytes)
 {
     return copy_run(run_of(to, to_at, bytes), run_of(from, at, bytes), bytes, NULL);
 }
+PG_SAME(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2);

@@ -63,7 +63,7 @@ PG_API(CUresult) cuDeviceGetUuid_v2(char *out, CUdevice device)
     memcpy(out, p.uuid, sizeof p.uuid);
     return PG_CUDA_Success;
 }
-PG_SAME(CUresult, cuDeviceGetUuid, cuDeviceGetUuid_v2, char *, CUdevice);
+PG_SAME(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
 PG_API(CUresult) cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {

@@ -1,4 +1,4 @@
-/* Driver API: modules, libraries, kernels, launches, streams, events, graphs. */
+/* Driver API: modules, libraries, kernels, launches, streams, events. */
 #include "stand_in/runtime.h"
 
 #include <stdio.h>
@@ -133,20 +133,17 @@ cuLibraryLoadFromFile(pg_module **out, const char *path, int *jit, void **jit_va
 {
     return cuModuleLoad(out, path);
 }
-PG_SAME(CUresult, cuLibraryUnload, cuModuleUnload, pg_module *);
-PG_SAME(CUresult, cuLibraryGetKernel, cuModuleGetFunction, cudaFunction_t *, pg_module *,
-        const char *);
-PG_SAME(CUresult, cuLibraryGetKernelCount, cuModuleGetFunctionCount, unsigned *, pg_module *);
-PG_SAME(CUresult, cuLibraryEnumerateKernels, cuModuleEnumerateFunctions, cudaFunction_t *, unsigned,
-        pg_module *);
+PG_SAME(cuLibraryUnload, cuModuleUnload);
+PG_SAME(cuLibraryGetKernel, cuModuleGetFunction);
+PG_SAME(cuLibraryGetKernelCount, cuModuleGetFunctionCount);
+PG_SAME(cuLibraryEnumerateKernels, cuModuleEnumerateFunctions);
 
 PG_API(CUresult)
 cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, pg_module *module, const char *name)
 {
     return cuModuleGetGlobal_v2(address, bytes, module, name);
 }
-PG_SAME(CUresult, cuLibraryGetManaged, cuLibraryGetGlobal, CUdeviceptr *, size_t *, pg_module *,
-        const char *);
+PG_SAME(cuLibraryGetManaged, cuLibraryGetGlobal);
 
 PG_API(CUresult) cuLibraryGetModule(pg_module **out, pg_module *library)
 {
@@ -157,11 +154,9 @@ PG_API(CUresult) cuLibraryGetModule(pg_module **out, pg_module *library)
 }
 
 /* The runtime's names of the same calls. */
-PG_SAME(CUresult, cudaLibraryLoadData, cuLibraryLoadData, pg_module **, const void *, int *,
-        void **, unsigned, int *, void **, unsigned);
-PG_SAME(CUresult, cudaLibraryUnload, cuModuleUnload, pg_module *);
-PG_SAME(CUresult, cudaLibraryGetKernel, cuModuleGetFunction, cudaFunction_t *, pg_module *,
-        const char *);
+PG_SAME(cudaLibraryLoadData, cuLibraryLoadData);
+PG_SAME(cudaLibraryUnload, cuModuleUnload);
+PG_SAME(cudaLibraryGetKernel, cuModuleGetFunction);
 
 PG_API(CUresult) cuKernelGetFunction(cudaFunction_t *out, cudaFunction_t kernel)
 {
@@ -254,8 +249,7 @@ cuFuncGetParamInfo(cudaFunction_t f, size_t index, size_t *offset, size_t *bytes
         *bytes = p.bytes;
     return PG_CUDA_Success;
 }
-PG_SAME(CUresult, cuKernelGetParamInfo, cuFuncGetParamInfo, cudaFunction_t, size_t, size_t *,
-        size_t *);
+PG_SAME(cuKernelGetParamInfo, cuFuncGetParamInfo);
 
 PG_API(CUresult)
 cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, cudaFunction_t f, int threads,
@@ -337,6 +331,7 @@ cuLaunchKernel(cudaFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned
                               .args = args},
                   extra, stream);
 }
+PG_SAME(cuLaunchKernel_ptsz, cuLaunchKernel);
 
 PG_API(CUresult)
 cuLaunchCooperativeKernel(cudaFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -351,6 +346,7 @@ cuLaunchCooperativeKernel(cudaFunction_t f, unsigned gx, unsigned gy, unsigned g
                               .cooperative = true},
                   NULL, stream);
 }
+PG_SAME(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
 
 PG_API(CUresult)
 cuLaunchKernelEx(const CUlaunchConfig *c, cudaFunction_t f, void **args, void **extra)
@@ -365,12 +361,14 @@ cuLaunchKernelEx(const CUlaunchConfig *c, cudaFunction_t f, void **args, void **
     pg_launch_attributes(&l, c->attrs, c->numAttrs);
     return launch(l, extra, c->hStream);
 }
+PG_SAME(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 
 PG_API(CUresult) cuLaunchHostFunc(cudaStream_t stream, pg_host_function call, void *user)
 {
     const pg_work work = {.kind = PG_WORK_HOST, .host = {call, user}};
     return call ? pg_submit(stream, &work) : PG_CUDA_InvalidValue;
 }
+PG_SAME(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
 
 /* ---- streams and events ---- */
 
@@ -390,14 +388,17 @@ PG_API(CUresult) cuStreamSynchronize(cudaStream_t stream)
 {
     return pg_stream_synchronize(stream);
 }
+PG_SAME(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 PG_API(CUresult) cuStreamQuery(cudaStream_t stream)
 {
     return pg_stream_synchronize(stream);
 }
+PG_SAME(cuStreamQuery_ptsz, cuStreamQuery);
 PG_API(CUresult) cuStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     return pg_stream_wait(stream, event);
 }
+PG_SAME(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
 PG_API(CUresult) cuStreamGetFlags(cudaStream_t stream, unsigned *flags)
 {
     if (!flags)
@@ -405,6 +406,7 @@ PG_API(CUresult) cuStreamGetFlags(cudaStream_t stream, unsigned *flags)
     *flags = pg_stream_of(stream)->flags;
     return PG_CUDA_Success;
 }
+PG_SAME(cuStreamGetFlags_ptsz, cuStreamGetFlags);
 PG_API(CUresult) cuStreamGetPriority(cudaStream_t stream, int *priority)
 {
     if (!priority)
@@ -412,11 +414,13 @@ PG_API(CUresult) cuStreamGetPriority(cudaStream_t stream, int *priority)
     *priority = pg_stream_of(stream)->priority;
     return PG_CUDA_Success;
 }
+PG_SAME(cuStreamGetPriority_ptsz, cuStreamGetPriority);
 PG_API(CUresult) cuStreamGetCtx(cudaStream_t stream, CUcontext *out)
 {
     extern CUresult cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
     return cuDevicePrimaryCtxRetain(out, 0);
 }
+PG_SAME(cuStreamGetCtx_ptsz, cuStreamGetCtx);
 PG_API(CUresult) cuStreamIsCapturing(cudaStream_t stream, int *status)
 {
     if (!status)
@@ -424,14 +428,17 @@ PG_API(CUresult) cuStreamIsCapturing(cudaStream_t stream, int *status)
     *status = pg_stream_of(stream)->capture != NULL;
     return PG_CUDA_Success;
 }
+PG_SAME(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
 PG_API(CUresult) cuStreamBeginCapture_v2(cudaStream_t stream, int mode)
 {
     return pg_stream_begin_capture(stream, NULL);
 }
+PG_SAME(cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture_v2);
 PG_API(CUresult) cuStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 {
     return out ? pg_stream_end_capture(stream, out) : PG_CUDA_InvalidValue;
 }
+PG_SAME(cuStreamEndCapture_ptsz, cuStreamEndCapture);
 
 PG_API(CUresult) cuEventCreate(cudaEvent_t *out, unsigned flags)
 {
@@ -445,10 +452,12 @@ PG_API(CUresult) cuEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     return pg_event_record(event, stream);
 }
+PG_SAME(cuEventRecord_ptsz, cuEventRecord);
 PG_API(CUresult) cuEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
     return pg_event_record(event, stream);
 }
+PG_SAME(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
 PG_API(CUresult) cuEventQuery(cudaEvent_t event)
 {
     return event ? pg_synchronize() : PG_CUDA_InvalidResourceHandle;
@@ -461,30 +470,4 @@ PG_API(CUresult) cuEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t 
 {
     return pg_event_elapsed(ms, from, to);
 }
-PG_SAME(CUresult, cuEventElapsedTime, cuEventElapsedTime_v2, float *, cudaEvent_t, cudaEvent_t);
-
-/* ---- graphs: the runtime's do the same ---- */
-
-extern pg_cuda_error cudaGraphDestroy(cudaGraph_t);
-extern pg_cuda_error cudaGraphExecDestroy(cudaGraphExec_t);
-extern pg_cuda_error cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
-extern pg_cuda_error cudaGraphInstantiateWithFlags(cudaGraphExec_t *, cudaGraph_t,
-                                                   unsigned long long);
-
-PG_API(CUresult) cuGraphDestroy(cudaGraph_t graph)
-{
-    return cudaGraphDestroy(graph);
-}
-PG_API(CUresult)
-cuGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
-{
-    return cudaGraphInstantiateWithFlags(out, graph, flags);
-}
-PG_API(CUresult) cuGraphExecDestroy(cudaGraphExec_t instance)
-{
-    return cudaGraphExecDestroy(instance);
-}
-PG_API(CUresult) cuGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream)
-{
-    return cudaGraphLaunch(instance, stream);
-}
+PG_SAME(cuEventElapsedTime, cuEventElapsedTime_v2);

@@ -36,6 +36,7 @@ PG_API(CUresult) cuMemAllocAsync(CUdeviceptr *out, size_t bytes, cudaStream_t st
         return pg_refuse("cuMemAllocAsync in a capture", "allocate before it begins");
     return allocate(out, bytes, PG_MEMORY_DEVICE);
 }
+PG_SAME(cuMemAllocAsync_ptsz, cuMemAllocAsync);
 
 PG_API(CUresult)
 cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
@@ -67,6 +68,7 @@ PG_API(CUresult) cuMemFreeAsync(CUdeviceptr address, cudaStream_t stream)
         return pg_refuse("cuMemFreeAsync in a capture", "free after it has ended");
     return cuMemFree_v2(address);
 }
+PG_SAME(cuMemFreeAsync_ptsz, cuMemFreeAsync);
 
 PG_API(CUresult) cuMemFreeHost(void *address)
 {
@@ -179,6 +181,7 @@ PG_API(CUresult) cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes)
 {
     return PG_CUDA_Success;
 }
+PG_SAME(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2);
 
 /* ---- copies ---- */
 
@@ -202,37 +205,45 @@ cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaStream_t strea
 {
     return copy_flat(at(to), at(from), bytes, stream);
 }
+PG_SAME(cuMemcpyAsync_ptsz, cuMemcpyAsync);
 PG_API(CUresult) cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
     return copy_flat(at(to), at(from), bytes, NULL);
 }
+PG_SAME(cuMemcpy_ptds, cuMemcpy);
 PG_API(CUresult)
 cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, cudaStream_t stream)
 {
     return copy_flat(at(to), from, bytes, stream);
 }
+PG_SAME(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 PG_API(CUresult) cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
     return copy_flat(at(to), from, bytes, NULL);
 }
+PG_SAME(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
 PG_API(CUresult)
 cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, cudaStream_t stream)
 {
     return copy_flat(to, at(from), bytes, stream);
 }
+PG_SAME(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 PG_API(CUresult) cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
     return copy_flat(to, at(from), bytes, NULL);
 }
+PG_SAME(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
 PG_API(CUresult)
 cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaStream_t stream)
 {
     return copy_flat(at(to), at(from), bytes, stream);
 }
+PG_SAME(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
 PG_API(CUresult) cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
     return copy_flat(at(to), at(from), bytes, NULL);
 }
+PG_SAME(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 /* ---- fills: element size and shape in the name ---- */
 
@@ -256,10 +267,12 @@ static CUresult fill(pg_fill f, cudaStream_t stream)
     PG_API(CUresult) cuMemset##suffix##_v2(CUdeviceptr to, type value, size_t count)               \
     {                                                                                              \
         return cuMemset##suffix##Async(to, value, count, NULL);                                    \
-    }
-FILL(D8, unsigned char, 1)
-FILL(D16, unsigned short, 2)
-FILL(D32, unsigned, 4)
+    }                                                                                              \
+    PG_SAME(cuMemset##suffix##Async_ptsz, cuMemset##suffix##Async);                                \
+    PG_SAME(cuMemset##suffix##_v2_ptds, cuMemset##suffix##_v2);
+FILL(D8, unsigned char, 1);
+FILL(D16, unsigned short, 2);
+FILL(D32, unsigned, 4);
 
 #define FILL_2D(suffix, type, bytes)                                                               \
     PG_API(CUresult)                                                                               \
@@ -278,10 +291,12 @@ FILL(D32, unsigned, 4)
     cuMemset##suffix##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height)   \
     {                                                                                              \
         return cuMemset##suffix##Async(to, pitch, value, width, height, NULL);                     \
-    }
-FILL_2D(D2D8, unsigned char, 1)
-FILL_2D(D2D16, unsigned short, 2)
-FILL_2D(D2D32, unsigned, 4)
+    }                                                                                              \
+    PG_SAME(cuMemset##suffix##Async_ptsz, cuMemset##suffix##Async);                                \
+    PG_SAME(cuMemset##suffix##_v2_ptds, cuMemset##suffix##_v2);
+FILL_2D(D2D8, unsigned char, 1);
+FILL_2D(D2D16, unsigned short, 2);
+FILL_2D(D2D32, unsigned, 4);
 
 /* ---- tensor maps ---- */
 

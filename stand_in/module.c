@@ -188,6 +188,20 @@ pg_cuda_error pg_function_ready(pg_function *f)
     return error;
 }
 
+pg_function *pg_function_known(const void *handle)
+{
+    pg_device *d = pg_device_get();
+    pg_function *found = NULL;
+    if (!d)
+        return NULL;
+    pthread_mutex_lock(&d->lock);
+    for (const pg_module *m = modules; m && !found; m = m->next)
+        for (pg_function *f = m->functions; f && !found; f = f->next)
+            found = f == handle ? f : NULL;
+    pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
 const char *pg_module_entry_name(pg_module *m, size_t i)
 {
     return pg_module_ready(m) ? NULL : ptxgen_emulator_entry_name(m->program, i);

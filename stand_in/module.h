@@ -39,6 +39,8 @@ pg_function *pg_module_function(pg_module *module, const char *name, pg_cuda_err
 /* A function that is only named so far: the runtime registers all of a program's at its start. */
 pg_function *pg_module_declare(pg_module *module, const char *name);
 pg_cuda_error pg_function_ready(pg_function *function);
+/* A handle that a program gives back (CUfunction, cudaKernel_t); NULL: it is none. */
+pg_function *pg_function_known(const void *handle);
 /* False: there is no such variable. */
 bool pg_module_variable(pg_module *module, const char *name, void **address, size_t *bytes);
 /* The i-th entry's name, or NULL. */
@@ -50,7 +52,7 @@ bool pg_symbol_add_function(const void *host, pg_function *function);
 /* managed: *host_place receives the variable's address when the module is loaded. */
 bool pg_symbol_add_variable(const void *host, pg_module *module, const char *name,
                             void **managed_place);
-/* A host stub, or a cudaKernel_t itself; NULL: neither. */
+/* Of a host stub, or of a handle; NULL: neither. */
 pg_function *pg_symbol_function(const void *host);
 pg_cuda_error pg_symbol_variable(const void *host, void **address, size_t *bytes);
 void pg_symbols_forget(const pg_module *module);

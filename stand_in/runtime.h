@@ -11,8 +11,7 @@ typedef pg_cuda_error cudaError_t;
 /* PG_API(cudaError_t) name(...): an exported function. */
 #define PG_API(type) PG_EXPORT type
 /* The variant for programs built with --default-stream per-thread: streams run in order anyway. */
-#define PG_SAME(type, variant, name, ...)                                                          \
-    PG_EXPORT type variant(__VA_ARGS__) __attribute__((alias(#name)))
+#define PG_SAME(variant, name) PG_EXPORT __typeof__(name) variant __attribute__((alias(#name)))
 
 /* An argument that must not be NULL. */
 #define PG_NEED(condition)                                                                         \

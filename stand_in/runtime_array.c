@@ -113,8 +113,7 @@ cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, s
     return copy(side, (pg_side){(char *)(uintptr_t)from, pitch, 0}, (cudaExtent){width, height, 1},
                 stream);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DToArrayAsync_ptsz, cudaMemcpy2DToArrayAsync, cudaArray_t, size_t,
-        size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpy2DToArrayAsync_ptsz, cudaMemcpy2DToArrayAsync);
 
 PG_API(cudaError_t)
 cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
@@ -122,8 +121,7 @@ cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t
 {
     return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArray, cudaArray_t, size_t, size_t,
-        const void *, size_t, size_t, size_t, int);
+PG_SAME(cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArray);
 
 PG_API(cudaError_t)
 cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_t from, size_t x, size_t y,
@@ -135,8 +133,7 @@ cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_t from, size_t x, s
         return pg_set_error(PG_CUDA_InvalidPitchValue);
     return copy((pg_side){to, pitch, 0}, side, (cudaExtent){width, height, 1}, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DFromArrayAsync_ptsz, cudaMemcpy2DFromArrayAsync, void *, size_t,
-        cudaArray_t, size_t, size_t, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpy2DFromArrayAsync_ptsz, cudaMemcpy2DFromArrayAsync);
 
 PG_API(cudaError_t)
 cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_t from, size_t x, size_t y, size_t width,
@@ -144,8 +141,7 @@ cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_t from, size_t x, size_t
 {
     return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DFromArray_ptds, cudaMemcpy2DFromArray, void *, size_t, cudaArray_t,
-        size_t, size_t, size_t, size_t, int);
+PG_SAME(cudaMemcpy2DFromArray_ptds, cudaMemcpy2DFromArray);
 
 PG_API(cudaError_t)
 cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_t from, size_t x,
@@ -156,8 +152,7 @@ cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_t f
     PG_NEED(rectangle(from, (size_t[]){x, y}, (size_t[]){width, height}, &right));
     return copy(left, right, (cudaExtent){width, height, 1}, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DArrayToArray_ptds, cudaMemcpy2DArrayToArray, cudaArray_t, size_t,
-        size_t, cudaArray_t, size_t, size_t, size_t, size_t, int);
+PG_SAME(cudaMemcpy2DArrayToArray_ptds, cudaMemcpy2DArrayToArray);
 
 /* Bytes in the order of rows, from (x bytes, row y) on; NULL: they leave the array. */
 static char *run_of(cudaArray_t a, size_t x, size_t y, size_t bytes)
@@ -182,16 +177,14 @@ cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, siz
 {
     return copy_run(run_of(to, x, y, bytes), from, bytes, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpyToArrayAsync_ptsz, cudaMemcpyToArrayAsync, cudaArray_t, size_t,
-        size_t, const void *, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpyToArrayAsync_ptsz, cudaMemcpyToArrayAsync);
 
 PG_API(cudaError_t)
 cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes, int kind)
 {
     return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpyToArray_ptds, cudaMemcpyToArray, cudaArray_t, size_t, size_t,
-        const void *, size_t, int);
+PG_SAME(cudaMemcpyToArray_ptds, cudaMemcpyToArray);
 
 PG_API(cudaError_t)
 cudaMemcpyFromArrayAsync(void *to, cudaArray_t from, size_t x, size_t y, size_t bytes, int kind,
@@ -199,16 +192,14 @@ cudaMemcpyFromArrayAsync(void *to, cudaArray_t from, size_t x, size_t y, size_t 
 {
     return copy_run(to, run_of(from, x, y, bytes), bytes, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpyFromArrayAsync_ptsz, cudaMemcpyFromArrayAsync, void *, cudaArray_t,
-        size_t, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpyFromArrayAsync_ptsz, cudaMemcpyFromArrayAsync);
 
 PG_API(cudaError_t)
 cudaMemcpyFromArray(void *to, cudaArray_t from, size_t x, size_t y, size_t bytes, int kind)
 {
     return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpyFromArray_ptds, cudaMemcpyFromArray, void *, cudaArray_t, size_t,
-        size_t, size_t, int);
+PG_SAME(cudaMemcpyFromArray_ptds, cudaMemcpyFromArray);
 
 PG_API(cudaError_t)
 cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_t from, size_t x,
@@ -216,8 +207,7 @@ cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_t fro
 {
     return copy_run(run_of(to, to_x, to_y, bytes), run_of(from, x, y, bytes), bytes, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpyArrayToArray_ptds, cudaMemcpyArrayToArray, cudaArray_t, size_t,
-        size_t, cudaArray_t, size_t, size_t, size_t, int);
+PG_SAME(cudaMemcpyArrayToArray_ptds, cudaMemcpyArrayToArray);
 
 /* ---- textures and surfaces ---- */
 
@@ -270,4 +260,4 @@ PG_API(cudaError_t) cudaCreateSurfaceObject(uint64_t *out, const cudaResourceDes
     PG_NEED(out && what && resource_of(what, &resource));
     return pg_set_error(pg_texture_new(&resource, NULL, out));
 }
-PG_SAME(cudaError_t, cudaDestroySurfaceObject, cudaDestroyTextureObject, uint64_t);
+PG_SAME(cudaDestroySurfaceObject, cudaDestroyTextureObject);

@@ -82,7 +82,7 @@ PG_API(cudaError_t) cudaDeviceSynchronize(void)
 {
     return pg_set_error(pg_synchronize());
 }
-PG_SAME(cudaError_t, cudaThreadSynchronize, cudaDeviceSynchronize, void);
+PG_SAME(cudaThreadSynchronize, cudaDeviceSynchronize);
 
 PG_API(cudaError_t) cudaDeviceReset(void)
 {
@@ -217,16 +217,14 @@ cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
         *status = *out ? 0 : 1; /* 1: symbol not found */
     return *out || status ? PG_CUDA_Success : pg_set_error(PG_CUDA_SymbolNotFound);
 }
-PG_SAME(cudaError_t, cudaGetDriverEntryPointByVersion_ptsz, cudaGetDriverEntryPointByVersion,
-        const char *, void **, unsigned, uint64_t, int *);
+PG_SAME(cudaGetDriverEntryPointByVersion_ptsz, cudaGetDriverEntryPointByVersion);
 
 PG_API(cudaError_t)
 cudaGetDriverEntryPoint(const char *name, void **out, uint64_t flags, int *status)
 {
     return cudaGetDriverEntryPointByVersion(name, out, VERSION, flags, status);
 }
-PG_SAME(cudaError_t, cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint, const char *, void **,
-        uint64_t, int *);
+PG_SAME(cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint);
 
 PG_API(cudaError_t) cudaGetExportTable(const void **table, const void *id)
 {

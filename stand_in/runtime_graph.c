@@ -259,8 +259,7 @@ cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned 
         instance->flags = flags;
     return pg_set_error(instance ? PG_CUDA_Success : PG_CUDA_MemoryAllocation);
 }
-PG_SAME(cudaError_t, cudaGraphInstantiate, cudaGraphInstantiateWithFlags, cudaGraphExec_t *,
-        cudaGraph_t, unsigned long long);
+PG_SAME(cudaGraphInstantiate, cudaGraphInstantiateWithFlags);
 
 PG_API(cudaError_t) cudaGraphExecDestroy(cudaGraphExec_t instance)
 {
@@ -282,7 +281,7 @@ PG_API(cudaError_t) cudaGraphUpload(cudaGraphExec_t instance, cudaStream_t strea
     PG_NEED(instance);
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaGraphUpload_ptsz, cudaGraphUpload, cudaGraphExec_t, cudaStream_t);
+PG_SAME(cudaGraphUpload_ptsz, cudaGraphUpload);
 
 PG_API(cudaError_t) cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream)
 {
@@ -290,7 +289,7 @@ PG_API(cudaError_t) cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t strea
     const pg_work work = {.kind = PG_WORK_GRAPH, .graph = instance->graph};
     return pg_set_error(pg_submit(stream, &work));
 }
-PG_SAME(cudaError_t, cudaGraphLaunch_ptsz, cudaGraphLaunch, cudaGraphExec_t, cudaStream_t);
+PG_SAME(cudaGraphLaunch_ptsz, cudaGraphLaunch);
 
 /* The node of the instance that was made from the graph's. */
 static cudaGraphNode_t node_of(cudaGraphExec_t instance, cudaGraphNode_t node)

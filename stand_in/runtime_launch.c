@@ -25,8 +25,7 @@ cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **args, size_t sh
                                       .dynamic_shared = shared,
                                       .args = args});
 }
-PG_SAME(cudaError_t, cudaLaunchKernel_ptsz, cudaLaunchKernel, const void *, dim3, dim3, void **,
-        size_t, cudaStream_t);
+PG_SAME(cudaLaunchKernel_ptsz, cudaLaunchKernel);
 
 /* What <<<>>> becomes from CUDA 13 on: the kernel comes from __cudaGetKernel. */
 PG_API(cudaError_t)
@@ -39,8 +38,7 @@ __cudaLaunchKernel(cudaFunction_t kernel, dim3 grid, dim3 block, void **args, si
                                       .dynamic_shared = shared,
                                       .args = args});
 }
-PG_SAME(cudaError_t, __cudaLaunchKernel_ptsz, __cudaLaunchKernel, cudaFunction_t, dim3, dim3,
-        void **, size_t, cudaStream_t);
+PG_SAME(__cudaLaunchKernel_ptsz, __cudaLaunchKernel);
 
 PG_API(cudaError_t)
 cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **args, size_t shared,
@@ -53,8 +51,7 @@ cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **args
                                       .args = args,
                                       .cooperative = true});
 }
-PG_SAME(cudaError_t, cudaLaunchCooperativeKernel_ptsz, cudaLaunchCooperativeKernel, const void *,
-        dim3, dim3, void **, size_t, cudaStream_t);
+PG_SAME(cudaLaunchCooperativeKernel_ptsz, cudaLaunchCooperativeKernel);
 
 PG_API(cudaError_t)
 cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **args)
@@ -68,8 +65,7 @@ cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **a
     pg_launch_attributes(&l, config->attrs, config->numAttrs);
     return launch(config->stream, l);
 }
-PG_SAME(cudaError_t, cudaLaunchKernelExC_ptsz, cudaLaunchKernelExC, const cudaLaunchConfig_t *,
-        const void *, void **);
+PG_SAME(cudaLaunchKernelExC_ptsz, cudaLaunchKernelExC);
 
 /* ---- attributes ---- */
 
@@ -175,7 +171,7 @@ PG_API(cudaError_t) cudaGetFuncBySymbol(cudaFunction_t *out, const void *host)
     *out = ready(host);
     return *out ? PG_CUDA_Success : pg_last_error(false);
 }
-PG_SAME(cudaError_t, cudaGetKernel, cudaGetFuncBySymbol, cudaFunction_t *, const void *);
+PG_SAME(cudaGetKernel, cudaGetFuncBySymbol);
 
 /* ---- occupancy ---- */
 

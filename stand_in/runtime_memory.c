@@ -36,15 +36,14 @@ PG_API(cudaError_t) cudaMallocAsync(void **out, size_t bytes, cudaStream_t strea
         return pg_refuse("cudaMallocAsync in a capture", "allocate before it begins");
     return cudaMalloc(out, bytes);
 }
-PG_SAME(cudaError_t, cudaMallocAsync_ptsz, cudaMallocAsync, void **, size_t, cudaStream_t);
+PG_SAME(cudaMallocAsync_ptsz, cudaMallocAsync);
 
 PG_API(cudaError_t)
 cudaMallocFromPoolAsync(void **out, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
     return cudaMallocAsync(out, bytes, stream);
 }
-PG_SAME(cudaError_t, cudaMallocFromPoolAsync_ptsz, cudaMallocFromPoolAsync, void **, size_t,
-        cudaMemPool_t, cudaStream_t);
+PG_SAME(cudaMallocFromPoolAsync_ptsz, cudaMallocFromPoolAsync);
 
 static size_t round_up(size_t bytes, size_t to)
 {
@@ -83,7 +82,7 @@ PG_API(cudaError_t) cudaFreeAsync(void *address, cudaStream_t stream)
         return pg_refuse("cudaFreeAsync in a capture", "free after it has ended");
     return cudaFree(address);
 }
-PG_SAME(cudaError_t, cudaFreeAsync_ptsz, cudaFreeAsync, void *, cudaStream_t);
+PG_SAME(cudaFreeAsync_ptsz, cudaFreeAsync);
 
 PG_API(cudaError_t) cudaHostRegister(void *address, size_t bytes, unsigned flags)
 {
@@ -169,14 +168,13 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, cudaStream_t
     PG_NEED(pg_memory_holds("destination", to, bytes) && pg_memory_holds("source", from, bytes));
     return copy(&c, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpyAsync_ptsz, cudaMemcpyAsync, void *, const void *, size_t, int,
-        cudaStream_t);
+PG_SAME(cudaMemcpyAsync_ptsz, cudaMemcpyAsync);
 
 PG_API(cudaError_t) cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
     return cudaMemcpyAsync(to, from, bytes, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy_ptds, cudaMemcpy, void *, const void *, size_t, int);
+PG_SAME(cudaMemcpy_ptds, cudaMemcpy);
 
 PG_API(cudaError_t)
 cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
@@ -206,8 +204,7 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
                        .depth = 1};
     return copy(&c, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpy2DAsync_ptsz, cudaMemcpy2DAsync, void *, size_t, const void *,
-        size_t, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpy2DAsync_ptsz, cudaMemcpy2DAsync);
 
 PG_API(cudaError_t)
 cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -215,8 +212,7 @@ cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
 {
     return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy2D_ptds, cudaMemcpy2D, void *, size_t, const void *, size_t, size_t,
-        size_t, int);
+PG_SAME(cudaMemcpy2D_ptds, cudaMemcpy2D);
 
 PG_API(cudaError_t) cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream)
 {
@@ -224,14 +220,13 @@ PG_API(cudaError_t) cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t s
     const pg_copy c = pg_copy_of_3d(p);
     return copy(&c, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync, const cudaMemcpy3DParms *,
-        cudaStream_t);
+PG_SAME(cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync);
 
 PG_API(cudaError_t) cudaMemcpy3D(const cudaMemcpy3DParms *p)
 {
     return cudaMemcpy3DAsync(p, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpy3D_ptds, cudaMemcpy3D, const cudaMemcpy3DParms *);
+PG_SAME(cudaMemcpy3D_ptds, cudaMemcpy3D);
 
 /* ---- symbols ---- */
 
@@ -271,16 +266,14 @@ cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size
     const cudaError_t error = symbol_bytes(symbol, bytes, offset, &to);
     return error ? pg_set_error(error) : cudaMemcpyAsync(to, from, bytes, 4, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpyToSymbolAsync_ptsz, cudaMemcpyToSymbolAsync, const void *,
-        const void *, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpyToSymbolAsync_ptsz, cudaMemcpyToSymbolAsync);
 
 PG_API(cudaError_t)
 cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, int kind)
 {
     return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbol, const void *, const void *,
-        size_t, size_t, int);
+PG_SAME(cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbol);
 
 PG_API(cudaError_t)
 cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, int kind,
@@ -290,16 +283,14 @@ cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t off
     const cudaError_t error = symbol_bytes(symbol, bytes, offset, &from);
     return error ? pg_set_error(error) : cudaMemcpyAsync(to, from, bytes, 4, stream);
 }
-PG_SAME(cudaError_t, cudaMemcpyFromSymbolAsync_ptsz, cudaMemcpyFromSymbolAsync, void *,
-        const void *, size_t, size_t, int, cudaStream_t);
+PG_SAME(cudaMemcpyFromSymbolAsync_ptsz, cudaMemcpyFromSymbolAsync);
 
 PG_API(cudaError_t)
 cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int kind)
 {
     return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, NULL);
 }
-PG_SAME(cudaError_t, cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol, void *, const void *, size_t,
-        size_t, int);
+PG_SAME(cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol);
 
 /* ---- fills ---- */
 
@@ -319,13 +310,13 @@ PG_API(cudaError_t) cudaMemsetAsync(void *to, int value, size_t bytes, cudaStrea
                        .depth = 1};
     return fill(&f, stream);
 }
-PG_SAME(cudaError_t, cudaMemsetAsync_ptsz, cudaMemsetAsync, void *, int, size_t, cudaStream_t);
+PG_SAME(cudaMemsetAsync_ptsz, cudaMemsetAsync);
 
 PG_API(cudaError_t) cudaMemset(void *to, int value, size_t bytes)
 {
     return cudaMemsetAsync(to, value, bytes, NULL);
 }
-PG_SAME(cudaError_t, cudaMemset_ptds, cudaMemset, void *, int, size_t);
+PG_SAME(cudaMemset_ptds, cudaMemset);
 
 PG_API(cudaError_t)
 cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
@@ -340,15 +331,14 @@ cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height
                        .depth = 1};
     return fill(&f, stream);
 }
-PG_SAME(cudaError_t, cudaMemset2DAsync_ptsz, cudaMemset2DAsync, void *, size_t, int, size_t, size_t,
-        cudaStream_t);
+PG_SAME(cudaMemset2DAsync_ptsz, cudaMemset2DAsync);
 
 PG_API(cudaError_t)
 cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 {
     return cudaMemset2DAsync(to, pitch, value, width, height, NULL);
 }
-PG_SAME(cudaError_t, cudaMemset2D_ptds, cudaMemset2D, void *, size_t, int, size_t, size_t);
+PG_SAME(cudaMemset2D_ptds, cudaMemset2D);
 
 PG_API(cudaError_t)
 cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream)
@@ -363,11 +353,13 @@ cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t 
                        .depth = extent.depth};
     return fill(&f, stream);
 }
+PG_SAME(cudaMemset3DAsync_ptsz, cudaMemset3DAsync);
 
 PG_API(cudaError_t) cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent)
 {
     return cudaMemset3DAsync(to, value, extent, NULL);
 }
+PG_SAME(cudaMemset3D_ptds, cudaMemset3D);
 
 /* ---- pools: every allocation is made and freed at once, so a pool only remembers its settings  */
 

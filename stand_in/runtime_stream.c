@@ -28,20 +28,19 @@ PG_API(cudaError_t) cudaStreamSynchronize(cudaStream_t stream)
 {
     return pg_set_error(pg_stream_synchronize(stream));
 }
-PG_SAME(cudaError_t, cudaStreamSynchronize_ptsz, cudaStreamSynchronize, cudaStream_t);
+PG_SAME(cudaStreamSynchronize_ptsz, cudaStreamSynchronize);
 
 PG_API(cudaError_t) cudaStreamQuery(cudaStream_t stream)
 {
     return pg_set_error(pg_stream_synchronize(stream));
 }
-PG_SAME(cudaError_t, cudaStreamQuery_ptsz, cudaStreamQuery, cudaStream_t);
+PG_SAME(cudaStreamQuery_ptsz, cudaStreamQuery);
 
 PG_API(cudaError_t) cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     return pg_set_error(pg_stream_wait(stream, event));
 }
-PG_SAME(cudaError_t, cudaStreamWaitEvent_ptsz, cudaStreamWaitEvent, cudaStream_t, cudaEvent_t,
-        unsigned);
+PG_SAME(cudaStreamWaitEvent_ptsz, cudaStreamWaitEvent);
 
 PG_API(cudaError_t) cudaLaunchHostFunc(cudaStream_t stream, pg_host_function call, void *user)
 {
@@ -49,8 +48,7 @@ PG_API(cudaError_t) cudaLaunchHostFunc(cudaStream_t stream, pg_host_function cal
     const pg_work work = {.kind = PG_WORK_HOST, .host = {call, user}};
     return pg_set_error(pg_submit(stream, &work));
 }
-PG_SAME(cudaError_t, cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc, cudaStream_t, pg_host_function,
-        void *);
+PG_SAME(cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc);
 
 PG_API(cudaError_t)
 cudaStreamAddCallback(cudaStream_t stream, void (*call)(cudaStream_t, cudaError_t, void *),
@@ -62,8 +60,7 @@ cudaStreamAddCallback(cudaStream_t stream, void (*call)(cudaStream_t, cudaError_
     call(stream, pg_synchronize(), user);
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamAddCallback_ptsz, cudaStreamAddCallback, cudaStream_t,
-        void (*)(cudaStream_t, cudaError_t, void *), void *, unsigned);
+PG_SAME(cudaStreamAddCallback_ptsz, cudaStreamAddCallback);
 
 PG_API(cudaError_t) cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
 {
@@ -71,7 +68,7 @@ PG_API(cudaError_t) cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
     *flags = pg_stream_of(stream)->flags;
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamGetFlags_ptsz, cudaStreamGetFlags, cudaStream_t, unsigned *);
+PG_SAME(cudaStreamGetFlags_ptsz, cudaStreamGetFlags);
 
 PG_API(cudaError_t) cudaStreamGetPriority(cudaStream_t stream, int *priority)
 {
@@ -79,7 +76,7 @@ PG_API(cudaError_t) cudaStreamGetPriority(cudaStream_t stream, int *priority)
     *priority = pg_stream_of(stream)->priority;
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamGetPriority_ptsz, cudaStreamGetPriority, cudaStream_t, int *);
+PG_SAME(cudaStreamGetPriority_ptsz, cudaStreamGetPriority);
 
 PG_API(cudaError_t) cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
 {
@@ -87,7 +84,7 @@ PG_API(cudaError_t) cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
     *id = pg_stream_of(stream)->id;
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamGetId_ptsz, cudaStreamGetId, cudaStream_t, unsigned long long *);
+PG_SAME(cudaStreamGetId_ptsz, cudaStreamGetId);
 
 PG_API(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int *device)
 {
@@ -95,22 +92,20 @@ PG_API(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int *device)
     *device = 0;
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamGetDevice_ptsz, cudaStreamGetDevice, cudaStream_t, int *);
+PG_SAME(cudaStreamGetDevice_ptsz, cudaStreamGetDevice);
 
 /* Attributes (access policy, priorities, ...) change no result. */
 PG_API(cudaError_t) cudaStreamSetAttribute(cudaStream_t stream, int id, const void *value)
 {
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamSetAttribute_ptsz, cudaStreamSetAttribute, cudaStream_t, int,
-        const void *);
+PG_SAME(cudaStreamSetAttribute_ptsz, cudaStreamSetAttribute);
 
 PG_API(cudaError_t) cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from)
 {
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes, cudaStream_t,
-        cudaStream_t);
+PG_SAME(cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes);
 
 /* ---- capture ---- */
 
@@ -120,14 +115,14 @@ PG_API(cudaError_t) cudaStreamBeginCapture(cudaStream_t stream, int mode)
 {
     return pg_set_error(pg_stream_begin_capture(stream, NULL));
 }
-PG_SAME(cudaError_t, cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture, cudaStream_t, int);
+PG_SAME(cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture);
 
 PG_API(cudaError_t) cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 {
     PG_NEED(out);
     return pg_set_error(pg_stream_end_capture(stream, out));
 }
-PG_SAME(cudaError_t, cudaStreamEndCapture_ptsz, cudaStreamEndCapture, cudaStream_t, cudaGraph_t *);
+PG_SAME(cudaStreamEndCapture_ptsz, cudaStreamEndCapture);
 
 static int capture_status(cudaStream_t stream)
 {
@@ -141,7 +136,7 @@ PG_API(cudaError_t) cudaStreamIsCapturing(cudaStream_t stream, int *status)
     *status = capture_status(stream);
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamIsCapturing_ptsz, cudaStreamIsCapturing, cudaStream_t, int *);
+PG_SAME(cudaStreamIsCapturing_ptsz, cudaStreamIsCapturing);
 
 PG_API(cudaError_t)
 cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id,
@@ -165,8 +160,7 @@ cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *i
         *count = s->frontier_count;
     return PG_CUDA_Success;
 }
-PG_SAME(cudaError_t, cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo, cudaStream_t, int *,
-        unsigned long long *, cudaGraph_t *, const cudaGraphNode_t **, const void **, size_t *);
+PG_SAME(cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo);
 
 PG_API(cudaError_t) cudaThreadExchangeStreamCaptureMode(int *mode)
 {
@@ -200,14 +194,13 @@ PG_API(cudaError_t) cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
 {
     return pg_set_error(pg_event_record(event, stream));
 }
-PG_SAME(cudaError_t, cudaEventRecordWithFlags_ptsz, cudaEventRecordWithFlags, cudaEvent_t,
-        cudaStream_t, unsigned);
+PG_SAME(cudaEventRecordWithFlags_ptsz, cudaEventRecordWithFlags);
 
 PG_API(cudaError_t) cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     return pg_set_error(pg_event_record(event, stream));
 }
-PG_SAME(cudaError_t, cudaEventRecord_ptsz, cudaEventRecord, cudaEvent_t, cudaStream_t);
+PG_SAME(cudaEventRecord_ptsz, cudaEventRecord);
 
 PG_API(cudaError_t) cudaEventQuery(cudaEvent_t event)
 {

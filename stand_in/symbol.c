@@ -91,12 +91,6 @@ static bool find(const void *host, bool function, pg_symbol *out)
             *out = symbols[end];
             found = true;
         }
-    /* A cudaKernel_t stands for itself. */
-    for (size_t i = count; function && i-- && !found;)
-        if (symbols[i].function == host) {
-            *out = symbols[i];
-            found = true;
-        }
     pthread_mutex_unlock(&d->lock);
     return found;
 }
@@ -104,7 +98,9 @@ static bool find(const void *host, bool function, pg_symbol *out)
 pg_function *pg_symbol_function(const void *host)
 {
     pg_symbol symbol;
-    return host && find(host, true, &symbol) ? symbol.function : NULL;
+    if (host && find(host, true, &symbol))
+        return symbol.function;
+    return pg_function_known(host);
 }
 
 pg_cuda_error pg_symbol_variable(const void *host, void **address, size_t *bytes)

@@ -4,6 +4,7 @@
 #define PG_TEMPLATES_TCGEN05_CUT_H
 
 #include "common/tcgen05_time.h"
+#include "common/warp_roles.h"
 #include "ptxgen/ptxgen.h"
 
 /* The parameters block_n, ctas, ctas_n and splits. 0 is open. */
@@ -33,5 +34,12 @@ pg_tcgen05_work pg_tcgen05_work_of(const pg_tcgen05_problem *p, const pg_tcgen05
 typedef double pg_tcgen05_rating(const void *user, const pg_tcgen05_cut *c);
 /* Fills what is open in `c` with the best; where nothing fits it stays open. */
 void pg_tcgen05_search(pg_tcgen05_cut *c, pg_tcgen05_rating *rate, const void *user);
+
+/* The parameter tiles where a call leaves it open: how many clusters of more than two CTAs run at
+ * a time differs from GPU to GPU, so they are given out there. */
+static inline int64_t pg_tcgen05_tiles(const pg_tcgen05_cut *c)
+{
+    return c->ctas * c->tiles_n > 2 && c->splits <= 1 ? PG_TILES_DYNAMIC : PG_TILES_STATIC;
+}
 
 #endif

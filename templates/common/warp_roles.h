@@ -1,7 +1,7 @@
 /* The frame of a warp-specialized tcgen05 matrix multiplication: a persistent CTA of 256 threads
  * (or a pair of such CTAs) whose warps 0-3 are the epilogue, warp 4 multiplies and owns the
- * tensor-memory allocation, warp 5 loads; warps 6 and 7 only fill the warpgroup that setmaxnreg
- * speaks to.
+ * tensor-memory allocation, warp 5 loads; warp 6 asks for tiles, if they are given out; it and warp
+ * 7 fill the warpgroup that setmaxnreg speaks to.
  *
  * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
  * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader
@@ -34,6 +34,47 @@ static inline uint32_t pg_first_of_parts(int parts, int cta_group)
     return mask;
 }
 
+/* How a kernel's tiles are shared out (tile_walk.ptxc); the parameter tiles says it: 0 is auto. */
+enum { PG_TILES_STATIC = 1, PG_TILES_DYNAMIC = 2 };
+#define PG_TILES_WORDS                                                                             \
+    {                                                                                              \
+        "auto", "static", "dynamic", NULL                                                          \
+    }
+#define PG_TILES_DOC                                                                               \
+    "who works on which tile: static, each cluster on every so many; dynamic, on the next that "   \
+    "the "                                                                                         \
+    "GPU gives out (clusterlaunchcontrol), so that a cluster that starts late takes fewer"
+enum { PG_WALK_ANSWERS = 4 };
+typedef struct pg_tile_walk {
+    bool dynamic;
+    int cluster;
+    int responses;   /* in shared memory: PG_WALK_ANSWERS of 16 bytes */
+    int full, empty; /* a barrier of each; the empty ones of the first CTA are used */
+} pg_tile_walk;
+/* Shared memory of the ring, and what its barriers count: the asking thread, in each CTA the load
+ * role's and the epilogue's warps, in each part the multiply role's. */
+static inline int pg_walk_bytes(bool dynamic)
+{
+    return dynamic ? PG_WALK_ANSWERS * (16 + 2 * 8) + 8 : 0;
+}
+static inline int pg_walk_readers(const pg_tile_walk *w, int cta_group)
+{
+    return 1 + w->cluster * (1 + PG_EPILOGUE_THREADS / 32) + w->cluster / cta_group;
+}
+/* From byte `offset`, rounded up to 16, on. */
+static inline void pg_walk_place(pg_tile_walk *w, int offset)
+{
+    w->responses = (offset + 15) / 16 * 16;
+    w->full = w->responses + PG_WALK_ANSWERS * 16;
+    w->empty = w->full + PG_WALK_ANSWERS * 8;
+}
+/* %tile and %tile_step; the ring's place. */
+void pg_walk_declare(pg_emit *E, const pg_tile_walk *w);
+/* Moves `tile` on; at the end it is no tile. Executed by one thread, or by all threads of warps. */
+void pg_walk_next(pg_emit *E, const pg_tile_walk *w, const char *tile, bool by_warps);
+/* The role of the thread that asks. */
+void pg_walk_ask(pg_emit *E, const pg_tile_walk *w);
+
 typedef struct pg_warp_roles {
     int cta_group; /* 1; 2: a pair */
     int parts;     /* of the cluster; 0 or 1: one */
@@ -41,6 +82,7 @@ typedef struct pg_warp_roles {
     bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
     /* Instead of the first tile, %group_tiles: the tiles of all groups; a walk "all" is declared */
     const pg_groups *groups;
+    pg_tile_walk walk; /* dynamic: warp 6 asks */
     int tmem_columns;
     int address_slot; /* 4 bytes of shared memory */
     const pg_barriers *barriers;
@@ -70,6 +112,7 @@ void pg_first_tile(pg_emit *E, int cluster);
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
     int cta_group, block_m, block_n, group_m;
+    pg_tile_walk walk;
     int tiles_n;      /* side by side, one a part of the cluster; 0 or 1: one */
     int splits;       /* of K, one a part of the cluster; 0 or 1: one */
     int split_offset; /* in shared memory, of pg_split_bytes() */
@@ -159,6 +202,8 @@ void pg_fill_locate(pg_emit *E, const pg_output_tile *o);
 void pg_fill_load(pg_emit *E, const pg_output_tile *o);
 void pg_fill_store(pg_emit *E, const char *address);
 void pg_fill_release(pg_emit *E, const pg_output_tile *o);
+/* Moves %tile on where tiles are given out: the next two are known by then. */
+void pg_fill_next(pg_emit *E);
 
 /* Moves %accumulator and %parity (named by `parity`) on to the next accumulator. */
 void pg_next_accumulator(pg_emit *E, int accumulators, const char *parity);

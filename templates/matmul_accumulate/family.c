@@ -17,6 +17,7 @@ static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE}
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
+static const char *const tiles_words[] = PG_TILES_WORDS;
 static const char *const d_store_words[] = PG_D_STORE_WORDS;
 static const char *const c_load_words[] = {"auto", "direct", "ring", "late", "rows", NULL};
 
@@ -83,6 +84,9 @@ static const pg_param params[] = {
      .doc = "sm_90a: slots of the ring, 128 bytes of each row of a tile; auto: a tile's, at "
             "most 64 KB"},
     {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = "sm_100a: " PG_D_STORE_DOC},
+    {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words,
+     .doc = "sm_100a: " PG_TILES_DOC
+            "; auto: static, in a call dynamic with clusters of more than two CTAs"},
     {"copy", PG_PARAM_CHOICE, FIELD(copy), copy_words,
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
@@ -248,21 +252,13 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
         k->slices = 2;
 }
 
-/* Of factors, which a choice behind the call could not read. */
-static uint64_t facts(const pg_problem *p, const void *key)
-{
-    pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
-    choose_by_operands(p, &k);
-    return (uint64_t)k.copy | (uint64_t)k.slices << 8;
-}
-
 /* Tiles as they come without a problem, K in one part where C allows it. */
 static void generic(const pg_problem *p, void *key)
 {
     pg_matmul_accumulate_key *k = key;
     k->block_m = k->block_n = k->block_k = k->stages = k->group_m = k->swizzle = k->ctas = 0;
     k->schedule = k->warpgroups = k->ctas_n = k->splits = k->slices = k->swap = 0;
-    k->c_load = k->c_slots = k->stream = k->d_store = 0;
+    k->c_load = k->c_slots = k->stream = k->d_store = k->tiles = 0;
     choose_by_operands(p, k);
 }
 
@@ -272,14 +268,30 @@ static bool other_bits(const void *key)
     return pg_matmul_accumulate_engine(key) != PG_ENGINE_MMA_SYNC;
 }
 
+/* What threads have read of C the copy engine may write only behind a fence of the whole GPU. */
+static bool is_in_place(const pg_problem *p)
+{
+    const pg_view *c = &p->operand[PG_MATMUL_C];
+    return c->present && c->data == p->operand[PG_MATMUL_D].data;
+}
+
 /* Blackwell: by sub-tiles, wherever a tensor map can be made of D; none knows where groups end. */
 static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     if (k->d_store || pg_matmul_accumulate_engine(k) != PG_ENGINE_TCGEN05)
         return k->d_store;
-    return takes_map(&p->operand[PG_MATMUL_D]) && !k->grouped && k->schedule != PG_SCHEDULE_SEED
+    return takes_map(&p->operand[PG_MATMUL_D]) && !is_in_place(p) && !k->grouped &&
+                   k->schedule != PG_SCHEDULE_SEED
                ? PG_D_TENSOR
                : PG_D_ROWS;
+}
+
+/* Of factors, which a choice behind the call could not read, and of places. */
+static uint64_t facts(const pg_problem *p, const void *key)
+{
+    pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
+    choose_by_operands(p, &k);
+    return (uint64_t)k.copy | (uint64_t)k.slices << 8 | (uint64_t)choose_store(p, &k) << 16;
 }
 
 /* What decides the choice; settles what leaves none. */
@@ -371,6 +383,15 @@ static ptxgen_status check_factors(const pg_problem *p, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
+static ptxgen_status check_sub_tiles(const pg_problem *p, ptxgen_error *err)
+{
+    enum { ALIGNMENT = 16 };
+    if (is_in_place(p))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "d_store=tensor with D in place of C: use d_store=rows, or another D");
+    return pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err);
+}
+
 /* What tensor maps need: of A and B that are not copied first; of C where it comes to shared
  * memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
@@ -395,7 +416,7 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
         PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
     if (k->d_store == PG_D_TENSOR)
-        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err));
+        PG_TRY(check_sub_tiles(p, err));
     const bool hopper = k->arch == HOPPER;
     const bool by_map = hopper ? k->c_load >= PG_C_RING : k->schedule == PG_SCHEDULE_SEED;
     const size_t operand = hopper ? ring_operand(k) : PG_MATMUL_C;

@@ -349,9 +349,10 @@ static ptxgen_status check_steps(hopper_key *k, ptxgen_error *err)
                        "gate=yes with swap=yes: a thread of the transposed problem has no two "
                        "adjacent columns; use swap=no");
     PG_TRY(pg_epilogue_refuse_blocks(&steps, "sm_90a", err));
-    if (k->d_store)
+    if (k->d_store || k->tiles)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "d_store belongs to the kernels of sm_100a: leave it out for sm_90a");
+                       "d_store and tiles belong to the kernels of sm_100a: leave them out for "
+                       "sm_90a");
     return pg_epilogue_check(&steps, err);
 }
 

@@ -161,8 +161,9 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
     const bool follow = p->group_type && pg_matmul_rows_follow(problem);
     const int64_t tiles = (follow ? tiles_m + matrices : tiles_m * matrices) * tiles_n;
-    const int64_t workers =
-        p->splits > 1 ? tiles : pg_clusters_at_once(p->cluster, problem->device->sm_count);
+    const int64_t workers = p->splits > 1 || p->walk.dynamic
+                                ? tiles
+                                : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,
                    pg_matmul_accumulate_params(p, 0).absent);
     if (p->cluster > 1) {

@@ -20,6 +20,7 @@
 #include "generate/family.h"
 #include "common/epilogue.h"
 #include "common/tcgen05.h"
+#include "common/warp_roles.h"
 #include "ptxgen/matmul.h"
 
 /* All int64_t: see generate/params.h. 0 is automatic in the numbers. */
@@ -45,6 +46,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_load;
     int64_t c_slots; /* of the ring */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR; Blackwell */
+    int64_t tiles;   /* PG_TILES_STATIC or PG_TILES_DYNAMIC; Blackwell */
     int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
@@ -204,8 +206,9 @@ typedef struct pg_matmul_accumulate_plan {
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
     int a_bytes, b_bytes, c_bytes;
     int a_offset, b_offset, c_offset;
-    int split_offset;        /* the other parts' sums */
-    int d_ring;              /* sub-tiles of D; 0: it leaves by rows */
+    int split_offset; /* the other parts' sums */
+    int d_ring;       /* sub-tiles of D; 0: it leaves by rows */
+    pg_tile_walk walk;
     int full, empty;         /* barriers of the stages: [stages] each */
     int c_full, c_empty;     /* of the tile of C */
     int acc_full, acc_empty; /* [PG_ACCUMULATORS] each */

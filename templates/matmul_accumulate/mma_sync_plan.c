@@ -109,13 +109,13 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
                        arch->name);
     if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO ||
-        (k->c_load && k->c_load != PG_C_ROWS) || k->c_slots || k->d_store || k->copy ||
+        (k->c_load && k->c_load != PG_C_ROWS) || k->c_slots || k->d_store || k->tiles || k->copy ||
         k->stream > PG_NO || k->swizzle)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "the kernel of %s (mma.sync) has block_m, block_n, stages, group_m and c_load=rows; "
-            "leave out schedule, swizzle, d_store and what belongs to sm_90a, or use arch=sm_90a "
-            "or sm_100a on such a GPU",
+            "leave out schedule, swizzle, d_store, tiles and what belongs to sm_90a, or use "
+            "arch=sm_90a or sm_100a on such a GPU",
             arch->name);
     if (k->c_load && (pg_epilogue_has_steps(&steps) || pg_dtype_bits(steps.out) == 8))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

@@ -70,7 +70,7 @@ static int barrier_bytes(int64_t stages)
 static int shared_bytes(const pg_matmul_accumulate_key *k, int64_t stages)
 {
     return (int)stages * stage_bytes(k) + c_bytes(k) + pg_split_bytes((int)k->splits) + d_bytes(k) +
-           barrier_bytes(stages) + SLOT_BYTES;
+           pg_walk_bytes(k->tiles == PG_TILES_DYNAMIC) + barrier_bytes(stages) + SLOT_BYTES;
 }
 
 static bool is_one_of_three(int64_t v, int64_t lowest)
@@ -223,6 +223,18 @@ static ptxgen_status check_store(const pg_matmul_accumulate_key *k, ptxgen_error
                                 "d_store=rows, or schedule=fill");
 }
 
+static ptxgen_status check_walk(const pg_matmul_accumulate_key *k, ptxgen_error *err)
+{
+    const bool one_each = k->splits > 1;
+    if (k->tiles == PG_TILES_STATIC ||
+        (!one_each && !k->grouped && k->schedule != PG_SCHEDULE_SEED))
+        return PTXGEN_OK;
+    return pg_fail(err, PTXGEN_EUNSUPPORTED, "tiles=dynamic with %s: use tiles=static",
+                   one_each     ? "splits, where each cluster has one tile"
+                   : k->grouped ? "group_rows, whose tiles are found in order"
+                                : "schedule=seed, the reference's");
+}
+
 void pg_matmul_accumulate_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
 {
     static void (*const choose[])(pg_matmul_accumulate_key *, const pg_matmul_problem *) = {
@@ -272,6 +284,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
     settle(&k->d_store, PG_D_ROWS);
+    settle(&k->tiles, PG_TILES_STATIC);
     PG_TRY(check_blocks(k, err));
     PG_TRY(check_parts(k, err));
     if (k->grouped && k->splits > 1)
@@ -281,6 +294,7 @@ ptxgen_status pg_matmul_accumulate_resolve(void *key, const pg_arch *arch, ptxge
             "alone; use splits=1",
             (long long)k->splits);
     PG_TRY(check_store(k, err));
+    PG_TRY(check_walk(k, err));
     settle(&k->swizzle, widest_swizzle(k));
     PG_TRY(check_swizzle(k, err));
     const int fit = stages_that_fit(k, arch);
@@ -334,7 +348,9 @@ static void place_in_shared_memory(pg_matmul_accumulate_plan *p, int d_bytes)
     p->acc_full = p->c_empty + BARRIER_BYTES;
     p->acc_empty = p->acc_full + PG_ACCUMULATORS * BARRIER_BYTES;
     p->address_slot = p->acc_empty + PG_ACCUMULATORS * BARRIER_BYTES;
-    p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
+    pg_walk_place(&p->walk, p->address_slot + SLOT_BYTES);
+    p->head.shared_bytes =
+        (uint32_t)(p->address_slot + SLOT_BYTES + pg_walk_bytes(p->walk.dynamic));
 }
 
 static void describe_matrices(pg_matmul_accumulate_plan *p, int64_t dtype)
@@ -419,6 +435,7 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
     p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
+    p->walk = (pg_tile_walk){.dynamic = k->tiles == PG_TILES_DYNAMIC, .cluster = p->cluster};
     place_in_shared_memory(p, d_bytes(k));
     describe_matrices(p, k->dtype);
     count_instructions(p);

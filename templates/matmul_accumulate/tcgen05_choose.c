@@ -59,4 +59,6 @@ void pg_tcgen05_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
     k->ctas = cut.ctas;
     k->ctas_n = cut.tiles_n;
     k->splits = cut.splits;
+    if (!k->tiles)
+        k->tiles = k->grouped ? PG_TILES_STATIC : pg_tcgen05_tiles(&cut);
 }

@@ -55,6 +55,7 @@ static const pg_operand operands[] = {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const d_store_words[] = PG_D_STORE_WORDS;
+static const char *const tiles_words[] = PG_TILES_WORDS;
 
 static const pg_param params[] = {
     {"arch", PG_PARAM_ARCH, FIELD(arch), .doc = "sm_100a, sm_100f, sm_103a or sm_103f"},
@@ -88,6 +89,8 @@ static const pg_param params[] = {
      .doc = "CTAs, or pairs, of a cluster that add up a part of K each: 2 with block_n=128, 4 with "
             "block_n=256; auto: as ctas"},
     {"d_store", PG_PARAM_CHOICE, FIELD(d_store), d_store_words, .doc = PG_D_STORE_DOC},
+    {"tiles", PG_PARAM_CHOICE, FIELD(tiles), tiles_words,
+     .doc = PG_TILES_DOC "; auto: static, in a call dynamic with clusters of more than two CTAs"},
     PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
@@ -145,7 +148,7 @@ static void generic(const pg_problem *p, void *key)
     (void)p; /* a kernel serves all extents; it is the tile that is chosen for each */
     pg_matmul_scaled_key *k = key;
     k->block_n = k->block_k = k->stages = k->group_m = 0;
-    k->ctas = k->ctas_n = k->splits = k->d_store = 0;
+    k->ctas = k->ctas_n = k->splits = k->d_store = k->tiles = 0;
 }
 
 /* K may be added up in parts. */

@@ -66,8 +66,9 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
     const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
     const int64_t tiles = tiles_m * tiles_n;
-    const int64_t workers =
-        p->splits > 1 ? tiles : pg_clusters_at_once(p->cluster, problem->device->sm_count);
+    const int64_t workers = p->splits > 1 || p->walk.dynamic
+                                ? tiles
+                                : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     const int64_t d_stride = d->stride[0] * d->bits / 8;
     const pg_tensor_spec a_map = operand_map(p, &p->a, &v[PG_SCALED_A]),
                          b_map = operand_map(p, &p->b, &v[PG_SCALED_B]),

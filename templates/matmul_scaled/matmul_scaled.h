@@ -30,6 +30,7 @@
 #include "generate/family.h"
 #include "common/epilogue.h"
 #include "common/tcgen05.h"
+#include "common/warp_roles.h"
 #include "ptxgen/matmul.h"
 
 /* All int64_t: see generate/params.h. 0 is automatic in the numbers. */
@@ -44,6 +45,7 @@ typedef struct pg_matmul_scaled_key {
     int64_t ctas_n;  /* tiles side by side in a cluster, which share A */
     int64_t splits;  /* of K, over CTAs or pairs of a cluster */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR */
+    int64_t tiles;   /* PG_TILES_STATIC or PG_TILES_DYNAMIC */
     pg_epilogue_key steps;
 } pg_matmul_scaled_key;
 
@@ -108,6 +110,7 @@ typedef struct pg_matmul_scaled_plan {
     /* Offsets in shared memory. */
     int full, empty, acc_full, acc_empty, split_offset, address_slot;
     int d_ring; /* sub-tiles of D; 0: it leaves by rows */
+    pg_tile_walk walk;
 } pg_matmul_scaled_plan;
 
 extern const pg_family pg_family_matmul_scaled;

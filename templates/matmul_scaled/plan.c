@@ -97,7 +97,8 @@ static int d_bytes(const pg_matmul_scaled_key *k)
 
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
 {
-    return stages * stage_bytes(k) + d_bytes(k) + pg_split_bytes((int)k->splits) +
+    return stages * stage_bytes(k) + d_bytes(k) + pg_walk_bytes(k->tiles == PG_TILES_DYNAMIC) +
+           pg_split_bytes((int)k->splits) +
            (2 * stages + 2 * tensor_columns_of(k).accumulators) * BARRIER_BYTES + SLOT_BYTES;
 }
 
@@ -119,6 +120,10 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
                        "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256",
                        (long long)k->block_n);
     PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
+    if (k->tiles == PG_TILES_DYNAMIC && k->splits > 1)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "tiles=dynamic with splits, where each cluster has one tile: use "
+                       "tiles=static");
     if (k->block_k != 128 && k->block_k != 256 && k->block_k != 512)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 128, 256 or 512",
                        (long long)k->block_k);
@@ -219,6 +224,8 @@ void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
     k->ctas = cut.ctas;
     k->ctas_n = cut.tiles_n;
     k->splits = cut.splits;
+    if (!k->tiles)
+        k->tiles = pg_tcgen05_tiles(&cut);
 }
 
 ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_error *err)
@@ -232,6 +239,7 @@ ptxgen_status pg_matmul_scaled_resolve(void *key, const pg_arch *arch, ptxgen_er
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
     settle(&k->d_store, PG_D_ROWS);
+    settle(&k->tiles, PG_TILES_STATIC);
     PG_TRY(check_formats(k, err));
     const int fit = stages_that_fit(k, arch);
     PG_TRY(check_stages(k, arch, fit, err));
@@ -307,7 +315,9 @@ static void place(pg_matmul_scaled_plan *p, int d_bytes)
     p->acc_full = p->empty + p->stages * BARRIER_BYTES;
     p->acc_empty = p->acc_full + p->accumulators * BARRIER_BYTES;
     p->address_slot = p->acc_empty + p->accumulators * BARRIER_BYTES;
-    p->head.shared_bytes = (uint32_t)(p->address_slot + SLOT_BYTES);
+    pg_walk_place(&p->walk, p->address_slot + SLOT_BYTES);
+    p->head.shared_bytes =
+        (uint32_t)(p->address_slot + SLOT_BYTES + pg_walk_bytes(p->walk.dynamic));
     p->a.scale_column = p->block_n + (p->accumulators - 1) * p->accumulator_step;
     p->b.scale_column =
         p->a.scale_column + p->scale_words * p->a.scale_blocks * PG_SCALE_CHUNK_COLUMNS;
@@ -357,6 +367,7 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
     plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
     p->a.box_rows /= p->tiles_n;
+    p->walk = (pg_tile_walk){.dynamic = k->tiles == PG_TILES_DYNAMIC, .cluster = p->cluster};
     place(p, d_bytes(k));
     describe(k, p);
     char suffix[24] = "";

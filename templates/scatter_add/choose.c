@@ -2,6 +2,7 @@
 #include "scatter_add/scatter_add.h"
 
 enum {
+    WORD = 4,
     NARROW_ROW_BYTES = 64,   /* that private adds, and owner by narrow accesses */
     SORTED_ROW_BYTES = 96,   /* that owner adds faster than vector */
     SHIFTED_ROW_BYTES = 192, /* ... by shifted ones */
@@ -88,7 +89,6 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
 /* Whether rows so aligned can be added where they are. */
 static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
-    enum { WORD = 4 };
     if (access == 16)
         return true;
     if (k->access || k->function || k->exact || k->reduce != PTXGEN_SCATTER_ADD ||
@@ -127,6 +127,16 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
         k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
 }
 
+/* Two accesses at a time, where rows of halves have several, are without gaps, and too short for
+ * panels. */
+static bool adds_blocks(const pg_problem *p, const pg_scatter_add_key *k)
+{
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    return arch && arch->sm >= 90 && pg_sum_type_at(k->dtype)->bytes == 2 && !k->panel &&
+           row_bytes_of(p) > k->access && row_bytes_of(p) <= STORED_ROW_BYTES &&
+           pg_scatter_add_dense_out(p);
+}
+
 /* Looking for hot rows takes 0.3 us, which large calls gain many times over where there are any.
  * Rows that panels may cut are left alone. */
 static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
@@ -134,7 +144,8 @@ static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t acces
     enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
-        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel && pg_scatter_add_may_be_hot(p, access))
+        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel &&
+        pg_scatter_add_may_be_hot(p, access, k->shift))
         k->hot = PG_HOT_YES;
 }
 
@@ -164,6 +175,9 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
     if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
         k->schedule = PTXGEN_SCHEDULE_VECTOR;
         k->access = access;
+        k->shift = adds_blocks(p, k);
+        if (row_bytes_of(p) <= WORD && !k->pieces) /* in the order of a sorted index */
+            k->pieces = 2;
     }
     if (k->schedule == PTXGEN_SCHEDULE_AUTO || k->schedule == PTXGEN_SCHEDULE_VECTOR)
         choose_hot(p, k, k->access ? k->access : access);

@@ -69,7 +69,9 @@ static const pg_param params[] = {
     {"gather", PG_PARAM_CHOICE, FIELD(gather), yes_no,
      .doc = "owner: src_index says which row of src an entry takes", .from = PG_FROM_HOOK},
     {"shift", PG_PARAM_CHOICE, FIELD(shift), yes_no,
-     .doc = "owner: yes: rows of any alignment, read by aligned loads and shifted"},
+     .doc =
+         "yes: rows of any alignment; owner: read by aligned loads and shifted; vector: added by "
+         "aligned blocks of two accesses"},
     {"ahead", PG_PARAM_CHOICE, FIELD(ahead), ahead_words,
      .doc =
          "owner: yes: rows of out are loaded ahead of their sums; auto: where rows are hit about "

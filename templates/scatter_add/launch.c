@@ -98,8 +98,8 @@ static int64_t panel_pieces(const call *c)
 {
     enum { PANEL_BYTES = 256 };
     const int64_t l2_bytes = (int64_t)c->device->l2_bytes;
-    if (c->plan->hot || pg_vector_halves(c->plan))
-        return pg_vector_row_pieces(c->plan->access, c->row_bytes);
+    if (c->plan->hot || c->plan->shift)
+        return pg_vector_row_pieces(c->plan->access, c->plan->shift, c->row_bytes);
     if (c->plan->panel)
         return at_most(c->plan->panel, c->row_bytes) / c->plan->access;
     const bool out_stays = c->out_rows <= l2_bytes / 2 / c->row_bytes;
@@ -126,7 +126,7 @@ static int64_t in_step(int64_t most, int64_t cta_threads, int64_t width)
 static void launch_vector(const call *c, pg_launch *l)
 {
     const pg_scatter_add_plan *p = c->plan;
-    const int64_t row_pieces = pg_vector_row_pieces(p->access, c->row_bytes);
+    const int64_t row_pieces = pg_vector_row_pieces(p->access, p->shift, c->row_bytes);
     const int64_t width = panel_pieces(c);
     const int64_t panels = (row_pieces - 1) / width + 1;
     const int64_t groups = (c->rows - 1) / p->pieces + 1;

@@ -106,7 +106,7 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
 static bool only_owner(const pg_scatter_add_key *k)
 {
     return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
-           k->ahead == PG_AHEAD_YES || k->shift;
+           k->ahead == PG_AHEAD_YES || (k->shift && k->schedule != PTXGEN_SCHEDULE_VECTOR);
 }
 
 /* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4
@@ -140,7 +140,8 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: the others add without "
                        "loading into registers");
-    k->ahead = k->shift = 0;
+    k->ahead = 0;
+    k->shift = vector && k->shift;
     const struct settings *a = &automatic[k->schedule];
     settle(&k->tile, a->tile);
     settle(&k->stages, a->stages);
@@ -267,6 +268,7 @@ void pg_scatter_add_plan_from(const void *key, const pg_arch *arch, void *plan)
     p->panel = k->panel;
     p->function = k->function != 0;
     p->hot = k->hot == PG_HOT_YES;
+    p->shift = k->shift != 0;
     name_entry(k, p);
     if (p->schedule == PTXGEN_SCHEDULE_SEED)
         plan_seed(p);

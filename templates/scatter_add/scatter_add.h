@@ -43,7 +43,7 @@ typedef struct pg_scatter_add_key {
     int64_t exact;    /* owner: 1: the same bits always, one rounding for each row of out */
     int64_t weight;   /* owner: pg_weight */
     int64_t gather;   /* owner: 1: src_index says which row of src an entry takes */
-    int64_t shift;    /* owner: 1: rows of any alignment, by aligned loads */
+    int64_t shift;    /* 1: rows of any alignment: owner by aligned loads, vector by blocks */
     int64_t ahead;    /* owner: pg_ahead */
     int64_t copies;   /* private: pg_copies */
     int64_t hot;      /* vector: pg_hot */
@@ -223,7 +223,7 @@ void pg_scatter_add_launch_owner(const pg_problem *, const pg_step *, pg_launch 
 ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch *, ptxgen_error *);
 ptxgen_status pg_scatter_add_vector_limits(const pg_problem *, ptxgen_error *);
 bool pg_scatter_add_dense_out(const pg_problem *);
-bool pg_scatter_add_may_be_hot(const pg_problem *, int64_t access);
+bool pg_scatter_add_may_be_hot(const pg_problem *, int64_t access, bool shift);
 
 /* schedule=private (private_launch.c). */
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,

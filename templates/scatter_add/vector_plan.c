@@ -25,14 +25,18 @@ ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch
 {
     if (k->access)
         PG_TRY(check_narrow(k, err));
-    if (k->access == HALVES && arch->sm < 90)
+    k->shift = k->access == HALVES || (k->shift && k->access);
+    /* reductions of f32 flush subnormal numbers, also of the row beside */
+    if (k->shift && (arch->sm < 90 || k->panel || pg_sum_type_at(k->dtype)->bytes != HALVES))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "access=2: schedule=vector needs sm_90 or later, not %s: use schedule=owner",
-                       arch->name);
+                       "shift=yes and access=2: schedule=vector needs sm_90 or later, f16 or bf16, "
+                       "and goes through whole rows: leave shift or panel out, or use "
+                       "schedule=owner");
     k->hot = k->hot == PG_HOT_YES ? PG_HOT_YES : PG_HOT_NO;
     if (k->hot == PG_HOT_NO)
         return PTXGEN_OK;
-    const int64_t bytes = pg_vector_hot_bytes(k->warps, k->access ? k->access : WHOLE);
+    const int64_t bytes = pg_vector_hot_bytes(
+        k->warps, pg_vector_piece_bytes(k->access ? k->access : WHOLE, k->shift));
     if (arch->sm < 90 || k->panel)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "hot=yes needs sm_90 or later, and goes through whole rows: leave hot or "
@@ -51,23 +55,25 @@ bool pg_scatter_add_dense_out(const pg_problem *p)
     return out->shape[0] < 2 || out->stride[0] == out->shape[1];
 }
 
-bool pg_scatter_add_may_be_hot(const pg_problem *p, int64_t access)
+bool pg_scatter_add_may_be_hot(const pg_problem *p, int64_t access, bool shift)
 {
     const pg_view *out = &p->operand[PG_SCATTER_OUT];
     const int64_t row_bytes = out->shape[1] * pg_dtype_bits(out->dtype) / 8;
     return p->symbol[PG_SCATTER_ROWS] <= INT32_MAX && out->shape[0] <= INT32_MAX &&
-           pg_vector_row_pieces((int)access, row_bytes) <= PG_VECTOR_HOT_PIECES;
+           pg_vector_row_pieces(access, shift, row_bytes) <= PG_VECTOR_HOT_PIECES;
 }
 
 ptxgen_status pg_scatter_add_vector_limits(const pg_problem *p, ptxgen_error *err)
 {
     const pg_scatter_add_key *k = p->key;
-    if (k->access == HALVES && !pg_scatter_add_dense_out(p))
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "access=2: schedule=vector needs rows of out without gaps, not of stride "
-                       "%lld: use schedule=owner or auto",
-                       (long long)p->operand[PG_SCATTER_OUT].stride[0]);
-    if (k->hot == PG_HOT_YES && !pg_scatter_add_may_be_hot(p, k->access ? k->access : WHOLE))
+    if (k->shift && !pg_scatter_add_dense_out(p))
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "shift=yes and access=2: schedule=vector needs rows of out without gaps, not of stride "
+            "%lld: use schedule=owner or auto",
+            (long long)p->operand[PG_SCATTER_OUT].stride[0]);
+    if (k->hot == PG_HOT_YES &&
+        !pg_scatter_add_may_be_hot(p, k->access ? k->access : WHOLE, k->shift))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "hot=yes takes up to %d values of index and rows of out, of up to %d "
                        "accesses each: leave it out",

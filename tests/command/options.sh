@@ -418,6 +418,7 @@ emulated --check-races 'race on global memory' --check-races
 emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
+emulated --time 'us on the H200 by the clock' --time sm_90
 emulated --threads 'exit 2' --threads 0 # how many run at once is chance: a short launch may be over before all have started
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose

@@ -192,12 +192,7 @@ static void sub_tiles_have_no_race(void **state)
           .d_pad = 4,
           .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
          ""},
-        {{.m = 300,
-          .n = 132,
-          .k = 50,
-          .in_place = true,
-          .tiling = {.block_n = 64, .block_k = 32, .stages = 2}},
-         ""},
+        {{.m = 300, .n = 132, .k = 50, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}}, ""},
         {{.m = 140,
           .n = 330,
           .k = 40,
@@ -219,6 +214,38 @@ static void sub_tiles_have_no_race(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed <= seeds; seed++) {
             snprintf(more, sizeof more, "d_store=tensor %s", cases[i].more);
+            accumulate_once(&cases[i].c, more, seed);
+        }
+}
+
+/* Tiles given out: more than the ring of answers has places, and requests that a seed refuses; with
+ * C, two of them known ahead. */
+static void tiles_given_out_have_no_race(void **state)
+{
+    (void)state;
+    static const struct {
+        matmul_case c;
+        const char *more;
+    } cases[] = {
+        {{.m = 300, .n = 330, .k = 70, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}}, ""},
+        {{.m = 300,
+          .n = 200,
+          .k = 40,
+          .no_c = true,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
+         "c=none d_store=tensor"},
+        {{.m = 500,
+          .n = 330,
+          .k = 70,
+          .in_place = true,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
+         "ctas_n=2"},
+        {{.m = 20, .n = 40, .k = 70, .tiling = {.block_n = 64, .block_k = 32, .stages = 2}}, ""},
+    };
+    char more[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed <= seeds; seed++) {
+            snprintf(more, sizeof more, "tiles=dynamic %s", cases[i].more);
             accumulate_once(&cases[i].c, more, seed);
         }
 }
@@ -318,6 +345,9 @@ static void scaled_pairs_and_parts_have_no_race(void **state)
         {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F32, 300, 600, 400,
           .tiling = {.block_n = 256, .block_k = 128, .stages = 2}},
          "ctas=2 d_store=tensor"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F16, 300, 900, 256,
+          .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
+         "ctas=2 ctas_n=2 tiles=dynamic"},
         {{PTXGEN_MXFP8, PTXGEN_MXFP4, PTXGEN_F32, 150, 140, 640,
           .tiling = {.block_n = 256, .block_k = 128, .stages = 1}},
          "splits=4 d_store=tensor"},
@@ -340,6 +370,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pairs_have_no_race),
         cmocka_unit_test(parts_of_clusters_have_no_race),
         cmocka_unit_test(sub_tiles_have_no_race),
+        cmocka_unit_test(tiles_given_out_have_no_race),
         cmocka_unit_test(scaled_kernels_have_no_race),
         cmocka_unit_test(scaled_pairs_and_parts_have_no_race),
     };

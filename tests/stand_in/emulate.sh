@@ -47,6 +47,14 @@ cudaErrorInvalidDevice'
 t emulate --arch sm_80 --sms 20 --memory 100 -- ./program device
 expect_out '^8\.0 20 20 100 32 0$'
 
+# By the clock: a line for each launch; its name is checked, and that nothing else watches.
+t emulate --time sm_90 -- ./program launches
+expect_err ': [0-9.]+ us on the H200 by the clock, limited by .* \(known error [0-9]+%\)'
+t emulate --time sm_12 -- ./program launches
+expect_err "the clock knows sm_90 and sm_100, not 'sm_12'"
+t emulate --time sm_90 --check-races -- ./program launches
+expect_code 2
+
 # What a GPU calls a lost context stays so; the place is named.
 gives far 'cudaErrorIllegalAddress
 cudaErrorIllegalAddress'
@@ -166,4 +174,13 @@ CUDA_ERROR_NOT_FOUND
 1
 1 1
 0 719 719" ] || die "the driver program printed something else"
+done
+for define in SAME_DEFAULT_STREAM CUDA_API_PER_THREAD_DEFAULT_STREAM; do
+    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" -lcuda -o driver_graph || die "cc failed"
+    t emulate -- ./driver_graph
+    expect_code 0
+    [ "$(cat .out)" = "105 105 4 1 1
+207 2
+200 3 1
+9" ] || die "the driver's graphs printed something else"
 done

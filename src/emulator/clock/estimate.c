@@ -23,11 +23,12 @@ static double dram_bytes(const pg_clock *c)
 /* The time of the clusters that were not recorded, at the rate of those that were. */
 static double extrapolate(const pg_clock *c, const pg_clock_replay *r)
 {
-    const double n = r->clusters, wanted = (double)c->wanted;
+    const double n = (double)(r->clusters + c->given), wanted = (double)c->wanted;
     if (wanted <= n)
         return r->drained_ns;
-    const double steady =
-        n > c->occupancy ? (r->last_ns - r->first_ns) / (n - c->occupancy) : r->last_ns / n;
+    const double steady = n > c->occupancy && !c->given
+                              ? (r->last_ns - r->first_ns) / (n - c->occupancy)
+                              : r->last_ns / n;
     return r->drained_ns + (wanted - n) * steady;
 }
 
@@ -72,7 +73,7 @@ static void find_limit(pg_clock_time *t, double run)
 bool pg_clock_estimate(pg_clock *c, const pg_grid_run *launch, const pg_clock_told *told,
                        bool first, pg_clock_time *out)
 {
-    const uint64_t recorded = c->clusters.count ? c->clusters.count - 1 : 0;
+    const uint64_t recorded = pg_clock_recorded(c);
     const double scale = recorded ? (double)launch->cluster_count / (double)recorded : 0;
     pg_clock_replay r;
     *out = (pg_clock_time){.chip = c->chip, .clusters = launch->cluster_count};

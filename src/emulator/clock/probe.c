@@ -46,7 +46,7 @@ bool pg_clock_probe_next(pg_clock *c, uint64_t cluster_count, uint64_t *index)
 double pg_clock_probe_scale(const pg_clock *c, uint64_t cluster_count)
 {
     const pg_clock_probe *p = &c->probe;
-    const double recorded = (double)(c->clusters.count - 1);
+    const double recorded = (double)pg_clock_recorded(c);
     if (!p->runs || of_sample(c) <= 0)
         return (double)cluster_count / recorded;
     return (double)p->less + (double)(cluster_count - p->less) * p->last / of_sample(c);

@@ -203,13 +203,28 @@ static bool others_run(const pg_clock *c, uint64_t clusters)
     return !c->tensor && c->listed && c->steps / c->listed * others < MOST_OTHER_STEPS;
 }
 
+static bool next_of_sample(pg_clock *c, uint64_t *index)
+{
+    if (c->listed >= c->wanted || c->steps >= MOST_STEPS || c->started_others || c->probe.runs)
+        return false;
+    *index = c->listed++ * c->groups;
+    return true;
+}
+
+bool pg_clock_give_cluster(pg_grid_run *launch, uint64_t *index)
+{
+    pg_clock *c = launch->clock;
+    if (!next_of_sample(c, index))
+        return false;
+    c->given++;
+    return true;
+}
+
 bool pg_clock_next_cluster(pg_grid_run *launch, uint64_t *index)
 {
     pg_clock *c = launch->clock;
-    if (c->listed < c->wanted && c->steps < MOST_STEPS && !c->started_others) {
-        *index = c->listed++ * c->groups;
+    if (next_of_sample(c, index))
         return true;
-    }
     if (!c->started_others && !others_run(c, launch->cluster_count))
         return pg_clock_probe_next(c, launch->cluster_count, index);
     /* the next that is not of the sample */

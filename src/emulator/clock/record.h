@@ -114,6 +114,7 @@ typedef struct pg_clock {
     uint32_t occupancy; /* CTAs on an SM */
     uint64_t listed;    /* clusters of the sample that have been started */
     uint64_t wanted;    /* clusters that this SM has to run */
+    uint64_t given;     /* clusters of the sample whose work a running one took over */
     uint64_t others;    /* the next cluster beside the sample */
     uint64_t started_others;
     uint64_t steps;                               /* recorded */
@@ -132,6 +133,13 @@ pg_clock *pg_clock_new(const pg_grid_run *, const pg_ptx_module *, const pg_cloc
 void pg_clock_free(pg_clock *);
 /* launch->choose_cluster: the sample first, then the others if that is affordable. */
 bool pg_clock_next_cluster(pg_grid_run *, uint64_t *index);
+/* launch->give_cluster: what of the sample has not been started, as an SM's share of the grid. */
+bool pg_clock_give_cluster(pg_grid_run *, uint64_t *index);
+/* Clusters whose work has been recorded. */
+static inline uint64_t pg_clock_recorded(const pg_clock *c)
+{
+    return (c->clusters.count ? c->clusters.count - 1 : 0) + c->given;
+}
 
 /* ---- for listen.c and observe_*.c ---- */
 /* NULL: of a cluster beside the sample. cluster->check holds its number. */

@@ -11,8 +11,10 @@ static void respond(pg_cluster *cluster, uint8_t *bytes)
     pg_grid_run *launch = cluster->launch;
     pg_cancel_response r = {.mark = PG_CANCEL_REFUSED};
     uint64_t index;
+    bool (*give)(pg_grid_run *, uint64_t *) =
+        launch->give_cluster ? launch->give_cluster : pg_cluster_claim;
     const bool unwilling = launch->isa_order && pg_worker_random(cluster->worker) % UNWILLING == 0;
-    if (!unwilling && pg_cluster_claim(launch, &index)) {
+    if (!unwilling && give(launch, &index)) {
         r.mark = PG_CANCEL_GRANTED;
         pg_cluster_first_ctaid(launch, index, r.first_ctaid);
     }

@@ -46,6 +46,8 @@ struct pg_grid_run {
     pg_clock *clock;             /* its state, when it is the clock */
     /* Which cluster is next; NULL: in order. False: none. */
     bool (*choose_cluster)(pg_grid_run *launch, uint64_t *index);
+    /* For one that runs and asks for it (clusterlaunchcontrol); NULL: as above. */
+    bool (*give_cluster)(pg_grid_run *launch, uint64_t *index);
     pg_findings *findings;
 
     atomic_uint_fast64_t next_cluster;

@@ -10,6 +10,7 @@ pg_clock *pg_clock_attach(const ptxgen_emulator_entry *entry, pg_grid_run *launc
     pg_clock *clock = pg_clock_new(launch, m->ptx, pg_clock_chip_named(m->emu->config.clock));
     launch->observer = clock ? &pg_clock_observer : NULL;
     launch->choose_cluster = launch->cooperative ? NULL : pg_clock_next_cluster;
+    launch->give_cluster = pg_clock_give_cluster;
     return clock;
 }
 

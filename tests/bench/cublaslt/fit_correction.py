@@ -1,8 +1,8 @@
-"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or the second on top of it.
+"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or one on top of the others.
 
-    bench_matmul_cublaslt --plan PLAN --csv sweep.csv
-    bench_matmul_facts first <sweep.csv >facts.csv
-    python3 fit_correction.py second facts.csv... >templates/matmul_accumulate/hopper_forest_second.c
+    bench_matmul_cublaslt --all --algorithms 1 --plan PLAN --csv sweep.csv
+    bench_matmul_facts 2 <sweep.csv >facts.csv
+    python3 fit_correction.py third facts.csv... >templates/matmul_accumulate/hopper_forest_third.c
 
 What the choice loses, on each third of the problems with trees grown on the others, goes to standard error. Needs
 numpy and scikit-learn.
@@ -13,7 +13,7 @@ import sys
 import numpy
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-PARTS, TREES, LEAVES, RATE = 3, 120, 16, 0.08
+PARTS, TREES, LEAVES, RATE, LEAST = 4, 60, 31, 0.2, 30
 NEAR = 8  # how much more a kernel near the best weighs
 
 HEAD = """/* What measurements say of the model: the %s trees, of %d problems with %d kernels.
@@ -87,7 +87,7 @@ def write(name, model, problems, kernels):
 
 def grown(facts, error, weight):
     trees = HistGradientBoostingRegressor(max_iter=TREES, max_leaf_nodes=LEAVES, learning_rate=RATE,
-                                          min_samples_leaf=10, l2_regularization=1, early_stopping=False)
+                                          min_samples_leaf=LEAST, l2_regularization=1, early_stopping=False)
     return trees.fit(facts, error, sample_weight=weight)
 
 

@@ -162,7 +162,8 @@ static void hopper_and_blackwell_agree_bit_for_bit(void **state)
 {
     (void)state;
     static const char *const others[] = {"sm_100a schedule=seed", "sm_100a ctas_n=2",
-                                         "sm_100a ctas_n=4", "sm_100a d_store=tensor"};
+                                         "sm_100a ctas_n=4", "sm_100a d_store=tensor",
+                                         "sm_100a tiles=dynamic"};
     for (int ctas = 1; ctas <= 2; ctas++) {
         const matmul_case c = {
             .m = 200, .n = 152, .k = 500, .tiling = {.block_n = 128, .ctas = ctas}};

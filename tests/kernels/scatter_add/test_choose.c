@@ -99,8 +99,14 @@ static void rows_off_16_bytes_are_shifted(void **state)
     assert_false(choose(&a, 900).shift);
     a = call_of(PTXGEN_BF16, MILLION, MILLION / 4, 299);
     assert_true(choose(&a, 900).shift && !choose(&a, 900).exact);
-    a = call_of(PTXGEN_BF16, MILLION, MILLION / 4, 3); /* short: by narrow accesses */
-    assert_true(!choose(&a, 900).shift && choose(&a, 900).access == 2);
+    a = call_of(PTXGEN_BF16, MILLION, MILLION / 4, 3); /* short: where they are, by blocks */
+    assert_true(choose(&a, 900).schedule == PTXGEN_SCHEDULE_VECTOR && choose(&a, 900).shift);
+    a.out_stride = 5; /* of which others have parts */
+    assert_true(choose(&a, 900).schedule == PTXGEN_SCHEDULE_OWNER && !choose(&a, 900).shift);
+    a = call_of(PTXGEN_F16, MILLION, MILLION / 4, 6);
+    assert_true(choose(&a, 900).shift && !choose(&a, 800).shift);
+    a = call_of(PTXGEN_F32, MILLION, MILLION / 4, 3); /* whose reductions flush what is beside */
+    assert_true(choose(&a, 900).schedule == PTXGEN_SCHEDULE_VECTOR && !choose(&a, 900).shift);
 }
 
 /* In calls long enough for the look at the index not to be felt. */

@@ -21,7 +21,7 @@ typedef struct schedule {
     const char *params;
     int multiprocessors;
     int64_t lengths[2]; /* 0: many rows a tile; several chunks a row */
-    bool halves;        /* only of 2 bytes, from an odd one on; out without gaps */
+    int64_t off;        /* halves that begin so many bytes off 16, out without gaps */
 } schedule;
 /* 75 rows of 5 or 3 chunks: two CTAs share a row's chunks, not evenly. */
 static const schedule seed = {.params = "seed", .multiprocessors = 5};
@@ -39,18 +39,22 @@ static const schedule narrow = {.params = "vector access=8 warps=2 ctas=1 pieces
 /* 8 of the 20 rows are kept by threads; of one piece, and of 46 or 23. */
 static const schedule hot = {
     .params = "vector hot=yes warps=2 ctas=1 pieces=2", .multiprocessors = 3, .lengths = {8, 184}};
-static const schedule halves = {.params = "vector access=2 warps=1 ctas=2",
-                                .multiprocessors = 3,
-                                .lengths = {1, 7},
-                                .halves = true};
-static const schedule even_halves = {.params = "vector access=2 warps=2 ctas=1",
-                                     .multiprocessors = 3,
-                                     .lengths = {2, 6},
-                                     .halves = true};
+static const schedule halves = {
+    .params = "vector access=2 warps=1 ctas=2", .multiprocessors = 3, .lengths = {1, 7}, .off = 2};
+static const schedule even_halves = {
+    .params = "vector access=2 warps=2 ctas=1", .multiprocessors = 3, .lengths = {2, 6}, .off = 2};
+static const schedule words = {.params = "vector access=4 shift=yes warps=2 ctas=1",
+                               .multiprocessors = 3,
+                               .lengths = {6, 14},
+                               .off = 4};
+static const schedule hot_pairs = {.params = "vector access=8 shift=yes hot=yes warps=2 ctas=1",
+                                   .multiprocessors = 3,
+                                   .lengths = {12, 20},
+                                   .off = 8};
 static const schedule hot_halves = {.params = "vector access=2 hot=yes warps=2 ctas=1",
                                     .multiprocessors = 3,
                                     .lengths = {1, 10},
-                                    .halves = true};
+                                    .off = 2};
 
 typedef struct problem {
     char params[160];
@@ -230,7 +234,7 @@ static void each_shape(ptxgen *ctx, problem *p, const char *dtype, const schedul
         char n[24] = "dynamic";
         p->a.n = s->lengths[i / 4] ? s->lengths[i / 4] : lengths[i / 4];
         p->has_bad = i / 4;
-        p->a.out_stride = p->a.n + (contig || s->halves ? 0 : PAD);
+        p->a.out_stride = p->a.n + (contig || s->off ? 0 : PAD);
         p->a.src_stride = p->a.n + (contig ? 0 : 2 * PAD);
         if (!dynamic)
             snprintf(n, sizeof n, "%d", (int)p->a.n);
@@ -251,11 +255,11 @@ static void run_schedule(const schedule *s)
                  .multiprocessors = s->multiprocessors};
     assert_int_equal(ptxgen_create(&config, &ctx, NULL), PTXGEN_OK);
     char *const out = p.out, *const src = p.src;
-    if (s->halves) {
-        p.out = out + 2;
-        p.src = src + 2;
+    if (s->off) {
+        p.out = out + s->off;
+        p.src = src + s->off;
     }
-    for (int d = s->halves; d < 3; d++) {
+    for (int d = s->off != 0; d < 3; d++) {
         p.a.dtype = (ptxgen_dtype)(PTXGEN_F32 + d);
         each_shape(ctx, &p, dtypes[d], s);
     }
@@ -301,13 +305,15 @@ static void hot_rows(void **state)
     run_schedule(&hot);
 }
 
-/* Words of out that hold elements of two rows, or one that is not the call's. */
-static void rows_at_any_half(void **state)
+/* Blocks of out that hold units of two rows, or one that is not the call's. */
+static void rows_at_any_unit(void **state)
 {
     (void)state;
     run_schedule(&halves);
     run_schedule(&even_halves);
     run_schedule(&hot_halves);
+    run_schedule(&words);
+    run_schedule(&hot_pairs);
 }
 
 int main(int argc, char **argv)
@@ -318,6 +324,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(seed_schedule),     cmocka_unit_test(bulk_schedule),
         cmocka_unit_test(vector_schedule),   cmocka_unit_test(before_sm_90),
         cmocka_unit_test(narrow_reductions), cmocka_unit_test(hot_rows),
-        cmocka_unit_test(rows_at_any_half)};
+        cmocka_unit_test(rows_at_any_unit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
