@@ -334,13 +334,17 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
  * most). */
 static bool is_shallow(const pg_matmul_problem *p)
 {
-    enum { ALIGNED = 16, SHORT = 128, LONG = 384 };
-    enum { SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
+    enum { ALIGNED = 16, STAGE = 64, SHORT = 128, LONG = 384 };
+    enum { FEW = 1 << 17, SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
     const bool copies = p->operand_alignment < ALIGNED;
     const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
+    if (elements < FEW && p->k > STAGE)
+        return false;
     if (!p->ragged)
         return copies && p->k <= SHORT && elements < VERY_MANY;
-    return p->k <= SHORT ? copies || elements >= SOME : p->k <= LONG && elements >= MANY;
+    if (p->k <= SHORT)
+        return copies || elements >= SOME;
+    return p->k <= LONG && elements >= MANY && p->m > MOST_SWAPPED_ROWS;
 }
 
 /* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any
