@@ -22,7 +22,17 @@ import math
 
 import torch
 
-from scatter_bench import DTYPES, SEED, VECTOR, Args, Library, Problem, copy_bandwidth, machine, milliseconds
+from scatter_bench import (
+    DTYPES,
+    SEED,
+    VECTOR,
+    Args,
+    Library,
+    Problem,
+    copy_bandwidth,
+    machine,
+    milliseconds,
+)
 
 BOTH = ("f32", "bf16")
 M, K = 1 << 20, 1 << 18
@@ -40,37 +50,89 @@ def series(first, last, factor):
 
 # (index, rows of src, rows of out, n, dtype)
 SETS = {
-    "anchors": over(BOTH, ("uniform", M, K, 128), ("uniform", M, K, 512), ("permutation", M, M, 256),
-                    ("half on row 0", M, K, 128), ("uniform", M, 100, 256), ("uniform", 1 << 22, M,
-                        32),
-                    ("uniform", 1 << 22, M, 8), ("uniform", 1 << 16, 1 << 14, 4096),
-                    ("uniform", 100, 200, 640000), ("uniform", 4096, 4096, 1024)),
-    "skew": over(BOTH, ("zipf 0.6", M, K, 128), ("zipf 0.8", M, K, 128), ("zipf 1.0", M, K, 128),
-                 ("zipf 1.2", M, K, 128), ("zipf 1.4", M, K, 128), ("zipf 1.0", 32768, 128256,
-                     4096),
-                 ("moe 8", 32768, 4096, 7168), ("permutation", M, M, 128), ("sorted", M, K,
-                     128), ("runs", M, K, 128),
-                 ("graph", 1200000, 170000, 128), ("zipf 1.0", 1 << 22, M, 256), ("uniform",
-                     3000000, 3000000, 128)),
-    "groups": over(BOTH, *[("uniform", 30600000, k, 4) for k in (1, 16, 64, 110, 128, 150, 256, 512, 1024, 2048, 3000, 4096,
-                                                                6000, 8000, 12000, 20000, 40000)],
-                   *[("zipf 1.0", 30600000, k, 4) for k in (64, 1024, 4096)],
-                   *[(kind, 30600000, k, 4) for kind in ("sorted", "runs") for k in (1024, 8000)],
-                   *[("half on row 0", 30600000, k, 4) for k in (256, 4096)],
-                   ("uniform", 20000000, 1024, 1),
-                   ("uniform", 20000000, 40000, 2), ("uniform", 20000000, 1000, 3), ("uniform",
-                       16000000, 1000, 8),
-                   ("uniform", 8000000, 64, 16), ("uniform", 8000000, 1000, 16), ("uniform",
-                       8000000, 256, 32)),
-    "neighbours": [("uniform", min(30600000, (1 << 29) // (n * DTYPES[dtype][2])), k, n, dtype)
-                   for n in (4, 8, 16, 32) for dtype in BOTH for k in series(64, 65536, 1.3)],
-    "narrow": [(kind, m, k, n, dtype) for n, dtype in ((1, "f32"), (1, "bf16"), (3, "f32"), (3, "bf16"), (8, "f32"), (8, "bf16"),
-                                                       (31, "bf16"), (16, "f32"), (80, "bf16"))
-               for m in (min(40000000, 800000000 // (n * DTYPES[dtype][2])), 1 << 21)
-               for kind, k in (("half on row 0", K), ("permutation", m), ("uniform", K), ("uniform", min(4 * M, 100000000 // n)),
-                               ("zipf 0.6", 9178), ("zipf 1.0", K), ("zipf 1.4", M), ("sorted",
-                                   K), ("runs", K), ("uniform", 1000))],
-    "small": over(("f32",), *[("uniform", m, 4096, 256) for m in (1, 8, 64, 512, 2048, 8192, 32768)]),
+    "anchors": over(
+        BOTH,
+        ("uniform", M, K, 128),
+        ("uniform", M, K, 512),
+        ("permutation", M, M, 256),
+        ("half on row 0", M, K, 128),
+        ("uniform", M, 100, 256),
+        ("uniform", 1 << 22, M, 32),
+        ("uniform", 1 << 22, M, 8),
+        ("uniform", 1 << 16, 1 << 14, 4096),
+        ("uniform", 100, 200, 640000),
+        ("uniform", 4096, 4096, 1024),
+    ),
+    "skew": over(
+        BOTH,
+        ("zipf 0.6", M, K, 128),
+        ("zipf 0.8", M, K, 128),
+        ("zipf 1.0", M, K, 128),
+        ("zipf 1.2", M, K, 128),
+        ("zipf 1.4", M, K, 128),
+        ("zipf 1.0", 32768, 128256, 4096),
+        ("moe 8", 32768, 4096, 7168),
+        ("permutation", M, M, 128),
+        ("sorted", M, K, 128),
+        ("runs", M, K, 128),
+        ("graph", 1200000, 170000, 128),
+        ("zipf 1.0", 1 << 22, M, 256),
+        ("uniform", 3000000, 3000000, 128),
+    ),
+    "groups": over(
+        BOTH,
+        *[
+            ("uniform", 30600000, k, 4)
+            for k in (1, 16, 64, 110, 128, 150, 256, 512, 1024, 2048, 3000, 4096, 6000, 8000, 12000,
+                20000, 40000)
+        ],
+        *[("zipf 1.0", 30600000, k, 4) for k in (64, 1024, 4096)],
+        *[(kind, 30600000, k, 4) for kind in ("sorted", "runs") for k in (1024, 8000)],
+        *[("half on row 0", 30600000, k, 4) for k in (256, 4096)],
+        ("uniform", 20000000, 1024, 1),
+        ("uniform", 20000000, 40000, 2),
+        ("uniform", 20000000, 1000, 3),
+        ("uniform", 16000000, 1000, 8),
+        ("uniform", 8000000, 64, 16),
+        ("uniform", 8000000, 1000, 16),
+        ("uniform", 8000000, 256, 32),
+    ),
+    "neighbours": [
+        ("uniform", min(30600000, (1 << 29) // (n * DTYPES[dtype][2])), k, n, dtype)
+        for n in (4, 8, 16, 32)
+        for dtype in BOTH
+        for k in series(64, 65536, 1.3)
+    ],
+    "narrow": [
+        (kind, m, k, n, dtype)
+        for n, dtype in (
+            (1, "f32"),
+            (1, "bf16"),
+            (3, "f32"),
+            (3, "bf16"),
+            (8, "f32"),
+            (8, "bf16"),
+            (31, "bf16"),
+            (16, "f32"),
+            (80, "bf16"),
+        )
+        for m in (min(40000000, 800000000 // (n * DTYPES[dtype][2])), 1 << 21)
+        for kind, k in (
+            ("half on row 0", K),
+            ("permutation", m),
+            ("uniform", K),
+            ("uniform", min(4 * M, 100000000 // n)),
+            ("zipf 0.6", 9178),
+            ("zipf 1.0", K),
+            ("zipf 1.4", M),
+            ("sorted", K),
+            ("runs", K),
+            ("uniform", 1000),
+        )
+    ],
+    "small": over(
+        ("f32",), *[("uniform", m, 4096, 256) for m in (1, 8, 64, 512, 2048, 8192, 32768)]
+    ),
 }
 
 
@@ -124,7 +186,10 @@ def measure(lib, p, bandwidth, options):
         ours = {name: call for name, call in ours.items() if name in ("seed", "vector", "auto")}
     good = all(p.agrees(call, reference) for call in ours.values())
     times = {name: milliseconds(call, budget_ms=15.0) for name, call in ours.items()}
-    theirs = {name: milliseconds(call, budget_ms=8.0) for name, call in torch_calls(p, options.torch).items()}
+    theirs = {
+        name: milliseconds(call, budget_ms=8.0)
+        for name, call in torch_calls(p, options.torch).items()
+    }
     if theirs:
         times["PyTorch"] = min(theirs.values())
     times["floor"] = p.floor_ms(bandwidth)
@@ -189,15 +254,24 @@ def main():
           "  " + " ".join(RATIOS))
     for name in options.set.split(","):
         gains, autos = [], []
-        chosen = range(len(SETS[name])) if not options.rows else [int(r) for r in options.rows.split(",")]
+        chosen = (
+            range(len(SETS[name]))
+            if not options.rows
+            else [int(r) for r in options.rows.split(",")]
+        )
         for i in chosen:
             p = Problem(lib, *SETS[name][i])
             times, good = measure(lib, p, bandwidth, options)
             gains += [times["seed"] / times["auto"]] if "seed" in times else []
             autos += [(SETS[name][i], times["auto"])]
-            print(f"{p.text()} " + " ".join(f"{times[n]:10.4f}" if n in times else " " * 10 for n in COLUMNS) +
-                  "  " + " ".join(f"{r:9.3f}" for r in ratios_of(times)) + mark(times, good),
-                  flush=True)
+            print(
+                f"{p.text()} "
+                + " ".join(f"{times[n]:10.4f}" if n in times else " " * 10 for n in COLUMNS)
+                + "  "
+                + " ".join(f"{r:9.3f}" for r in ratios_of(times))
+                + mark(times, good),
+                flush=True,
+            )
             if table:
                 print(markdown(p, times, good), file=table, flush=True)
             del p

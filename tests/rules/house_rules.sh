@@ -29,6 +29,22 @@ for line in $(awk '/^ *\|/ && FILENAME ~ /ptxc$/ { if (length > 120) print FILEN
     complain "$line is longer than 100 columns (PTX in a template: 120)"
 done
 
+# Data may be as wide as it has to be: here-documents, and a quoted text that without it leaves 60
+# columns or fewer.
+wide='
+    FNR == 1 { end = "" }
+    end != "" { if ($1 == end) end = ""; next }
+    FILENAME ~ /sh$/ && !/^ *#/ && match($0, /<<-?["\047]?[A-Za-z_]+/) {
+        end = substr($0, RSTART, RLENGTH); gsub(/[^A-Za-z_]/, "", end)
+    }
+    length > 100 {
+        text = $0; gsub(/"[^"]*"/, "", text); gsub(/\047[^\047]*\047/, "", text)
+        if (length(text) > 60) print FILENAME ":" FNR
+    }'
+for line in $(awk "$wide" $(echo "$files" | grep -E '\.(sh|py)$')); do
+    complain "$line is longer than 100 columns"
+done
+
 # Each C file begins with a comment that says what it is, or with its header, which says it.
 for line in $(awk 'FNR == 1 && !/^\/\*/ && !/^#include "/ { print FILENAME }' \
     $(echo "$sources" | grep -E '^(src|templates|include|tools)/.*\.[ch]$')); do
