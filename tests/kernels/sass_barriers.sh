@@ -50,6 +50,8 @@ for ctas in 1 2; do
     check matmul_accumulate arch=sm_90a ctas=$ctas schedule=pingpong block_n=128
     check matmul_accumulate arch=sm_90a ctas=1 splits=$((2 * ctas)) block_n=64
     check matmul_accumulate arch=sm_90a ctas=$ctas slices=4
+    check matmul_accumulate arch=sm_100a ctas=$ctas block_n=128 d_store=tensor
+    check matmul_accumulate arch=sm_100a ctas=$ctas block_n=64 ctas_n=4 d_store=tensor tiles=dynamic
     check matmul_accumulate arch=sm_100a ctas=$ctas block_n=128 splits=2
     check matmul_accumulate arch=sm_100a ctas=$ctas block_n=256 splits=4
 done
@@ -57,6 +59,7 @@ for block_n in 128 256; do
     for ctas in 1 2; do
         check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas
         check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas ctas_n=2
+        check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas d_store=tensor tiles=dynamic
         check matmul_scaled arch=sm_100a block_n=$block_n ctas=$ctas splits=$((block_n / 64))
     done
 done
