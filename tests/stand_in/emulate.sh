@@ -62,6 +62,11 @@ expect_code 2
 gives far 'cudaErrorIllegalAddress
 cudaErrorIllegalAddress'
 expect_err '_Z9write_farPi: .*out of bounds|_Z9write_farPi: .*outside'
+gives between 'cudaErrorMisalignedAddress
+cudaErrorMisalignedAddress'
+gives vote 'cudaErrorIllegalInstruction
+cudaErrorIllegalInstruction'
+expect_err 'lane 0: its member mask 0x00000002 does not name it'
 gives trap 'cudaErrorLaunchFailure
 cudaErrorLaunchFailure'
 gives race 'cudaSuccess
