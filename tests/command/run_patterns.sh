@@ -42,26 +42,20 @@ END
     tr -d ' \t\n' <.out >flat
 }
 
+# strided NAME BYTES SECTORS: each lane loads a word, BYTES after the one before it.
+strided() {
+    kernel "$1" "    mul.wide.u32 %a, %t, $2;
+    add.u64 %a, %g, %a;
+    ld.global.u32 %x, [%a];
+    keep %x;"
+    check "$1" 'ld.global' $warps $((warps * $3)) 0 0
+}
 # 1. Stride 1: 32 lanes x 4 bytes side by side are 128 bytes, 4 sectors.
-kernel stride1 '    mul.wide.u32 %a, %t, 4;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride1 'ld.global' $warps $((warps * 4)) 0 0
-
+strided stride1 4 4
 # 2. Stride 2: the same words spread over 256 bytes, 8 sectors.
-kernel stride2 '    mul.wide.u32 %a, %t, 8;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride2 'ld.global' $warps $((warps * 8)) 0 0
-
+strided stride2 8 8
 # 3. Stride 32, a column of a row-major tile: a sector for every lane.
-kernel stride32 '    mul.wide.u32 %a, %t, 128;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride32 'ld.global' $warps $((warps * 32)) 0 0
+strided stride32 128 32
 
 # 4. Misaligned by one word: 128 bytes that begin inside a sector touch 5; by 32 bytes: 4 again.
 kernel misaligned '    mul.wide.u32 %a, %t, 4;
