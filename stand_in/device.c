@@ -160,6 +160,7 @@ static void read_settings(pg_settings *s)
             order && !strcmp(order, "isa") ? PTXGEN_EMULATOR_ORDER_ISA : PTXGEN_EMULATOR_ORDER_HW,
         .seed = number_of("PTXGEN_EMULATE_SEED", 1),
         .check = is_set("PTXGEN_EMULATE_CHECK"),
+        .clock = getenv("PTXGEN_EMULATE_CLOCK"),
         .arithmetic = is_set("PTXGEN_EMULATE_FAST") ? PTXGEN_EMULATOR_FAST : PTXGEN_EMULATOR_EXACT,
         .instruction_budget = number_of("PTXGEN_EMULATE_BUDGET", UINT64_C(10000000000)),
         .log = print_line,

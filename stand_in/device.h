@@ -26,6 +26,7 @@ typedef struct pg_device {
     pthread_mutex_t running; /* held by whoever executes work: streams run one after another */
     size_t reports_seen;     /* of checking mode; under `running` */
     uint64_t left_out_seen;
+    size_t times_seen; /* of the clock */
 } pg_device;
 
 /* Made at the first call. NULL: the emulator could not be made (pg_complain has said why). */

@@ -82,6 +82,15 @@ static void tell_left_out(pg_device *d, const pg_function *f)
     d->left_out_seen = left_out;
 }
 
+/* How long the launches that are new would take on a GPU, by the clock. */
+static void tell_times(pg_device *d, const pg_function *f)
+{
+    ptxgen_emulator_time t = {.size = sizeof t};
+    for (; ptxgen_emulator_time_at(d->emulator, d->times_seen, &t); d->times_seen++)
+        pg_complain("%s: %.2f us on the %s by the clock, limited by %s (known error %.0f%%)",
+                    f->name, t.ns / 1000, t.gpu, t.limit, t.error_percent);
+}
+
 void pg_report_new(const pg_function *f)
 {
     pg_device *d = pg_device_get();
@@ -93,4 +102,5 @@ void pg_report_new(const pg_function *f)
             append(d->settings.report, json_of(f, &r));
     }
     tell_left_out(d, f);
+    tell_times(d, f);
 }

@@ -52,26 +52,49 @@ static pg_hopper_choice made_late(const search *s, const pg_hopper_choice *c)
     return late;
 }
 
-/* Measured on an H200 (docs/benchmarks.md): a tile that need not wait for its C is up to 1.3 times
- * as fast where warpgroups share it, little where they take turns; of a short K, where C arrives
- * with A and B, it only ends later. */
-static bool suits_late(const search *s, const pg_hopper_choice *c)
+static bool can_be_late(const search *s, const pg_hopper_choice *c)
 {
-    enum { SHORT_OF_ONE = 2048, SHORT_IN_TURNS = 1024, LEAST_STAGES = 3 };
+    enum { LEAST_STAGES = 3 };
     const pg_epilogue steps = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
     if (s->given->c || s->given->grouped || pg_epilogue_has_steps(&steps) || s->swap ||
         c->splits > 1 || c->slices > 1 || !s->problem->c_takes_map)
         return false;
     const pg_hopper_choice late = made_late(s, c);
-    const int shorter = c->pingpong ? SHORT_IN_TURNS : c->warpgroups == 1 ? SHORT_OF_ONE : 0;
-    return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES &&
-           s->problem->k > shorter;
+    return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES;
+}
+
+/* Where that measured faster on an H200 (docs/benchmarks.md), by the kernel's kind and K. A shared
+ * tile behind others of its CTA need not wait for its C; an only one of a short K gets it together
+ * with A and B, and then only ends later. 256 rows leave few slots for many chunks. In turns C
+ * hides behind the other tile, unless there are few. */
+static bool gains_late(const search *s, const pg_hopper_choice *c)
+{
+    enum { NEVER = INT32_MAX };
+    static const struct {
+        bool pingpong;
+        int warpgroups, rows, only, several; /* least K of a CTA with one tile, with several */
+        int most;                            /* tiles of a CTA */
+    } kinds[] = {
+        {false, 1, 64, NEVER, 0, NEVER}, {false, 1, 128, 800, 0, NEVER},
+        {false, 2, 64, 800, 0, NEVER},   {false, 3, 64, 800, 0, NEVER},
+        {true, 3, 128, 2048, 2048, 8},
+    };
+    const pg_matmul_problem *p = s->problem;
+    const int64_t tiles = divide_up(s->rows, c->block_m) * divide_up(s->columns, c->block_n) *
+                          pg_matmul_matrices(p),
+                  each = divide_up(tiles, p->sm_count);
+    const int rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].pingpong == c->pingpong && kinds[i].warpgroups == c->warpgroups &&
+            kinds[i].rows == rows)
+            return each <= kinds[i].most && p->k >= (each > 1 ? kinds[i].several : kinds[i].only);
+    return false;
 }
 
 static bool fits_load(const search *s, const pg_hopper_choice *c)
 {
     const int64_t given = s->given->c_load;
-    return given == PG_C_LATE ? suits_late(s, c) : fits(given, c->ring ? PG_C_RING : PG_C_DIRECT);
+    return given == PG_C_LATE ? can_be_late(s, c) : fits(given, c->ring ? PG_C_RING : PG_C_DIRECT);
 }
 
 /* What the caller fixed. */
@@ -103,7 +126,8 @@ static void consider(search *s, const pg_hopper_choice *c)
 {
     if (!is_allowed(s, c))
         return;
-    const bool late = (!s->given->c_load || s->given->c_load == PG_C_LATE) && suits_late(s, c);
+    const int64_t given = s->given->c_load;
+    const bool late = given == PG_C_LATE || (!given && can_be_late(s, c) && gains_late(s, c));
     const pg_hopper_choice timed = late ? made_late(s, c) : *c;
     const double time = pg_hopper_time(&timed, s->problem);
     if (!(time < HUGE_VAL) || (s->count == s->most && time >= s->best[s->count - 1].time))
@@ -310,13 +334,17 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
  * most). */
 static bool is_shallow(const pg_matmul_problem *p)
 {
-    enum { ALIGNED = 16, SHORT = 128, LONG = 384 };
-    enum { SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
+    enum { ALIGNED = 16, STAGE = 64, SHORT = 128, LONG = 384 };
+    enum { FEW = 1 << 17, SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
     const bool copies = p->operand_alignment < ALIGNED;
     const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
+    if (elements < FEW && p->k > STAGE)
+        return false;
     if (!p->ragged)
         return copies && p->k <= SHORT && elements < VERY_MANY;
-    return p->k <= SHORT ? copies || elements >= SOME : p->k <= LONG && elements >= MANY;
+    if (p->k <= SHORT)
+        return copies || elements >= SOME;
+    return p->k <= LONG && elements >= MANY && p->m > MOST_SWAPPED_ROWS;
 }
 
 /* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any

@@ -100,32 +100,26 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
                               pg_scatter_add_dense_out(p));
 }
 
-/* Tables that pay: each row of out is hit so often that filling and emptying them costs little.
- * Where only one warp of an SM has room for a table, reductions in global memory are faster, if
- * there are any for such rows. */
-static pg_copies copies_that_pay(const pg_problem *p, const pg_scatter_add_key *k)
+/* Tables that pay: each row of out is hit so often that filling and emptying them costs little. */
+static bool prefers_private(const pg_problem *p, const pg_scatter_add_key *k)
 {
-    enum { HITS = 256, ROWS_A_HIT = 10 };
+    enum { LEAST_HITS = 128, HITS_A_COLUMN = 64 };
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    if (rows / (HITS + out_rows / ROWS_A_HIT) < out_rows)
-        return PG_COPIES_AUTO;
-    return pg_scatter_add_private_copies(arch->max_shared_bytes, p->symbol[PG_SCATTER_N], out_rows,
-                                         has_reductions(p, k, pg_scatter_add_access_of(p)) ? 2 : 1);
+    const int64_t n = p->symbol[PG_SCATTER_N], hits = HITS_A_COLUMN * n;
+    const int64_t access = k->access ? k->access : pg_scatter_add_access_of(p);
+    return fits_private(p, k) && rows / (hits < LEAST_HITS ? LEAST_HITS : hits) >= out_rows &&
+           pg_scatter_add_cut_private(p, k, access).copies != PG_COPIES_AUTO;
 }
 
 static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
 {
-    enum { SPREAD = 512, SHORT_ROW_BYTES = 8 }; /* rows that two of a lane's seldom meet in */
-    const int64_t n = p->symbol[PG_SCATTER_N], out_rows = p->symbol[PG_SCATTER_OUT_ROWS];
-    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
-    if (!k->copies && arch)
-        k->copies = pg_scatter_add_private_copies(arch->max_shared_bytes, n, out_rows, 1);
-    if (k->copies == PG_COPIES_WARP && !k->pieces)
-        k->pieces = out_rows > SPREAD ? 2 : 1;
-    if (k->copies == PG_COPIES_WARP && !k->warps)
-        k->warps = row_bytes_of(p) <= SHORT_ROW_BYTES ? 16 : 12;
+    const pg_private_cut cut = pg_scatter_add_cut_private(p, k, k->access);
+    k->copies = cut.copies;
+    if (!k->warps && !k->ctas) {
+        k->warps = cut.warps;
+        k->ctas = cut.ctas;
+    }
 }
 
 /* Two accesses at a time, where rows of halves have several, are without gaps, and too short for
@@ -165,8 +159,8 @@ void pg_scatter_add_choose(const pg_problem *p, void *key)
 {
     pg_scatter_add_key *k = key;
     const int64_t access = pg_scatter_add_access_of(p);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO && fits_private(p, k))
-        k->schedule = copies_that_pay(p, k) ? PTXGEN_SCHEDULE_PRIVATE : PTXGEN_SCHEDULE_AUTO;
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO && prefers_private(p, k))
+        k->schedule = PTXGEN_SCHEDULE_PRIVATE;
     if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
         choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO &&

@@ -13,7 +13,7 @@ static const char *const schedule_words[] = {"auto",  "seed",    "bulk", "vector
 static const char *const oob_words[] = {"record", "trap", "unchecked", NULL};
 
 static const char *const reduce_words[] = {"add", "min", "max", "mean", "mul", NULL};
-static const char *const copies_words[] = {"auto", "thread", "warp", NULL};
+static const char *const copies_words[] = {"auto", "thread", "cta", NULL};
 static const char *const ahead_words[] = {"auto", "no", "yes", NULL};
 static const char *const hot_words[] = {"auto", "no", "yes", NULL};
 static const char *const weight_words[] = {"none", "f32", "element", NULL};
@@ -43,12 +43,12 @@ static const pg_param params[] = {
      .doc = "bulk: bytes in one stage"},
     {"stages", PG_PARAM_INTEGER, FIELD(stages), .zero_words = {"auto"}, .min = 2, .max = 16,
      .doc = "bulk: stages per warp"},
-    {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 16,
+    {"warps", PG_PARAM_INTEGER, FIELD(warps), .zero_words = {"auto"}, .min = 1, .max = 32,
      .doc = "bulk, vector, private: warps per CTA"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 32,
-     .doc = "bulk, vector: CTAs per SM"},
+     .doc = "bulk, vector, private: CTAs per SM"},
     {"pieces", PG_PARAM_INTEGER, FIELD(pieces), .zero_words = {"auto"}, .min = 1, .max = 8,
-     .doc = "vector, owner: rows that a thread has in flight; private: that a lane adds at once"},
+     .doc = "vector, owner: rows that a thread has in flight"},
     {"panel", PG_PARAM_INTEGER, FIELD(panel), .zero_words = {"auto"}, .min = 16,
      .max = INT64_C(1) << 33,
      .doc =

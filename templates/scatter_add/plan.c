@@ -13,6 +13,7 @@ enum {
     REDUCE_ALIGNMENT = 16, /* addresses and sizes of bulk copies and reductions */
     MAX_TILE_ROWS = 128,   /* bulk: four reductions per lane */
     MAX_STATIC_SHARED = 48 << 10,
+    MOST_WARPS = 16,
 };
 
 /* Bytes of an element that bulk reductions add; 0 for any other type. */
@@ -148,6 +149,10 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
     settle(&k->warps, a->warps);
     settle(&k->ctas, a->ctas);
     settle(&k->pieces, a->pieces);
+    if (k->warps > MOST_WARPS)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "warps=%lld: only schedule=private takes more than %d", (long long)k->warps,
+                       MOST_WARPS);
     if (!a->panel)
         k->panel = 0;
     PG_TRY(check_aligned("tile", k->tile, err));

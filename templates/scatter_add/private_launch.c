@@ -3,7 +3,36 @@
 
 #include "base/error.h"
 
-enum { MOST_ROW_BYTES = 64, TAG_BYTES = 4, MOST_QUEUED = 32 * 9, ALIGNMENT = 16 };
+enum {
+    MOST_ROW_BYTES = 64,
+    MOST_OUT_ROWS = 0xffff,
+    ALIGNMENT = 16,
+    WARP = 32,
+    THREAD_WARPS = 8,
+    LEAST_WARPS = 12
+};
+
+/* How CTAs are cut by the table's size, for rows of src of so many words: rows are in registers, so
+ * that an SM has room for `warps` of the last choice. Measured: docs/benchmarks.md. */
+enum { CHOICES = 3 };
+typedef struct cta_choice {
+    int ctas, warps;
+    int64_t most_bytes; /* of the table */
+} cta_choice;
+static const struct {
+    int most_words;
+    cta_choice choices[CHOICES];
+} cuts[] = {{2, {{4, 8, 10 << 10}, {2, 16, 40 << 10}, {1, 32, INT64_MAX}}},
+            {16, {{6, 4, 5 << 10}, {2, 12, 40 << 10}, {1, 24, INT64_MAX}}},
+            {32, {{3, 4, 5 << 10}, {2, 6, 40 << 10}, {1, 12, INT64_MAX}}}};
+
+static const cta_choice *choices_for(const pg_private_row *r)
+{
+    size_t i = 0;
+    while (r->words > cuts[i].most_words)
+        i++;
+    return cuts[i].choices;
+}
 
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
@@ -24,13 +53,18 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "access=%lld is not a power of two from %d (an element of %s) to 16",
                        (long long)k->access, e->bytes, e->name);
-    if (k->pieces != 0 && k->pieces != 1 && k->pieces != 2 && k->pieces != 4)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=private needs 1, 2 or 4",
-                       (long long)k->pieces);
-    k->copies = k->copies ? k->copies : PG_COPIES_WARP;
-    k->pieces = k->copies == PG_COPIES_THREAD ? 1 : k->pieces ? k->pieces : 2;
-    k->warps = k->warps ? k->warps : PG_PRIVATE_WARPS;
-    k->contig = k->tile = k->stages = k->ctas = k->panel = k->ahead = 0;
+    k->copies = k->copies ? k->copies : PG_COPIES_CTA;
+    const bool alone = k->copies == PG_COPIES_THREAD;
+    const pg_private_row row = pg_private_row_for(e, k->n, (int)k->access, alone);
+    const int most = alone ? THREAD_WARPS : choices_for(&row)[CHOICES - 1].warps;
+    k->warps = k->warps ? k->warps : alone ? THREAD_WARPS : LEAST_WARPS;
+    k->ctas = !alone && k->ctas ? k->ctas : 1;
+    if (k->warps * k->ctas > most)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "warps=%lld and ctas=%lld: schedule=private has registers for %d warps an "
+                       "SM with rows of %lld bytes",
+                       (long long)k->warps, (long long)k->ctas, most, (long long)row_bytes);
+    k->contig = k->tile = k->stages = k->panel = k->ahead = k->pieces = 0;
     return PTXGEN_OK;
 }
 
@@ -41,65 +75,87 @@ void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_pla
     p->head.shared_bytes = (uint32_t)p->arch->max_shared_bytes;
 }
 
-static int64_t table_bytes(int64_t n, int64_t out_rows)
+static int64_t round_up(int64_t n, int64_t to)
 {
-    return out_rows * 4 * (n < 3 ? n : (n + 3) / 4 * 4);
+    return (n + to - 1) / to * to;
 }
 
-/* Tags of a warp: a power of two, so that a row's is the low bits of its number. */
-static int64_t tags_of(int64_t out_rows)
-{
-    int64_t tags = 32;
-    while (tags < out_rows && tags < PG_PRIVATE_TAGS)
-        tags *= 2;
-    return tags;
-}
-
-/* What a table takes with its tags and its queue, of no more than 8 rows a lane. */
-static int64_t copy_bytes(bool by_thread, int64_t n, int64_t out_rows)
-{
-    const int64_t table = table_bytes(n, out_rows);
-    return by_thread
-               ? table
-               : table + TAG_BYTES * tags_of(out_rows) + MOST_QUEUED * (table_bytes(n, 1) + 4);
-}
-
-/* How many tables a CTA has. */
-static int64_t copies_of(int64_t warps, bool by_thread, int64_t shared_bytes, int64_t n,
+/* copies=thread: how many tables a CTA of so many warps has. */
+static int64_t tables_of(int64_t warps, int64_t shared_bytes, const pg_private_row *r,
                          int64_t out_rows)
 {
-    const int64_t bytes = copy_bytes(by_thread, n, out_rows);
-    const int64_t most = by_thread ? 32 * warps : warps;
-    const int64_t room = (shared_bytes - ALIGNMENT) / bytes, copies = room < most ? room : most;
-    return by_thread && copies > 32 ? copies / 32 * 32
-                                    : copies; /* whole warps read whole sectors */
+    const int64_t room = (shared_bytes - ALIGNMENT) / (4 * r->sums * out_rows);
+    const int64_t tables = room < WARP * warps ? room : WARP * warps;
+    return tables > WARP ? tables / WARP * WARP : tables; /* whole warps read whole sectors */
 }
 
-/* A thread's own table is the fastest as long as enough threads have one to keep memory busy.
- * Measured: docs/benchmarks.md. */
-pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
-                                        int least_warps)
+/* copies=cta: shared memory of a CTA of so many warps. */
+static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_rows)
 {
-    const int enough_threads = n > 4 ? 96 : 128;
-    if (out_rows > shared_bytes)
-        return PG_COPIES_AUTO;
-    if (copies_of(PG_PRIVATE_WARPS, true, shared_bytes, n, out_rows) >= enough_threads)
-        return PG_COPIES_THREAD;
-    return copies_of(PG_PRIVATE_WARPS, false, shared_bytes, n, out_rows) >= least_warps
-               ? PG_COPIES_WARP
-               : PG_COPIES_AUTO;
+    const int64_t tile =
+        WARP * warps * (pg_private_share_bytes(r) + 2 * pg_private_share(r)) / r->parts;
+    return round_up(4 * r->sums * out_rows, ALIGNMENT) +
+           round_up(4 * out_rows, PG_PRIVATE_COUNTERS) + ALIGNMENT + tile;
+}
+
+/* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
+ * room, and adds a table to out. */
+static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows)
+{
+    enum { RESERVED = 1024, STEP = 4 };
+    const cta_choice *const choices = choices_for(r);
+    const int64_t table = 4 * r->sums * out_rows;
+    for (size_t i = 0; i < CHOICES; i++) {
+        const cta_choice *c = &choices[i];
+        if (table <= c->most_bytes &&
+            c->ctas * (cta_bytes(c->warps, r, out_rows) + RESERVED) <= shared_bytes + RESERVED)
+            return (pg_private_cut){PG_COPIES_CTA, c->warps, c->ctas};
+    }
+    int warps = choices[CHOICES - 1].warps;
+    while (warps >= LEAST_WARPS && cta_bytes(warps, r, out_rows) > shared_bytes)
+        warps -= STEP;
+    return (pg_private_cut){warps < LEAST_WARPS ? PG_COPIES_AUTO : PG_COPIES_CTA, warps, 1};
+}
+
+/* A thread's own table is the fastest as long as enough threads have one to keep memory busy, and
+ * there are so many rows that clearing and adding up as many tables costs nothing. */
+static bool has_own_tables(const pg_problem *problem, const pg_private_row *r, int64_t shared_bytes)
+{
+    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96, LEAST_ROWS = 1 << 23 };
+    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
+    return problem->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
+           tables_of(THREAD_WARPS, shared_bytes, r, out_rows) >=
+               (problem->symbol[PG_SCATTER_N] > SHORT_ROW ? ENOUGH : ENOUGH_SHORT);
+}
+
+pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k,
+                                          int64_t access)
+{
+    const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
+    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
+    const int64_t n = problem->symbol[PG_SCATTER_N];
+    const pg_sum_type *e = pg_sum_type_at(k->dtype);
+    const pg_private_row alone = pg_private_row_for(e, n, (int)access, true),
+                         together = pg_private_row_for(e, n, (int)access, false);
+    if (out_rows > MOST_OUT_ROWS)
+        return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
+    if (k->copies ? k->copies == PG_COPIES_THREAD : has_own_tables(problem, &alone, shared))
+        return (pg_private_cut){PG_COPIES_THREAD, THREAD_WARPS, 1};
+    return cut_cta(shared, &together, out_rows);
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
 {
     const pg_scatter_add_key *k = problem->key;
     const int64_t shared = pg_arch_find((ptxgen_arch)k->arch)->max_shared_bytes;
-    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS],
-                  n = problem->symbol[PG_SCATTER_N];
+    const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const pg_view *src = &problem->operand[PG_SCATTER_SRC];
     const int64_t stride = src->stride[0] * pg_dtype_bits(src->dtype) / 8;
-    if (out_rows > shared ||
-        !copies_of(k->warps, k->copies == PG_COPIES_THREAD, shared, n, out_rows))
+    const bool alone = k->copies == PG_COPIES_THREAD;
+    const pg_private_row r =
+        pg_private_row_for(pg_sum_type_at(k->dtype), k->n, (int)k->access, alone);
+    if (out_rows > MOST_OUT_ROWS || (alone ? tables_of(k->warps, shared, &r, out_rows) < 1
+                                           : cta_bytes(k->warps, &r, out_rows) > shared))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "schedule=private: %lld rows of out need more than the %lld bytes of shared "
                        "memory: use schedule=auto",
@@ -128,14 +184,15 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
                   *src = &problem->operand[PG_SCATTER_SRC];
     const int64_t rows = problem->symbol[PG_SCATTER_ROWS],
                   out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
-    const int64_t bytes = p->element->bytes, tags = p->by_thread ? 0 : tags_of(out_rows);
-    const int64_t copies =
-        copies_of(p->warps, p->by_thread, p->arch->max_shared_bytes, p->n, out_rows);
-    const int64_t threads = p->by_thread ? copies : 32 * copies;
-    const int64_t ctas = (rows - 1) / (threads * pg_private_row_of(p).batch) + 1;
-    pg_launch_line(l, ctas < problem->device->sm_count ? ctas : problem->device->sm_count,
-                   (int)((threads + 31) / 32 * 32), COUNT, 0);
-    l->shared_bytes = (uint32_t)(copies * copy_bytes(p->by_thread, p->n, out_rows) + ALIGNMENT);
+    const pg_private_row r = pg_private_row_of(p);
+    const int64_t bytes = p->element->bytes, shared = p->arch->max_shared_bytes;
+    const int64_t tables = p->by_thread ? tables_of(p->warps, shared, &r, out_rows) : 1;
+    const int64_t threads = p->by_thread ? tables : WARP * p->warps;
+    const int64_t ctas = (rows - 1) / (threads * r.batch) + 1;
+    const int64_t most = (int64_t)problem->device->sm_count * p->ctas_per_sm;
+    pg_launch_line(l, ctas < most ? ctas : most, (int)round_up(threads, WARP), COUNT, 0);
+    l->shared_bytes = (uint32_t)(p->by_thread ? tables * 4 * r.sums * out_rows + ALIGNMENT
+                                              : cta_bytes(p->warps, &r, out_rows));
     pg_set_pointer(l, at_out_, out->data);
     pg_set_pointer(l, at_src_, src->data);
     pg_set_pointer(l, at_index_, problem->operand[PG_SCATTER_INDEX].data);
@@ -144,6 +201,5 @@ void pg_scatter_add_launch_private(const pg_problem *problem, pg_launch *l)
     pg_set_u64(l, at_out_stride_, (uint64_t)(out->stride[0] * bytes));
     pg_set_u32(l, at_src_stride_, src->stride[0] * bytes);
     pg_set_u32(l, at_rows_, rows);
-    pg_set_u32(l, at_copies_, copies);
-    pg_set_u32(l, at_tag_mask_, tags - 1);
+    pg_set_u32(l, at_copies_, tables);
 }

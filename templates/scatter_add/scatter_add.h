@@ -75,12 +75,7 @@ enum {
 };
 
 /* private: who has a copy of out's rows. */
-typedef enum pg_copies {
-    PG_COPIES_AUTO,
-    PG_COPIES_THREAD,
-    PG_COPIES_WARP,
-    PG_COPIES_CTA
-} pg_copies;
+typedef enum pg_copies { PG_COPIES_AUTO, PG_COPIES_THREAD, PG_COPIES_CTA } pg_copies;
 
 /* Whether rows of out are loaded with the rows of src, or updated where they are (owner). */
 typedef enum pg_ahead { PG_AHEAD_AUTO, PG_AHEAD_NO, PG_AHEAD_YES } pg_ahead;
@@ -229,9 +224,15 @@ bool pg_scatter_add_may_be_hot(const pg_problem *, int64_t access, bool shift);
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,
                                              ptxgen_error *);
 void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
-/* Which copies of so many rows fit into shared memory; AUTO: none, or of fewer warps than that. */
-pg_copies pg_scatter_add_private_copies(int64_t shared_bytes, int64_t n, int64_t out_rows,
-                                        int least_warps);
+/* Who has a table, in CTAs of how many warps, how many of them an SM. */
+typedef struct pg_private_cut {
+    pg_copies copies;
+    int warps, ctas;
+} pg_private_cut;
+/* What is best for the problem, of the key's copies if it names some. copies AUTO: out does not fit
+ * into shared memory. */
+pg_private_cut pg_scatter_add_cut_private(const pg_problem *, const pg_scatter_add_key *,
+                                          int64_t access);
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *, ptxgen_error *);
 void pg_scatter_add_launch_private(const pg_problem *, pg_launch *);
 

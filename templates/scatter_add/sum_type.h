@@ -46,12 +46,12 @@ pg_name pg_name_of(const char *prefix, int i);
 
 /* Loads or stores `count` registers from `first` on, `bytes` each, as wide as PTX allows: `what`
  * is the instruction up to the type ("ld.global.nc"), `guard` a predicate with its @ or "".
- * `address` is a register. Counts are powers of two. A store has its operands the other way
- * round: `store`. */
+ * `address` is a register, to which `offset` bytes are added. Counts are powers of two. A store
+ * has its operands the other way round: `store`. */
 typedef struct pg_move {
     const char *what, *guard, *address;
     const char *prefix;
-    int first, count, bytes;
+    int first, count, bytes, offset;
     bool store;
 } pg_move;
 void pg_move_words(pg_emit *E, const pg_move *m);

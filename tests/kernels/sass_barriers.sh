@@ -1,7 +1,9 @@
-# Tensor-core kernels empty the L1 cache and fence the whole GPU where a cluster meets (barrier.cluster), and nowhere
-# else: a wait or an arrival at cluster scope would do so at every stage. Counted in the SASS.
+# Tensor-core kernels empty the L1 cache and fence the whole GPU where a cluster meets
+# (barrier.cluster), and nowhere else: a wait or an arrival at cluster scope would do so at every
+# stage. Counted in the SASS.
 set -eu
-disassembler=$(command -v nvdisasm || ls "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/nvdisasm" 2>/dev/null || true)
+disassembler=$(command -v nvdisasm ||
+    ls "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/nvdisasm" 2>/dev/null || true)
 if [ -z "$disassembler" ]; then
     echo "no nvdisasm"
     exit 77
@@ -19,7 +21,8 @@ bad=0
 check() {
     "$PTXGEN" emit "$@" -o "$folder/k.ptx"
     status=0
-    "$PTXGEN" compile "$@" --cache-dir "$folder/cache" -o "$folder/k.cubin" >/dev/null 2>"$folder/error" || status=$?
+    "$PTXGEN" compile "$@" --cache-dir "$folder/cache" -o "$folder/k.cubin" \
+        >/dev/null 2>"$folder/error" || status=$?
     if [ $status = 5 ] && grep -q 'no .*assembler' "$folder/error"; then
         echo "no assembler"
         exit 77

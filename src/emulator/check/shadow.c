@@ -507,11 +507,17 @@ static bool touch_striped(const pg_touch *t, pg_shadow_block *b)
     return true;
 }
 
-/* Neighbours mostly hold the same, and what an operation leaves in shared memory does not depend
- * on where: what holds the same as the one before becomes the same. */
+/* Where what becomes of the granule may be kept. */
+static pg_known_granule *place_of_known(const pg_touch *t, const pg_granule *g)
+{
+    return &t->warp->launch->checker->known[g->write.base / PG_LANES % PG_KNOWN_GRANULES];
+}
+
+/* Granules that one warp wrote mostly hold the same, and what an operation leaves in shared memory
+ * does not depend on where: what holds the same as the last one becomes the same. */
 static bool copy_known(const pg_touch *t, pg_granule *g, uint16_t stripe)
 {
-    const pg_known_granule *k = &t->warp->launch->checker->known;
+    const pg_known_granule *k = place_of_known(t, g);
     if (!k->silent || k->agent != t->agent || k->clock != t->clock || k->clock == PG_IN_FLIGHT ||
         k->cta != t->cta || k->pc != t->pc || k->lane != t->lane || k->write != t->write ||
         k->stripe != stripe || memcmp(g, &k->before, sizeof *g))
@@ -522,7 +528,7 @@ static bool copy_known(const pg_touch *t, pg_granule *g, uint16_t stripe)
 
 static void keep_known(const pg_touch *t, const pg_known_granule *found)
 {
-    pg_known_granule *k = &t->warp->launch->checker->known;
+    pg_known_granule *k = place_of_known(t, &found->before);
     *k = *found;
     k->cta = t->cta;
     k->clock = t->clock;

@@ -26,6 +26,7 @@ enum {
     PG_GRANULE = 4,       /* bytes that share one shadow entry */
     PG_GRANULE_MOST = 32, /* bytes of one lane's access */
     PG_SHADOW_READS = 3,
+    PG_KNOWN_GRANULES = 8,
     PG_DYNAMIC_AGENTS = 512, /* asynchronous sources; past these, the last one is shared */
     PG_BLOCK = 128,          /* bytes: what a warp touches when each lane touches 4 */
     PG_BLOCK_PARTS = PG_BLOCK / PG_GRANULE,
@@ -247,7 +248,7 @@ struct pg_checker {
     bool has_undefined;     /* some buffer holds nothing at the start */
     uint64_t (*strides)[2]; /* by op: of the last matrix operands that were looked at */
     uint8_t *fence_use;     /* by op: 1 executed, 2 needed */
-    pg_known_granule known;
+    pg_known_granule known[PG_KNOWN_GRANULES]; /* by the warp that wrote it */
 };
 
 static inline pg_cluster_check *pg_cluster_check_of(const pg_warp *w)

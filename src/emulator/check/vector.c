@@ -39,29 +39,69 @@ static pg_vector *share(pg_vector *v)
     return v;
 }
 
-static bool any_above_zero(const pg_vector *v, uint32_t from)
+/* Lengths are multiples of LENGTH_STEP, and so many rounds without a branch become vector
+ * instructions. */
+static uint32_t any_of(const uint32_t *clock)
 {
     uint32_t any = 0;
-    for (uint32_t i = from; i < v->length; i++)
-        any |= v->clock[i];
-    return any != 0;
+    for (int i = 0; i < LENGTH_STEP; i++)
+        any |= clock[i];
+    return any;
 }
 
-/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. 3 may be told as 1 or 2. */
-static int compare(const pg_vector *a, const pg_vector *b)
+static bool any_above_zero(const pg_vector *v, uint32_t from)
+{
+    for (; from < v->length; from += LENGTH_STEP)
+        if (any_of(v->clock + from))
+            return true;
+    return false;
+}
+
+static bool are_equal(const uint32_t *a, const uint32_t *b)
+{
+    return !memcmp(a, b, LENGTH_STEP * sizeof *a);
+}
+
+/* All bits, or none. */
+static uint32_t where_below(uint32_t a, uint32_t b)
+{
+    return a < b ? UINT32_MAX : 0;
+}
+
+static bool any_below(const uint32_t *a, const uint32_t *b)
+{
+    uint32_t below = 0;
+    for (int i = 0; i < LENGTH_STEP; i++)
+        below |= where_below(a[i], b[i]);
+    return below;
+}
+
+static void raise_all(uint32_t *restrict to, const uint32_t *restrict from)
+{
+    for (int i = 0; i < LENGTH_STEP; i++)
+        to[i] += (from[i] - to[i]) & where_below(to[i], from[i]);
+}
+
+/* 1: a >= b everywhere, 2: b >= a, 3: equal, 0: neither. 3 may be told as 1 or 2. What was found is
+ * kept: lanes that share a vector meet the same one in turn. */
+static int compare(pg_vector *a, pg_vector *b)
 {
     if (a->above == b->id)
         return 1;
     if (b->above == a->id)
         return 2;
     const uint32_t n = a->length < b->length ? a->length : b->length;
-    uint32_t less = 0, more = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        less |= a->clock[i] < b->clock[i];
-        more |= a->clock[i] > b->clock[i];
+    bool less = any_above_zero(b, n), more = any_above_zero(a, n);
+    for (uint32_t i = 0; i < n && !(less && more); i += LENGTH_STEP) {
+        if (are_equal(a->clock + i, b->clock + i))
+            continue; /* most are */
+        less = less || any_below(a->clock + i, b->clock + i);
+        more = more || any_below(b->clock + i, a->clock + i);
     }
-    less |= any_above_zero(b, n);
-    more |= any_above_zero(a, n);
+    if (!less)
+        a->above = b->id;
+    else if (!more)
+        b->above = a->id;
     return (less ? 0 : 1) | (more ? 0 : 2);
 }
 
@@ -82,9 +122,9 @@ void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from)
                           : new_vector(k, *to, from->length);
     if (!both)
         return;
-    for (uint32_t i = 0; i < from->length; i++)
-        if (both->clock[i] < from->clock[i])
-            both->clock[i] = from->clock[i];
+    for (uint32_t i = 0; i < from->length; i += LENGTH_STEP)
+        if (!are_equal(both->clock + i, from->clock + i))
+            raise_all(both->clock + i, from->clock + i);
     both->id = ++k->vector_ids;
     drop(k, *to);
     *to = both;

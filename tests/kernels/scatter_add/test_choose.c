@@ -49,14 +49,16 @@ static void schedules_by_size(void **state)
         ptxgen_schedule schedule;
         int64_t copies, ahead;
     } cases[] = {
-        /* few groups of short rows: tables of threads, of warps, or too many for shared memory */
+        /* few groups of short rows: tables of threads, of a CTA, or too many for shared memory */
         {PTXGEN_F32, 30 * MILLION, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_THREAD, 0},
-        {PTXGEN_F32, 30 * MILLION, 1024, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
-        {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_WARP, 0},
+        {PTXGEN_F32, 30 * MILLION, 1024, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 64, 32, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 40000, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* as few, but not enough rows to pay for filling and emptying tables */

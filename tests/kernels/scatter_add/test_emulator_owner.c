@@ -236,10 +236,17 @@ static void private_tables(void **state)
     p.a = (ptxgen_scatter_add_args){0};
     run("schedule=private n=4 copies=thread", 4, 1);
     run("schedule=private n=3 copies=thread access=4", 3, 8);
-    run("schedule=private n=4 copies=warp", 4, 0);
-    run("schedule=private n=1 copies=warp pieces=2 access=4", 1, 4);
-    run("schedule=private n=8 copies=warp pieces=1", 8, 8);
-    run("schedule=private n=4 copies=warp warps=16", 4, 0);
+    run("schedule=private n=4 copies=cta warps=1", 4, 0);
+    run("schedule=private n=4 copies=cta warps=2 ctas=2", 4, 4);
+    run("schedule=private n=1 copies=cta warps=2 access=4", 1, 4);
+    run("schedule=private n=8 copies=cta warps=2", 8, 8);
+    run("schedule=private n=5 copies=cta warps=3 access=4", 5, 1);
+    run("schedule=private n=12 copies=cta warps=2", 12, 4);
+    run("schedule=private n=16 copies=cta warps=1", 16, 8);
+    p.a = (ptxgen_scatter_add_args){.dtype = PTXGEN_BF16};
+    run("dtype=bf16 schedule=private n=3 copies=cta warps=2 access=2", 3, 4);
+    run("dtype=bf16 schedule=private n=32 copies=cta warps=2", 32, 4);
+    run("dtype=bf16 schedule=private n=18 copies=cta warps=2 access=4", 18, 0);
 }
 
 static void partial_sums(void **state)

@@ -247,8 +247,8 @@ static void *upload(const draw *d, const void *host, size_t bytes)
     return p;
 }
 
-/* schedule=private with tables of 4, 12 or 16 warps, whatever the call would choose. */
-static void run_by_warps(const draw *d, const ptxgen_scatter_add_args *a)
+/* schedule=private with a table for a CTA of 1, 6 or 8 warps, whatever the call would choose. */
+static void run_by_cta(const draw *d, const ptxgen_scatter_add_args *a)
 {
     char text[160];
     ptxgen_kernel *k;
@@ -259,10 +259,10 @@ static void run_by_warps(const draw *d, const ptxgen_scatter_add_args *a)
            a->out_stride * element % access || a->src_stride * element % access)
         access /= 2;
     snprintf(text, sizeof text,
-             "dtype=%s n=%lld contig=no index=%s schedule=private copies=warp warps=%d pieces=%d "
+             "dtype=%s n=%lld contig=no index=%s schedule=private copies=cta warps=%d "
              "access=%lld",
              ptxgen_dtype_name(a->dtype), (long long)a->n, a->index_type ? "i32" : "i64",
-             (int[]){4, 12, 16}[d->copies - 1], 1 << (d->copies - 1), (long long)access);
+             (int[]){1, 6, 8}[d->copies - 1], (long long)access);
     ok(d, ptxgen_get(ctx, "scatter_add", text, NULL, &k, &err), &err);
     ok(d, ptxgen_scatter_add_launch(k, a, NULL, &err), &err);
     ptxgen_kernel_unref(k);
@@ -300,7 +300,7 @@ static void run(draw *d)
         a.workspace = a.workspace_bytes ? workspace : NULL;
     }
     if (d->copies)
-        run_by_warps(d, &a);
+        run_by_cta(d, &a);
     else
         ok(d, ptxgen_scatter_add(ctx, &a, NULL, &err), &err);
     ok(d, ptxgen_check_indices(ctx, NULL, &err), &err);

@@ -123,6 +123,8 @@ static void become_program(const run_plan *p, uint64_t seed)
     set_flag("PTXGEN_EMULATE_SILENT_REPORTS", true); /* said merged, at the end */
     setenv("PTXGEN_EMULATE_ORDER", p->isa ? "isa" : "hw", 1);
     setenv("PTXGEN_EMULATE_REPORT", p->report, 1);
+    if (set->time)
+        setenv("PTXGEN_EMULATE_CLOCK", set->time, 1);
     char **words = cli_calloc(p->args->count + 1, sizeof *words);
     memcpy(words, p->args->words, p->args->count * sizeof *words);
     execvp(words[0], words);
@@ -271,6 +273,8 @@ static int make_plan(run_plan *p, const cli_args *args)
 {
     const cli_settings *set = &args->set;
     *p = (run_plan){.args = args, .report = "/tmp/ptxgen-emulate-XXXXXX"};
+    if (set->time && set->check_races)
+        return cli_usage_error(set, "--time with --check-races: one of them watches a run");
     if (args->count == 0)
         return cli_usage_error(set, "which program? ptxgen emulate [options] -- PROGRAM ARGUMENTS");
     if (set->arch && !(p->arch = parse_arch(set->arch)))
@@ -350,11 +354,14 @@ const cli_command cli_emulate = {
             "PTX: nvcc -arch=sm_90 embeds it. What the stand-in for the runtime lacks is\n"
             "refused by name. Output is the program's own; words of the emulator, and the\n"
             "object of --json at the end, go to standard error. Exit code: the program's;\n"
-            "1 if that is 0 and --check-races found a defect.\n",
+            "1 if that is 0 and --check-races found a defect. --time says how long each\n"
+            "launch takes by the clock; only a sample of its CTAs runs then, so results\n"
+            "are wrong and the program may say so.\n",
     .examples = "  ptxgen emulate -- ./vectorAdd\n"
                 "  ptxgen emulate --check-races -- ./a.out --size 128\n"
                 "  ptxgen emulate --check-races --seeds 1..20 -- ./a.out\n"
+                "  ptxgen emulate --time sm_90 -- ./gemm --m=4096\n"
                 "  ptxgen emulate --arch sm_100 --sms 8 -- python3 tune.py\n",
-    .options = "arch check-races order seeds budget threads sms memory fast json verbose",
+    .options = "arch check-races order seeds budget threads sms memory fast time json verbose",
     .run = run_emulate,
 };
