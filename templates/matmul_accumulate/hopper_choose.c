@@ -108,9 +108,10 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
         return false;
     const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
                   of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
-    /* Of three that take turns the widest tile is best; a narrower one is for steps that need its
-     * registers. */
-    if (c->pingpong && c->warpgroups == 3 && !most && c->block_n != WIDEST_OF_THREE)
+    /* Of three that take turns the widest tile is best; a narrower one, which reads shared memory
+     * more than it multiplies, is for steps that need its registers where nothing else is left. */
+    if (c->pingpong && c->warpgroups == 3 && c->block_n != WIDEST_OF_THREE &&
+        !(most && reads_matrices(s, c)))
         return false;
     if ((most && sums > most) || (of_two && sums > of_two))
         return false;
