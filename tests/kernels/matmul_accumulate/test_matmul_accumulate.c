@@ -101,6 +101,9 @@ static void the_kernel_follows_the_problem(void **state)
     assert_int_equal(k.stream, PG_YES);
     k = chosen(512, 128, 512, (pg_matmul_accumulate_key){0});
     assert_int_equal(k.stream, PG_NO);
+    /* Nothing to load but A and B: large clusters would only wait for each other. */
+    k = chosen(6144, 12288, 3072, (pg_matmul_accumulate_key){.b = 1, .c = 1});
+    assert_true(k.schedule == PG_SCHEDULE_PINGPONG && k.ctas * k.ctas_n <= 2);
 }
 
 /* What the caller fixed stays, and the rest still fits it. */
