@@ -43,6 +43,8 @@
     X(HostMemoryNotRegistered, HOST_MEMORY_NOT_REGISTERED, 713,                                    \
       "pointer does not correspond to a registered memory region")                                 \
     X(Assert, ASSERT, 710, "device-side assert triggered")                                         \
+    X(IllegalInstruction, ILLEGAL_INSTRUCTION, 715, "an illegal instruction was encountered")      \
+    X(MisalignedAddress, MISALIGNED_ADDRESS, 716, "misaligned address")                            \
     X(LaunchFailure, LAUNCH_FAILED, 719, "unspecified launch failure")                             \
     X(CooperativeLaunchTooLarge, COOPERATIVE_LAUNCH_TOO_LARGE, 720,                                \
       "too many blocks in cooperative launch")                                                     \

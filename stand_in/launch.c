@@ -85,9 +85,17 @@ static pg_cuda_error meaning_of(ptxgen_status status, const ptxgen_error *err)
         return PG_CUDA_MemoryAllocation;
     if (status == PTXGEN_EBUDGET)
         return PG_CUDA_LaunchTimeout;
-    if (strstr(err->message, "assertion"))
-        return PG_CUDA_Assert;
-    return strstr(err->message, "out of bounds") ? PG_CUDA_IllegalAddress : PG_CUDA_LaunchFailure;
+    static const struct {
+        const char *words;
+        pg_cuda_error error;
+    } failures[] = {{"assertion", PG_CUDA_Assert},
+                    {"out of bounds", PG_CUDA_IllegalAddress},
+                    {"is misaligned", PG_CUDA_MisalignedAddress},
+                    {"its member mask", PG_CUDA_IllegalInstruction}};
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        if (strstr(err->message, failures[i].words))
+            return failures[i].error;
+    return PG_CUDA_LaunchFailure;
 }
 
 pg_cuda_error pg_launch_run(const pg_launch *l)

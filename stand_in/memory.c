@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256, GUARD = 256, PATTERN = 0xcd };
+enum { ALIGNMENT = 256, GUARD = 256, PATTERN = 0xcd, PATTERN_MOST = 256 << 20 };
 
 static pg_allocation *table; /* under the device's lock */
 static size_t count, capacity;
@@ -72,7 +72,8 @@ pg_cuda_error pg_memory_allocate(size_t bytes, pg_memory_kind kind, unsigned fla
     const bool fits = kind == PG_MEMORY_HOST ||
                       (bytes <= d->settings.memory && used <= d->settings.memory - bytes);
     if (fits && !posix_memalign(&address, ALIGNMENT, bytes + GUARD)) {
-        memset(address, PATTERN, bytes + GUARD);
+        if (bytes <= PATTERN_MOST)
+            memset(address, PATTERN, bytes + GUARD);
         error = insert(d, &(pg_allocation){address, bytes, kind, false, flags});
         if (error)
             free(address);

@@ -19,8 +19,8 @@ typedef struct pg_allocation {
     unsigned flags;  /* of cudaHostAlloc or cudaHostRegister */
 } pg_allocation;
 
-/* 256-byte aligned, filled with a pattern, so that what nobody wrote looks like it. 0 bytes:
- * NULL. */
+/* 256-byte aligned, filled with a pattern, so that what nobody wrote looks like it; but large ones
+ * cost only the pages that are touched. 0 bytes: NULL. */
 pg_cuda_error pg_memory_allocate(size_t bytes, pg_memory_kind kind, unsigned flags, void **out);
 /* NULL is allowed. InvalidValue: nothing of this kind begins there (kind NONE: any but
  * registered memory). */

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The main job, from nothing: sets a fresh machine up, builds ptxgen, makes three .npy files, runs a scatter-add
-# on them with a kernel written for exactly their shapes, and checks the answer. No Python takes part in it.
+# The main job, from nothing: sets a fresh machine up, builds ptxgen, makes three .npy files, runs a
+# scatter-add on them with a kernel written for exactly their shapes, and checks the answer. No
+# Python takes part in it.
 #
 #   sh tools/demo.sh [FOLDER]   FOLDER (default build/demo) holds the files
 set -eu

@@ -1,7 +1,9 @@
-# sh tools/family_tests.sh [--golden] [-B FOLDER] NAME: builds, and runs every test of one kernel family: those of its
-# folder tests/kernels/NAME/, those that run over all families (label "family") for this one alone, and what another
-# family changes elsewhere (the command's list, the parameters, the rules of the source). --golden first keeps the text of its
-# kernels anew (PTXGEN_UPDATE_GOLDEN=1). -B: the build folder, else build/release. PTXGEN_DRAWS=N draws N problems.
+# sh tools/family_tests.sh [--golden] [-B FOLDER] NAME: builds, and runs every test of one kernel
+# family: those of its folder tests/kernels/NAME/, those that run over all families (label "family")
+# for this one alone, and what another family changes elsewhere (the command's list, the parameters,
+# the rules of the source). --golden first keeps the text of its kernels anew
+# (PTXGEN_UPDATE_GOLDEN=1). -B: the build folder, else build/release. PTXGEN_DRAWS=N draws N
+# problems.
 set -eu
 cd "$(dirname "$0")/.."
 fail() {
@@ -23,7 +25,8 @@ families=$(sed -n 's/^PG_[A-Z]*(\([a-z0-9_]*\)).*/\1/p' templates/families.def)
 case $name in
 '' | -*) fail "which family? One of: $(echo $families)" ;;
 esac
-echo "$families" | grep -qx "$name" || fail "there is no family '$name'; there are: $(echo $families)"
+echo "$families" | grep -qx "$name" ||
+    fail "there is no family '$name'; there are: $(echo $families)"
 [ -f "$build/CMakeCache.txt" ] || fail "$build is no build folder: cmake --preset release"
 cmake --build "$build"
 export PTXGEN_FAMILY="$name"

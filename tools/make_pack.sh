@@ -1,4 +1,5 @@
-# sh tools/make_pack.sh COMMAND CACHE PACK MANIFEST...: compiles what the manifests list and puts it into one file.
+# sh tools/make_pack.sh COMMAND CACHE PACK MANIFEST...: compiles what the manifests list and puts it
+# into one file.
 #   COMMAND   the ptxgen to use
 #   CACHE     a folder for what is compiled; kept, so that the next run compiles only what changed
 #   PACK      the file, readable by everybody

@@ -1,6 +1,6 @@
-# sh tools/new_family.sh NAME: writes a kernel family to start from, templates/NAME/, and names it in
-# templates/families.def. What it writes works: out[i, :] = factor * src[i, :] in f32, f16 and bf16. CONTRIBUTING.md ("A
-# new kernel family") is the walk through it.
+# sh tools/new_family.sh NAME: writes a kernel family to start from, templates/NAME/, and names it
+# in templates/families.def. What it writes works: out[i, :] = factor * src[i, :] in f32, f16 and
+# bf16. CONTRIBUTING.md ("A new kernel family") is the walk through it.
 set -eu
 cd "$(dirname "$0")/.."
 name=${1:-}
@@ -10,7 +10,8 @@ fail() {
 }
 [ $# = 1 ] || fail "give one name: sh tools/new_family.sh row_scale"
 case $name in
-*[!a-z0-9_]* | [!a-z]* | '') fail "'$name' is no name: lower-case letters, digits and _, a letter first" ;;
+*[!a-z0-9_]* | [!a-z]* | '') fail \
+    "'$name' is no name: lower-case letters, digits and _, a letter first" ;;
 esac
 [ ${#name} -le 24 ] || fail "'$name' is longer than 24 characters"
 [ ! -e "templates/$name" ] || fail "templates/$name is there already"

@@ -1,7 +1,7 @@
-# Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build ptxgen.
-# Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses come as pip wheels
-# into build/cuda, and only when no CUDA toolkit of release 12.9 or later is found. With everything in place nothing
-# is fetched. POSIX sh.
+# Sourced by demo.sh and test.sh: what a fresh Debian 12 or Ubuntu 24.04 machine lacks to build
+# ptxgen. Packages come by apt, and only those that are missing; the CUDA parts that ptxgen uses
+# come as pip wheels into build/cuda, and only when no CUDA toolkit of release 12.9 or later is
+# found. With everything in place nothing is fetched. POSIX sh.
 #
 # In:  BUILD_PACKAGES  packages to add to the list (space-separated)
 #      PTXGEN_TOOLKIT, CUDA_HOME  where to look for a toolkit before PATH and /usr/local/cuda
@@ -81,7 +81,8 @@ install_packages() {
         as_root=sudo
     fi
     say "installing: $lacking"
-    quietly $as_root apt-get update -q || say "apt-get update failed; trying with the lists that are there"
+    quietly $as_root apt-get update -q ||
+        say "apt-get update failed; trying with the lists that are there"
     # shellcheck disable=SC2086
     quietly $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
         --no-install-recommends $lacking || {
@@ -157,8 +158,9 @@ fetch_toolkit() {
     mv "$1.partial" "$1"
 }
 
-# find_ptx_compiler TOOLKIT: prints the path of the toolkit's static PTX compiler library, if it has one. It is not
-# fetched: it would add 40 MB to every program that is linked here, and its assembler is an option.
+# find_ptx_compiler TOOLKIT: prints the path of the toolkit's static PTX compiler library, if it has
+# one. It is not fetched: it would add 40 MB to every program that is linked here, and its assembler
+# is an option.
 find_ptx_compiler() {
     host=x86_64
     [ "$(uname -m)" != aarch64 ] || host=sbsa
@@ -173,7 +175,8 @@ find_ptx_compiler() {
 # setup SOURCE_FOLDER: everything above. Fails only if the build itself is impossible.
 setup() {
     # shellcheck disable=SC2086
-    install_packages gcc libc6-dev cmake ninja-build libsodium23 libxxhash-dev libcjson-dev libjsmn-dev libcmocka-dev \
+    install_packages gcc libc6-dev cmake ninja-build libsodium23 libxxhash-dev libcjson-dev \
+        libjsmn-dev libcmocka-dev \
         liblz4-dev libzstd-dev bash ${BUILD_PACKAGES:-} || return 1
     cmake_version=$(cmake --version | sed -n '1s/cmake version //p')
     case $cmake_version in
@@ -200,8 +203,8 @@ setup() {
     export PTXGEN_TOOLKIT
 }
 
-# Moves a toolkit that setup fetched into the build folder to where ptxgen finds it by itself, for every later command
-# of this user. Nothing happens when it is there, or when another one is used.
+# Moves a toolkit that setup fetched into the build folder to where ptxgen finds it by itself, for
+# every later command of this user. Nothing happens when it is there, or when another one is used.
 keep_toolkit() {
     data=${XDG_DATA_HOME:-${HOME:-}/.local/share}
     [ "${PTXGEN_TOOLKIT:-}" = "$PWD/build/cuda" ] || return 0

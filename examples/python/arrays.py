@@ -1,4 +1,5 @@
-"""Operations on the arrays of NumPy; those of PyTorch, CuPy and JAX go the same way. Without a GPU: the emulator."""
+"""Operations on the arrays of NumPy; those of PyTorch, CuPy and JAX go the same way. Without a GPU:
+the emulator."""
 # Needs: numpy
 import numpy as np
 

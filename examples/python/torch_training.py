@@ -1,4 +1,5 @@
-"""A model in PyTorch that sums messages by ptxgen, forward and backward, on whatever device its tensors are."""
+"""A model in PyTorch that sums messages by ptxgen, forward and backward, on whatever device its
+tensors are."""
 # Needs: torch
 import torch
 

@@ -1,4 +1,5 @@
-"""What the C module is better told in Python: streams of other libraries, new arrays of their kinds."""
+"""What the C module is better told in Python: streams of other libraries, new arrays of their
+kinds."""
 
 import sys
 
@@ -6,9 +7,11 @@ from . import _core
 
 
 def stream_handle(stream):
-    """The CUstream of whatever stands for a stream: a number, torch's, CuPy's and cuda.core's objects."""
+    """The CUstream of whatever stands for a stream: a number, torch's, CuPy's and cuda.core's
+    objects."""
     if isinstance(stream, int):
-        # DLPack's numbers of the default streams: legacy 1, per thread 2; the driver takes both as they are.
+        # DLPack's numbers of the default streams: legacy 1, per thread 2; the driver takes both as
+        # they are.
         return stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
@@ -21,7 +24,8 @@ def stream_handle(stream):
 
 
 def current_stream(array):
-    """The stream that the producer of an array works in, if it has such a thing; None: the legacy default one."""
+    """The stream that the producer of an array works in, if it has such a thing; None: the legacy
+    default one."""
     module = type(array).__module__.partition(".")[0]
     if module == "cupy":
         return sys.modules["cupy"].cuda.get_current_stream().ptr or None
@@ -43,7 +47,8 @@ def empty(reference, shape, dtype):
 
 
 def pack_scales(scales):
-    """Scales [rows, groups] of matmul_scaled, one byte each, in the order that tensor cores take: uint8 [bytes].
+    """Scales [rows, groups] of matmul_scaled, one byte each, in the order that tensor cores take:
+    uint8 [bytes].
 
     NumPy arrays; for tensors on CUDA do it once on the CPU."""
     import numpy
@@ -51,4 +56,5 @@ def pack_scales(scales):
     scales = numpy.ascontiguousarray(scales)
     if scales.ndim != 2 or scales.dtype.itemsize != 1:
         raise ValueError(f"scales must be [rows, groups] of bytes, not {scales.dtype} {scales.shape}")
-    return numpy.frombuffer(bytearray(_core.pack_scales(scales.tobytes(), *scales.shape)), numpy.uint8)
+    return numpy.frombuffer(bytearray(_core.pack_scales(scales.tobytes(), *scales.shape)),
+                            numpy.uint8)

@@ -1,4 +1,5 @@
-"""Where the parts of the installed package are: beside it in a wheel, in the system's folders in a distribution's package."""
+"""Where the parts of the installed package are: beside it in a wheel, in the system's folders in a
+distribution's package."""
 
 import os
 import sys

@@ -1,12 +1,13 @@
-"""The cache of this process's contexts: one for arrays on CUDA, one for the emulator. Where kernels lie on disk, and what
-is in the folder, is shown and changed by the command `ptxgen cache`."""
+"""The cache of this process's contexts: one for arrays on CUDA, one for the emulator. Where kernels
+lie on disk, and what is in the folder, is shown and changed by the command `ptxgen cache`."""
 
 from . import _core
 
 
 def info(cuda=True):
-    """Counters as a dict: memory_hits, disk_hits, misses (assemblies), entries, stores, evicted, pending; dir and
-    on_disk say where kernels are kept, why_off why the folder that was asked for is not used."""
+    """Counters as a dict: memory_hits, disk_hits, misses (assemblies), entries, stores, evicted,
+    pending; dir and on_disk say where kernels are kept, why_off why the folder that was asked for
+    is not used."""
     return _core.cache_info(cuda)
 
 

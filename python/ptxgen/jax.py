@@ -1,11 +1,13 @@
 """ptxgen's operations inside of jax.jit: scatter_add, gather_rows, matmul.
 
-    out = ptxgen.jax.scatter_add(out, index, src)          # jit, grad and vmap as with any other function
+    out = ptxgen.jax.scatter_add(out, index, src)          # jit, grad and vmap as with any other
+    function
 
-Kernels are compiled in the background while XLA compiles a program, loaded before its first run on a device, and launched in
-XLA's own stream. An argument that is donated (jax.jit(..., donate_argnums=0)) is added to in place, without a copy. vmap folds the batch into the rows: one
-launch. On the CPU the emulator runs the kernels. A bad index fails the program on the CPU; on CUDA it is skipped, and
-ptxgen.check_indices() tells.
+Kernels are compiled in the background while XLA compiles a program, loaded before its first run on
+a device, and launched in XLA's own stream. An argument that is donated (jax.jit(...,
+donate_argnums=0)) is added to in place, without a copy. vmap folds the batch into the rows: one
+launch. On the CPU the emulator runs the kernels. A bad index fails the program on the CPU; on CUDA
+it is skipped, and ptxgen.check_indices() tells.
 """
 
 import jax
@@ -21,8 +23,8 @@ for _name in ("scatter_add", "gather_rows", "matmul"):
 
 
 def _call(name, result, args, order, **options):
-    """The operation's custom call. `order`: its family's operands, among (result, *args); while a program is compiled there
-    are no arguments yet, so it says in words what they will be."""
+    """The operation's custom call. `order`: its family's operands, among (result, *args); while a
+    program is compiled there are no arguments yet, so it says in words what they will be."""
     every = (result, *args)
     operands = ", ".join(" ".join([every[i].dtype.name, *map(str, every[i].shape)]) for i in order)
     return jax.ffi.ffi_call(f"ptxgen_{name}", result, **options)(*args, operands=operands)
@@ -50,7 +52,8 @@ def _fold(index, rows):
 @_scatter_add.def_vmap
 def _(batch, batched, out, index, src):
     out, index, src = _spread(batch, batched, (out, index, src))
-    flat = _scatter_add(out.reshape(-1, out.shape[-1]), _fold(index, out.shape[1]), src.reshape(-1, src.shape[-1]))
+    flat = _scatter_add(out.reshape(-1, out.shape[-1]), _fold(index, out.shape[1]),
+                        src.reshape(-1, src.shape[-1]))
     return flat.reshape(out.shape), True
 
 
@@ -82,7 +85,8 @@ def _matmul(a, b, c):
 @_matmul.def_vmap
 def _(batch, batched, a, b, c):
     if batched[1]:  # a product for each
-        return jax.lax.map(lambda abc: _matmul(*abc), tuple(_spread(batch, batched, (a, b, c)))), True
+        return jax.lax.map(lambda abc: _matmul(*abc),
+                           tuple(_spread(batch, batched, (a, b, c)))), True
     a, _, c = _spread(batch, batched, (a, b, c))
     flat = _matmul(a.reshape(-1, a.shape[-1]), b, c.reshape(-1, c.shape[-1]))
     return flat.reshape(c.shape), True
@@ -107,13 +111,16 @@ def gather_rows(src, index):
     return _gather_rows(src, index)
 
 
-gather_rows.defvjp(lambda src, index: (_gather_rows(src, index), (src, index)),
-                   lambda saved, grad: (_scatter_add(jnp.zeros_like(saved[0]), saved[1], grad), None))
+gather_rows.defvjp(
+    lambda src, index: (_gather_rows(src, index), (src, index)),
+    lambda saved, grad: (_scatter_add(jnp.zeros_like(saved[0]), saved[1], grad), None),
+)
 
 
 @jax.custom_vjp
 def matmul(a, b, c):
-    """a @ b + c in f32, of f16 or bf16 a and b. vmap is one launch when b is shared, else a loop over the batch."""
+    """a @ b + c in f32, of f16 or bf16 a and b. vmap is one launch when b is shared, else a loop
+    over the batch."""
     return _matmul(a, b, c)
 
 

@@ -1,4 +1,5 @@
-"""Operations on NumPy arrays: answers against NumPy's, refusals that name the argument and touch nothing."""
+"""Operations on NumPy arrays: answers against NumPy's, refusals that name the argument and touch
+nothing."""
 
 import sys
 import threading
@@ -18,7 +19,8 @@ def numbers(dtype, *shape):
 
 def expected(out, index, src, weight=None):
     want = out.astype(np.float64)
-    np.add.at(want, index, src.astype(np.float64) * (1 if weight is None else weight.astype(np.float64)[:, None]))
+    np.add.at(want, index,
+        src.astype(np.float64) * (1 if weight is None else weight.astype(np.float64)[:, None]))
     return want.astype(out.dtype)
 
 
@@ -93,7 +95,8 @@ def test_a_watch_tells_later():
     out, src, watch = np.zeros((3, 4), "f4"), np.ones((4, 4), "f4"), ptxgen.index_watch(cuda=False)
     with pytest.raises(ptxgen.InvalidArgument, match="start one first"):
         watch.poll()
-    assert ptxgen.scatter_add_(out, np.array([0, 2, 9, 0]), src, watch=watch) is out  # does not raise
+    # does not raise
+    assert ptxgen.scatter_add_(out, np.array([0, 2, 9, 0]), src, watch=watch) is out
     np.testing.assert_array_equal(out[:, 0], [2, 0, 1])
     watch.start()
     with pytest.raises(ptxgen.InvalidArgument, match="a look is under way"):
@@ -132,8 +135,11 @@ def test_matmul():
 def test_matmul_epilogue():
     a, b = numbers("f2", 16, 32), numbers("f2", 32, 16)
     want = np.maximum(a.astype("f4") @ b.astype("f4"), 0)
-    np.testing.assert_array_equal(ptxgen.matmul(a, b, np.zeros((16, 16), "f4"), epilogue="relu", params="arch=sm_100a"), want)
-    with pytest.raises(ValueError, match="epilogue='rely': it must be one of none, relu, squared_relu, .*sigmoid, tanh$"):
+    np.testing.assert_array_equal(
+        ptxgen.matmul(a, b, np.zeros((16, 16), "f4"), epilogue="relu", params="arch=sm_100a"), want
+    )
+    with pytest.raises(ValueError,
+            match="epilogue='rely': it must be one of none, relu, squared_relu, .*sigmoid, tanh$"):
         ptxgen.matmul(a, b, epilogue="rely")
 
 
@@ -148,7 +154,8 @@ def test_factors_of_a_product():
 
 
 def test_matmul_scaled_of_bytes():
-    """e4m3 1.0 is 0x38, ue8m0 2^e is 127 + e; e2m1 1.0 is 2, 2.0 is 4, two to a byte, the even one low."""
+    """e4m3 1.0 is 0x38, ue8m0 2^e is 127 + e; e2m1 1.0 is 2, 2.0 is 4, two to a byte, the even one
+    low."""
     m, n, k = 9, 16, 64
     a, b = np.full((m, k), 0x38, "u1"), np.full((n, k), 0x38, "u1")
     a_scales = np.tile(np.array([127, 128], "u1"), (m, 1))
@@ -157,7 +164,8 @@ def test_matmul_scaled_of_bytes():
     np.testing.assert_array_equal(got, np.full((m, n), 32 + 64, "f4"))
     four = np.full((m, k // 2), 0x42, "u1")
     got = ptxgen.matmul_scaled(four, np.full((n, k // 2), 0x22, "u1"), ptxgen.pack_scales(a_scales),
-                               ptxgen.pack_scales(b_scales), a_format="mxfp4", b_format="mxfp4", out_dtype="float16")
+                               ptxgen.pack_scales(b_scales), a_format="mxfp4", b_format="mxfp4",
+                               out_dtype="float16")
     assert got.dtype == np.float16
     np.testing.assert_array_equal(got, np.full((m, n), 48 + 96, "f2"))
 
@@ -193,7 +201,8 @@ class Lazy(np.ndarray):
 def test_lazy_views_are_refused():
     for dtype, said in (("f4", "negated"), ("c8", "negated"), ("c8", "conjugated")):
         src, index = numbers(dtype, 6, 5).view(Lazy), np.array([3, 1])
-        np.testing.assert_array_equal(ptxgen.gather_rows(src, index, out=np.zeros((2, 5), dtype)), src[[3, 1]])
+        np.testing.assert_array_equal(ptxgen.gather_rows(src, index, out=np.zeros((2, 5), dtype)),
+                                      src[[3, 1]])
         setattr(src, said, True)
         with pytest.raises(ValueError, match=r"src is a lazy view.*src.resolve_" + said[:3]):
             ptxgen.gather_rows(src, index, out=np.zeros((2, 5), dtype))
@@ -201,10 +210,20 @@ def test_lazy_views_are_refused():
 
 REFUSALS = [
     Refusal(ptxgen.Unsupported, "out has inner stride", out=np.zeros((8, 4), "f4").T),
-    Refusal(ptxgen.Unsupported, "out has stride 0", out=np.lib.stride_tricks.as_strided(np.zeros(8, "f4"), (4, 8), (0, 4))),
-    Refusal(ptxgen.Unsupported, "src goes backwards|src has row stride -8", src=np.ones((5, 8), "f4")[::-1]),
+    Refusal(
+        ptxgen.Unsupported,
+        "out has stride 0",
+        out=np.lib.stride_tricks.as_strided(np.zeros(8, "f4"), (4, 8), (0, 4)),
+    ),
+    Refusal(
+        ptxgen.Unsupported,
+        "src goes backwards|src has row stride -8",
+        src=np.ones((5, 8), "f4")[::-1],
+    ),
     Refusal(ptxgen.InvalidArgument, "src holds f64 and out f32", src=np.ones((5, 8))),
-    Refusal(ptxgen.InvalidArgument, "index has rows=4, but src has rows=5", index=np.zeros(4, "i8")),
+    Refusal(
+        ptxgen.InvalidArgument, "index has rows=4, but src has rows=5", index=np.zeros(4, "i8")
+    ),
     Refusal(ptxgen.InvalidArgument, "index has 2 dimensions", index=np.zeros((5, 1), "i8")),
     Refusal(ptxgen.Unsupported, "index holds f64", index=np.zeros(5)),
     Refusal(ptxgen.Unsupported, "out holds c64", out=np.zeros((4, 8), "c8")),
@@ -217,7 +236,8 @@ REFUSALS = [
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=[r.words for r in REFUSALS])
 def test_refusals(refusal):
-    arguments = {"out": np.zeros((4, 8), "f4"), "index": np.zeros(5, "i8"), "src": np.ones((5, 8), "f4")}
+    arguments = {"out": np.zeros((4, 8), "f4"), "index": np.zeros(5, "i8"),
+                 "src": np.ones((5, 8), "f4")}
     arguments.update(refusal.change)
     before = arguments["out"].copy()
     with pytest.raises(refusal.error, match=refusal.words):
@@ -237,7 +257,8 @@ def test_errors_have_their_status():
     with pytest.raises(ptxgen.Error) as caught:
         ptxgen.emit("scatter_add", "n=0x")
     assert caught.value.status == "EINVAL" and caught.value.driver_error == 0
-    assert issubclass(ptxgen.Unsupported, NotImplementedError) and issubclass(ptxgen.ParseError, ValueError)
+    assert issubclass(ptxgen.Unsupported, NotImplementedError) and issubclass(ptxgen.ParseError,
+        ValueError)
 
 
 def test_nothing_to_do():

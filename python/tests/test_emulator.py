@@ -54,7 +54,9 @@ def test_run():
     x = np.arange(70, dtype="f4")
     result = emulator.run(SCALE, [x, 50, 2.5], grid=2, block=32)
     np.testing.assert_array_equal(x, np.where(np.arange(70) < 50, 2.5, 1) * np.arange(70))
-    assert result.global_read == 200 and result.global_written == 200 and result.warp_instructions > 0
+    assert (
+        result.global_read == 200 and result.global_written == 200 and result.warp_instructions > 0
+    )
     assert result.reports == ()
 
 
@@ -69,7 +71,11 @@ def test_a_race_is_found():
     x = np.zeros(4, "u4")
     result = emulator.run(RACE, [x], block=64, check=True)
     assert [r.kind for r in result.defects] == ["RACE_GLOBAL"]
-    assert result.defects[0].line == 11 and "x" in result.defects[0].where and "line 11" in str(result.defects[0])
+    assert (
+        result.defects[0].line == 11
+        and "x" in result.defects[0].where
+        and "line 11" in str(result.defects[0])
+    )
     assert emulator.run(RACE, [x], block=1, check=True).defects == []
 
 

@@ -1,4 +1,5 @@
-"""ptxgen.jax inside of jit on JAX's default device: on the CPU the emulator, with a GPU its kernels."""
+"""ptxgen.jax inside of jit on JAX's default device: on the CPU the emulator, with a GPU its
+kernels."""
 
 import os
 import time
@@ -30,8 +31,10 @@ def test_jit(dtype):
     out, index, src = numbers(9, 16).astype(dtype), indices(9, 40), numbers(40, 16).astype(dtype)
     got = jax.jit(pj.scatter_add)(out, index, src)
     assert got.dtype == dtype
-    np.testing.assert_array_equal(got.astype(jnp.float32), out.at[index].add(src).astype(jnp.float32))
-    np.testing.assert_array_equal(jax.jit(pj.gather_rows)(out, index).astype(jnp.float32), out[index].astype(jnp.float32))
+    np.testing.assert_array_equal(got.astype(jnp.float32),
+                                  out.at[index].add(src).astype(jnp.float32))
+    np.testing.assert_array_equal(jax.jit(pj.gather_rows)(out, index).astype(jnp.float32),
+                                  out[index].astype(jnp.float32))
 
 
 def test_inside_a_program():
@@ -42,7 +45,8 @@ def test_inside_a_program():
         hidden = pj.scatter_add(out * 2, index, src + 1)
         return pj.gather_rows(hidden, index).sum(0)
 
-    np.testing.assert_array_equal(step(out, index, src), (out * 2).at[index].add(src + 1)[index].sum(0))
+    np.testing.assert_array_equal(step(out, index, src),
+                                  (out * 2).at[index].add(src + 1)[index].sum(0))
 
 
 def test_gradients():
@@ -58,11 +62,14 @@ def test_gradients():
 def test_vmap_is_one_launch():
     out, index, src = numbers(3, 9, 16), indices(9, 3, 40), numbers(3, 40, 16)
     mapped = jax.jit(jax.vmap(pj._scatter_add))
-    np.testing.assert_array_equal(mapped(out, index, src), jax.vmap(lambda o, i, s: o.at[i].add(s))(out, index, src))
+    np.testing.assert_array_equal(mapped(out, index, src),
+                                  jax.vmap(lambda o, i, s: o.at[i].add(s))(out, index, src))
     assert mapped.lower(out, index, src).as_text().count("ptxgen_scatter_add") == 1
     shared = jax.jit(jax.vmap(pj._scatter_add, (None, 0, None)))
-    np.testing.assert_array_equal(shared(out[0], index, src[0]),
-                                  jax.vmap(lambda o, i, s: o.at[i].add(s), (None, 0, None))(out[0], index, src[0]))
+    np.testing.assert_array_equal(
+        shared(out[0], index, src[0]),
+        jax.vmap(lambda o, i, s: o.at[i].add(s), (None, 0, None))(out[0], index, src[0]),
+    )
     rows = jax.vmap(pj._gather_rows)(out, index)
     np.testing.assert_array_equal(rows, jax.vmap(lambda s, i: s[i])(out, index))
 
@@ -70,17 +77,20 @@ def test_vmap_is_one_launch():
 def test_a_donated_argument_is_not_copied():
     index, src = indices(9, 40), numbers(40, 16)
     for donate, copies in (((), 1), ((0,), 0)):
-        program = jax.jit(pj._scatter_add, donate_argnums=donate).lower(numbers(9, 16), index, src).compile()
+        program = jax.jit(pj._scatter_add, donate_argnums=donate).lower(numbers(9, 16), index,
+            src).compile()
         assert sum(" copy(" in line for line in program.as_text().splitlines()) == copies
 
 
 def test_matmul():
-    a, b, c = numbers(24, 32).astype(jnp.bfloat16), numbers(32, 16).astype(jnp.bfloat16), numbers(24, 16)
+    a, b, c = numbers(24, 32).astype(jnp.bfloat16), numbers(32,
+        16).astype(jnp.bfloat16), numbers(24, 16)
     want = a.astype(jnp.float32) @ b.astype(jnp.float32) + c
     np.testing.assert_array_equal(jax.jit(pj.matmul)(a, b, c), want)
     grad_a, grad_b, grad_c = jax.grad(lambda a, b, c: pj.matmul(a, b, c).sum(), (0, 1, 2))(a, b, c)
     np.testing.assert_array_equal(grad_c, jnp.ones_like(c))
-    np.testing.assert_array_equal(grad_a.astype(jnp.float32), jnp.broadcast_to(b.astype(jnp.float32).sum(1), a.shape))
+    np.testing.assert_array_equal(grad_a.astype(jnp.float32),
+                                  jnp.broadcast_to(b.astype(jnp.float32).sum(1), a.shape))
 
 
 def test_compiling_a_program_compiles_its_kernels():
@@ -100,8 +110,10 @@ def test_compiling_a_program_compiles_its_kernels():
 
 
 def test_a_program_says_its_operands():
-    """While it is compiled there are no arguments: the names, element types and extents are in the text, in the family's order."""
-    lowered = jax.jit(pj.matmul).lower(numbers(24, 32).astype(jnp.bfloat16), numbers(32, 16).astype(jnp.bfloat16), numbers(24, 16))
+    """While it is compiled there are no arguments: the names, element types and extents are in the
+    text, in the family's order."""
+    lowered = jax.jit(pj.matmul).lower(numbers(24, 32).astype(jnp.bfloat16),
+                                       numbers(32, 16).astype(jnp.bfloat16), numbers(24, 16))
     assert 'operands = "bfloat16 24 32, bfloat16 32 16, float32 24 16, float32 24 16"' in lowered.as_text()
 
 
@@ -117,15 +129,19 @@ def test_programs_come_and_go():
 
 def test_vmap_of_products():
     """A shared b: one launch of all rows; else one for each of the batch."""
-    a, b, c = numbers(3, 24, 32).astype(jnp.bfloat16), numbers(3, 32, 16).astype(jnp.bfloat16), numbers(3, 24, 16)
+    a, b, c = numbers(3, 24, 32).astype(jnp.bfloat16), numbers(3, 32,
+        16).astype(jnp.bfloat16), numbers(3, 24, 16)
     shared = jax.jit(jax.vmap(pj.matmul, (0, None, 0)))
-    np.testing.assert_array_equal(shared(a, b[0], c), a.astype(jnp.float32) @ b[0].astype(jnp.float32) + c)
-    assert '"bfloat16 72 32, bfloat16 32 16, float32 72 16, float32 72 16"' in shared.lower(a, b[0], c).as_text()
+    np.testing.assert_array_equal(shared(a, b[0], c),
+                                  a.astype(jnp.float32) @ b[0].astype(jnp.float32) + c)
+    assert '"bfloat16 72 32, bfloat16 32 16, float32 72 16, float32 72 16"' in shared.lower(a, b[0],
+        c).as_text()
     each = jax.jit(jax.vmap(pj.matmul))(a, b, c)
     np.testing.assert_array_equal(each, a.astype(jnp.float32) @ b.astype(jnp.float32) + c)
     grad = jax.grad(lambda b: jax.vmap(pj.matmul, (0, None, 0))(a, b, c).sum())(b[0])
     want = a.astype(jnp.float32).sum((0, 1)).astype(jnp.bfloat16)
-    np.testing.assert_array_equal(grad.astype(jnp.float32), jnp.broadcast_to(want[:, None], b[0].shape).astype(jnp.float32))
+    np.testing.assert_array_equal(grad.astype(jnp.float32),
+                                  jnp.broadcast_to(want[:, None], b[0].shape).astype(jnp.float32))
 
 
 def test_errors_are_told():

@@ -75,7 +75,8 @@ def test_streams():
         def __cuda_stream__(self):
             return (0, 12288)
 
-    assert [_interop.stream_handle(s) for s in (7, Torch(), Cupy(), Core())] == [7, 4096, 8192, 12288]
+    assert [_interop.stream_handle(s) for s in (7, Torch(), Cupy(), Core())] == [7, 4096, 8192,
+        12288]
     with pytest.raises(TypeError, match="__cuda_stream__"):
         _interop.stream_handle("fast")
     # arrays on the CPU have none
@@ -87,13 +88,16 @@ def test_streams():
 def test_import_alone():
     """Neither NumPy nor a framework is imported by the package."""
     code = "import sys, ptxgen; print([m for m in ('numpy', 'torch', 'jax') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          check=True).stdout.strip() == "[]"
 
 
 def test_arrays_with_cudas_interface_alone_are_told_what_to_do():
     """numba's arrays on a GPU: other libraries make arrays of them that share the memory."""
     class OfNumba:
-        __cuda_array_interface__ = {"shape": (2, 4), "typestr": "<f4", "data": (16, False), "strides": None, "version": 3}
+        __cuda_array_interface__ = {"shape": (2, 4), "typestr": "<f4", "data": (16, False),
+                                    "strides": None, "version": 3}
 
-    with pytest.raises(TypeError, match=r"src is a .*OfNumba.*cupy.asarray\(it\) or torch.as_tensor\(it, device='cuda'\)"):
+    with pytest.raises(TypeError,
+            match=r"src is a .*OfNumba.*cupy.asarray\(it\) or torch.as_tensor\(it, device='cuda'\)"):
         ptxgen.scatter_add_(np.zeros((2, 4), np.float32), np.array([0, 1]), OfNumba())

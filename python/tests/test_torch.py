@@ -1,5 +1,5 @@
-"""ptxgen.torch on CPU tensors (the emulator): operators against PyTorch's own rules for them, gradients, compile, and the
-drop-in on PyTorch's samples of the operations that it replaces."""
+"""ptxgen.torch on CPU tensors (the emulator): operators against PyTorch's own rules for them,
+gradients, compile, and the drop-in on PyTorch's samples of the operations that it replaces."""
 
 import contextlib
 import os
@@ -38,7 +38,8 @@ def seeded():
 # ---- operators ----
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64])
+@pytest.mark.parametrize("dtype",
+    [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64])
 def test_scatter_add(dtype):
     out, src = numbers(9, 13, dtype=dtype), numbers(40, 13, dtype=dtype)
     for index_type in (torch.int64, torch.int32):
@@ -60,7 +61,8 @@ def test_options():
 def test_gather_and_matmul():
     src, index = numbers(9, 8), indices(20, 9)
     assert torch.equal(ops.gather_rows(src, index), src[index])
-    a, b, c = numbers(33, 64, dtype=torch.bfloat16), numbers(64, 24, dtype=torch.bfloat16), numbers(33, 24)
+    a, b, c = numbers(33, 64, dtype=torch.bfloat16), numbers(64, 24,
+        dtype=torch.bfloat16), numbers(33, 24)
     want = a.float() @ b.float()
     assert torch.equal(ops.matmul(a, b), want)
     assert torch.equal(ops.matmul(a, b, c), want + c)
@@ -68,9 +70,11 @@ def test_gather_and_matmul():
 
 
 def test_in_place_is_refused_where_a_gradient_is_needed():
-    index, needs = indices(6, 5), lambda *shape: torch.randn(*shape, device=DEVICE, requires_grad=True)
+    index, needs = indices(6, 5), lambda *shape: torch.randn(*shape, device=DEVICE,
+        requires_grad=True)
     plain = lambda *shape: torch.randn(*shape, device=DEVICE)
-    for args in ((needs(5, 8), index, plain(6, 8)), (plain(5, 8), index, needs(6, 8)), (needs(5, 8) * 1, index, plain(6, 8)),
+    for args in ((needs(5, 8), index, plain(6, 8)), (plain(5, 8), index, needs(6, 8)),
+                 (needs(5, 8) * 1, index, plain(6, 8)),
                  (plain(5, 8), index, plain(6, 8), needs(6))):
         before = args[0].detach().clone()
         with pytest.raises(RuntimeError, match="torch.ops.ptxgen.scatter_add,"):
@@ -82,23 +86,27 @@ def test_in_place_is_refused_where_a_gradient_is_needed():
 
 
 def test_in_place_is_a_new_version():
-    weight, out = torch.randn(5, 8, device=DEVICE, requires_grad=True), torch.randn(5, 8, device=DEVICE)
+    weight, out = torch.randn(5, 8, device=DEVICE, requires_grad=True), torch.randn(5, 8,
+        device=DEVICE)
     product = weight * out
     ops.scatter_add_(out, indices(6, 5), torch.randn(6, 8, device=DEVICE))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
     with torch.inference_mode():
-        ops.scatter_add_(torch.zeros(5, 8, device=DEVICE), indices(6, 5), torch.ones(6, 8, device=DEVICE))
+        ops.scatter_add_(torch.zeros(5, 8, device=DEVICE), indices(6, 5),
+                         torch.ones(6, 8, device=DEVICE))
 
 
 def test_forward_mode_is_refused():
     x, index = torch.randn(5, 8, device=DEVICE), indices(6, 5)
     half = x.half()
-    for function, at in ((lambda t: ops.gather_rows(t, index), x), (lambda t: ops.scatter_add(t, index, t[:1].expand(6, 8)), x),
+    for function, at in ((lambda t: ops.gather_rows(t, index), x),
+                         (lambda t: ops.scatter_add(t, index, t[:1].expand(6, 8)), x),
                          (lambda t: ops.matmul(t, half.t()), half)):
         with pytest.raises(RuntimeError, match="forward-mode"):
             torch.func.jvp(function, (at,), (at,))
-        with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="forward-mode"):
+        with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError,
+                match="forward-mode"):
             function(torch.autograd.forward_ad.make_dual(at, at))
 
 
@@ -116,18 +124,25 @@ def test_lazily_negated_views():
 
 def samples():
     index, src_index = indices(12, 5), indices(12, 7)
-    grads = lambda *shape, dtype=torch.float32: torch.randn(*shape, device=DEVICE).to(dtype).requires_grad_()
+    grads = lambda *shape, dtype=torch.float32: torch.randn(*shape,
+        device=DEVICE).to(dtype).requires_grad_()
     return {
-        "scatter_add_": (ops.scatter_add_.default, (torch.randn(5, 8, device=DEVICE), index, torch.randn(12, 8, device=DEVICE))),
+        "scatter_add_": (ops.scatter_add_.default, (torch.randn(5, 8, device=DEVICE), index,
+                                                    torch.randn(12, 8, device=DEVICE))),
         "scatter_add": (ops.scatter_add.default, (grads(5, 8), index, grads(12, 8))),
-        "weights": (ops.scatter_add.default, (grads(5, 8), index, grads(7, 8), grads(12), src_index, 2.0)),
+        "weights": (ops.scatter_add.default,
+                    (grads(5, 8), index, grads(7, 8), grads(12), src_index, 2.0)),
         "gather_rows": (ops.gather_rows.default, (grads(7, 8), src_index)),
-        "matmul": (ops.matmul.default, (grads(16, 32, dtype=torch.float16), grads(32, 16, dtype=torch.float16))),
-        "matmul with c": (ops.matmul.default, (grads(16, 32, dtype=torch.bfloat16), grads(32, 16, dtype=torch.bfloat16), grads(16, 16))),
+        "matmul": (ops.matmul.default,
+                   (grads(16, 32, dtype=torch.float16), grads(32, 16, dtype=torch.float16))),
+        "matmul with c": (ops.matmul.default,
+                          (grads(16, 32, dtype=torch.bfloat16), grads(32, 16, dtype=torch.bfloat16),
+                           grads(16, 16))),
     }
 
 
-@pytest.mark.parametrize("name", ["scatter_add_", "scatter_add", "weights", "gather_rows", "matmul", "matmul with c"])
+@pytest.mark.parametrize("name",
+    ["scatter_add_", "scatter_add", "weights", "gather_rows", "matmul", "matmul with c"])
 def test_opcheck(name):
     operator, args = samples()[name]
     result = torch.library.opcheck(operator, args)
@@ -135,10 +150,13 @@ def test_opcheck(name):
 
 
 def scaled_operands(m=9, n=16, k=64):
-    """Of matmul_scaled, on the CPU (the emulator): e4m3 elements, packed scales, and the product in f32."""
+    """Of matmul_scaled, on the CPU (the emulator): e4m3 elements, packed scales, and the product in
+    f32."""
     values = [torch.randint(-4, 5, (rows, k)).float() for rows in (m, n)]
     exponents = [torch.randint(126, 130, (rows, k // 32), dtype=torch.uint8) for rows in (m, n)]
-    scaled = [v * torch.exp2(e.float() - 127).repeat_interleave(32, 1) for v, e in zip(values, exponents)]
+    scaled = [
+        v * torch.exp2(e.float() - 127).repeat_interleave(32, 1) for v, e in zip(values, exponents)
+    ]
     packed = [torch.from_numpy(ptxgen.pack_scales(e.numpy())) for e in exponents]
     return [v.to(torch.float8_e4m3fn) for v in values], packed, scaled[0] @ scaled[1].t()
 
@@ -148,29 +166,36 @@ def test_matmul_scaled():
     assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
     a, b = a.view(torch.uint8), b.view(torch.uint8)  # bytes, with a_format and b_format
     assert torch.equal(ops.matmul_scaled(a, b, a_scales, b_scales), want)
-    row_scale, bias = torch.exp2(torch.randint(-2, 3, (9,)).float()), torch.randint(-4, 5, (16,)).float()
-    got = ops.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, bias=bias, out_dtype=torch.bfloat16)
+    row_scale, bias = torch.exp2(torch.randint(-2, 3, (9,)).float()), torch.randint(-4, 5, (16,
+        )).float()
+    got = ops.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, bias=bias,
+                            out_dtype=torch.bfloat16)
     assert torch.equal(got, (want * row_scale[:, None] + bias).bfloat16())
     result = torch.library.opcheck(ops.matmul_scaled.default, (a, b, a_scales, b_scales))
     assert len(result) == 4 and set(result.values()) == {"SUCCESS"}
-    compiled = torch.compile(lambda *t: ops.matmul_scaled(*t) + 1, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(lambda *t: ops.matmul_scaled(*t) + 1, fullgraph=True,
+                             backend="aot_eager")
     assert torch.equal(compiled(a, b, a_scales, b_scales), want + 1)
 
 
 def test_gradcheck():
     index, src_index = indices(6, 5), indices(6, 4)
-    make = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=torch.float64, requires_grad=True)
+    make = lambda *shape: torch.randn(*shape, device=DEVICE, dtype=torch.float64,
+                                      requires_grad=True)
     out, src, few, weight = make(5, 6), make(6, 6), make(4, 6), make(6)
     check = torch.autograd.gradcheck
     assert check(lambda o, s: ops.scatter_add(o, index, s), (out, src))
-    assert check(lambda o, s, w: ops.scatter_add(o, index, s, w, src_index, 3.0), (out, few, weight))
+    assert check(lambda o, s, w: ops.scatter_add(o, index, s, w, src_index, 3.0),
+                 (out, few, weight))
     assert check(lambda s: ops.gather_rows(s, index), (out,))
     assert torch.autograd.gradgradcheck(lambda o, s: ops.scatter_add(o, index, s), (out, src))
 
 
 def test_gradients_of_matmul():
-    """Against f32 matmul of the same values; the gradient of the result passes through the operands' type."""
-    a, b = numbers(16, 32, dtype=torch.bfloat16).requires_grad_(), numbers(32, 24, dtype=torch.bfloat16).requires_grad_()
+    """Against f32 matmul of the same values; the gradient of the result passes through the
+    operands' type."""
+    a, b = numbers(16, 32, dtype=torch.bfloat16).requires_grad_(), numbers(32, 24,
+        dtype=torch.bfloat16).requires_grad_()
     c, grad = numbers(16, 24).requires_grad_(), numbers(16, 24)
     ops.matmul(a, b, c).backward(grad)
     assert torch.equal(a.grad, (grad @ b.float().t()).bfloat16())
@@ -189,7 +214,8 @@ def test_compile():
         return ops.gather_rows(hidden, index) + 1
 
     def compiled_of(function):
-        return torch.compile(function, fullgraph=True, backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
+        return torch.compile(function, fullgraph=True,
+                             backend=os.environ.get("PTXGEN_TEST_BACKEND", "aot_eager"))
 
     out, index, src = numbers(9, 8), indices(20, 9), numbers(20, 8)
     compiled, compiled_in_place = compiled_of(step), compiled_of(step_in_place)
@@ -208,7 +234,8 @@ def test_compile():
 
 
 def test_deterministic_flag():
-    out, index, src = torch.zeros(3, 8, device=DEVICE), indices(500, 3), torch.randn(500, 8, device=DEVICE)
+    out, index, src = torch.zeros(3, 8, device=DEVICE), indices(500, 3), torch.randn(500, 8,
+        device=DEVICE)
     torch.use_deterministic_algorithms(True)
     try:
         first = ops.scatter_add(out, index, src)
@@ -231,7 +258,8 @@ def test_bad_index():
 
 def test_a_watch_waits_for_nothing():
     watch, src = ptxgen.index_watch(cuda=CUDA), torch.ones(2, 8, device=DEVICE)
-    out, good, bad = torch.zeros(3, 8, device=DEVICE), *(torch.tensor([0, i], device=DEVICE) for i in (2, 7))
+    out, good, bad = torch.zeros(3, 8,
+        device=DEVICE), *(torch.tensor([0, i], device=DEVICE) for i in (2, 7))
     ptxgen.scatter_add_(out, good, src, watch=watch)  # the kernel is there
     stream = torch.cuda.Stream() if CUDA else contextlib.nullcontext()
     with torch.cuda.stream(stream) if CUDA else stream:
@@ -256,7 +284,8 @@ def test_a_watch_waits_for_nothing():
 
 def test_refusals_have_the_name():
     with pytest.raises(ptxgen.Unsupported, match="src has inner stride"):
-        ops.scatter_add(torch.zeros(4, 8, device=DEVICE), indices(8, 4), torch.ones(8, 8, device=DEVICE).t())
+        ops.scatter_add(torch.zeros(4, 8, device=DEVICE), indices(8, 4),
+                        torch.ones(8, 8, device=DEVICE).t())
 
 
 def resident():
@@ -269,9 +298,11 @@ def on_device():
 
 
 def test_a_million_calls():
-    """No growth, by the operator and directly; on a GPU each call launches (another process's memory counts there, so alone)."""
+    """No growth, by the operator and directly; on a GPU each call launches (another process's
+    memory counts there, so alone)."""
     rows = 32 if CUDA else 0
-    out, index, src = torch.zeros(3, 8, device=DEVICE), indices(rows, 3), torch.zeros(rows, 8, device=DEVICE)
+    out, index, src = torch.zeros(3, 8, device=DEVICE), indices(rows, 3), torch.zeros(rows, 8,
+        device=DEVICE)
     for call in (ptxgen.scatter_add_, ops.scatter_add_.default):
         for _ in range(2000):
             call(out, index, src)
@@ -292,13 +323,20 @@ def opinfo_samples(name, dtype):
     from torch.testing._internal.common_methods_invocations import op_db
 
     (info,) = [i for i in op_db if i.name == name and i.variant_test_name == ""]
-    return info, [s for s in info.sample_inputs(DEVICE, dtype, requires_grad=dtype.is_floating_point)]
+    return info, [
+        s for s in info.sample_inputs(DEVICE, dtype, requires_grad=dtype.is_floating_point)
+    ]
 
 
 def run_sample(info, sample):
-    """Results and gradients of a sample on fresh copies; in place too, where the operation has that."""
+    """Results and gradients of a sample on fresh copies; in place too, where the operation has
+    that."""
     def fresh(t):
-        return t.detach().clone(memory_format=torch.preserve_format).requires_grad_(t.requires_grad) if isinstance(t, torch.Tensor) else t
+        return (
+            t.detach().clone(memory_format=torch.preserve_format).requires_grad_(t.requires_grad)
+            if isinstance(t, torch.Tensor)
+            else t
+        )
 
     found = []
     for function in filter(None, (info.op, info.get_inplace())):
@@ -309,8 +347,16 @@ def run_sample(info, sample):
             result = function(target, *args, **sample.kwargs)
             found.append(result.detach())
             if result.requires_grad:
-                leaves = [t for t in (first, *args) if isinstance(t, torch.Tensor) and t.requires_grad]
-                found += [g for g in torch.autograd.grad(result, leaves, torch.ones_like(result).contiguous(), allow_unused=True) if g is not None]
+                leaves = [
+                    t for t in (first, *args) if isinstance(t, torch.Tensor) and t.requires_grad
+                ]
+                found += [
+                    g
+                    for g in torch.autograd.grad(
+                        result, leaves, torch.ones_like(result).contiguous(), allow_unused=True
+                    )
+                    if g is not None
+                ]
         except (RuntimeError, IndexError) as error:
             found.append(type(error))
     return found
@@ -401,7 +447,8 @@ def test_a_mistake_is_atens():
     for bad in (indices(39, 9), indices(40, 9).float(), indices(40, 9).view(40, 1)):
         with pytest.raises((RuntimeError, IndexError)) as plain:
             out.index_add(0, bad, src)
-        with pt.enabled(DEVICE, measure=False, least_bytes=0), pytest.raises(type(plain.value)) as served:
+        with pt.enabled(DEVICE, measure=False,
+                        least_bytes=0), pytest.raises(type(plain.value)) as served:
             out.index_add(0, bad, src)
         assert str(served.value) == str(plain.value)
 
@@ -443,7 +490,8 @@ def test_capture_replays_what_eager_does():
 
 @gpu_only
 def test_products_with_an_f32_result():
-    a, b, c = numbers(256, 128, dtype=torch.bfloat16), numbers(128, 512, dtype=torch.bfloat16), numbers(256, 512)
+    a, b, c = numbers(256, 128, dtype=torch.bfloat16), numbers(128, 512,
+        dtype=torch.bfloat16), numbers(256, 512)
     want = torch.addmm(c, a, b, out_dtype=torch.float32), torch.mm(a, b, out_dtype=torch.float32)
     pt.reset_stats()
     with pt.enabled(DEVICE, measure=False, least_bytes=0):
@@ -452,8 +500,10 @@ def test_products_with_an_f32_result():
         unread = torch.addmm(c.fill_(float("nan")), a, b, beta=0, out_dtype=torch.float32)
         torch.addmm(c[:1], a, b, out_dtype=torch.float32)
     assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
-    assert torch.equal(factors, 2 * (want[0] - want[1]) + 0.5 * want[1]) and torch.equal(unread, want[1])
-    assert pt.stats()["addmm.dtype"] == {"served": 3, "declined": {"c is not f32 of the result's shape": 1}}
+    assert torch.equal(factors, 2 * (want[0] - want[1]) + 0.5 * want[1]) and torch.equal(unread,
+        want[1])
+    assert pt.stats()["addmm.dtype"] == {"served": 3,
+                                         "declined": {"c is not f32 of the result's shape": 1}}
     assert pt.stats()["mm.dtype"]["served"] == 1
 
 
@@ -480,7 +530,8 @@ def test_addmms_samples_with_an_f32_result(dtype):
 @gpu_only
 def test_measured_before_served():
     """The first call of a kind is measured; a captured one that was not goes to aten."""
-    out, index, src = torch.zeros(4000, 128, device=DEVICE), indices(50000, 4000), numbers(50000, 128)
+    out, index, src = torch.zeros(4000, 128, device=DEVICE), indices(50000, 4000), numbers(50000,
+        128)
     pt.reset_stats()
     with pt.enabled(DEVICE):
         graph = torch.cuda.CUDAGraph()
@@ -546,8 +597,8 @@ def test_cupy():
 
 @gpu_only
 def test_numba():
-    """Its arrays offer CUDA's array interface alone; CuPy's and PyTorch's views of them are what is given. Without numba on the
-    machine an object with that interface stands for its array."""
+    """Its arrays offer CUDA's array interface alone; CuPy's and PyTorch's views of them are what is
+    given. Without numba on the machine an object with that interface stands for its array."""
     cupy = pytest.importorskip("cupy")
     memory = cupy.zeros((9, 16), "f4")
     try:
@@ -558,7 +609,8 @@ def test_numba():
     src, index = cupy.ones((40, 16), "f4"), cupy.random.randint(0, 9, 40)
     cupy.cuda.Device().synchronize()
     ptxgen.scatter_add_(cupy.asarray(array), index, src)
-    ptxgen.scatter_add_(torch.as_tensor(array, device=DEVICE), torch.as_tensor(index, device=DEVICE), torch.as_tensor(src, device=DEVICE))
+    ptxgen.scatter_add_(torch.as_tensor(array, device=DEVICE),
+                        torch.as_tensor(index, device=DEVICE), torch.as_tensor(src, device=DEVICE))
     torch.cuda.synchronize()
     assert cupy.array_equal(cupy.asarray(array)[:, 0], 2 * cupy.bincount(index, minlength=9))
 
@@ -566,7 +618,8 @@ def test_numba():
 @gpu_only
 def test_fork_after_cuda():
     """A child process cannot use the parent's CUDA; it gets an error and does not hang."""
-    ops.scatter_add_(torch.zeros(3, 8, device=DEVICE), indices(4, 3), torch.ones(4, 8, device=DEVICE))
+    ops.scatter_add_(torch.zeros(3, 8, device=DEVICE), indices(4, 3),
+                     torch.ones(4, 8, device=DEVICE))
     torch.cuda.synchronize()
     child = os.fork()
     if child == 0:
@@ -577,6 +630,7 @@ def test_fork_after_cuda():
         os._exit(0)
     done = threading.Event()
     status = []
-    threading.Thread(target=lambda: (status.append(os.waitpid(child, 0)[1]), done.set()), daemon=True).start()
+    threading.Thread(target=lambda: (status.append(os.waitpid(child, 0)[1]), done.set()),
+                     daemon=True).start()
     assert done.wait(20)
     assert os.WIFEXITED(status[0]) and os.WEXITSTATUS(status[0]) == 3

@@ -42,8 +42,10 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     k = tl.arange(0, BK)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
     for first in range(0, K, BK):
-        left = tl.load(a + m[:, None] * K + first + k[None, :], mask=first + k[None, :] < K, other=0.0)
-        right = tl.load(b + (first + k[:, None]) * N + n[None, :], mask=first + k[:, None] < K, other=0.0)
+        left = tl.load(a + m[:, None] * K + first + k[None, :], mask=first + k[None, :] < K,
+                       other=0.0)
+        right = tl.load(b + (first + k[:, None]) * N + n[None, :], mask=first + k[:, None] < K,
+                        other=0.0)
         acc = tl.dot(left, right, acc)
     tl.store(c + m[:, None] * N + n[None, :], acc)
 
@@ -122,7 +124,8 @@ def test_descriptors(arch, warps):
     a, b = torch.randn(256, 128, dtype=torch.float16), torch.randn(128, 128, dtype=torch.float16)
     c = torch.empty(256, 128, dtype=torch.float16)
     of = descriptor.from_tensor
-    matmul_described[(2, 1)](of(a, [128, 64]), of(b, [64, 128]), of(c, [128, 128]), 128, BM=128, BN=128, BK=64,
+    matmul_described[(2, 1)](of(a, [128, 64]), of(b, [64, 128]), of(c, [128, 128]), 128, BM=128,
+                             BN=128, BK=64,
                              num_warps=warps)
     assert torch.allclose(c.float(), a.float() @ b.float(), atol=0.05)
 
@@ -141,8 +144,10 @@ def test_scalars():
 
 
 def test_autotune():
-    """Nothing is measured: the first configuration that fits is taken, the others are not compiled."""
-    tuned = triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 1 << 40})], key=["n"])(add)
+    """Nothing is measured: the first configuration that fits is taken, the others are not
+    compiled."""
+    tuned = triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 1 << 40})],
+                            key=["n"])(add)
     x = torch.randn(500)
     out = torch.empty(500)
     tuned[lambda meta: (triton.cdiv(500, meta["BLOCK"]),)](x, x, out, 500)
@@ -151,7 +156,8 @@ def test_autotune():
 
 
 def test_table_of_addresses():
-    """Addresses that are data: their storages are known once data_ptr() was called in the mode of -m ptxgen.triton."""
+    """Addresses that are data: their storages are known once data_ptr() was called in the mode of
+    -m ptxgen.triton."""
     arrays = [torch.randn(64) for _ in range(3)]
     table = torch.tensor([a.data_ptr() for a in arrays])
     out = torch.empty(64)
@@ -215,18 +221,23 @@ def test_program(tmp_path):
         print((x + y).tolist(), sys.argv[1:])
         sys.exit(5)
         """))
-    ran = subprocess.run([sys.executable, "-m", "ptxgen.triton", "--arch", "sm_100", str(program), "a", "-b"],
-                         capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "ptxgen.triton", "--arch", "sm_100", str(program), "a", "-b"],
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 5, ran.stderr
     assert "[1.0, 3.0, 5.0, 7.0] ['a', '-b']" in ran.stdout
     assert "value: 3.0" in ran.stdout
 
 
-@pytest.mark.parametrize("end, code", [("", 0), ("import sys; sys.exit(4)", 4), ("raise ValueError('at the end')", 1)])
+@pytest.mark.parametrize("end, code",
+    [("", 0), ("import sys; sys.exit(4)", 4), ("raise ValueError('at the end')", 1)])
 def test_what_a_program_holds_is_not_torn_down(tmp_path, end, code):
     """A GPU library's handle in a global crashes in its destructor where there is no GPU."""
     (tmp_path / "library.py").write_text("import os\nclass Handle:\n    def __del__(self, leave=os._exit):\n        leave(66)\n")
     program = tmp_path / "program.py"
     program.write_text("import library\nhandle = library.Handle()\n" + end + "\n")
-    ran = subprocess.run([sys.executable, "-m", "ptxgen.triton", str(program)], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-m", "ptxgen.triton", str(program)], capture_output=True,
+                         text=True)
     assert ran.returncode == code, ran.stderr

@@ -1,4 +1,5 @@
-"""The module for TVM's FFI: both forms of tensors, three of texts, errors as Python's exceptions."""
+"""The module for TVM's FFI: both forms of tensors, three of texts, errors as Python's
+exceptions."""
 
 import numpy as np
 import pytest

@@ -21,6 +21,7 @@ enum {
     INSTRUCTION_BYTES = 16,
     CALL_ABSOLUTE = 0x943,
     CALL_RELATIVE = 0x944,
+    RETURN = 0x950,
 
     ATTRIBUTE_MAX_THREADS = 0x05,
     ATTRIBUTE_REQUIRED_THREADS = 0x10,
@@ -190,15 +191,32 @@ static bool is_section_of(const pg_cubin_section *s, const char *prefix, const c
     return strncmp(s->name, prefix, n) == 0 && strcmp(s->name + n, kernel) == 0;
 }
 
+/* Where a relative call goes, from the section's first byte: bits 32 to 81 say how far behind the
+ * next instruction. */
+static int64_t target_of(const uint8_t *instruction, uint64_t at)
+{
+    const uint64_t low = pg_cubin_u32(instruction + 4), high = pg_cubin_u32(instruction + 8);
+    const int64_t far = (int64_t)((high << 32 | low) << 14) >> 14; /* 50 bits, signed */
+    return (int64_t)at + INSTRUCTION_BYTES + far;
+}
+
+/* Code that never returns calls nothing of its own: ptxas also leaves a loop by a relative call
+ * that nothing comes back from (mma.sync's main loop, on sm_80). */
 static int count_calls(const pg_cubin_section *text)
 {
-    int n = 0;
+    int calls = 0, inner = 0, returns = 0;
     for (uint64_t at = 0; text->data && at + INSTRUCTION_BYTES <= text->size;
          at += INSTRUCTION_BYTES) {
-        const uint32_t opcode = pg_cubin_u32(text->data + at) & 0xfff;
-        n += opcode == CALL_ABSOLUTE || opcode == CALL_RELATIVE;
+        const uint8_t *instruction = text->data + at;
+        const uint32_t opcode = pg_cubin_u32(instruction) & 0xfff;
+        returns += opcode == RETURN;
+        if (opcode != CALL_ABSOLUTE && opcode != CALL_RELATIVE)
+            continue;
+        const int64_t target = opcode == CALL_RELATIVE ? target_of(instruction, at) : -1;
+        calls++;
+        inner += target >= 0 && target < (int64_t)text->size;
     }
-    return n;
+    return returns ? calls : calls - inner;
 }
 
 static void read_sections(const pg_cubin_elf *e, ptxgen_cubin_kernel *k)

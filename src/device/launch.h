@@ -94,6 +94,13 @@ typedef struct pg_arg {
     /* PG_ARG_RECORD: the device passes the address of its bad-index record (device/record.h). */
 } pg_arg;
 
+/* Memory that the caller passed. */
+typedef struct pg_range {
+    void *first;
+    size_t bytes;
+    bool written;
+} pg_range;
+
 typedef struct pg_launch {
     uint32_t part; /* which of the module's entries; 0: the first */
     bool helper;   /* of the helper's module (generate/family.h), not the kernel's own */
@@ -101,6 +108,10 @@ typedef struct pg_launch {
     uint32_t shared_bytes;                  /* dynamic */
     /* May begin while the kernel before it in the stream ends: it waits (griddepcontrol.wait). */
     bool early;
+    /* The operands' memory, in order of address, none within another: of a kernel with a function
+     * of the user's, else none. Borrowed. */
+    const pg_range *ranges;
+    uint32_t range_count;
     uint64_t absent; /* places of the list that the kernel lacks: args close up */
     uint32_t nargs;
     pg_arg args[PG_LAUNCH_MAX_ARGS];

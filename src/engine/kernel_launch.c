@@ -41,12 +41,59 @@ const pg_view *pg_workspace_of(const pg_problem *p)
     return NULL;
 }
 
+/* Adds a range, in order of address; what touches another becomes one with it. */
+static uint32_t add_range(pg_range *ranges, uint32_t count, pg_range r)
+{
+    uint32_t at = count;
+    for (; at > 0 && (char *)ranges[at - 1].first > (char *)r.first; at--)
+        ranges[at] = ranges[at - 1];
+    ranges[at] = r;
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i <= count; i++) {
+        pg_range *const last = &ranges[kept];
+        const size_t apart = (size_t)((char *)ranges[i].first - (char *)last->first);
+        if (apart > last->bytes) {
+            ranges[++kept] = ranges[i];
+            continue;
+        }
+        if (apart + ranges[i].bytes > last->bytes)
+            last->bytes = apart + ranges[i].bytes;
+        last->written |= ranges[i].written;
+    }
+    return kept + 1;
+}
+
+/* Kernels move aligned words of up to 16 bytes, whose ends may lie outside of an operand. */
+static pg_range range_of(const pg_operand *row, const pg_view *v)
+{
+    const uintptr_t word = 16, first = (uintptr_t)v->data & ~(word - 1);
+    const uintptr_t end =
+        ((uintptr_t)v->data + (uintptr_t)pg_view_span(v) + word - 1) & ~(word - 1);
+    return (pg_range){(void *)first, end - first,
+                      row->role == PG_WORKSPACE || pg_operand_is_written(row)};
+}
+
+static uint32_t ranges_of(const pg_problem *p, pg_range ranges[PG_MAX_OPERANDS])
+{
+    uint32_t count = 0;
+    for (size_t g = 0; g < p->given_count; g++) {
+        const pg_operand *row = &p->table->rows[p->given[g]];
+        const pg_view *v = &p->operand[p->given[g]];
+        if (row->role != PG_SCALAR && !pg_view_is_empty(v))
+            count = add_range(ranges, count, range_of(row, v));
+    }
+    return count;
+}
+
 static ptxgen_status run(ptxgen_kernel *k, const pg_problem *p, pg_device *device,
                          ptxgen_stream stream, pg_step *step, ptxgen_error *err)
 {
     const ptxgen_kernel *helper = atomic_load_explicit(&k->helper, memory_order_acquire);
+    pg_range ranges[PG_MAX_OPERANDS];
     pg_launch l;
     pg_launch_of(p, step, &l);
+    l.ranges = ranges;
+    l.range_count = pg_kernel_id_function(&k->id) ? ranges_of(p, ranges) : 0;
     pg_loaded *const loaded =
         atomic_load_explicit(l.helper ? &helper->loaded : &k->loaded, memory_order_acquire);
     return device->ops->launch(device, loaded, &l, stream, err);

@@ -34,13 +34,18 @@ static int64_t depth_of(const pg_matmul_accumulate_key *k, const pg_hopper_choic
 }
 
 /* Of a short K the end of a tile is long beside its multiplications: more warpgroups hide it. */
-static bool reads_matrices(const search *s, const pg_hopper_choice *c)
+static bool is_short(const search *s)
 {
     enum { SHORT = 2048 };
+    return s->problem->k < SHORT;
+}
+
+static bool reads_matrices(const search *s, const pg_hopper_choice *c)
+{
     pg_epilogue e = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
     if (c->ring && s->given->c)
         e.side[PG_SIDE_RESIDUAL].spread = PG_SPREAD_NEAR;
-    return s->problem->k < SHORT && pg_epilogue_has_matrices(&e);
+    return is_short(s) && pg_epilogue_has_matrices(&e);
 }
 
 /* The same with C through the ring, added behind the multiplications. */
@@ -108,9 +113,10 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
         return false;
     const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
                   of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
-    /* Of three that take turns the widest tile is best; a narrower one is for steps that need its
-     * registers. */
-    if (c->pingpong && c->warpgroups == 3 && !most && c->block_n != WIDEST_OF_THREE)
+    /* Of three that take turns the widest tile is best; a narrower one, which reads shared memory
+     * more than it multiplies, is for steps that need its registers behind a short K. */
+    if (c->pingpong && c->warpgroups == 3 && c->block_n != WIDEST_OF_THREE &&
+        !(most && is_short(s)))
         return false;
     if ((most && sums > most) || (of_two && sums > of_two))
         return false;
@@ -334,13 +340,17 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
  * most). */
 static bool is_shallow(const pg_matmul_problem *p)
 {
-    enum { ALIGNED = 16, SHORT = 128, LONG = 384 };
-    enum { SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
+    enum { ALIGNED = 16, STAGE = 64, SHORT = 128, LONG = 384 };
+    enum { FEW = 1 << 17, SOME = 1 << 18, MANY = 3 << 18, VERY_MANY = 1 << 22 };
     const bool copies = p->operand_alignment < ALIGNED;
     const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
+    if (elements < FEW && p->k > STAGE)
+        return false;
     if (!p->ragged)
         return copies && p->k <= SHORT && elements < VERY_MANY;
-    return p->k <= SHORT ? copies || elements >= SOME : p->k <= LONG && elements >= MANY;
+    if (p->k <= SHORT)
+        return copies || elements >= SOME;
+    return p->k <= LONG && elements >= MANY && p->m > MOST_SWAPPED_ROWS;
 }
 
 /* Then mma.sync's kernel, of which an SM holds several CTAs, hides accesses of rows of any

@@ -209,7 +209,8 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             m * n,
                             request_bytes(c, p, true) + 1000 * request_bytes(c, p, false),
                             log((double)pg_matmul_matrices(p)),
-                            p->c_bytes};
+                            p->c_bytes,
+                            c->late};
     _Static_assert(sizeof facts / sizeof *facts == PG_HOPPER_FACTS, "each has its place");
     memcpy(out, facts, sizeof facts);
 }

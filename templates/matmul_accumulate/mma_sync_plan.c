@@ -212,12 +212,15 @@ static void choose_rows(pg_matmul_accumulate_key *k, const pg_matmul_problem *pr
         k->c_load = PG_C_ROWS;
 }
 
-/* Where K is short and tiles are many, other CTAs of an SM hide what stages would. */
+/* Where K is short and tiles are many, other CTAs of an SM hide what stages would; they do so too
+ * where elements are loaded one by one, of which no stage is under way. */
 static void choose_stages(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
 {
-    enum { SHORT = 6 * PG_MMA_BLOCK_K, TILES_OF_SM = 4 };
-    if (!k->stages && problem->k <= SHORT &&
-        tiles_in(problem, k->block_m, k->block_n) > TILES_OF_SM * problem->sm_count)
+    enum { FEW_BLOCKS = 2, SHORT = 6 * PG_MMA_BLOCK_K, TILES_OF_SM = 4, BY_ELEMENTS = 2 };
+    const bool many = tiles_in(problem, k->block_m, k->block_n) > TILES_OF_SM * problem->sm_count,
+               by_elements = problem->operand_alignment == BY_ELEMENTS &&
+                             problem->k > FEW_BLOCKS * PG_MMA_BLOCK_K;
+    if (!k->stages && ((problem->k <= SHORT && many) || by_elements))
         k->stages = MIN_STAGES;
 }
 

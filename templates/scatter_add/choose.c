@@ -5,7 +5,8 @@ enum {
     WORD = 4,
     NARROW_ROW_BYTES = 64,   /* that private adds, and owner by narrow accesses */
     SORTED_ROW_BYTES = 96,   /* that owner adds faster than vector */
-    SHIFTED_ROW_BYTES = 192, /* ... by shifted ones */
+    SHIFTED_ROW_BYTES = 176, /* ... by shifted accesses */
+    HALVES_ROW_BYTES = 192,  /* that vector adds at odd addresses, at most */
     STORED_ROW_BYTES = 256,  /* that owner stores, rather than adds to */
 };
 
@@ -95,7 +96,7 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
         !pg_sum_type_at(k->dtype)->vector_add)
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < SHIFTED_ROW_BYTES &&
+    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < HALVES_ROW_BYTES &&
                               pg_scatter_add_dense_out(p));
 }
 

@@ -1,6 +1,6 @@
-# What `ptxgen list` says of older CUDA toolkits, against their assemblers: NVIDIA's wheels, fetched into the build
-# folder at the first run. A kernel assembles with what is said to take it, and is refused in our own words by what is
-# older; `auto` takes the newest that is there.
+# What `ptxgen list` says of older CUDA toolkits, against their assemblers: NVIDIA's wheels, fetched
+# into the build folder at the first run. A kernel assembles with what is said to take it, and is
+# refused in our own words by what is older; `auto` takes the newest that is there.
 . tests/support/cli.sh
 wheels=$PTXGEN_BUILD/old_toolkits
 fetched=
@@ -8,7 +8,8 @@ for version in 12.3 12.4 12.6 12.8 12.9; do
     folder=$wheels/$version
     if [ ! -x "$folder/nvidia/cuda_nvcc/bin/ptxas" ]; then
         rm -rf "$folder"
-        python3 -m pip install -q --no-deps --target "$folder" "nvidia-cuda-nvcc-cu12==$version.*" >/dev/null 2>&1 ||
+        python3 -m pip install -q --no-deps --target "$folder" "nvidia-cuda-nvcc-cu12==$version.*" \
+            >/dev/null 2>&1 ||
             continue
     fi
     fetched="$fetched $version"
@@ -53,10 +54,12 @@ if [ ! -d /usr/local/cuda ]; then
     HOME=$home CUDA_HOME= PATH=$wheels/$oldest/nvidia/cuda_nvcc/bin:/usr/bin:/bin t doctor
     expect_out "^ptxas +ok +$newest"
 fi
-# CUDA_HOME's is taken if it takes every kernel, else the newest there; a toolkit that was named is the only one.
+# CUDA_HOME's is taken if it takes every kernel, else the newest there; a toolkit that was named is
+# the only one.
 HOME=$home CUDA_HOME=$wheels/$oldest PATH=/usr/bin:/bin t doctor
 grep -qE "^ptxas +ok +$oldest" .out && die "keeps the oldest of CUDA_HOME although $newest is there"
-HOME=$home CUDA_HOME=$wheels/$oldest PATH=/usr/bin:/bin ok compile matmul_scaled arch=sm_100a --cache-dir ''
+HOME=$home CUDA_HOME=$wheels/$oldest PATH=/usr/bin:/bin ok compile matmul_scaled arch=sm_100a \
+    --cache-dir ''
 if [ "$newest" = 12.9 ]; then
     CUDA_HOME=$wheels/$newest t doctor
     expect_out "^ptxas +ok +$newest"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Epilogues of matmul_accumulate on a GPU (bf16), against the bare kernel, and against cuBLASLt followed by the
-best separate kernel, in one run.
+"""Epilogues of matmul_accumulate on a GPU (bf16), against the bare kernel, and against cuBLASLt
+followed by the best separate kernel, in one run.
 
     python3 tests/bench/bench_epilogues.py LIBPTXGEN.so [--seconds N] [--csv FILE]
 
-First table: microseconds of each epilogue beside the bare kernel of the same shape and result type. Second: one
-kernel of ours against PyTorch's matrix product (cuBLASLt) and then the faster of an eager and a compiled (fused)
-pointwise kernel, both written into given memory. Sides take turns; medians of CUDA event pairs on random data.
-Results are compared on a sample of rows with a product in double. Needs PyTorch; the library does not."""
+First table: microseconds of each epilogue beside the bare kernel of the same shape and result type.
+Second: one kernel of ours against PyTorch's matrix product (cuBLASLt) and then the faster of an
+eager and a compiled (fused) pointwise kernel, both written into given memory. Sides take turns;
+medians of CUDA event pairs on random data. Results are compared on a sample of rows with a product
+in double. Needs PyTorch; the library does not."""
 import argparse
 import csv
 import ctypes
@@ -30,11 +31,13 @@ class Error(ctypes.Structure):
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64))]
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides",
+                    ctypes.POINTER(ctypes.c_int64))]
 
 
 class OperandInfo(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("rest", ctypes.c_char * 1024)]
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("rest", ctypes.c_char * 1024)]
 
 
 DTYPES = {torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
@@ -53,10 +56,13 @@ class Library:
         names = {self.lib.ptxgen_dtype_name(i): i for i in range(1, 20)}
         if torch.float8_e4m3fn in DTYPES:
             DTYPES[torch.float8_e4m3fn] = names[b"e4m3"]
-        family = next(i for i in range(20) if self.lib.ptxgen_family_name(i) == b"matmul_accumulate")
+        family = next(
+            i for i in range(20) if self.lib.ptxgen_family_name(i) == b"matmul_accumulate"
+        )
         self.places = {}
         info = OperandInfo(size=ctypes.sizeof(OperandInfo))
-        while self.lib.ptxgen_family_operand(family, ctypes.c_size_t(len(self.places)), ctypes.byref(info)):
+        while self.lib.ptxgen_family_operand(family, ctypes.c_size_t(len(self.places)),
+                                             ctypes.byref(info)):
             self.places[info.name.decode()] = len(self.places)
 
     def check(self, status, error=None):
@@ -73,11 +79,30 @@ class Library:
 
     def kernel(self, params, tensors):
         text, kernel, error = ctypes.create_string_buffer(2048), ctypes.c_void_p(), Error()
-        self.check(self.lib.ptxgen_call_params(self.ctx, b"matmul_accumulate", params.encode(), tensors,
-                                               ctypes.c_size_t(len(tensors)), text, ctypes.c_size_t(2048),
-                                               ctypes.byref(error)), error)
-        self.check(self.lib.ptxgen_get(self.ctx, b"matmul_accumulate", text, None, ctypes.byref(kernel),
-                                       ctypes.byref(error)), error)
+        self.check(
+            self.lib.ptxgen_call_params(
+                self.ctx,
+                b"matmul_accumulate",
+                params.encode(),
+                tensors,
+                ctypes.c_size_t(len(tensors)),
+                text,
+                ctypes.c_size_t(2048),
+                ctypes.byref(error),
+            ),
+            error,
+        )
+        self.check(
+            self.lib.ptxgen_get(
+                self.ctx,
+                b"matmul_accumulate",
+                text,
+                None,
+                ctypes.byref(kernel),
+                ctypes.byref(error),
+            ),
+            error,
+        )
         return kernel, text.value.decode()
 
     def run(self, kernel, tensors, stream):
@@ -97,7 +122,8 @@ class Data:
         self.residual, self.bias = random(m, n), random(n, dtype=torch.float32)
         self.row, self.col = random(m, dtype=torch.float32), random(n, dtype=torch.float32)
         self.d, self.half = random(m, n), random(m, n // 2)
-        self.f32, self.byte = random(m, n, dtype=torch.float32), random(m, n).to(torch.float8_e4m3fn)
+        self.f32, self.byte = random(m, n, dtype=torch.float32), random(m,
+            n).to(torch.float8_e4m3fn)
         self.amax = torch.zeros((), device="cuda")
         self.product, self.out, self.out_half = random(m, n), random(m, n), random(m, n // 2)
 
@@ -221,7 +247,8 @@ def first_table(lib, data, stream, options, writer):
         calls[name]()
         ok = right(data, name, entry[3])
         print(f"{m:>6} {n:>6} {k:>6}  {name:<16} {times[name] * 1e3:9.1f} us {times[name] / bare:7.3f} of bare"
-              f"{'' if ok else '  WRONG'}  {entry[1][:200] if name in ('bare', 'silu') else ''}", flush=True)
+              f"{'' if ok else '  WRONG'}  {entry[1][:200] if name in ('bare', 'silu') else ''}",
+              flush=True)
         if writer:
             writer.writerow(["cost", m, n, k, name, times[name] * 1e3, times[name] / bare, ok])
     return ready
@@ -236,7 +263,8 @@ def second_table(lib, data, ready, fused, stream, options, writer):
         kernel()
     for name, eager, compiled in (
             ("silu", lambda: eager_silu(data), lambda: fused[0](data.product, data.out)),
-            ("residual", lambda: eager_residual(data), lambda: fused[1](data.product, data.residual, data.out)),
+            ("residual", lambda: eager_residual(data),
+             lambda: fused[1](data.product, data.residual, data.out)),
             ("silu gate", lambda: eager_gate(data), lambda: fused[2](data.product, data.out_half))):
         calls = {"ours": lambda: run(name), "mm": mm, "eager": lambda: after(eager),
                  "fused": lambda: after(compiled)}
@@ -253,7 +281,8 @@ def second_table(lib, data, ready, fused, stream, options, writer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--seconds", type=float, default=1000, help="begin nothing new after that")
     parser.add_argument("--budget", type=float, default=900, help="milliseconds of a comparison")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Groups of rows (mixture of experts) of matmul_accumulate on a GPU, bf16: one call with the row counts on the
-device, against PyTorch's grouped product and against a call for each group whose counts the host knows.
+"""Groups of rows (mixture of experts) of matmul_accumulate on a GPU, bf16: one call with the row
+counts on the device, against PyTorch's grouped product and against a call for each group whose
+counts the host knows.
 
     python3 tests/bench/bench_groups.py LIBPTXGEN.so [--csv FILE]
 
-Sides take turns; medians of CUDA event pairs on random data. Every result is compared with the calls for each group.
-Needs PyTorch; the library does not."""
+Sides take turns; medians of CUDA event pairs on random data. Every result is compared with the
+calls for each group. Needs PyTorch; the library does not."""
 import argparse
 import csv
 import random
@@ -17,14 +18,19 @@ from bench_epilogues import DTYPES, Library
 
 DTYPES.update({torch.int32: 4, torch.int64: 6})
 # rows, n, k, groups
-SHAPES = [(16384, 4096, 2048, 8), (8192, 1536, 2048, 64), (4096, 2048, 7168, 32), (1024, 2048, 2048, 128),
+SHAPES = [(16384, 4096, 2048, 8), (8192, 1536, 2048, 64), (4096, 2048, 7168, 32),
+          (1024, 2048, 2048, 128),
           (256, 4096, 4096, 16)]
 
 
 def counts_of(rows, groups, how):
     if how == "even":
         return [rows // groups] * groups
-    weights = [1 / (g + 1) for g in range(groups)] if how == "zipf" else [random.random() for _ in range(groups)]
+    weights = (
+        [1 / (g + 1) for g in range(groups)]
+        if how == "zipf"
+        else [random.random() for _ in range(groups)]
+    )
     ends, total, seen = [], sum(weights), 0.0
     for w in weights:
         seen += w
@@ -45,7 +51,9 @@ def interleaved(calls, rounds=15):
         order[0][1]()
         events = {}
         for name, call in order:
-            events[name] = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            events[name] = torch.cuda.Event(enable_timing=True), torch.cuda.Event(
+                enable_timing=True
+            )
             events[name][0].record()
             call()
             events[name][1].record()
@@ -63,8 +71,9 @@ def bench(library, shape, how, transposed):
     counts = counts_of(rows, groups, how)
     device = torch.tensor(counts, device="cuda", dtype=torch.int32)
     offsets = device.cumsum(0).to(torch.int32)
-    d, each = torch.zeros(rows, n, device="cuda", dtype=torch.bfloat16), torch.zeros(rows, n, device="cuda",
-                                                                                       dtype=torch.bfloat16)
+    d, each = torch.zeros(rows, n, device="cuda", dtype=torch.bfloat16), torch.zeros(
+        rows, n, device="cuda", dtype=torch.bfloat16
+    )
     stream = torch.cuda.current_stream().cuda_stream
     tensors = library.tensors({"a": a, "b": b, "d": d, "group_rows": device})
     kernel, params = library.kernel("", tensors)
@@ -73,7 +82,8 @@ def bench(library, shape, how, transposed):
     def loop():
         for g in range(groups):
             if counts[g]:
-                torch.mm(a[starts[g]:starts[g] + counts[g]], b[g], out=each[starts[g]:starts[g] + counts[g]])
+                torch.mm(a[starts[g]:starts[g] + counts[g]], b[g],
+                         out=each[starts[g]:starts[g] + counts[g]])
 
     calls = {"ours": lambda: library.run(kernel, tensors, stream), "loop": loop}
     try:
@@ -107,7 +117,9 @@ def main():
                       f"{flop / us['ours']:9.0f} {grouped / us['ours']:19.2f} {us['loop'] / us['ours']:25.2f}"
                       f"{'  WRONG by ' + str(off) if not off <= 0.05 else ''}")
                 if out:
-                    out.writerow([*shape, how, transposed, us["ours"], grouped, us["loop"], off, params])
+                    out.writerow(
+                        [*shape, how, transposed, us["ours"], grouped, us["loop"], off, params]
+                    )
     sys.exit(wrong != 0)
 
 

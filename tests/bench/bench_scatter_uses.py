@@ -3,11 +3,12 @@
 
     python3 tests/bench/bench_scatter_uses.py LIBPTXGEN.so [--set fused,odd,deterministic]
 
-fused: out[index] += weight * x[src_index] in one call, beside index_select, multiply, index_add_: MoE combine and
-message passing over a graph; as it comes and with a prepared index. odd: rows of any alignment beside rows of as
-many bytes that are aligned. deterministic: 100 runs, alone and beside a kernel that takes multiprocessors away; the
-time beside the fast mode and beside PyTorch's use_deterministic_algorithms. Results are compared with PyTorch in
-double; times as in bench_scatter_add.py."""
+fused: out[index] += weight * x[src_index] in one call, beside index_select, multiply, index_add_:
+MoE combine and message passing over a graph; as it comes and with a prepared index. odd: rows of
+any alignment beside rows of as many bytes that are aligned. deterministic: 100 runs, alone and
+beside a kernel that takes multiprocessors away; the time beside the fast mode and beside PyTorch's
+use_deterministic_algorithms. Results are compared with PyTorch in double; times as in
+bench_scatter_add.py."""
 import argparse
 
 import torch
@@ -32,12 +33,22 @@ class Fused(Problem):
         self.weight = torch.rand(entries, device="cuda").to(self.torch_dtype)
         self.out = torch.zeros(k, n, device="cuda", dtype=self.torch_dtype)
         a = self.args
-        a.n, a.out, a.src, a.index = n, self.out.data_ptr(), self.x.data_ptr(), self.index.data_ptr()
-        a.src_index, a.src_rows, a.weight = self.src_index.data_ptr(), x_rows, self.weight.data_ptr()
+        a.n, a.out, a.src, a.index = (
+            n,
+            self.out.data_ptr(),
+            self.x.data_ptr(),
+            self.index.data_ptr(),
+        )
+        a.src_index, a.src_rows, a.weight = (
+            self.src_index.data_ptr(),
+            x_rows,
+            self.weight.data_ptr(),
+        )
         self.src = None
 
     def two_steps(self):
-        self.out.index_add_(0, self.index, self.x.index_select(0, self.src_index) * self.weight.unsqueeze(1))
+        self.out.index_add_(0, self.index,
+                            self.x.index_select(0, self.src_index) * self.weight.unsqueeze(1))
 
     def reference(self):
         columns = min(self.n, 32)
@@ -51,8 +62,10 @@ class Fused(Problem):
 
 def fused(lib):
     print("fused: entries, rows of out, n, type; ms: one call, prepared, two steps; times as fast")
-    for case in (("graph", 1200000, 170000, 170000, 128, "f32"), ("graph", 1200000, 170000, 170000, 128, "bf16"),
-                 ("moe", 32768, 4096, 32768, 7168, "f32"), ("moe", 32768, 4096, 32768, 7168, "bf16"),
+    for case in (("graph", 1200000, 170000, 170000, 128, "f32"),
+                 ("graph", 1200000, 170000, 170000, 128, "bf16"),
+                 ("moe", 32768, 4096, 32768, 7168, "f32"), ("moe", 32768, 4096, 32768, 7168,
+                     "bf16"),
                  ("moe", 131072, 16384, 131072, 2048, "bf16")):
         p = Fused(lib, *case)
         plan = lib.plan(p.args, p.stream)
@@ -74,7 +87,9 @@ class Odd(Problem):
     def __init__(self, lib, m, k, n, dtype, stride, offset):
         super().__init__(lib, "uniform", m, k, 8, dtype)
         self.n = n
-        store = [torch.randn(rows * stride + 64, device="cuda").to(self.torch_dtype) for rows in (m, k)]
+        store = [
+            torch.randn(rows * stride + 64, device="cuda").to(self.torch_dtype) for rows in (m, k)
+        ]
         self.src, self.out = (s[offset:offset + rows * stride].view(rows, stride)[:, :n]
                               for s, rows in zip(store, (m, k)))
         self.args.n, self.args.out, self.args.src = n, self.out.data_ptr(), self.src.data_ptr()
@@ -84,9 +99,11 @@ class Odd(Problem):
 def odd(lib):
     print("odd: type, n, stride, offset; ms, of aligned rows, times as long; the same with deterministic")
     m, k = 1 << 19, 1 << 17
-    for dtype, n, stride, offset in (("f32", 256, 517, 1), ("f32", 257, 257, 0), ("f32", 65, 65, 0), ("f32", 3, 3, 0),
+    for dtype, n, stride, offset in (("f32", 256, 517, 1), ("f32", 257, 257, 0), ("f32", 65, 65, 0),
+                                     ("f32", 3, 3, 0),
                                      ("f32", 1, 1, 0), ("bf16", 300, 300, 0), ("bf16", 300, 517, 2),
-                                     ("bf16", 299, 299, 1), ("bf16", 129, 129, 1), ("bf16", 1025, 1025, 0)):
+                                     ("bf16", 299, 299, 1), ("bf16", 129, 129, 1), ("bf16", 1025,
+                                             1025, 0)):
         size = DTYPES[dtype][2]
         even = (n * size + 15) // 16 * 16 // size
         times, good = [], True
@@ -100,7 +117,8 @@ def odd(lib):
             del p
             torch.cuda.empty_cache()
         print(f"{dtype:5} {n:5} {stride:5} {offset:2}  {times[0]:.4f} {times[2]:.4f} {times[0] / times[2]:.2f}   "
-              f"{times[1]:.4f} {times[3]:.4f} {times[1] / times[3]:.2f}{'' if good else '  WRONG'}", flush=True)
+              f"{times[1]:.4f} {times[3]:.4f} {times[1] / times[3]:.2f}{'' if good else '  WRONG'}",
+              flush=True)
 
 
 def equal_runs(p, call, start, runs, beside):
@@ -117,7 +135,11 @@ def equal_runs(p, call, start, runs, beside):
         call()
         torch.cuda.synchronize()
         bits = p.out.view(torch.int32 if p.bytes == 4 else torch.int16).long()
-        results.add((bits * (torch.arange(bits.numel(), device="cuda").view_as(bits) % 8191 + 1)).sum().item())
+        results.add(
+            (bits * (torch.arange(bits.numel(), device="cuda").view_as(bits) % 8191 + 1))
+            .sum()
+            .item()
+        )
     return len(results)
 
 
@@ -126,7 +148,8 @@ def deterministic(lib):
           "PyTorch's")
     for kind, m, k, n, dtype in (("zipf 1.0", 1 << 20, 1 << 18, 128, "f32"),
                                  ("zipf 1.0", 1 << 20, 1 << 18, 128, "bf16"),
-                                 ("half on row 0", 1 << 20, 1 << 18, 128, "f32"), ("moe 8", 32768, 4096, 7168, "bf16")):
+                                 ("half on row 0", 1 << 20, 1 << 18, 128, "f32"), ("moe 8", 32768,
+                                         4096, 7168, "bf16")):
         p = Problem(lib, kind, m, k, n, dtype)
         plan = lib.plan(p.args, p.stream)
         start = torch.randn_like(p.out.float()).to(p.torch_dtype)
@@ -146,7 +169,8 @@ def deterministic(lib):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--set", default="fused,odd,deterministic")
     options = parser.parse_args()

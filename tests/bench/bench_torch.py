@@ -1,8 +1,11 @@
-"""What ptxgen.torch costs and gains on a GPU: the host's time for a call, a GNN training step, embedding's backward.
+"""What ptxgen.torch costs and gains on a GPU: the host's time for a call, a GNN training step,
+embedding's backward.
 
-    PYTHONPATH=build/release/python python3 tests/bench/bench_torch.py [--quick] [calls] [gnn] [embedding] [products]
+    PYTHONPATH=build/release/python python3 tests/bench/bench_torch.py [--quick] [calls] [gnn]
+    [embedding] [products]
 
-Every comparison runs in turns in this process; times are medians. Prints Markdown tables, nothing else."""
+Every comparison runs in turns in this process; times are medians. Prints Markdown tables, nothing
+else."""
 
 import contextlib
 import copy
@@ -35,15 +38,17 @@ def host_microseconds(calls, repeats=7, count=400):
 
 
 def device_milliseconds(step, repeats=15):
-    """Median device time of a step, stock and with enable(), in turns, from events behind a kernel that keeps the device busy
-    until the host has caught up."""
+    """Median device time of a step, stock and with enable(), in turns, from events behind a kernel
+    that keeps the device busy until the host has caught up."""
     times = {"stock": [], "ours": []}
     contexts = {"stock": contextlib.nullcontext, "ours": pt.enabled}
     for turn in range(3 if QUICK else 2 + repeats):
         for name, context in contexts.items():
             with context():
                 torch.cuda.synchronize()
-                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(
+                    enable_timing=True
+                )
                 torch.cuda._sleep(8_000_000)
                 begin.record()
                 step()
@@ -59,7 +64,8 @@ def call_costs():
     index = torch.randint(0, 64, (32,), device=DEVICE)
     empty, nothing = src[:0], index[:0]
     packet, overload = torch.ops.ptxgen.scatter_add_, torch.ops.ptxgen.scatter_add_.default
-    for title, i, s in (("32 rows of 32 floats", index, src), ("nothing to launch", nothing, empty)):
+    for title, i, s in (("32 rows of 32 floats", index, src),
+                        ("nothing to launch", nothing, empty)):
         costs = host_microseconds({
             "aten index_add_": lambda: out.index_add_(0, i, s),
             "ptxgen.scatter_add_": lambda: ptxgen.scatter_add_(out, i, s),
@@ -94,12 +100,19 @@ def graph(nodes, edges, skewed):
     source = torch.randint(0, nodes, (edges,), device=DEVICE)
     if not skewed:
         return source, torch.randint(0, nodes, (edges,), device=DEVICE)
-    rank = torch.exp(torch.rand(edges, device=DEVICE, dtype=torch.float64) * torch.log(torch.tensor(float(nodes)))).long() - 1
+    rank = (
+        torch.exp(
+            torch.rand(edges, device=DEVICE, dtype=torch.float64)
+            * torch.log(torch.tensor(float(nodes)))
+        ).long()
+        - 1
+    )
     return source, torch.randperm(nodes, device=DEVICE)[rank.clamp(0, nodes - 1)]
 
 
 def gradient_errors(layers, x, source, target, *steps):
-    """How far the gradients of each step are from those in double, relative to these; at most a tenth over the first's."""
+    """How far the gradients of each step are from those in double, relative to these; at most a
+    tenth over the first's."""
     exact = copy.deepcopy(layers).double()
     hidden = x.double()
     for layer in exact:
@@ -108,7 +121,10 @@ def gradient_errors(layers, x, source, target, *steps):
     errors = []
     for step in steps:
         step()
-        off = sum((p.grad.double() - e.grad).square().sum() for p, e in zip(layers.parameters(), exact.parameters()))
+        off = sum(
+            (p.grad.double() - e.grad).square().sum()
+            for p, e in zip(layers.parameters(), exact.parameters())
+        )
         errors.append((off / sum(e.grad.square().sum() for e in exact.parameters())).sqrt().item())
     assert errors[1] <= 1.1 * errors[0] + 1e-6, f"errors of the gradients: stock {errors[0]}, ours {errors[1]}"
     return errors
@@ -153,11 +169,18 @@ def gnn():
 
 def embedding():
     print("\n| embedding's forward and backward | stock, ms | enable(), ms | times |\n|---|---|---|---|")
-    for vocabulary, tokens, width in ((128_000, 65_536, 1024), (50_257, 32_768, 768), (1_000_000, 262_144, 128)):
+    for vocabulary, tokens, width in ((128_000, 65_536, 1024), (50_257, 32_768, 768),
+                                      (1_000_000, 262_144, 128)):
         for dtype in (torch.float32, torch.bfloat16):
             torch.manual_seed(2)
             table = torch.nn.Embedding(vocabulary, width, device=DEVICE, dtype=dtype)
-            rank = torch.exp(torch.rand(tokens, device=DEVICE, dtype=torch.float64) * torch.log(torch.tensor(float(vocabulary)))).long() - 1
+            rank = (
+                torch.exp(
+                    torch.rand(tokens, device=DEVICE, dtype=torch.float64)
+                    * torch.log(torch.tensor(float(vocabulary)))
+                ).long()
+                - 1
+            )
             words = rank.clamp(0, vocabulary - 1)
             grad = torch.randn(tokens, width, device=DEVICE, dtype=dtype)
 
@@ -169,12 +192,15 @@ def embedding():
                 with pt.enabled():
                     step()
 
-            exact = torch.zeros(vocabulary, width, device=DEVICE, dtype=torch.float64).index_add_(0, words, grad.double())
+            exact = torch.zeros(vocabulary, width, device=DEVICE, dtype=torch.float64).index_add_(0,
+                words, grad.double())
             errors = []
             for run in (step, ours):
                 run()
                 errors.append(((table.weight.grad.double() - exact).norm() / exact.norm()).item())
-            assert errors[1] <= 1.1 * errors[0] + 1e-6, f"errors: stock {errors[0]}, ours {errors[1]}"
+            assert (
+                errors[1] <= 1.1 * errors[0] + 1e-6
+            ), f"errors: stock {errors[0]}, ours {errors[1]}"
             del exact
             times = device_milliseconds(step)
             print(f"| {vocabulary} words, {tokens} tokens (Zipf) x {width} {str(dtype)[6:]} | {times['stock']:.3f} | {times['ours']:.3f} | "
@@ -184,8 +210,10 @@ def embedding():
 
 def products():
     print("\n| addmm, f32 result of bf16 | stock, ms | enable(), ms | times | served |\n|---|---|---|---|---|")
-    for m, n, k in ((1024, 1024, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (1000, 1000, 1000), (4095, 4097, 4099)):
-        a, b = torch.randn(m, k, device=DEVICE, dtype=torch.bfloat16), torch.randn(k, n, device=DEVICE, dtype=torch.bfloat16)
+    for m, n, k in ((1024, 1024, 2048), (4096, 4096, 4096), (8192, 8192, 1024), (1000, 1000, 1000),
+                    (4095, 4097, 4099)):
+        a, b = torch.randn(m, k, device=DEVICE, dtype=torch.bfloat16), torch.randn(k, n,
+            device=DEVICE, dtype=torch.bfloat16)
         c = torch.randn(m, n, device=DEVICE)
 
         def step():

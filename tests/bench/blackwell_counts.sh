@@ -1,9 +1,11 @@
-# Instructions of the Blackwell matrix kernels, PTX and SASS, for each way of cutting a problem: a Markdown table on
-# standard output. They are counted in the text, not as executed; no GPU is used, an assembler and nvdisasm are.
+# Instructions of the Blackwell matrix kernels, PTX and SASS, for each way of cutting a problem: a
+# Markdown table on standard output. They are counted in the text, not as executed; no GPU is used,
+# an assembler and nvdisasm are.
 #
 #     PTXGEN=build/release/tools/ptxgen sh tests/bench/blackwell_counts.sh
 #
-# The first row of each family is what it is compared with: the reference's schedule, and rows without clusters.
+# The first row of each family is what it is compared with: the reference's schedule, and rows
+# without clusters.
 set -eu
 : "${PTXGEN:=build/release/tools/ptxgen}"
 disassembler=$(command -v nvdisasm || echo "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/nvdisasm")
@@ -22,9 +24,12 @@ of() {
     s=$folder/k.sass
     shift
     printf '| `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n' "$*" \
-        "$(grep -vE '^ *\.(reg|param)' "$folder/k.ptx" | grep -c ';$')" "$(count '^ +/\*[0-9a-f]+\*/' "$s")" \
-        "$(count 'UTC[A-Z]*MMA' "$s")" "$(count UTCCP "$s")" "$(count UTMALDG "$s")" "$(count UTMASTG "$s")" \
-        "$(count ' STG' "$s")" "$(count ' LDG' "$s")" "$(count SYNCS.PHASECHK "$s")" "$(count 'MEMBAR.*\.GPU' "$s")" \
+        "$(grep -vE '^ *\.(reg|param)' "$folder/k.ptx" | grep -c ';$')" \
+        "$(count '^ +/\*[0-9a-f]+\*/' "$s")" \
+        "$(count 'UTC[A-Z]*MMA' "$s")" "$(count UTCCP "$s")" "$(count UTMALDG "$s")" \
+        "$(count UTMASTG "$s")" \
+        "$(count ' STG' "$s")" "$(count ' LDG' "$s")" "$(count SYNCS.PHASECHK "$s")" \
+        "$(count 'MEMBAR.*\.GPU' "$s")" \
         "$(count CCTL.IVALL "$s")"
 }
 
@@ -39,7 +44,8 @@ for block_n in 64 128 256; do
         of matmul_accumulate schedule=seed block_n=$block_n ctas=$ctas
         of matmul_accumulate schedule=fill block_n=$block_n ctas=$ctas
         of matmul_accumulate schedule=fill block_n=$block_n ctas=$ctas d_store=tensor
-        of matmul_accumulate schedule=fill block_n=$block_n ctas=$ctas ctas_n=2 d_store=tensor tiles=dynamic
+        of matmul_accumulate schedule=fill block_n=$block_n ctas=$ctas ctas_n=2 d_store=tensor \
+            tiles=dynamic
     done
 done
 of matmul_accumulate block_n=256 ctas=2 ctas_n=4 d_store=tensor tiles=dynamic
@@ -51,6 +57,7 @@ for format in mxfp8 mxfp4 nvfp4; do
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=1
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2 d_store=tensor
-    of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2 ctas_n=2 d_store=tensor tiles=dynamic
+    of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2 ctas_n=2 d_store=tensor \
+        tiles=dynamic
 done
 of matmul_scaled a=nvfp4 b=nvfp4 out=f16 block_n=256 ctas=2 splits=4 d_store=tensor

@@ -1,10 +1,12 @@
 """Triton kernels beside the emulator's clock.
 
-    clock_triton.py measure FOLDER            on the GPU: a line in FOLDER/points.txt and the PTX for each kernel
-    clock_triton.py estimate FOLDER PTXGEN    anywhere: runs the PTX with --time sm_90, prints measured, model, error
+    clock_triton.py measure FOLDER            on the GPU: a line in FOLDER/points.txt and the PTX
+    for each kernel clock_triton.py estimate FOLDER PTXGEN    anywhere: runs the PTX with --time
+    sm_90, prints measured, model, error
 
-A line of points.txt: POINT|name|us of calls in a row|us of a call between events|grid|threads|shared bytes|arguments|
-registers. The clock stands beside the call between events."""
+A line of points.txt: POINT|name|us of calls in a row|us of a call between
+events|grid|threads|shared bytes|arguments| registers. The clock stands beside the call between
+events."""
 import ast
 import os
 import re
@@ -91,7 +93,8 @@ if torch:
 
 
     @triton.jit
-    def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, G: tl.constexpr):
+    def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+               G: tl.constexpr):
         pid = tl.program_id(0)
         tm = tl.cdiv(M, BM)
         tn = tl.cdiv(N, BN)
@@ -114,7 +117,8 @@ if torch:
             pb += BK * N
         i = pm * BM + tl.arange(0, BM)
         j = pn * BN + tl.arange(0, BN)
-        tl.store(c + i[:, None] * N + j[None, :], acc.to(c.dtype.element_ty), mask=(i[:, None] < M) & (j[None, :] < N))
+        tl.store(c + i[:, None] * N + j[None, :], acc.to(c.dtype.element_ty),
+                 mask=(i[:, None] < M) & (j[None, :] < N))
 
 
 def points():
@@ -123,14 +127,18 @@ def points():
         yield f"add {n} f32", add, ((n + 1023) // 1024,), dict(
             x=(f32, n), y=(f32, n), z=(f32, n), n=n, B=1024), dict(num_warps=4)
     for n in (1 << 20, 1 << 25):
-        yield f"gelu {n} bf16", gelu, ((n + 2047) // 2048,), dict(x=(bf16, n), y=(bf16, n), n=n, B=2048), dict(num_warps=8)
-    for rows, n, t in ((4096, 1000, f32), (4096, 4096, f32), (16384, 2048, f16), (8192, 8192, f32), (1024, 16384, f32)):
+        yield f"gelu {n} bf16", gelu, ((n + 2047) // 2048,), dict(x=(bf16, n), y=(bf16, n), n=n,
+            B=2048), dict(num_warps=8)
+    for rows, n, t in ((4096, 1000, f32), (4096, 4096, f32), (16384, 2048, f16), (8192, 8192, f32),
+                       (1024, 16384, f32)):
         B = triton.next_power_of_2(n)
         yield f"softmax {rows}x{n} {str(t)[6:]}", softmax, (rows,), dict(
-            x=(t, rows * n), y=(t, rows * n), n=n, stride=n, B=B), dict(num_warps=4 if B < 2048 else 8 if B < 8192 else 16)
+            x=(t, rows * n), y=(t, rows * n), n=n, stride=n,
+            B=B), dict(num_warps=4 if B < 2048 else 8 if B < 8192 else 16)
     for rows, n in ((4096, 1024), (4096, 4096), (16384, 2048), (4096, 8192)):
         yield f"layernorm {rows}x{n} f16", layernorm, (rows,), dict(
-            x=(f16, rows * n), y=(f16, rows * n), w=(f16, n), b=(f16, n), n=n, stride=n, eps=1e-5, B=n), dict(
+            x=(f16, rows * n), y=(f16, rows * n), w=(f16, n), b=(f16, n), n=n, stride=n, eps=1e-5,
+            B=n), dict(
             num_warps=8 if n > 1024 else 4)
     for rows, n in ((1024, 65536), (8192, 8192)):
         yield f"rowsum {rows}x{n} f32", rowsum, (rows,), dict(
@@ -140,17 +148,34 @@ def points():
             x=(f32, m * n), y=(f32, m * n), m=m, n=n, B=64), dict(num_warps=4)
     for rows, n, table in ((32768, 1024, 131072), (131072, 256, 1048576)):
         yield f"gather {rows}x{n} of {table} f16", gather, (rows, (n + 1023) // 1024), dict(
-            table=(f16, table * n), index=("index", rows, table), y=(f16, rows * n), n=n, B=min(n, 1024)), dict(num_warps=4)
-    tiles = {"128x256": (128, 256, 64, 8, 3), "128x128": (128, 128, 64, 4, 4), "64x64": (64, 64, 64, 4, 4)}
+            table=(f16, table * n), index=("index", rows, table), y=(f16, rows * n), n=n,
+            B=min(n, 1024)), dict(num_warps=4)
+    tiles = {"128x256": (128, 256, 64, 8, 3), "128x128": (128, 128, 64, 4, 4),
+             "64x64": (64, 64, 64, 4, 4)}
     for M, N, K, names in ((512, 512, 512, ("64x64",)), (1024, 1024, 1024, ("128x128", "64x64")),
-                           (2048, 2048, 2048, ("128x256", "128x128", "64x64")), (4096, 4096, 4096, ("128x256", "128x128")),
-                           (4096, 4096, 512, ("128x256", "128x128")), (8192, 8192, 1024, ("128x256",)),
+                           (2048, 2048, 2048, ("128x256", "128x128", "64x64")), (4096, 4096, 4096,
+                               ("128x256", "128x128")),
+                           (4096, 4096, 512, ("128x256", "128x128")), (8192, 8192, 1024, ("128x256",
+                               )),
                            (128, 8192, 8192, ("128x128",)), (3000, 1000, 5000, ("128x128",))):
         for name in names:
             BM, BN, BK, warps, stages = tiles[name]
-            yield f"matmul {M}x{N}x{K} {name}", matmul, (triton.cdiv(M, BM) * triton.cdiv(N, BN),), dict(
-                a=(f16, M * K), b=(f16, K * N), c=(f16, M * N), M=M, N=N, K=K, BM=BM, BN=BN, BK=BK, G=8), dict(
-                num_warps=warps, num_stages=stages)
+            yield f"matmul {M}x{N}x{K} {name}", matmul, (
+                triton.cdiv(M, BM) * triton.cdiv(N, BN),
+            ), dict(
+                a=(f16, M * K),
+                b=(f16, K * N),
+                c=(f16, M * N),
+                M=M,
+                N=N,
+                K=K,
+                BM=BM,
+                BN=BN,
+                BK=BK,
+                G=8,
+            ), dict(
+                num_warps=warps, num_stages=stages
+            )
 
 
 def make(v):
@@ -163,7 +188,11 @@ def make(v):
 
 def text(v):
     if isinstance(v, torch.Tensor):
-        return f"zeros:{v.numel() * v.element_size()}" if v.dtype != torch.int64 else f"index:{v.numel()}:{int(v.max()) + 1}"
+        return (
+            f"zeros:{v.numel() * v.element_size()}"
+            if v.dtype != torch.int64
+            else f"index:{v.numel()}:{int(v.max()) + 1}"
+        )
     return repr(v)
 
 
@@ -230,7 +259,8 @@ def arguments(words, folder):
         if word.startswith("index:"):
             _, count, rows = word.split(":")
             path = os.path.join(folder, f"index_{count}.npy")
-            np.save(path, np.random.default_rng(1).integers(0, int(rows), int(count)).astype(np.int64))
+            np.save(path,
+                    np.random.default_rng(1).integers(0, int(rows), int(count)).astype(np.int64))
             word = "buf:" + path
         yield from ("--arg", word)
 
@@ -240,7 +270,8 @@ def estimate(folder, ptxgen):
     for line in open(os.path.join(folder, "points.txt")):
         _, name, _, single, grid, threads, shared, words, _ = line.split("|")
         command = [ptxgen, "run", os.path.join(folder, file_of(name)), "--time", "sm_90"]
-        command += ["--grid", ",".join(map(str, ast.literal_eval(grid))), "--block", threads, "--shared", shared]
+        command += ["--grid", ",".join(map(str, ast.literal_eval(grid))), "--block", threads,
+                    "--shared", shared]
         command += [*arguments(words.split(), folder), "--arg", "0", "--arg", "0"]
         out = subprocess.run(command, capture_output=True, text=True).stdout
         model = float(re.search(r"^([0-9.]+) us", out, re.M)[1])

@@ -1,9 +1,11 @@
-"""The emulator's counts of memory accesses beside those of Nsight Compute, kernel by kernel, on the GPU of this machine.
+"""The emulator's counts of memory accesses beside those of Nsight Compute, kernel by kernel, on the
+GPU of this machine.
 
     PTXGEN_PATTERNS=folder PTXGEN=ptxgen bash tests/command/run_patterns.sh
     python3 tests/bench/nsight_counts.py ptxgen folder/*.ptx
 
-Each file has one entry "k" with the address of 16 KiB; it runs as two CTAs of 64 threads. Exit code 1 when a count differs.
+Each file has one entry "k" with the address of 16 KiB; it runs as two CTAs of 64 threads. Exit code
+1 when a count differs.
 """
 import csv
 import ctypes
@@ -14,7 +16,8 @@ import sys
 
 GRID, BLOCK, BYTES = 2, 64, 16384
 LSU = "l1tex__{}_pipe_lsu_mem_{}.sum"
-# What is compared: its name, Nsight's metric, the instructions that count (first words of the opcode), the emulator's field.
+# What is compared: its name, Nsight's metric, the instructions that count (first words of the
+# opcode), the emulator's field.
 COUNTS = [
     ("ld requests", LSU.format("t_requests", "global_op_ld"), ("ld.global",), "global_requests"),
     ("ld sectors", LSU.format("t_sectors", "global_op_ld"), ("ld.global",), "global_sectors"),
@@ -22,9 +25,11 @@ COUNTS = [
     ("st sectors", LSU.format("t_sectors", "global_op_st"), ("st.global",), "global_sectors"),
     ("red requests", LSU.format("t_requests", "global_op_red"), ("red.global",), "global_requests"),
     ("red sectors", LSU.format("t_sectors", "global_op_red"), ("red.global",), "global_sectors"),
-    ("shared ld", LSU.format("data", "").replace("_mem_", "_wavefronts_mem_shared_op_ld"), ("ld.shared", "ldmatrix"),
+    ("shared ld", LSU.format("data", "").replace("_mem_", "_wavefronts_mem_shared_op_ld"),
+     ("ld.shared", "ldmatrix"),
      "shared_wavefronts"),
-    ("shared st", LSU.format("data", "").replace("_mem_", "_wavefronts_mem_shared_op_st"), ("st.shared",), "shared_wavefronts"),
+    ("shared st", LSU.format("data", "").replace("_mem_", "_wavefronts_mem_shared_op_st"),
+     ("st.shared",), "shared_wavefronts"),
     ("shared excess", "derived", ("ld.shared", "ldmatrix", "st.shared"), None),
 ]
 EXCESS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
@@ -32,15 +37,21 @@ EXCESS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 
 def emulated(ptxgen, path):
     """Of one file: the counts by name."""
-    command = [ptxgen, "run", path, "--grid", str(GRID), "--block", str(BLOCK), "--arg", f"zeros:{BYTES}", "--stats", "--json"]
+    command = [ptxgen, "run", path, "--grid", str(GRID), "--block", str(BLOCK), "--arg",
+               f"zeros:{BYTES}", "--stats", "--json"]
     stats = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     with open(path) as file:
         text = file.read().split("\n")
     lines = [(text[row["line"] - 1], row) for row in lines_of(stats)]
     counts = {}
     for name, _, opcodes, field in COUNTS:
-        rows = [row for line, row in lines if any(word.startswith(opcodes) for word in line.split())]
-        counts[name] = sum(row[field] if field else row["shared_wavefronts"] - row["shared_wavefronts_ideal"] for row in rows)
+        rows = [
+            row for line, row in lines if any(word.startswith(opcodes) for word in line.split())
+        ]
+        counts[name] = sum(
+            row[field] if field else row["shared_wavefronts"] - row["shared_wavefronts_ideal"]
+            for row in rows
+        )
     return counts
 
 
@@ -83,8 +94,10 @@ def launch(paths):
 
 def measured(paths):
     """Of every file: Nsight's metrics by name."""
-    metrics = [metric for _, metric, _, _ in COUNTS if metric != "derived"] + [EXCESS.format("ld"), EXCESS.format("st")]
-    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(metrics),
+    metrics = [metric for _, metric, _, _ in COUNTS if metric != "derived"] + [EXCESS.format("ld"),
+        EXCESS.format("st")]
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+               "--metrics", ",".join(metrics),
                sys.executable, __file__, "--launch", *paths]
     done = subprocess.run(command, capture_output=True, text=True)
     rows = done.stdout[done.stdout.find('"ID"'):]
@@ -93,8 +106,14 @@ def measured(paths):
     result = []
     for row in csv.DictReader(io.StringIO(rows)):
         if row["ID"]:
-            counts = {name: number(row.get(metric)) for name, metric, _, _ in COUNTS if metric != "derived"}
-            counts["shared excess"] = number(row.get(EXCESS.format("ld"))) + number(row.get(EXCESS.format("st")))
+            counts = {
+                name: number(row.get(metric))
+                for name, metric, _, _ in COUNTS
+                if metric != "derived"
+            }
+            counts["shared excess"] = number(row.get(EXCESS.format("ld"))) + number(
+                row.get(EXCESS.format("st"))
+            )
             result.append(counts)
     return result
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Plots of the tables of docs/benchmarks.md: bars of ours and of our peers, a line where the floor is.
+"""Plots of the tables of docs/benchmarks.md: bars of ours and of our peers, a line where the floor
+is.
 
-    python3 tests/bench/plot.py docs/plots/scatter_add.csv scatter_add.svg    # one picture of one CSV
-    python3 tests/bench/plot.py --tables docs/benchmarks.md docs/plots        # every CSV and SVG again, from the tables
+    python3 tests/bench/plot.py docs/plots/scatter_add.csv scatter_add.svg    # one picture of one
+    CSV python3 tests/bench/plot.py --tables docs/benchmarks.md docs/plots        # every CSV and
+    SVG again, from the tables
 
-A CSV says in lines that begin with # what it shows: title, axis, ours, peers and floor (names of columns). Its first column
-names the rows. Pictures need no colour (each series has its own hatching, each bar its number) and are the same at every run."""
+A CSV says in lines that begin with # what it shows: title, axis, ours, peers and floor (names of
+columns). Its first column names the rows. Pictures need no colour (each series has its own
+hatching, each bar its number) and are the same at every run."""
 import csv
 import math
 import os
@@ -13,23 +16,34 @@ import re
 import sys
 from xml.sax.saxutils import escape
 
-# Name of the CSV; words of the table's head; how a row is named; columns as series of ours, of peers, and the floor.
+# Name of the CSV; words of the table's head; how a row is named; columns as series of ours, of
+# peers, and the floor.
 TABLES = {
     "scatter_add": dict(
-        title="scatter_add on one H200", axis="milliseconds", after="## scatter_add on a GPU", table=0,
-        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"], peers=["PyTorch", "seed"], floor="floor"),
+        title="scatter_add on one H200", axis="milliseconds", after="## scatter_add on a GPU",
+        table=0,
+        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"],
+        peers=["PyTorch", "seed"], floor="floor"),
     "scatter_add_distributions": dict(
-        title="scatter_add on one H200, other distributions", axis="milliseconds", after="## scatter_add on a GPU", table=1,
-        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"], peers=["PyTorch", "seed"], floor="floor"),
+        title="scatter_add on one H200, other distributions", axis="milliseconds",
+        after="## scatter_add on a GPU", table=1,
+        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"],
+        peers=["PyTorch", "seed"], floor="floor"),
     "scatter_add_small": dict(
-        title="scatter_add on one H200, small calls", axis="milliseconds", after="## scatter_add on a GPU", table=2,
-        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"], peers=["PyTorch", "seed"], floor="floor"),
+        title="scatter_add on one H200, small calls", axis="milliseconds",
+        after="## scatter_add on a GPU", table=2,
+        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"],
+        peers=["PyTorch", "seed"], floor="floor"),
     "scatter_add_groups": dict(
-        title="scatter_add on one H200, few groups", axis="milliseconds", after="## scatter_add on a GPU", table=3,
-        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto"], peers=["seed", "vector"], floor="floor"),
+        title="scatter_add on one H200, few groups", axis="milliseconds",
+        after="## scatter_add on a GPU", table=3,
+        label=["index", "rows", "out rows", "n", "dtype"], ours=["auto"], peers=["seed", "vector"],
+        floor="floor"),
     "scatter_add_uses": dict(
-        title="scatter_add fused with a gather and a weight, one H200", axis="milliseconds", after="### Uses", table=0,
-        label=[0, "dtype"], ours=["one call", "prepared"], peers=["index_select, multiply, index_add_"]),
+        title="scatter_add fused with a gather and a weight, one H200", axis="milliseconds",
+        after="### Uses", table=0,
+        label=[0, "dtype"], ours=["one call", "prepared"],
+        peers=["index_select, multiply, index_add_"]),
     "matmul_row_major": dict(
         title="matmul_accumulate beside cuBLASLt on one H200, B row-major", axis="TFLOP/s",
         after="## matmul_accumulate on a GPU", table=0, label=[0],
@@ -49,8 +63,11 @@ TABLES = {
         after="## Epilogues of matmul_accumulate", table=2, label=[0], ours=["ours"],
         peers=["and eager", "and compiled"], floor="product alone"),
     "blackwell_model": dict(
-        title="matmul_accumulate on Blackwell by the model (not measured)", axis="TFLOP/s", after="## Blackwell by a model",
-        table=0, label=[0], ours=["`schedule=fill`, tile by the model", "`schedule=seed`, 128x128, 5 stages"], peers=[]),
+        title="matmul_accumulate on Blackwell by the model (not measured)", axis="TFLOP/s",
+        after="## Blackwell by a model",
+        table=0, label=[0],
+        ours=["`schedule=fill`, tile by the model", "`schedule=seed`, 128x128, 5 stages"],
+        peers=[]),
 }
 
 # ---- from the tables to CSV ----
@@ -133,12 +150,16 @@ def read(path):
     head, *rows = csv.reader(body)
     names = lambda key: [name for name in about.get(key, "").split("; ") if name]
     value = lambda text: float(text) if text else None
-    data = [(row[0], {name: (value(text), text) for name, text in zip(head[1:], row[1:])}) for row in rows]
+    data = [
+        (row[0], {name: (value(text), text) for name, text in zip(head[1:], row[1:])})
+        for row in rows
+    ]
     return about, names, data
 
 
 def axis_of(data, names):
-    """A logarithmic axis where the values spread over more than a decade, else one from zero: a scale and its marks."""
+    """A logarithmic axis where the values spread over more than a decade, else one from zero: a
+    scale and its marks."""
     values = [data_row[1][n][0] for data_row in data for n in names if data_row[1][n][0]]
     low, high = min(values), max(values)
     if high / low > 10:
@@ -147,7 +168,9 @@ def axis_of(data, names):
         return scale, [(scale(10.0**e), f"{10.0**e:g}") for e in range(first, last + 1)]
     step = next(s for s in (m * 10.0**e for e in range(-6, 9) for m in (1, 2, 5)) if high / s <= 6)
     top = step * math.ceil(high / step)
-    return lambda v: PLOT * v / top, [(PLOT * i * step / top, f"{i * step:g}") for i in range(round(top / step) + 1)]
+    return lambda v: PLOT * v / top, [
+        (PLOT * i * step / top, f"{i * step:g}") for i in range(round(top / step) + 1)
+    ]
 
 
 def legend(series, floor, x, y):
@@ -196,7 +219,8 @@ def draw(path):
                        f'stroke="#000"/><text x="{left + length + 5:.1f}" y="{y + i * BAR + 10}">{text}</text>')
         if floor and values[floor][0]:
             line = f'<path d="M{left + scale(values[floor][0]):.1f} {y - 3}v{BAR * len(series) + 4}"'
-            out += [f'{line} stroke="#fff" stroke-width="7"/>', f'{line} stroke="#000" stroke-width="3"/>']
+            out += [f'{line} stroke="#fff" stroke-width="7"/>',
+                    f'{line} stroke="#000" stroke-width="3"/>']
         y += group
     out.append(f'<path d="M{left} {top}V{bottom}H{left + PLOT}" fill="none" stroke="#000"/>')
     kind = "logarithmic" if len(marks) > 1 and marks[0][1] != "0" else "from zero"
@@ -208,7 +232,8 @@ def main(arguments):
     if len(arguments) == 3 and arguments[0] == "--tables":
         with open(arguments[1], encoding="utf-8") as file:
             text = file.read()
-        sheets = {name: sheet(text, name, plot) for name, plot in TABLES.items()}  # all, before a file is opened
+        # all, before a file is opened
+        sheets = {name: sheet(text, name, plot) for name, plot in TABLES.items()}
         for name, rows in sheets.items():
             with open(os.path.join(arguments[2], name + ".csv"), "w", encoding="utf-8") as file:
                 file.write(rows)

@@ -1,5 +1,6 @@
-# The plots of docs/benchmarks.md: their CSV files hold the figures of its tables and no others, the pictures are what
-# plot.py makes of the CSV files, need no colour, are well formed and small, and the page shows each of them.
+# The plots of docs/benchmarks.md: their CSV files hold the figures of its tables and no others, the
+# pictures are what plot.py makes of the CSV files, need no colour, are well formed and small, and
+# the page shows each of them.
 set -eu
 : "${PTXGEN_SOURCE:?the source}"
 command -v python3 >/dev/null || {
@@ -12,7 +13,8 @@ die() {
     echo "FAILED: $*" >&2
     exit 1
 }
-plot=$PTXGEN_SOURCE/tests/bench/plot.py page=$PTXGEN_SOURCE/docs/benchmarks.md plots=$PTXGEN_SOURCE/docs/plots
+plot=$PTXGEN_SOURCE/tests/bench/plot.py page=$PTXGEN_SOURCE/docs/benchmarks.md \
+    plots=$PTXGEN_SOURCE/docs/plots
 python3 "$plot" --tables "$page" "$work"
 diff -r "$work" "$plots" || die "docs/plots is not what plot.py makes of docs/benchmarks.md"
 python3 - "$plots" "$page" <<'END' || die "a picture is not as it should be"
@@ -33,7 +35,8 @@ for svg in pictures:
     head, *rows = csv.reader(line for line in lines if not line.startswith("# "))
     for row in rows:  # every figure of a row is written at a bar; the floor is a line
         for series, figure in zip(head[1:], row[1:]):
-            assert series == floor or not figure or f">{figure}</text>" in text, f"{name} does not say {figure}"
+            said = series == floor or not figure or f">{figure}</text>" in text
+            assert said, f"{name} does not say {figure}"
 END
 
 # Another figure is another picture; what is no table of figures is refused in one line.
@@ -51,6 +54,7 @@ done
 sed 's/and compiled/and other/' "$page" >"$work/page.md"
 mkdir "$work/kept"
 cp "$plots"/* "$work/kept"
-! python3 "$plot" --tables "$work/page.md" "$work/kept" 2>"$work/err" || die "a table that changed was drawn"
+! python3 "$plot" --tables "$work/page.md" "$work/kept" 2>"$work/err" ||
+    die "a table that changed was drawn"
 grep -q epilogues "$work/err" || die "the plot is not named: $(cat "$work/err")"
 diff -r "$work/kept" "$plots" || die "a table that changed left files broken"

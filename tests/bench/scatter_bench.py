@@ -1,10 +1,12 @@
-"""What the benchmarks of scatter_add share: the library by ctypes, problems by the name of their index, times."""
+"""What the benchmarks of scatter_add share: the library by ctypes, problems by the name of their
+index, times."""
 import ctypes
 import sys
 
 import torch
 
-DTYPES = {"f32": (1, torch.float32, 4), "f16": (2, torch.float16, 2), "bf16": (3, torch.bfloat16, 2)}
+DTYPES = {"f32": (1, torch.float32, 4), "f16": (2, torch.float16, 2),
+          "bf16": (3, torch.bfloat16, 2)}
 SEED, VECTOR, AUTO = 1, 3, 0
 
 
@@ -18,13 +20,18 @@ class Args(ctypes.Structure):
                 ("rows", ctypes.c_int64), ("out_rows", ctypes.c_int64), ("n", ctypes.c_int64),
                 ("out", ctypes.c_void_p), ("src", ctypes.c_void_p), ("index", ctypes.c_void_p),
                 ("out_stride", ctypes.c_int64), ("src_stride", ctypes.c_int64),
-                ("out_inner", ctypes.c_int64), ("src_inner", ctypes.c_int64), ("index_stride", ctypes.c_int64),
+                ("out_inner", ctypes.c_int64), ("src_inner", ctypes.c_int64), ("index_stride",
+                    ctypes.c_int64),
                 ("schedule", ctypes.c_int), ("oob", ctypes.c_int), ("dynamic_n", ctypes.c_bool),
                 ("function", ctypes.c_int64),
-                ("plan", ctypes.c_void_p), ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
-                ("reduce", ctypes.c_int), ("deterministic", ctypes.c_bool), ("accumulate_f32", ctypes.c_bool),
-                ("alpha", ctypes.c_double), ("weight", ctypes.c_void_p), ("weight_dtype", ctypes.c_int),
-                ("src_index", ctypes.c_void_p), ("src_rows", ctypes.c_int64), ("device_rows", ctypes.c_void_p),
+                ("plan", ctypes.c_void_p), ("workspace", ctypes.c_void_p), ("workspace_bytes",
+                    ctypes.c_size_t),
+                ("reduce", ctypes.c_int), ("deterministic", ctypes.c_bool), ("accumulate_f32",
+                    ctypes.c_bool),
+                ("alpha", ctypes.c_double), ("weight", ctypes.c_void_p), ("weight_dtype",
+                    ctypes.c_int),
+                ("src_index", ctypes.c_void_p), ("src_rows", ctypes.c_int64), ("device_rows",
+                    ctypes.c_void_p),
                 ("has_padding_index", ctypes.c_bool), ("padding_index", ctypes.c_int64),
                 ("record", ctypes.c_void_p), ("counts", ctypes.c_void_p)]
 
@@ -47,22 +54,36 @@ class Library:
     def get(self, params):
         """A kernel, loaded; None when the combination is refused."""
         k = ctypes.c_void_p()
-        status = self.lib.ptxgen_get(self.ctx, b"scatter_add", params.encode(), None, ctypes.byref(k),
+        status = self.lib.ptxgen_get(self.ctx, b"scatter_add", params.encode(), None,
+                                     ctypes.byref(k),
                                      ctypes.byref(self.error))
         return k if status == 0 else None
 
     def launch(self, kernel, args, stream):
-        self.check(self.lib.ptxgen_scatter_add_launch(kernel, ctypes.byref(args), ctypes.c_void_p(stream),
-                                                      ctypes.byref(self.error)))
+        self.check(
+            self.lib.ptxgen_scatter_add_launch(
+                kernel, ctypes.byref(args), ctypes.c_void_p(stream), ctypes.byref(self.error)
+            )
+        )
 
     def scatter_add(self, args, stream):
-        self.check(self.lib.ptxgen_scatter_add(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
-                                               ctypes.byref(self.error)))
+        self.check(
+            self.lib.ptxgen_scatter_add(
+                self.ctx, ctypes.byref(args), ctypes.c_void_p(stream), ctypes.byref(self.error)
+            )
+        )
 
     def plan(self, args, stream):
         plan = ctypes.c_void_p()
-        self.check(self.lib.ptxgen_scatter_plan_create(self.ctx, ctypes.byref(args), ctypes.c_void_p(stream),
-                                                       ctypes.byref(plan), ctypes.byref(self.error)))
+        self.check(
+            self.lib.ptxgen_scatter_plan_create(
+                self.ctx,
+                ctypes.byref(args),
+                ctypes.c_void_p(stream),
+                ctypes.byref(plan),
+                ctypes.byref(self.error),
+            )
+        )
         return plan
 
 
@@ -91,7 +112,8 @@ def zipf(m, k, s, g):
     """Row r (in an order drawn at random) with probability in proportion to (r + 1) ** -s."""
     weight = torch.arange(1, k + 1, device="cuda", dtype=torch.float64) ** -s
     bounds = weight.cumsum(0) / weight.sum()
-    rank = torch.searchsorted(bounds, torch.rand(m, device="cuda", dtype=torch.float64, generator=g))
+    rank = torch.searchsorted(bounds,
+                              torch.rand(m, device="cuda", dtype=torch.float64, generator=g))
     return torch.randperm(k, device="cuda", generator=g)[rank.clamp_(max=k - 1)]
 
 
@@ -101,7 +123,8 @@ def make_index(kind, m, k):
         return torch.randperm(k, device="cuda", generator=g)[:m].contiguous()
     if kind.startswith("zipf"):
         return zipf(m, k, float(kind.split()[1]), g).contiguous()
-    if kind.startswith("moe"):  # each row of out is hit exactly top-k times, in the order of experts
+    # each row of out is hit exactly top-k times, in the order of experts
+    if kind.startswith("moe"):
         top = int(kind.split()[1])
         return torch.randperm(k * top, device="cuda", generator=g)[:m] % k
     index = torch.randint(0, k, (m,), device="cuda", generator=g)
@@ -125,7 +148,8 @@ class Problem:
         self.out = torch.zeros(k, n, device="cuda", dtype=self.torch_dtype)
         self.stream = torch.cuda.current_stream().cuda_stream
         self.args = Args(size=ctypes.sizeof(Args), dtype=number, rows=m, out_rows=k, n=n,
-                         out=self.out.data_ptr(), src=self.src.data_ptr(), index=self.index.data_ptr())
+                         out=self.out.data_ptr(), src=self.src.data_ptr(),
+                         index=self.index.data_ptr())
 
     def floor_ms(self, bandwidth):
         touched = self.index.unique().numel()
@@ -141,7 +165,8 @@ class Problem:
         return lambda: self.lib.scatter_add(args, self.stream)
 
     def reference(self):
-        """The first columns in double, and how far an element may be off for each unit of roundoff."""
+        """The first columns in double, and how far an element may be off for each unit of
+        roundoff."""
         columns = min(self.n, 64)
         want = torch.zeros(self.k, columns, device="cuda", dtype=torch.float64)
         size = torch.zeros_like(want)

@@ -1,5 +1,6 @@
-# kill -9 at random times: processes that compile into one folder, look into it and prune it. Afterwards every entry is
-# sound, no lock is held and no process is left. PTXGEN_KILLS: how many (1,000 in the slow run).
+# kill -9 at random times: processes that compile into one folder, look into it and prune it.
+# Afterwards every entry is sound, no lock is held and no process is left. PTXGEN_KILLS: how many
+# (1,000 in the slow run).
 . tests/support/cli.sh
 have_assembler || skip "no assembler here"
 export PATH="$PATH:$work/mark" # inherited by assemblers

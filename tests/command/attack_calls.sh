@@ -1,15 +1,19 @@
-# System calls that fail: each scenario is run under strace once to list the calls that it makes after main has begun, then
-# again and again with one of them failing (strace --inject). Whatever fails, the command ends by itself with a documented
-# exit code; exit code 0 means that the product is right, another one that what was there before is still whole, with a
-# sentence that says why; the cache and a pack that is written over stay sound. PTXGEN_FAULTS: how many in all.
+# System calls that fail: each scenario is run under strace once to list the calls that it makes
+# after main has begun, then again and again with one of them failing (strace --inject). Whatever
+# fails, the command ends by itself with a documented exit code; exit code 0 means that the product
+# is right, another one that what was there before is still whole, with a sentence that says why;
+# the cache and a pack that is written over stay sound. PTXGEN_FAULTS: how many in all.
 . tests/support/cli.sh
-export PTXGEN_ASSEMBLER=ptxas # else a failing look at ptxas makes another one, whose cubin differs, do it
-! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" || skip "LeakSanitizer does not work under strace"
+# else a failing look at ptxas makes another one, whose cubin differs, do it
+export PTXGEN_ASSEMBLER=ptxas
+! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" ||
+    skip "LeakSanitizer does not work under strace"
 command -v strace >/dev/null || skip "no strace here"
 strace -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
 faults=${PTXGEN_FAULTS:-60}
 
-# What a call may fail with. Not listed: what no kernel fails (brk that gives back), and where libc ends the program (futex).
+# What a call may fail with. Not listed: what no kernel fails (brk that gives back), and where libc
+# ends the program (futex).
 cat >errors <<'END_OF_ERRORS'
 openat EMFILE ENFILE EACCES EIO ENOMEM ESTALE EINTR
 open EMFILE EACCES EIO
@@ -98,7 +102,8 @@ fresh() {
     cp now/old.ptx now/product
 }
 
-# The calls of a trace after the first that main makes, as "NAME NUMBER", and only those that may fail.
+# The calls of a trace after the first that main makes, as "NAME NUMBER", and only those that may
+# fail.
 calls_of() {
     awk 'NR == FNR { may[$1] = 1; next }
          { split($0, part, "("); name = part[1]; count[name]++ }
@@ -106,7 +111,8 @@ calls_of() {
          inside && name in may { print name, count[name] }' errors "$1"
 }
 
-# The pack's date and the cache's own times differ from run to run: packs are compared by their list.
+# The pack's date and the cache's own times differ from run to run: packs are compared by their
+# list.
 same_product() {
     case $1 in
     good.pack) "$PTXGEN" cache ls --cache-dir "now/$1" 2>/dev/null | sort | cmp -s - "$2" ;;
@@ -130,15 +136,18 @@ try_fault() { # CALL NUMBER ERROR PRODUCT ARGS...
     last="ptxgen $* (with call $number of $call failing: $error)"
     code=0
     (cd now && timeout -s KILL 100 strace -o /dev/null -e trace="$call" \
-        -e inject="$call:error=$error:when=$number" "$PTXGEN" "$@" >../.out 2>../.err </dev/null) || code=$?
+        -e inject="$call:error=$error:when=$number" "$PTXGEN" "$@" >../.out 2>../.err </dev/null) \
+        || code=$?
     [ "$code" -le 6 ] || die "ended by exit code $code"
-    [ "$code" = 0 ] || [ "$call" = write ] || grep -q '^ptxgen: ' .err || [ -s .out ] || die "no word about the failure"
+    [ "$code" = 0 ] || [ "$call" = write ] || grep -q '^ptxgen: ' .err || [ -s .out ] ||
+        die "no word about the failure"
     if [ "$product" != - ]; then
         [ "$code" != 0 ] || same_product "$product" wanted || die "success, and another product"
         whole "$product" || die "a part of a product was left"
     fi
     for cache in kernels other; do
-        [ ! -d "now/$cache" ] || "$PTXGEN" cache verify --cache-dir "$PWD/now/$cache" >.out 2>.err || die "the cache is damaged"
+        [ ! -d "now/$cache" ] || "$PTXGEN" cache verify --cache-dir "$PWD/now/$cache" \
+            >.out 2>.err || die "the cache is damaged"
     done
 }
 
@@ -151,9 +160,12 @@ done_so_far=0 ended_well=0
 while read -r product args; do
     fresh
     # shellcheck disable=SC2086
-    (cd now && strace -o ../trace "$PTXGEN" $args >../.out 2>../.err) </dev/null || die "ptxgen $args"
-    # What gets its name by renaming is on the disk before: an entry, a pack, a file of -o; an import can be repeated.
-    if [ "${args#cache import}" = "$args" ] && grep -qE '^rename.*(/v1/|"[0-9a-f]{30}"|product|pack)' trace; then
+    (cd now && strace -o ../trace "$PTXGEN" $args >../.out 2>../.err) </dev/null ||
+        die "ptxgen $args"
+    # What gets its name by renaming is on the disk before: an entry, a pack, a file of -o; an
+    # import can be repeated.
+    if [ "${args#cache import}" = "$args" ] &&
+        grep -qE '^rename.*(/v1/|"[0-9a-f]{30}"|product|pack)' trace; then
         awk '/^f(data)?sync\(/ { synced = 1 } /^rename.*(\/v1\/|"[0-9a-f]+"|product|pack)/ && !synced { exit 1 }' trace ||
             die "a name before the bytes are on the disk: $(grep -E '^rename|sync\(' trace)"
     fi
@@ -165,8 +177,14 @@ while read -r product args; do
     calls_of trace >calls
     # As many of them as are wanted of each scenario, spread over the run, each with another error.
     awk -v each="$each" 'NR == FNR { errors[$1] = $0; next } { call[n++] = $0 }
-        END { for (i = 0; i < each; i++) { at = call[int((i + 0.5) * n / each) % n]; split(at, c, " ")
-              m = split(errors[c[1]], e, " "); print at, e[2 + (i + int(i * n / each)) % (m - 1)] } }' errors calls | sort -u >faults
+        END {
+            for (i = 0; i < each; i++) {
+                at = call[int((i + 0.5) * n / each) % n]
+                split(at, c, " ")
+                m = split(errors[c[1]], e, " ")
+                print at, e[2 + (i + int(i * n / each)) % (m - 1)]
+            }
+        }' errors calls | sort -u >faults
     while read -r call number error; do
         # shellcheck disable=SC2086
         try_fault "$call" "$number" "$error" "$product" $args

@@ -28,7 +28,8 @@ for word in auto yes 0 OFF; do
 done
 for command in 'cache path' doctor 'list'; do
     PTXGEN_CACHE_DIR=relative/folder t $command
-    [ "$command" = list ] || { expect_code 2; expect_err 'PTXGEN_CACHE_DIR=relative/folder is not an absolute path'; }
+    [ "$command" = list ] || { expect_code 2
+    expect_err 'PTXGEN_CACHE_DIR=relative/folder is not an absolute path'; }
 done
 PTXGEN_CACHE_DIR=relative PTXGEN_CACHE=off t cache path
 expect_code 5
@@ -96,9 +97,11 @@ expect_out '"registers":.*[1-9]'
 refuse 2 'not more' cache show "$entry" --ptx --cubin
 refuse 2 '-o needs' cache show "$entry" -o x
 
-# SASS: nvdisasm, else cuobjdump, is given the cubin; what is missing is said; a failing one leaves no file.
+# SASS: nvdisasm, else cuobjdump, is given the cubin; what is missing is said; a failing one leaves
+# no file.
 mkdir -p tk/bin
-refuse 5 'no disassembler: no nvdisasm or cuobjdump in .*tk: .*pip package' cache show "$entry" --sass --toolkit tk
+refuse 5 'no disassembler: no nvdisasm or cuobjdump in .*tk: .*pip package' cache show "$entry" \
+    --sass --toolkit tk
 for tool in cuobjdump nvdisasm; do
     printf '#!/bin/sh\n[ "$1" = --version ] || { echo "%s $1"; cat "$2"; }\n' $tool >tk/bin/$tool
     chmod +x tk/bin/$tool
@@ -264,7 +267,8 @@ expect_out 'the cache is empty'
 head -c 5000 /dev/urandom >noise
 refuse 2 'is not a pack' cache import noise
 refuse 2 'is not a pack' cache ls --cache-dir noise
-refuse 2 "no family is named 'scater_add'; did you mean 'scatter_add'" cache export q family=scater_add
+refuse 2 "no family is named 'scater_add'; did you mean 'scatter_add'" cache export q \
+    family=scater_add
 refuse 2 'arch "sm_1" is not known' cache export q arch=sm_1
 
 # A key needs no assembler, and neither does the answer.

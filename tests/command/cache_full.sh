@@ -1,7 +1,9 @@
-# Real file systems that are too small, full, out of inodes or read only: every kernel is compiled, what is stored is
-# found, nothing fails. In a mount namespace of its own; skipped where that is not permitted.
+# Real file systems that are too small, full, out of inodes or read only: every kernel is compiled,
+# what is stored is found, nothing fails. In a mount namespace of its own; skipped where that is not
+# permitted.
 if [ "${1-}" != inside ]; then
-    unshare -rm mount -t tmpfs none /mnt 2>/dev/null || { echo "skipped: no mount namespaces here"; exit 77; }
+    unshare -rm mount -t tmpfs none /mnt 2>/dev/null ||
+        { echo "skipped: no mount namespaces here"; exit 77; }
     exec unshare -rm sh "$0" inside
 fi
 . tests/support/cli.sh
@@ -28,7 +30,8 @@ compiled 8 assembled
 
 # Inodes run out: what came before is there, what comes after is compiled each time.
 mounted size=100m,nr_inodes=300
-for n in 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160; do compiled $n assembled; done
+for n in 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160; do
+    compiled $n assembled; done
 compiled 8 disk
 compiled 160 assembled
 [ "$(find disk/cache/v1 -type f | wc -l)" -ge 5 ] || die "nothing was stored"

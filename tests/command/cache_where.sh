@@ -1,4 +1,5 @@
-# Where the cache folder is: PTXGEN_CACHE_DIR, XDG_CACHE_HOME, HOME, the password entry, else memory only.
+# Where the cache folder is: PTXGEN_CACHE_DIR, XDG_CACHE_HOME, HOME, the password entry, else memory
+# only.
 . tests/support/cli.sh
 unset PTXGEN_CACHE_DIR XDG_CACHE_HOME
 home=$work/home xdg=$work/xdg
@@ -17,7 +18,8 @@ where() {
 where "$work/own" PTXGEN_CACHE_DIR="$work/own" XDG_CACHE_HOME="$xdg" HOME="$home"
 where "$xdg/ptxgen" XDG_CACHE_HOME="$xdg" HOME="$home"
 where "$home/.cache/ptxgen" HOME="$home"
-where "$home/.cache/ptxgen" XDG_CACHE_HOME=relative/xdg HOME="$home" # a relative one is ignored, as XDG says
+# a relative one is ignored, as XDG says
+where "$home/.cache/ptxgen" XDG_CACHE_HOME=relative/xdg HOME="$home"
 where "$home/.cache/ptxgen" XDG_CACHE_HOME= HOME="$home"
 [ ! -e relative ] || die "a relative XDG_CACHE_HOME was used"
 
@@ -58,7 +60,8 @@ if [ "$(id -u)" = 0 ] && chmod 755 . && as_nobody_known test -x "$PTXGEN" 2>/dev
     expect_err 'neither XDG_CACHE_HOME nor HOME is an absolute path'
     # HOME=/ of a user who may not write there.
     [ -e /.cache ] || nothing_before=1
-    as_nobody_known HOME=/ "$PTXGEN" compile scatter_add n=4 >.out 2>.err || die "HOME=/ cannot compile"
+    as_nobody_known HOME=/ "$PTXGEN" compile scatter_add n=4 >.out 2>.err ||
+        die "HOME=/ cannot compile"
     expect_out '^origin +assembled$'
     [ -z "${nothing_before-}" ] || [ ! -e /.cache ] || die "made a folder in /"
 fi

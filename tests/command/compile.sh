@@ -7,7 +7,8 @@ expect_out '^would compile scatter_add arch=sm_90 dtype=f32 n=4 '
 
 # Without an assembler: what is missing and what to install, exit code 5, nothing written.
 mkdir empty
-refuse 5 'ptxas.*not found in .*empty: install' compile scatter_add n=4 --toolkit empty --assembler ptxas -o x.cubin
+refuse 5 'ptxas.*not found in .*empty: install' compile scatter_add n=4 --toolkit empty \
+    --assembler ptxas -o x.cubin
 ok doctor
 if grep -q '^nvptxcompiler *missing' .out; then
     refuse 5 'no assembler in .*empty: install' compile scatter_add n=4 --toolkit empty -o x.cubin
@@ -43,8 +44,10 @@ expect_err '"origin":.*"disk"'
 ok emit tcgen05_copy n=32 -o copy.ptx
 ok compile tcgen05_copy n=32 --json
 shared=$(sed -n 's/.*"dynamic_shared_bytes":[^0-9]*\([0-9]*\).*/\1/p' .out)
-ok run copy.ptx --block 128 --shared "$shared" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
-t run copy.ptx --block 128 --shared "$((shared / 2))" --arg zeros:16384 --arg zeros:16384 --arg 128 --arg 128
+ok run copy.ptx --block 128 --shared "$shared" --arg zeros:16384 --arg zeros:16384 --arg 128 \
+    --arg 128
+t run copy.ptx --block 128 --shared "$((shared / 2))" --arg zeros:16384 --arg zeros:16384 \
+    --arg 128 --arg 128
 expect_code 1
 
 # What a launch fills, by name and offset.

@@ -1,5 +1,5 @@
-# diff: exit code 0 for the same and 1 for different kernels, as diff has it; resources, instructions by class, counts of
-# runs, texts; what cannot be had is said in its place.
+# diff: exit code 0 for the same and 1 for different kernels, as diff has it; resources,
+# instructions by class, counts of runs, texts; what cannot be had is said in its place.
 . tests/support/cli.sh
 cat >a.ptx <<'END'
 .version 8.0
@@ -85,11 +85,13 @@ expect_row 'cp.async.bulk.tensor operations' '12 24'
 expect_row 'cp.async.bulk.tensor global bytes' '81920 81920'
 expect_row 'wgmma operations' '32 32'
 ok diff "$m" "$m" --cache-dir ""
-t diff "scatter_add rows=40 out_rows=7 n=64" "scatter_add rows=40 out_rows=7 n=64 schedule=seed" --cache-dir ""
+t diff "scatter_add rows=40 out_rows=7 n=64" "scatter_add rows=40 out_rows=7 n=64 schedule=seed" \
+    --cache-dir ""
 expect_code 1
 expect_row 'cp.async.bulk operations' '0 40'
 
-# With an assembler: registers and code; SASS by a disassembler, here one that prints what it is told to.
+# With an assembler: registers and code; SASS by a disassembler, here one that prints what it is
+# told to.
 if have_assembler; then
     t diff a.ptx b.ptx
     expect_code 1

@@ -1,4 +1,5 @@
-# doctor in many states of a machine: each told by exit code, by words, and by JSON; nothing made while looking.
+# doctor in many states of a machine: each told by exit code, by words, and by JSON; nothing made
+# while looking.
 . tests/support/cli.sh
 unset XDG_CONFIG_HOME XDG_DATA_HOME
 export HOME=$work/home
@@ -6,8 +7,8 @@ mkdir "$HOME"
 
 everything() { find . ! -name .out ! -name .err | sort; }
 
-# state CODE "TOPIC STATE" PATTERN [OPTIONS...]: the exit code, the topic's line, the same state in the JSON, and no
-# file made or removed.
+# state CODE "TOPIC STATE" PATTERN [OPTIONS...]: the exit code, the topic's line, the same state in
+# the JSON, and no file made or removed.
 state() {
     want=$1 topic=${2% *} word=${2#* } says=$3
     shift 3
@@ -17,7 +18,8 @@ state() {
     expect_out "^$topic +$word +.*$says"
     t doctor --json "$@"
     expect_code "$want"
-    tr -d '\n\t' <.out | grep -oE '\{[^{}]*\}' | grep -F "\"topic\":\"$topic\"" >.found || die "no $topic in JSON"
+    tr -d '\n\t' <.out | grep -oE '\{[^{}]*\}' | grep -F "\"topic\":\"$topic\"" >.found ||
+        die "no $topic in JSON"
     grep -qF "\"state\":\"$word\"" .found || die "JSON does not say $topic $word"
     if [ "$want" = 0 ]; then ready=true; else ready=false; fi
     expect_out "\"ready\":	$ready"
@@ -42,7 +44,8 @@ state 1 'required broken' 'assembler: does not work'
 expect_out '"origin":	"environment"'
 unset PTXGEN_TOOLKIT
 # 4. An assembler that was asked for and is not there.
-state 1 'required broken' 'nvjitlink: does not work .assembler is nvjitlink' --toolkit empty --assembler nvjitlink
+state 1 'required broken' 'nvjitlink: does not work .assembler is nvjitlink' --toolkit empty \
+    --assembler nvjitlink
 # 5. A GPU that was asked for.
 if ! "$PTXGEN" doctor --require gpu >/dev/null 2>&1; then
     state 1 'required broken' 'gpu: does not work .device is cuda' --device cuda
@@ -63,7 +66,8 @@ for name in lock usage stats; do
 done
 rm -r .cache
 # 8. It cannot be made.
-state 1 'cache broken' "'/proc/nowhere' cannot be made in /proc: .*--cache-dir" --cache-dir /proc/nowhere
+state 1 'cache broken' "'/proc/nowhere' cannot be made in /proc: .*--cache-dir" \
+    --cache-dir /proc/nowhere
 # 9. A link.
 mkdir real && ln -s real link
 state 1 'cache broken' 'link. is a symbolic link' --cache-dir link
@@ -85,7 +89,8 @@ PTXGEN_CACHE_DIR='' t doctor
 expect_out '^cache +missing +memory only.*PTXGEN_CACHE_DIR is set and empty'
 # 13. A configuration file: shown, or the reason why nothing starts.
 mkdir -p "$HOME/.config/ptxgen"
-printf '{"cache_max_bytes": "1G", "dump_dir": "%s"}\n' "$work/dump" >"$HOME/.config/ptxgen/config.json"
+printf '{"cache_max_bytes": "1G", "dump_dir": "%s"}\n' "$work/dump" \
+    >"$HOME/.config/ptxgen/config.json"
 ok doctor
 expect_out "^setting +cache_max_bytes = 1G \($HOME/.config/ptxgen/config.json\)"
 expect_out '^setting +cache_dir = .*\(environment\)'
@@ -96,8 +101,10 @@ expect_err "no setting 'cache_max_byte'"
 rm -r "$HOME/.config"
 # 14. An assembler that does not work.
 mkdir -p broken/bin
-printf '#!/bin/sh\necho this machine is haunted\nexit 1\n' >broken/bin/ptxas && chmod 755 broken/bin/ptxas
-state 1 'compile broken' 'its last words: this machine is haunted' --toolkit broken --assembler ptxas
+printf '#!/bin/sh\necho this machine is haunted\nexit 1\n' >broken/bin/ptxas &&
+    chmod 755 broken/bin/ptxas
+state 1 'compile broken' 'its last words: this machine is haunted' --toolkit broken \
+    --assembler ptxas
 # 15. No descriptors left: said, and not taken for absence.
 code=0
 (ulimit -n 4 && exec "$PTXGEN" doctor) >.out 2>.err || code=$?
@@ -115,13 +122,15 @@ if [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=64k none tiny 2>/d
     expect_out '^cache +broken .*could not be stored'
 fi
 
-# 17. Root's folder is read by everybody (docs/cache.md); an unwritable home has its true reason. Needs another user.
+# 17. Root's folder is read by everybody (docs/cache.md); an unwritable home has its true reason.
+# Needs another user.
 other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 if [ "$(id -u)" = 0 ] && chmod 755 . && other test -x "$PTXGEN" 2>/dev/null && other test -r .; then
     mkdir -p shared/v1 && chmod 755 shared shared/v1
     other "$PTXGEN" doctor --cache-dir "$work/shared" >.out 2>.err || die "root's folder is broken"
     expect_out '^cache +ok .*owner root.*entries are read; .*not kept'
-    other "$PTXGEN" cache ls --cache-dir "$work/shared" >.out 2>.err || die "root's folder is not listed"
+    other "$PTXGEN" cache ls --cache-dir "$work/shared" >.out 2>.err ||
+        die "root's folder is not listed"
     other "$PTXGEN" doctor --cache-dir "$work/shared/home/.cache" >.out 2>.err || true
     expect_out '^cache +broken .*cannot be made in .*: Permission denied.*PTXGEN_CACHE_DIR'
     mkdir shared/v1/ab && chmod 700 shared/v1/ab

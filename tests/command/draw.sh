@@ -1,5 +1,5 @@
-# draw: the swizzle is where a tensor copy of the emulator puts each element, the wavefronts are those that --stats counts;
-# pictures are the same at every run, well formed and small.
+# draw: the swizzle is where a tensor copy of the emulator puts each element, the wavefronts are
+# those that --stats counts; pictures are the same at every run, well formed and small.
 . tests/support/cli.sh
 cat >tile.ptx <<'END'
 .version 8.3
@@ -45,11 +45,18 @@ for span in 128 64 32; do
     ok run tile.ptx --block 256 --arg zeros:1024 --arg zeros:1024 --result 2 -o out.npy \
         --arg "map:0:u32:${words}x$rows:${words}x$rows:${span}"
     # The word in each 4 bytes of shared memory, as row:column of the tile.
-    tail -c 1024 out.npy | od -An -v -w4 -tu4 | awk -v w=$words '{ print int($1 / w) ":" $1 % w }' >copied
+    tail -c 1024 out.npy | od -An -v -w4 -tu4 |
+        awk -v w=$words '{ print int($1 / w) ":" $1 % w }' >copied
     ok draw swizzle span=$span bits=32 rows=$rows
-    # Rows of the drawing: an address, then eight cells row:first-last (with * where the swizzle moved it).
-    awk '/^ *[0-9]+ +[0-9]+:/ { for (i = 2; i <= NF; i++) { gsub(/\*/, "", $i); split($i, part, /[:-]/)
-        for (c = part[2]; c <= part[3]; c++) print part[1] ":" c } }' .out >drawn
+    # Rows of the drawing: an address, then eight cells row:first-last (with * where the swizzle
+    # moved it).
+    awk '/^ *[0-9]+ +[0-9]+:/ {
+        for (i = 2; i <= NF; i++) {
+            gsub(/\*/, "", $i)
+            split($i, part, /[:-]/)
+            for (c = part[2]; c <= part[3]; c++) print part[1] ":" c
+        }
+    }' .out >drawn
     [ "$(wc -l <drawn)" = 256 ] || die "the drawing has $(wc -l <drawn) words"
     cmp copied drawn || die "span=$span: the drawing is not what the copy did"
 done
@@ -81,7 +88,8 @@ ok draw banks stride=24 bytes=8
 rows=$(grep -c '^ *lanes ' .out)
 counts "$rows" 2
 
-# Fragments (test_fragments holds the maps to what instructions do): as the ISA's figure of mma.m16n8k16 has them.
+# Fragments (test_fragments holds the maps to what instructions do): as the ISA's figure of
+# mma.m16n8k16 has them.
 ok draw fragment mma.m16n8k16 matrix=a bits=16
 expect_out '^ 9 +T4:a1\.0 +T4:a1\.1 +T5:a1\.0 .* T7:a3\.1$'
 ok draw fragment mma.m16n8k16 matrix=a bits=16 by=thread
@@ -91,7 +99,8 @@ expect_out '^ 8 +T0:d2 +T0:d3 +T1:d2'
 ok draw fragment wmma.m16n16k16 matrix=c bits=32
 expect_out "the ISA leaves wmma's layout open"
 ok draw fragment
-for name in mma.m16n8k16 mma.sp.m16n8k32 wgmma.m64n256 ldmatrix.x4.trans stmatrix.x2 movmatrix.trans tcgen05.st.32x32b.x128; do
+for name in mma.m16n8k16 mma.sp.m16n8k32 wgmma.m64n256 ldmatrix.x4.trans stmatrix.x2 \
+    movmatrix.trans tcgen05.st.32x32b.x128; do
     grep -q "^ *$name " .out || die "the list lacks $name"
 done
 refuse 2 "did you mean 'ldmatrix.x4'" draw fragment ldmatrx.x4
@@ -103,13 +112,15 @@ refuse 2 'by=lane; there are element and thread' draw fragment mma.m16n8k16 matr
 refuse 2 "'again' is not known here" draw fragment mma.m16n8k16 again
 refuse 5 'cannot (create|open|write)' draw swizzle -o /nonexistent/x.svg
 
-# Tensor memory: of a problem, and of PTX that shows what it should: an allocation of 64 columns of which 8 are stored by
-# warp 1 and loaded by warp 0 (other lanes), then one of 32 columns that nothing touches.
+# Tensor memory: of a problem, and of PTX that shows what it should: an allocation of 64 columns of
+# which 8 are stored by warp 1 and loaded by warp 0 (other lanes), then one of 32 columns that
+# nothing touches.
 ok draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a block_m=128 block_n=64 schedule=fill
 expect_out '^#1: [0-9]+ columns from 0, from time [0-9]+ to [0-9]+$'
 expect_out '^   columns 0-63: accumulators that begin as C, stored \(tcgen05.st\), loaded \(tcgen05.ld\)$'
 expect_out '^lanes 0-127 +D st ld '
-ok draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a block_m=128 block_n=64 schedule=fill c=none
+ok draw tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a block_m=128 block_n=64 schedule=fill \
+    c=none
 expect_out '^   columns 0-63: accumulators, loaded'
 ok draw tmem matmul_accumulate m=256 n=64 k=64 arch=sm_100a ctas=2 rank=1
 expect_out 'CTA 1 of the first cluster$'
@@ -162,13 +173,17 @@ refuse 2 'of which kernel' draw tmem
 refuse 2 'there is no kernel family "nope"' draw tmem nope m=3
 refuse 2 'k=NUMBER is missing' draw tmem matmul_accumulate m=128 n=64 arch=sm_100a
 refuse 2 'uses no tensor memory in CTA 0' draw tmem matmul_accumulate m=64 n=64 k=64
-refuse 2 'more than 2147483648 elements' draw tmem matmul_accumulate m=1000000000 n=64 k=64 arch=sm_100a
-refuse 2 'a smaller one shows the same' draw tmem matmul_accumulate m=40000 n=40000 k=64 arch=sm_100a
+refuse 2 'more than 2147483648 elements' draw tmem matmul_accumulate m=1000000000 n=64 k=64 \
+    arch=sm_100a
+refuse 2 'a smaller one shows the same' draw tmem matmul_accumulate m=40000 n=40000 k=64 \
+    arch=sm_100a
 refuse 2 'rank=99 takes a number' draw tmem tensor.ptx rank=99 --block 64
 refuse 2 '--block would have no effect here' draw tmem matmul_accumulate m=128 n=64 k=64 --block 64
 refuse 5 'cannot read nowhere.ptx' draw tmem nowhere.ptx --block 64
 
-for kind in "tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a" "swizzle span=64" "banks stride=128 bytes=16" "fragment mma.m16n8k16 matrix=b bits=16" "fragment wgmma.m64n256 bits=32" \
+for kind in "tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a" "swizzle span=64" \
+    "banks stride=128 bytes=16" "fragment mma.m16n8k16 matrix=b bits=16" \
+    "fragment wgmma.m64n256 bits=32" \
     "fragment wgmma.m64k256"; do
     # shellcheck disable=SC2086
     ok draw $kind -o a.svg
@@ -177,8 +192,10 @@ for kind in "tmem matmul_accumulate m=128 n=64 k=64 arch=sm_100a" "swizzle span=
     cmp a.svg b.svg || die "two pictures of one layout differ"
     grep -q '^<svg xmlns' a.svg && grep -q '^</svg>' a.svg || die "no picture"
     [ "$(wc -c <a.svg)" -lt 2000000 ] || die "the picture is too large"
-    ! grep -oE '(fill|stroke)="#[0-9a-f]+"' a.svg | grep -qvE '#000|#fff' || die "the picture needs colour"
-    ! command -v python3 >/dev/null || python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' a.svg ||
+    ! grep -oE '(fill|stroke)="#[0-9a-f]+"' a.svg | grep -qvE '#000|#fff' ||
+        die "the picture needs colour"
+    ! command -v python3 >/dev/null ||
+        python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' a.svg ||
         die "the picture is not well formed"
 done
 refuse 2 "cannot draw 'swizle'; did you mean 'swizzle'" draw swizle
@@ -187,7 +204,8 @@ refuse 2 "'stride=4' is not known here; swizzle takes" draw swizzle stride=4
 refuse 2 'each address is a multiple' draw banks stride=6 bytes=4
 refuse 2 'stride=x takes a number' draw banks stride=x
 
-# The pictures of docs/emulate.md are what the commands beside them draw (of tensor memory but for times).
+# The pictures of docs/emulate.md are what the commands beside them draw (of tensor memory but for
+# times).
 mkdir -p docs/pictures
 grep '^    ptxgen draw ' "$PTXGEN_SOURCE/docs/emulate.md" >commands
 [ "$(wc -l <commands)" = 4 ] || die "docs/emulate.md has $(wc -l <commands) pictures"
@@ -198,5 +216,6 @@ done <commands
 for svg in "$PTXGEN_SOURCE"/docs/pictures/*.svg; do
     name=$(basename "$svg")
     grep -v ' from time ' "$svg" >want
-    grep -v ' from time ' "docs/pictures/$name" | cmp - want || die "docs/pictures/$name is not what is drawn"
+    grep -v ' from time ' "docs/pictures/$name" | cmp - want ||
+        die "docs/pictures/$name is not what is drawn"
 done

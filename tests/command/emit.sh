@@ -7,12 +7,15 @@ expect_out '^\.version [0-9]'
 expect_out '^\.target sm_90$'
 expect_out '\.visible \.entry scatter_add_'
 
-# The same problem gives the same bytes: other order, defaults written out, another locale and folder.
-(mkdir -p elsewhere && cd elsewhere && LC_ALL=C.UTF-8 "$PTXGEN" emit scatter_add n=512 dtype=bf16 index=i64 >b.ptx)
+# The same problem gives the same bytes: other order, defaults written out, another locale and
+# folder.
+(mkdir -p elsewhere && cd elsewhere &&
+    LC_ALL=C.UTF-8 "$PTXGEN" emit scatter_add n=512 dtype=bf16 index=i64 >b.ptx)
 cmp a.ptx elsewhere/b.ptx || die "the same problem gave other bytes"
 rm -r elsewhere
 
-# -o: the same bytes, silent; - is standard output; an existing file keeps its mode, a link its target.
+# -o: the same bytes, silent; - is standard output; an existing file keeps its mode, a link its
+# target.
 ok emit scatter_add dtype=bf16 n=512 -o b.ptx
 expect_silent_out
 cmp a.ptx b.ptx

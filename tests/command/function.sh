@@ -1,4 +1,5 @@
-# function=@FILE: user functions as PTX, and as CUDA C++ where NVRTC is installed; what each mistake is answered with.
+# function=@FILE: user functions as PTX, and as CUDA C++ where NVRTC is installed; what each mistake
+# is answered with.
 . tests/support/cli.sh
 
 cat >scale.ptx <<'EOF'
@@ -21,7 +22,8 @@ for dtype in f32 f16 bf16; do
     ok array zeros:10x64 dtype=$dtype -o out.npy
     ok array random:200x64 dtype=$dtype -o src.npy
     ok array index:200/10 -o index.npy
-    ok run scatter_add out=out.npy index=index.npy src=src.npy function=@scale.ptx --check -o result.npy
+    ok run scatter_add out=out.npy index=index.npy src=src.npy function=@scale.ptx \
+        --check -o result.npy
     expect_out '^check +right: 0 of 640'
 done
 # A wrong expectation is seen: without the function the sums are others.
@@ -43,11 +45,14 @@ refuse 2 'is not a whole number or the word none' emit scatter_add function=scal
 refuse 2 "scale.ptx defines no function 'other'" emit scatter_add function=@scale.ptx:other
 refuse 3 'needs schedule=vector' emit scatter_add function=@scale.ptx schedule=bulk
 refuse 3 'reduce=add and without weight' emit scatter_add function=@scale.ptx reduce=max
-refuse 3 'rows must be a multiple of 16 bytes: pad n' emit scatter_add dtype=f32 function=@scale.ptx n=5
+refuse 3 'rows must be a multiple of 16 bytes: pad n' emit scatter_add dtype=f32 \
+    function=@scale.ptx n=5
 sed 's/mul.f32 %f3, %f1, %f2/bar.sync 0/' scale.ptx >barrier.ptx
-refuse 4 "barrier.ptx:11:5: 'bar.sync' cannot stand in a function" emit scatter_add function=@barrier.ptx
+refuse 4 "barrier.ptx:11:5: 'bar.sync' cannot stand in a function" emit scatter_add \
+    function=@barrier.ptx
 printf '\n#include <cuda_fp16.h>\nfloat f(float x) { return x; }\n' >a.cu
-refuse 2 'a.cu:2: #include cuda_fp16.h: only headers that are given as text' emit scatter_add function=@a.cu
+refuse 2 'a.cu:2: #include cuda_fp16.h: only headers that are given as text' emit scatter_add \
+    function=@a.cu
 
 # Without NVRTC: a sentence, and PTX goes on working.
 printf 'extern "C" float f(float x) { return x / 3; }\n' >third.cu
@@ -55,7 +60,8 @@ refuse 5 'NVRTC, which compiles CUDA C\+\+, is not in .*give the function as PTX
     compile scatter_add function=@third.cu --toolkit "$work/sub"
 "$PTXGEN" emit scatter_add n=64 function=@scale.ptx | cmp - a.ptx
 
-"$PTXGEN" doctor --json 2>/dev/null | tr -d "\n\t" | grep -qE "\"topic\":\"nvrtc\",\"state\":\"ok\"" || {
+"$PTXGEN" doctor --json 2>/dev/null | tr -d "\n\t" |
+    grep -qE "\"topic\":\"nvrtc\",\"state\":\"ok\"" || {
     echo "no NVRTC here: CUDA functions are not tried"
     exit 0
 }
@@ -87,7 +93,8 @@ try 'extern "C" float f(float x) { while (x < 1e30f) x = fminf(x, 1); return x; 
 ok emit scatter_add n=64 function=@bad.cu
 expect_out '^\.version'
 
-# What division costs is said: a call at every place where the result is f32, none where it has 16 bits.
+# What division costs is said: a call at every place where the result is f32, none where it has 16
+# bits.
 have_assembler || exit 0
 ok compile scatter_add n=64 function=@third.cu --json
 [ "$(sed -n 's/.*"calls":	\([0-9]*\).*/\1/p' .out)" -ge 16 ] || die "calls of exact division"

@@ -71,9 +71,11 @@ t inline kernel.ptx function.ptx --limit 0
 expect_err 'nothing is to be inlined'
 
 sed 's/mad.lo.s32 %r2, %r1, 3, 1/bar.sync 0/' function.ptx >barrier.ptx
-refuse 4 "barrier.ptx:8:5: 'bar.sync' cannot stand in a function that is inlined" inline kernel.ptx barrier.ptx
+refuse 4 "barrier.ptx:8:5: 'bar.sync' cannot stand in a function that is inlined" inline \
+    kernel.ptx barrier.ptx
 sed 's/ f(/ g(/' function.ptx >other.ptx
-refuse 2 'kernel.ptx calls no function that other.ptx defines \(it defines .g.\)' inline kernel.ptx other.ptx
+refuse 2 'kernel.ptx calls no function that other.ptx defines \(it defines .g.\)' inline \
+    kernel.ptx other.ptx
 sed 's/sm_80/sm_100a/; s/8.3/8.6/' function.ptx >later.ptx
 refuse 4 'later.ptx: this text is for sm_100a, the kernel' inline kernel.ptx later.ptx
 refuse 2 'two files' inline kernel.ptx

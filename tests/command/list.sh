@@ -10,7 +10,8 @@ ok list --json
 expect_out '"name":.*"scatter_add"'
 expect_out '"default":.*"f32"'
 refuse 2 "no kernel family \"qwertyuiop\"; there are: scatter_add, .*matmul_scaled(, [a-z0-9_]+)*$" emit qwertyuiop
-refuse 2 "no parameter \"zzzzzzz\"; there are: arch, dtype, .*\.\.\.$|there are: arch, dtype" emit scatter_add zzzzzzz=1
+refuse 2 "no parameter \"zzzzzzz\"; there are: arch, dtype, .*\.\.\.$|there are: arch, dtype" emit \
+    scatter_add zzzzzzz=1
 refuse 2 "no family is named 'scatter'; did you mean 'scatter_add'\?" list scatter
 refuse 2 "no family is named 'zzz'; there are: scatter_add, " list zzz
 refuse 2 'at most one family' list scatter_add b

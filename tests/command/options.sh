@@ -1,6 +1,7 @@
-# Every option of every --help has an effect that is seen: a case below runs the command without and with the option, each
-# in a fresh copy of the same folder, and names what only the run with it shows (`!`: what only the run without it shows) in
-# the exit code, the output, the log or the files. An option without a case fails the test.
+# Every option of every --help has an effect that is seen: a case below runs the command without and
+# with the option, each in a fresh copy of the same folder, and names what only the run with it
+# shows (`!`: what only the run without it shows) in the exit code, the output, the log or the
+# files. An option without a case fails the test.
 . tests/support/cli.sh
 export PTXGEN_ASSEMBLER=ptxas
 : >cases_done
@@ -138,19 +139,22 @@ if [ $assembles = yes ]; then
     for n in 4 12; do ok compile scatter_add n=$n --cache-dir kernels; done
     ok compile scatter_add n=4 arch=sm_100a --cache-dir kernels -o kernel.cubin
     ok cache export good.pack --cache-dir kernels
-    entry=$("$PTXGEN" cache ls --json --cache-dir kernels | sed -n 's/.*"hash":[^"]*"\([0-9a-f]*\)".*/\1/p' | head -1)
+    entry=$("$PTXGEN" cache ls --json --cache-dir kernels |
+        sed -n 's/.*"hash":[^"]*"\([0-9a-f]*\)".*/\1/p' | head -1)
 fi
 rm -f .out .err
 cd ..
 
-# seen ARGS...: what a run shows, in a fresh folder: its exit code, output, log, and the files with their modes and sizes.
+# seen ARGS...: what a run shows, in a fresh folder: its exit code, output, log, and the files with
+# their modes and sizes.
 seen() {
     rm -rf now
     cp -a start now
     (
         cd now
         code=0
-        PTXGEN_CACHE_DIR=$work/now/own timeout 100 "$PTXGEN" "$@" >../.out 2>../.err </dev/null || code=$?
+        PTXGEN_CACHE_DIR=$work/now/own timeout 100 "$PTXGEN" "$@" >../.out 2>../.err </dev/null ||
+            code=$?
         echo "exit $code"
         cat ../.out ../.err
         find . -newer ../.mark -printf 'file %P %m %s\n' | sort
@@ -195,7 +199,8 @@ effect() {
     !*) absent=with present=without ;;
     *) absent=without present=with ;;
     esac
-    ! grep -qE -- "${pattern#!}" $absent || die "$option: '$pattern' also in: $(head -c 1500 $absent)"
+    ! grep -qE -- "${pattern#!}" $absent ||
+        die "$option: '$pattern' also in: $(head -c 1500 $absent)"
     grep -qE -- "${pattern#!}" $present || die "$option: no '$pattern' in: $(head -c 1500 $present)"
 }
 assembled() { [ $assembles = no ] && echo "$1 $2" >>cases_done || effect "$@"; }
@@ -254,7 +259,8 @@ effect run --cluster 'exit 2' $first -- --cluster 3
 effect run --cooperative 'exit 0' $ptx grid -- --cooperative
 effect run --arg 'exit 0' run two.ptx --entry second -o r.npy -- --arg zeros:16
 effect run --output 'file r.npy' run two.ptx --entry second --arg zeros:16 -- -o r.npy
-differs run --result r.npy run two.ptx --entry pair --arg zeros:16 --arg zeros:16 -o r.npy -- --result 2
+differs run --result r.npy run two.ptx --entry pair --arg zeros:16 --arg zeros:16 -o r.npy \
+    -- --result 2
 effect run --expect 'exit 1' run two.ptx --entry second --arg zeros:6x8:f32 -- --expect out.npy
 effect run --json '"defects":' $ptx second -- --json
 effect run --check-races 'exit 1' $ptx racy --block 64 -- --check-races
@@ -275,7 +281,8 @@ effect list --ptx '^executed .* add ' list -- --ptx
 
 assembled inspect --json '"kernels":' inspect kernel.cubin -- --json
 assembled inspect --cache-dir 'scatter_add' inspect "$entry" -- --cache-dir kernels
-assembled inspect --verbose 'Compiling entry function|Used [0-9]+ registers' inspect "$entry" --cache-dir kernels -- --verbose
+assembled inspect --verbose 'Compiling entry function|Used [0-9]+ registers' inspect "$entry" \
+    --cache-dir kernels -- --verbose
 
 kernels="--cache-dir kernels"
 assembled cache --cache-dir 'scatter_add' cache ls -- --cache-dir kernels
@@ -286,14 +293,16 @@ assembled cache --ptx '^\.version' cache show "$entry" $kernels -- --ptx
 assembled cache --cubin 'file x' cache show "$entry" -o x $kernels -- --cubin
 assembled cache --sass 'exit 5|/\*0000\*/' cache show "$entry" $kernels -- --sass
 assembled cache --recompile 'different from a fresh build' cache verify $kernels -- --recompile
-assembled cache --toolkit '3 not comparable' cache verify --recompile $kernels -- --toolkit /nonexistent
+assembled cache --toolkit '3 not comparable' cache verify --recompile $kernels \
+    -- --toolkit /nonexistent
 assembled cache --prometheus '^# TYPE ptxgen' cache stats $kernels -- --prometheus
 assembled cache --dry-run 'would remove' cache clear $kernels -- --dry-run
 assembled cache --readable 'file new.pack 644' cache export new.pack $kernels -- --readable
 assembled cache --force '!exists' cache export list.txt $kernels -- --force
 echo 'cache --zero' >>cases_done # two commands are needed to see it
 if [ $assembles = yes ]; then
-    misses() { "$PTXGEN" cache stats --json --cache-dir "$work/start/kernels" | tr -d ' \t' | sed -n 's/^"misses":\([0-9]*\).*/\1/p'; }
+    misses() { "$PTXGEN" cache stats --json --cache-dir "$work/start/kernels" | tr -d ' \t' |
+        sed -n 's/^"misses":\([0-9]*\).*/\1/p'; }
     [ "$(misses)" = 3 ] || die "misses before --zero: $(misses)"
     ok cache stats --cache-dir "$work/start/kernels"
     [ "$(misses)" = 3 ] || die "stats without --zero set the counters to $(misses)"
@@ -331,7 +340,8 @@ fi
 assembled prewarm --readable 'file own/v1 755' prewarm list.txt -- --readable
 assembled prewarm --dry-run 'would be compiled' prewarm list.txt -- --dry-run
 assembled prewarm --verbose 'scatter_add' prewarm list.txt -- --verbose
-assembled prewarm --assembler 'by nvjitlink|exit 5' prewarm list.txt --log info -- --assembler nvjitlink
+assembled prewarm --assembler 'by nvjitlink|exit 5' prewarm list.txt --log info \
+    -- --assembler nvjitlink
 assembled prewarm --toolkit 'exit 5' prewarm list.txt -- --toolkit /nonexistent
 assembled prewarm --cache-dir 'file elsewhere/v1' prewarm list.txt -- --cache-dir elsewhere
 assembled prewarm --json '"assembled":' prewarm list.txt -- --json
@@ -381,8 +391,10 @@ effect draw --budget 'exit 1' $tensor -- --budget 3
 
 effect diff --output 'file x.txt' diff kernel.ptx kernel.ptx -- -o x.txt
 effect diff --json '"equal":' diff kernel.ptx kernel.ptx -- --json
-effect diff --toolkit '^SASS not compared: .*nonexistent' diff kernel.ptx kernel.ptx -- --toolkit /nonexistent
-effect diff --cache-dir 'file elsewhere/' diff "scatter_add n=8" "scatter_add n=16" -- --cache-dir elsewhere
+effect diff --toolkit '^SASS not compared: .*nonexistent' diff kernel.ptx kernel.ptx \
+    -- --toolkit /nonexistent
+effect diff --cache-dir 'file elsewhere/' diff "scatter_add n=8" "scatter_add n=16" \
+    -- --cache-dir elsewhere
 effect diff --log 'debug: ' diff kernel.ptx kernel.ptx -- --log debug
 
 effect array --output 'file x.npy' array random:2x2 -- -o x.npy
@@ -394,8 +406,10 @@ effect inline --line-map 'f.ptx:' inline calls.ptx f.ptx -- --line-map
 effect inline --limit 'call ' inline calls.ptx f.ptx -- --limit 0
 
 emulates=no
-if ! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" && command -v nvcc >/dev/null &&
-    nvcc -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program >nvcc.log 2>&1; then
+if ! grep -q '^PTXGEN_SANITIZE:STRING=.' "$PTXGEN_BUILD/CMakeCache.txt" &&
+    command -v nvcc >/dev/null &&
+    nvcc -arch=sm_90 "$PTXGEN_SOURCE/tests/command/emulated_options.cu" -o start/program \
+    >nvcc.log 2>&1; then
     emulates=yes
 fi
 # The program comes last, so the option goes before it.
@@ -419,7 +433,8 @@ emulated --order 'last [0-46-9][0-9]*,' --order isa
 base=--check-races emulated --seeds 'in 3 runs' --seeds 1..3
 emulated --budget 'launch timed out' --budget 10
 emulated --time 'us on the H200 by the clock' --time sm_90
-emulated --threads 'exit 2' --threads 0 # how many run at once is chance: a short launch may be over before all have started
+# how many run at once is chance: a short launch may be over before all have started
+emulated --threads 'exit 2' --threads 0
 emulated --json '"exit_code":' --json
 emulated --verbose 'launch _Z4loopPi grid 2 1 1' --verbose
 
@@ -428,10 +443,12 @@ subcommands=$("$PTXGEN" --help | sed -n '/^subcommands/,/^$/s/^  \([a-z]*\) .*/\
 for subcommand in $subcommands; do
     for words in "$subcommand" "$subcommand scatter_add" "$subcommand x.ptx"; do
         # shellcheck disable=SC2086
-        "$PTXGEN" $words --help | sed -n '/^options/,/^examples/p' | grep -oE '^ .*' | grep -oE -- '(^|[ ,])--[a-z-]+' |
+        "$PTXGEN" $words --help | sed -n '/^options/,/^examples/p' | grep -oE '^ .*' |
+            grep -oE -- '(^|[ ,])--[a-z-]+' |
             tr -d ' ,' | sed "s/^/$subcommand /"
     done
 done | sort -u | grep -v -- ' --help$' >options
 sort -u cases_done >cases
-diff options cases >missing || die "options without a case (<), cases without an option (>): $(cat missing)"
+diff options cases >missing ||
+    die "options without a case (<), cases without an option (>): $(cat missing)"
 [ "$(wc -l <options)" -gt 90 ] || die "only $(wc -l <options) options"

@@ -24,7 +24,8 @@ expect_out '^3 kernels would be compiled, 1 refused$'
 # A folder that keeps nothing is no success, and nothing is compiled for it.
 mkdir open
 chmod 777 open
-for where in open:'can be written by other users' /dev/null:'/dev/null' :'no cache folder' m:'m is a file'; do
+for where in open:'can be written by other users' /dev/null:'/dev/null' :'no cache folder' \
+    m:'m is a file'; do
     refuse 5 "${where#*:}" prewarm m --cache-dir "${where%%:*}"
 done
 PTXGEN_CACHE=off refuse 5 'no cache folder' prewarm m
@@ -50,7 +51,8 @@ expect_out '"failures":.*\[\]'
 ok compile scatter_add n=8 dtype=bf16
 expect_out '^origin +disk$'
 
-# One spelling of an architecture: scatter_add needs no `a`, so these are those that are there, and three more.
+# One spelling of an architecture: scatter_add needs no `a`, so these are those that are there, and
+# three more.
 ok prewarm m --arch sm_90a,sm_100
 expect_out '^6 kernels: 3 assembled, 3 in the cache already, 0 failed$'
 ok compile scatter_add n=8 dtype=bf16 arch=sm_100a
@@ -61,7 +63,8 @@ expect_err 'n=512 .*: was there$'
 
 # On a terminal a bar shows how far it is, and is gone in the end.
 if command -v script >/dev/null; then
-    script -qec "'$PTXGEN' prewarm m --cache-dir bar" /dev/null </dev/null >.out || die "prewarm on a terminal"
+    script -qec "'$PTXGEN' prewarm m --cache-dir bar" /dev/null </dev/null >.out ||
+        die "prewarm on a terminal"
     expect_out 'compiling \[\.{24}\] 0/3'
     expect_out 'compiling \[#{24}\] 3/3 '
     expect_out "$(printf '\033')"'\[K3 kernels: 3 assembled, 0 in the cache already, 0 failed'
@@ -88,7 +91,8 @@ ok prewarm same --json
 expect_out '"lines":	4'
 expect_out '"kernels":	2'
 expect_out '"cached":	2'
-# Problems stand for the kernel that a call takes; lists for a line each. One kernel has one key, however it is written.
+# Problems stand for the kernel that a call takes; lists for a line each. One kernel has one key,
+# however it is written.
 cat >problems <<END
 matmul_accumulate m=4096 n=14336 k=4096 dtype=bf16 arch=sm_90
 scatter_add rows=100000 out_rows=5000 n=640 dtype=f32,bf16
@@ -102,7 +106,8 @@ expect_err 'matmul_accumulate arch=sm_90a dtype=bf16 .*block_n='
 sed -i 's/sm_90$/sm_90a/' problems
 ok prewarm problems
 expect_out '^4 kernels: 0 assembled, 4 in the cache already, 0 failed$'
-for line in 'matmul_accumulate m=4 k=4:needs n=: columns of B' 'scatter_add rows=4 out_rows=2:needs n=' \
+for line in 'matmul_accumulate m=4 k=4:needs n=: columns of B' \
+    'scatter_add rows=4 out_rows=2:needs n=' \
     'gather_rows rows=-1 src_rows=1 n=1:rows=-1' 'matmul_accumulate m=1 n=1 k=1 dtype=f64:f64'; do
     echo "${line%%:*}" >bad
     t prewarm bad --dry-run
@@ -118,7 +123,8 @@ for device in /dev/zero /dev/urandom; do
 done
 # (Not in a sanitized build, which takes its shadow memory first.)
 (ulimit -v 4000000; "$PTXGEN" --version >.out 2>&1) || exit 0
-(ulimit -v 4000000; yes 'scatter_add n=4' | head -c 400000000 | "$PTXGEN" prewarm - --dry-run) >.out 2>.err && die 'read 400 MB'
+(ulimit -v 4000000; yes 'scatter_add n=4' | head -c 400000000 | "$PTXGEN" prewarm - --dry-run) \
+    >.out 2>.err && die 'read 400 MB'
 expect_err 'more than 256 MiB, the limit'
 
 # An extent among parameters: the message says where it belongs.

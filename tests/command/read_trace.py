@@ -1,5 +1,6 @@
-"""Reads a trace of `ptxgen run --trace`: checks that it is well formed (every slice closed, ends after its begin, times
-that do not go back, flows that end where one began), and prints its slices, flows and counters (largest and last value), a line each."""
+"""Reads a trace of `ptxgen run --trace`: checks that it is well formed (every slice closed, ends
+after its begin, times that do not go back, flows that end where one began), and prints its slices,
+flows and counters (largest and last value), a line each."""
 import sys
 
 
@@ -50,7 +51,9 @@ for number, packet in fields(open(sys.argv[1], "rb").read()):
     last = time
     event, flows, ends = {}, [], []
     for field, value in fields(packet[11]):
-        (flows if field == 47 else ends if field == 48 else [event.__setitem__(field, value)]).append(value)
+        (
+            flows if field == 47 else ends if field == 48 else [event.__setitem__(field, value)]
+        ).append(value)
     uuid, kind = event[11], event[9]
     name, parent, counter = tracks[uuid]
     assert counter == (kind == 4), "a counter and a slice on one track"

@@ -1,5 +1,5 @@
-# cache_remote on the command line: refused with a sentence, shown by doctor, cache why and cache stats; two folders, a
-# machine each, share a real Redis; cache_mac_key.
+# cache_remote on the command line: refused with a sentence, shown by doctor, cache why and cache
+# stats; two folders, a machine each, share a real Redis; cache_mac_key.
 . tests/support/cli.sh
 
 refused() { # TEXT PATTERN
@@ -21,7 +21,8 @@ expect_out '^remote +broken +redis://127.0.0.1:1: .*refused'
 
 if ! command -v redis-server >/dev/null; then skip "no redis-server here"; fi
 port=$((20000 + $$ % 20000))
-redis-server --port "$port" --bind 127.0.0.1 --save '' --requirepass secret --dir "$work" >redis.log 2>&1 &
+redis-server --port "$port" --bind 127.0.0.1 --save '' --requirepass secret --dir "$work" \
+    >redis.log 2>&1 &
 server=$!
 trap 'kill -KILL $server 2>/dev/null || true; rm -rf "$work"' EXIT
 export PTXGEN_CACHE_REMOTE=redis://:secret@127.0.0.1:$port

@@ -1,5 +1,6 @@
-# --stats and --report: lanes, sectors and banks by line, bytes by asynchronous unit, for accesses whose counts follow from
-# their addresses. A line of the kernel below says in its comment what must be counted for it.
+# --stats and --report: lanes, sectors and banks by line, bytes by asynchronous unit, for accesses
+# whose counts follow from their addresses. A line of the kernel below says in its comment what must
+# be counted for it.
 . tests/support/cli.sh
 cat >counts.ptx <<'END'
 .version 8.0
@@ -81,7 +82,8 @@ ok $run --stats --json
 tr -d ' \t\n' <.out >flat
 # field LINE NAME: of the line's object.
 field() { grep -oE "\{\"line\":$1,[^}]*\}" flat | sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p"; }
-expect_count() { [ "$(field "$1" "$2")" = "$3" ] || die "line $1: $2 is '$(field "$1" "$2")', expected $3"; }
+expect_count() { [ "$(field "$1" "$2")" = "$3" ] ||
+    die "line $1: $2 is '$(field "$1" "$2")', expected $3"; }
 # expect_comments FILE: what the comments of its lines say is what has been counted.
 expect_comments() {
     checked=0
@@ -120,7 +122,8 @@ ok $run --report a.txt
 ok $run --report a.html
 ok $run --report b.html
 cmp a.html b.html || die "two reports of one run differ"
-grep -q '<td class=p>    st.shared.u32 \[%r10\], %r1; // wavefronts 32 ideal 1</td>' a.html || die "the page lacks a line"
+grep -q '<td class=p>    st.shared.u32 \[%r10\], %r1; // wavefronts 32 ideal 1</td>' a.html ||
+    die "the page lacks a line"
 grep -q 'fence.proxy.async' a.html || die "the page lacks a line"
 [ "$(wc -c <a.html)" -lt 2000000 ] || die "the page is too large"
 refuse 2 'one of them at a time' $run --report a.html --check-races
@@ -132,10 +135,12 @@ ok array index:9/6 --seed 3 -o index.npy
 ok run scatter_add out=out.npy index=index.npy src=src.npy --report family.html
 grep -qE '<td class=o>[a-z_]+\.ptxc:[0-9]+</td>' family.html || die "no template line"
 
-# One CTA with four tcgen05.mma of 128 x 64 x 16: A and B from shared memory, D written by all and read by three; then loaded once.
+# One CTA with four tcgen05.mma of 128 x 64 x 16: A and B from shared memory, D written by all and
+# read by three; then loaded once.
 ok array random:128x64 dtype=f16 --seed 1 -o a.npy
 ok array random:64x64 dtype=f16 --seed 2 -o b.npy
-ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 ctas=1 ctas_n=1 splits=1 schedule=fill --stats
+ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a block_m=128 block_n=64 ctas=1 ctas_n=1 \
+    splits=1 schedule=fill --stats
 expect_out "^tcgen05 +6 +0 +0 +$((4 * (128 + 64) * 16 * 2)) +0 +$((3 * 128 * 64 * 4)) +$((4 * 128 * 64 * 4))$"
 expect_out "^tcgen05.ld +4 +0 +0 +0 +0 +$((128 * 64 * 4)) +0$"
 

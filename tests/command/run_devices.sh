@@ -1,5 +1,6 @@
-# run on a machine with a GPU that cannot run the kernel: refused, with what would run it; on the emulator it runs. The GPU
-# is a stand-in for the driver with one sm_90 device, which accepts launches and computes nothing.
+# run on a machine with a GPU that cannot run the kernel: refused, with what would run it; on the
+# emulator it runs. The GPU is a stand-in for the driver with one sm_90 device, which accepts
+# launches and computes nothing.
 . tests/support/cli.sh
 
 stub=$(dirname "$PTXGEN")/../tests/stub_libcuda.so
@@ -18,7 +19,8 @@ refuse 3 'use arch=sm_100a.*\(Stub 0 is sm_90a; the emulator runs every architec
 refuse 3 'sm_100a.*the emulator runs every architecture' $scaled
 refuse 3 'built for sm_100a.*this device is sm_90a.*the emulator runs every architecture' \
     run matmul_accumulate a=a.npy bt=a.npy arch=sm_100a
-for run in "run tcgen05_copy in=in.npy" "$scaled" "run matmul_accumulate a=a.npy bt=a.npy arch=sm_100a"; do
+for run in "run tcgen05_copy in=in.npy" "$scaled" \
+    "run matmul_accumulate a=a.npy bt=a.npy arch=sm_100a"; do
     ok $run --check --device emulator
     expect_out '^device +emulator'
     expect_out '^check +right'

@@ -1,8 +1,9 @@
-# What `run --check-races` says about what it finds: classes and exit codes, one report per root cause, JSON, SARIF,
-# --ignore and --suppress, source lines, seeds.
+# What `run --check-races` says about what it finds: classes and exit codes, one report per root
+# cause, JSON, SARIF, --ignore and --suppress, source lines, seeds.
 . tests/support/cli.sh
 
-# Two lines read what one has written, without a barrier; both races are one cause. Lines 12 and 14 are loop bodies.
+# Two lines read what one has written, without a barrier; both races are one cause. Lines 12 and 14
+# are loop bodies.
 cat >race.ptx <<'END'
 .version 8.3
 .target sm_90
@@ -40,8 +41,10 @@ expect_out '^race.ptx: 1 defect in 7 runs$'
 t run race.ptx --block 64 --arg zeros:64 --check-races --seeds 1..2 --json
 expect_code 1
 tr -d ' \n\t' <.out >flat
-for want in '"id":"RACE_SHARED"' '"class":"undefined"' '"line":17' '"other_line":14' '"object":"tile"' '"seed":1' \
-    '"other":{"line":14,"op":"st","thread":{"cta":\[0,0,0\]' '"source":{"file":"source.cu","line":31}' \
+for want in '"id":"RACE_SHARED"' '"class":"undefined"' '"line":17' '"other_line":14' \
+    '"object":"tile"' '"seed":1' \
+    '"other":{"line":14,"op":"st","thread":{"cta":\[0,0,0\]' \
+    '"source":{"file":"source.cu","line":31}' \
     '"pairs":\[{"line":17,"other_line":14,"count":[0-9]*,"seed":1},{"line":19,"other_line":14' \
     '"reliances":\[\],"advice":\[\],"suppressed":0,"left_out":0,"runs":2'; do
     grep -q "$want" flat || die "JSON lacks $want"
@@ -52,7 +55,8 @@ t run race.ptx --block 64 --arg zeros:64 --check-races --sarif log.sarif
 expect_code 1
 tr -d ' \n\t' <log.sarif >flat
 for want in '^{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":\[{"tool":{"driver":{"name":"ptxgen"' \
-    '"rules":\[{"id":"RACE_SHARED","shortDescription":{"text":' '"results":\[{"ruleId":"RACE_SHARED","ruleIndex":0,"level":"error"' \
+    '"rules":\[{"id":"RACE_SHARED","shortDescription":{"text":' \
+    '"results":\[{"ruleId":"RACE_SHARED","ruleIndex":0,"level":"error"' \
     '"locations":\[{"physicalLocation":{"artifactLocation":{"uri":"race.ptx"},"region":{"startLine":17}}}\]' \
     '"relatedLocations":\[{"physicalLocation":{"artifactLocation":{"uri":"race.ptx"},"region":{"startLine":14}}' \
     '"uri":"source.cu"},"region":{"startLine":31}'; do
@@ -65,7 +69,8 @@ expect_err 'check-races, which is not given'
 # --ignore and --suppress.
 ok run race.ptx --block 64 --arg zeros:64 --check-races --ignore race-shared
 expect_out '^race.ptx: 0 defects in 1 run; suppressed: 2$'
-refuse 2 "'race-share' is no kind of report; did you mean 'race-shared'\?" run race.ptx --block 64 --arg zeros:64 --check-races --ignore race-share
+refuse 2 "'race-share' is no kind of report; did you mean 'race-shared'\?" run race.ptx --block 64 \
+    --arg zeros:64 --check-races --ignore race-share
 printf '# known\nrace_shared object=tile source=source.cu:31 # the reader\nRACE-GLOBAL\n' >known
 ok run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
 expect_out '^race.ptx: 0 defects in 1 run; suppressed: 2$'
@@ -74,15 +79,18 @@ printf 'race-shared line=17 other=14\n' >known
 t run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
 expect_code 1
 expect_out '^race.ptx:19: '
-for line in 'race-shared object=other' 'race-shared source=source.cu:99' 'race-shared entry=none' 'race-global'; do
+for line in 'race-shared object=other' 'race-shared source=source.cu:99' 'race-shared entry=none' \
+    'race-global'; do
     echo "$line" >known
     t run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
     expect_code 1
 done
 echo 'race-shared colour=red' >known
-refuse 2 "known:1: 'colour=red' is no condition" run race.ptx --block 64 --arg zeros:64 --check-races --suppress known
+refuse 2 "known:1: 'colour=red' is no condition" run race.ptx --block 64 --arg zeros:64 \
+    --check-races --suppress known
 
-# The second class: an arrival at another CTA's mbarrier without a scope. Exit code 6, and a warning in SARIF.
+# The second class: an arrival at another CTA's mbarrier without a scope. Exit code 6, and a warning
+# in SARIF.
 cat >scope.ptx <<'END'
 .version 8.3
 .target sm_90
@@ -140,18 +148,23 @@ expect_code 1
 expect_out '^bytes.ptx:12: byte count .*128 more bytes are expected .*; conflicts with line 13 \(cp.async.bulk\)'
 expect_err 'deadlock.*order=isa, seed 4'
 
-# A family's kernel is watched with the same options: a log of SARIF, --ignore, a file of suppressions.
+# A family's kernel is watched with the same options: a log of SARIF, --ignore, a file of
+# suppressions.
 ok array random:4x8 -o src.npy
 ok array index:5/4 -o index.npy
 echo 'race-shared' >quiet
-t run gather_rows src=src.npy index=index.npy --check-races --sarif family.sarif --ignore race-global --suppress quiet
+t run gather_rows src=src.npy index=index.npy --check-races --sarif family.sarif \
+    --ignore race-global --suppress quiet
 expect_code 0
 expect_out '^gather_rows: 0 defects in 1 run'
 tr -d ' \n\t' <family.sarif | grep -q '"results":\[\]' || die "no log of a family's run"
-refuse 2 'is no kind of report' run gather_rows src=src.npy index=index.npy --check-races --ignore nothing
-refuse 2 'ignore is about the reports of --check-races' run gather_rows src=src.npy index=index.npy --ignore race-global
+refuse 2 'is no kind of report' run gather_rows src=src.npy index=index.npy \
+    --check-races --ignore nothing
+refuse 2 'ignore is about the reports of --check-races' run gather_rows src=src.npy \
+    index=index.npy --ignore race-global
 
-# No kind hides another: 2,100 loads race with one store, then a word is read that nothing has written. Of a kind 2,000 are kept.
+# No kind hides another: 2,100 loads race with one store, then a word is read that nothing has
+# written. Of a kind 2,000 are kept.
 {
     sed '/mov.u32 %t, %tid.x/,$d; s/race(/many(/; /\.loc/d' race.ptx
     echo '.shared .align 4 .b8 untouched[4]; mov.u32 %t, %tid.x; shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b;'
@@ -180,7 +193,8 @@ expect_out 'advice: 11$'
 ok run fences.ptx --block 64 --arg zeros:64 --check-races --json
 [ "$(grep -c 'no asynchronous access' .out)" = 11 ] || die "not all are in the JSON"
 
-# The other thread is named to its lane: lane 9 of warp 1 writes, lane 20 of warp 0 of the other CTA reads.
+# The other thread is named to its lane: lane 9 of warp 1 writes, lane 20 of warp 0 of the other CTA
+# reads.
 cat >lane.ptx <<'EOF'
 .version 8.3
 .target sm_90

@@ -1,5 +1,6 @@
-# run of the tensor-core families: right answers for files of every kind, and refusals that say what to do. Where there is
-# no GPU that can run them, and for the Blackwell ones anyway, on the emulator.
+# run of the tensor-core families: right answers for files of every kind, and refusals that say what
+# to do. Where there is no GPU that can run them, and for the Blackwell ones anyway, on the
+# emulator.
 . tests/support/cli.sh
 
 floats() { tail -c "$2" "$1" | od -An -v -tf4 -w4; }
@@ -8,7 +9,8 @@ floats() { tail -c "$2" "$1" | od -An -v -tf4 -w4; }
 
 # By hand: 3 x 16 times 16 x 5 plus C, exact in float16.
 printf '1\n' | awk '{ for (i = 0; i < 48; i++) printf "%d\n", (i * 7) % 9 - 4 }' >a.txt
-half() { # half FILE ROWS COLUMNS: whole numbers from -4 to 4 of a text as float16 behind a header of zeros
+# half FILE ROWS COLUMNS: whole numbers from -4 to 4 of a text as float16 behind a header of zeros
+half() {
     ok array zeros:$2x$3 dtype=f16 -o "$1"
     head -c 128 "$1" >head
     awk 'BEGIN { split("C400 C200 C000 BC00 0000 3C00 4000 4200 4400", code) }
@@ -26,13 +28,15 @@ expect_out '^problem +m=3 n=5 k=16'
 expect_out '^kernel +matmul_accumulate_'
 expect_out '^check +right: 0 of 15 elements'
 expect_out '^wrote +d.npy'
-{ sed 's/^/a /' a.txt; sed 's/^/b /' b.txt; floats c.npy 60 | sed 's/^/c /'; floats d.npy 60 | sed 's/^/d /'; } |
+{ sed 's/^/a /' a.txt; sed 's/^/b /' b.txt; floats c.npy 60 | sed 's/^/c /'; floats d.npy 60 |
+    sed 's/^/d /'; } |
     awk '{ v[$1, n[$1]++] = $2 }
          END { for (i = 0; i < 3; i++) for (j = 0; j < 5; j++) {
                    s = v["c", i * 5 + j]
                    for (k = 0; k < 16; k++) s += v["a", i * 16 + k] * v["b", k * 5 + j]
                    e = s - v["d", i * 5 + j]
-                   if (e * e > 1e-8) { print i, j, s, v["d", i * 5 + j]; exit 1 } } }' || die "the product is wrong"
+                   if (e * e > 1e-8) { print i, j, s, v["d", i * 5 + j]; exit 1 } } }' ||
+        die "the product is wrong"
 
 # Both types, both layouts of B, odd sizes, with C and without, chosen and given tiles.
 for dtype in f16 bf16; do
@@ -46,7 +50,8 @@ for dtype in f16 bf16; do
     expect_out '"right":.*true'
     expect_out '"params":.*b=transposed .*block_n=64 .*stages=2'
 done
-head -c 128 d.npy | grep -aq "'<f4', 'fortran_order': False, 'shape': (150, 67)" || die "D is no float32 150 x 67"
+head -c 128 d.npy | grep -aq "'<f4', 'fortran_order': False, 'shape': (150, 67)" ||
+    die "D is no float32 150 x 67"
 LC_ALL=C sed "s/'<V2'/'<u2'/" a.npy >raw.npy
 ok run matmul_accumulate a=raw.npy b=b.npy dtype=bf16 --check --device emulator
 ok run matmul_accumulate a=a.npy b=b.npy --repeat 1 --device emulator
@@ -73,7 +78,8 @@ ok run matmul_accumulate a=a.npy b=b.npy --arch sm_90a --json --device emulator
 ok run matmul_accumulate a=a.npy b=b.npy c=c.npy --arch sm_100a --check --device emulator
 expect_out '^params +arch=sm_100a .*ctas=2'
 expect_out '^check +right: 0 of 10050 elements'
-ok run matmul_accumulate a=a.npy bt=bt.npy c=c.npy arch=sm_100f ctas=2 block_n=128 --check --device emulator
+ok run matmul_accumulate a=a.npy bt=bt.npy c=c.npy arch=sm_100f ctas=2 block_n=128 \
+    --check --device emulator
 expect_out '^params +arch=sm_100f .*ctas=2'
 expect_out '^check +right: 0 of 10050 elements'
 # One file on standard input, the result on standard output.
@@ -101,11 +107,13 @@ refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy b=bt.npy
 refuse 2 'b has k=67, but a has k=72: .* named bt=' $m a=a.npy bt=b.npy
 refuse 2 'c has n=72, but b has n=67' $m a=a.npy b=b.npy c=f32.npy
 refuse 2 'they must be equal$' $m a=a.npy b=b.npy c=f32.npy # no word of bt=
-refuse 3 'aux=aux.npy:f64: aux cannot hold f64; leave :f64 out' $m a=a.npy b=b.npy aux=aux.npy:f64 -o d.npy
+refuse 3 'aux=aux.npy:f64: aux cannot hold f64; leave :f64 out' $m a=a.npy b=b.npy aux=aux.npy:f64 \
+    -o d.npy
 refuse 3 'c holds .*; it takes f32, f16 or bf16' $m a=a.npy b=b.npy c=e4m3.npy
 refuse 2 'b holds bf16 and a f32: they must hold the same' $m a=f32.npy b=b.npy
 refuse 2 "dtype=bf16" $m a=raw.npy b=b.npy
-refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy b=b.npy dtype=f16
+refuse 2 'dtype=f16 cannot name them. Save float16 as a.view\(numpy.float16\)' $m a=raw.npy \
+    b=b.npy dtype=f16
 refuse 2 'dtype=f16 is given, but the operands say dtype=bf16' $m a=a.npy b=b.npy dtype=f16
 refuse 2 'a file that holds it transposed is named bt=' $m a=a.npy b=transposed
 # One step converts: not to float32, which A and B are not.
@@ -140,7 +148,8 @@ expect_out '^params +arch=sm_103a .*block=16 dtype=u32 swizzle=32'
 refuse 3 'm must be 128' run tcgen05_copy in=f32.npy --device emulator
 refuse 3 'it takes f32, s32 or u32' run tcgen05_copy in=a.npy
 refuse 2 'm=512 is given, but the operands say m=256' run tcgen05_copy in=in.npy m=512
-refuse 3 'not built for sm_90a: it needs tensor memory .*sm_100a, .*sm_103f$' run tcgen05_copy in=in.npy arch=sm_90a
+refuse 3 'not built for sm_90a: it needs tensor memory .*sm_100a, .*sm_103f$' run tcgen05_copy \
+    in=in.npy arch=sm_90a
 
 # Scalars are numbers of the command line (or files of one).
 ok array random:16x32 dtype=f16 -o sa.npy
@@ -148,14 +157,16 @@ ok array random:32x24 dtype=f16 --seed 2 -o sb.npy
 ok array random:16x24 --seed 3 -o sc.npy
 before=none
 for factors in 'alpha=0.5' 'alpha=0.5 beta=2' 'alpha=-1 beta=0' 'beta=1e-3'; do
-    t run matmul_accumulate a=sa.npy b=sb.npy c=sc.npy arch=sm_90a $factors -o sd.npy --check --device emulator
+    t run matmul_accumulate a=sa.npy b=sb.npy c=sc.npy arch=sm_90a $factors -o sd.npy \
+        --check --device emulator
     [ "$code" = 0 ] || die "$factors: does not run"
     expect_out '^check +right: 0 of 384'
     if cmp -s sd.npy "sd.$before.npy"; then die "$factors changed nothing"; fi
     before=$factors
     cp sd.npy "sd.$before.npy"
 done
-refuse 2 'alpha=half: write a number, or a .npy file' run matmul_accumulate a=sa.npy b=sb.npy alpha=half
+refuse 2 'alpha=half: write a number, or a .npy file' run matmul_accumulate a=sa.npy b=sb.npy \
+    alpha=half
 refuse 2 'alpha= is given twice' run matmul_accumulate a=sa.npy b=sb.npy alpha=1 alpha=2
 
 # ---- matmul_scaled ----
@@ -168,14 +179,17 @@ ok array random:30x128 dtype=e2m1x2 -o b4.npy
 ok array random:40x128 dtype=e2m1x2 --seed 4 -o a4.npy
 ok array random:40x16 dtype=ue4m3 -o nsa.npy
 ok array random:30x16 dtype=ue4m3 --seed 5 -o nsb.npy
-scaled() { # scaled A B A_SCALES B_SCALES FORMATS ARGS...: right, and of these formats without being told
-    ok run matmul_scaled a=$1 b=$2 a_scales=$3 b_scales=$4 -o d.npy --check --device emulator "${@:6}"
+# scaled A B A_SCALES B_SCALES FORMATS ARGS...: right, and of these formats without being told
+scaled() {
+    ok run matmul_scaled a=$1 b=$2 a_scales=$3 b_scales=$4 -o d.npy --check --device emulator \
+        "${@:6}"
     expect_out "^params +arch=sm_100a $5 "
     expect_out '^check +right: 0 of 1200 elements'
     expect_out '^problem +m=40 n=30 k=256'
 }
 scaled a8.npy b8.npy sa.npy sb.npy 'a=mxfp8 b=mxfp8 out=f32'
-head -c 128 d.npy | grep -aq "'<f4', 'fortran_order': False, 'shape': (40, 30)" || die "D is no float32 40 x 30"
+head -c 128 d.npy | grep -aq "'<f4', 'fortran_order': False, 'shape': (40, 30)" ||
+    die "D is no float32 40 x 30"
 scaled a4.npy b4.npy sa.npy sb.npy 'a=mxfp4 b=mxfp4 out=f16' out=f16
 scaled a8.npy b4.npy sa.npy sb.npy 'a=mxfp8 b=mxfp4 out=f32'
 scaled a4.npy b8.npy sa.npy sb.npy 'a=mxfp4 b=mxfp8 out=f32'
@@ -186,7 +200,8 @@ scaled v1.npy b8.npy sa.npy sb.npy 'a=mxfp8 b=mxfp8 out=f32' block_n=128 stages=
 # Rows of 36 bytes are padded on the way; K = 72 has three scales of 32.
 ok array random:40x36 dtype=e2m1x2 -o odd.npy
 ok array random:40x3 dtype=e8m0 -o odd_scales.npy
-ok run matmul_scaled a=odd.npy b=odd.npy a_scales=odd_scales.npy b_scales=odd_scales.npy --check --device emulator --json
+ok run matmul_scaled a=odd.npy b=odd.npy a_scales=odd_scales.npy b_scales=odd_scales.npy \
+    --check --device emulator --json
 expect_out '"k":.*72'
 expect_out '"right":.*true'
 s="run matmul_scaled a=a8.npy a_scales=sa.npy b_scales=sb.npy"
@@ -196,7 +211,8 @@ ok array random:30x200 dtype=e4m3 -o short.npy
 ok array random:30x7 dtype=e8m0 -o short_scales.npy
 refuse 2 'A has rows of 256 elements \(mxfp8\) and B of 200 \(mxfp8\)' \
     run matmul_scaled a=a8.npy a_scales=sa.npy b=short.npy b_scales=short_scales.npy
-refuse 2 'A has 40 rows and its scales 30' run matmul_scaled a=a8.npy b=b8.npy a_scales=sb.npy b_scales=sb.npy
+refuse 2 'A has 40 rows and its scales 30' run matmul_scaled a=a8.npy b=b8.npy a_scales=sb.npy \
+    b_scales=sb.npy
 refuse 2 'B has 256 bytes and 128 scales a row; 256 bytes need 8 scales as mxfp8, 16 as mxfp4 and 32 as nvfp4' \
     run matmul_scaled a=a8.npy b=b8.npy a_scales=sa.npy b_scales=b4.npy
 ok array random:30x100 dtype=e2m1x2 -o short4.npy

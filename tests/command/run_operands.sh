@@ -7,7 +7,8 @@ families=$("$PTXGEN" list | awk '/^[a-z]/ { print $1 }')
 seen=0
 for family in $families; do
     "$PTXGEN" run "$family" --help >.help
-    for name in $(sed -n '/^operands of/,/^parameters of/s/^  \([a-z][a-z0-9_]*\) .*/\1/p' .help); do
+    for name in $(sed -n '/^operands of/,/^parameters of/s/^  \([a-z][a-z0-9_]*\) .*/\1/p' .help); \
+        do
         t run "$family" "$name=nowhere.npy"
         [ "$code" != 0 ] || die "$family took $name=nowhere.npy and nothing else"
         ! grep -q 'there is no parameter' .err || die "$family does not know its operand $name"
@@ -25,7 +26,8 @@ ok array index:1/100 --seed 6 -o count.npy
 t run scatter_add out=out.npy index=index.npy src=src.npy
 [ "$code" = 0 ] || skip "kernels cannot run here: $(cat .err)"
 
-# Every option of the typed call, on the device and on an emulator of its own, also with the kernels of the sort.
+# Every option of the typed call, on the device and on an emulator of its own, also with the kernels
+# of the sort.
 scatter="run scatter_add out=out.npy index=index.npy src=src.npy --device emulator --check"
 for words in schedule=owner 'alpha=0.5 weight=weight.npy' 'src_index=rows.npy counts=counts.npy' \
     'device_rows=count.npy' 'padding_index=3' 'reduce=mean' 'exact=yes'; do
@@ -39,7 +41,8 @@ ok $scatter schedule=owner --stats
 ok $scatter src_index=rows.npy counts=counts.npy -o a.npy
 [ "$(tail -c 160 counts.npy | od -An -v -td4 | tr -s ' ' '\n' | awk '{ n += $1 } END { print n }')" = 100 ] ||
     die "counts.npy does not count the index"
-ok run scatter_add out=out.npy index=index.npy src=src.npy schedule=owner --print-launch --device emulator
+ok run scatter_add out=out.npy index=index.npy src=src.npy schedule=owner \
+    --print-launch --device emulator
 expect_out '^launch +index_sort'
 expect_out '^launch +scatter_add_owner'
 
@@ -61,7 +64,8 @@ grep -q V2 aux.npy || die "aux.npy does not hold bf16"
 ok $product arch=sm_90a slices=2 --check-races -o d.npy
 expect_out '^check +right'
 
-# Bytes of fp8 and bare words take the type that follows their file's name, or dtype=; D's bytes feed another product.
+# Bytes of fp8 and bare words take the type that follows their file's name, or dtype=; D's bytes
+# feed another product.
 ok array random:32x64 dtype=e4m3 -o a8.npy
 ok array random:24x64 dtype=e4m3 --seed 1 -o b8.npy
 ok array random:40x24 dtype=e4m3 --seed 2 -o c8.npy
@@ -95,14 +99,17 @@ refuse 'd is the result: -o FILE.npy writes it' $product arch=sm_90a d=d.npy
 refuse 'stall= has no use here' $scatter stall=never
 refuse 'is given twice' $product arch=sm_90a aux=x.npy aux=y.npy
 refuse 'names no file' $product arch=sm_90a aux=
-refuse "r.npy: the file holds '<V2', which is no f16: leave :f16 out" $product arch=sm_90a residual=r.npy:f16
+refuse "r.npy: the file holds '<V2', which is no f16: leave :f16 out" $product arch=sm_90a \
+    residual=r.npy:f16
 t $fp8 a=a8.npy bt=b8.npy
 expect_code 3
 expect_err "bytes that do not say what they are; .*a=a8.npy:e4m3"
 
-# Slips of a name are told, of operands as well; what a number cannot be is refused; one number in a list is a number.
+# Slips of a name are told, of operands as well; what a number cannot be is refused; one number in a
+# list is a number.
 refuse 'there is no parameter or file "alhpa"; did you mean alpha' $product arch=sm_90a alhpa=2
-refuse 'there is no parameter "m": extents of operands belong to a problem line' emit matmul_accumulate m=5
+refuse 'there is no parameter "m": extents of operands belong to a problem line' emit \
+    matmul_accumulate m=5
 refuse 'alpha=1e\+50 is more than float32 holds' $product arch=sm_90a alpha=1e50
 refuse 'low=3 is above high=1' $product arch=sm_90a epilogue=clamp low=3 high=1
 t emit scatter_add schedule=owner share=9
@@ -116,5 +123,7 @@ head -c 128 amax.npy | grep -aq "'shape': (1,)" || die "amax.npy is of another s
 printf 'extern "C" __device__ float %s(float x) { return x; }\n' one two >two.cu
 refuse '@ names no file: write @FILE.cu' $product arch=sm_90a epilogue=@
 t $product arch=sm_90a epilogue=@two.cu
-grep -q 'NVRTC' .err || expect_err 'two.cu defines 2 functions .*name one \(function.name, or @FILE:NAME\)'
-refuse 'empty.cu is empty: it must hold the function to call' $product arch=sm_90a epilogue=@empty.cu
+grep -q 'NVRTC' .err || expect_err \
+    'two.cu defines 2 functions .*name one \(function.name, or @FILE:NAME\)'
+refuse 'empty.cu is empty: it must hold the function to call' $product arch=sm_90a \
+    epilogue=@empty.cu

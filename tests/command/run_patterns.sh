@@ -1,10 +1,12 @@
-# Sectors and wavefronts of kernels whose access patterns everybody knows, counted by hand: two CTAs of two warps each, so
-# four requests a line; of all of them together the sectors of 32 bytes that they touch, the passes over 32 banks of 4 bytes,
-# and the passes that their bytes would need. An H200's own counters gave the same numbers (tests/bench/nsight_counts.py, which
-# takes the kernels from the folder that PTXGEN_PATTERNS names).
+# Sectors and wavefronts of kernels whose access patterns everybody knows, counted by hand: two CTAs
+# of two warps each, so four requests a line; of all of them together the sectors of 32 bytes that
+# they touch, the passes over 32 banks of 4 bytes, and the passes that their bytes would need. An
+# H200's own counters gave the same numbers (tests/bench/nsight_counts.py, which takes the kernels
+# from the folder that PTXGEN_PATTERNS names).
 . tests/support/cli.sh
 warps=4
-# check NAME LINE REQUESTS SECTORS WAVEFRONTS IDEAL: the counts of the line of NAME.ptx that contains LINE (a fixed text).
+# check NAME LINE REQUESTS SECTORS WAVEFRONTS IDEAL: the counts of the line of NAME.ptx that
+# contains LINE (a fixed text).
 check() {
     number=$(grep -nF "$2" "$1.ptx" | cut -d: -f1)
     object=$(grep -oE "\{\"line\":$number,[^}]*\}" flat) || die "$1: nothing was counted for '$2'"
@@ -15,8 +17,8 @@ check() {
         shift
     done
 }
-# kernel NAME BODY: runs it; %g is the buffer's address, %t the thread in its warp, %s the tile. `keep R;` uses a register, so that
-# no assembler leaves its load out.
+# kernel NAME BODY: runs it; %g is the buffer's address, %t the thread in its warp, %s the tile.
+# `keep R;` uses a register, so that no assembler leaves its load out.
 kernel() {
     cat >"$1.ptx" <<END
 .version 8.0
@@ -40,26 +42,20 @@ END
     tr -d ' \t\n' <.out >flat
 }
 
+# strided NAME BYTES SECTORS: each lane loads a word, BYTES after the one before it.
+strided() {
+    kernel "$1" "    mul.wide.u32 %a, %t, $2;
+    add.u64 %a, %g, %a;
+    ld.global.u32 %x, [%a];
+    keep %x;"
+    check "$1" 'ld.global' $warps $((warps * $3)) 0 0
+}
 # 1. Stride 1: 32 lanes x 4 bytes side by side are 128 bytes, 4 sectors.
-kernel stride1 '    mul.wide.u32 %a, %t, 4;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride1 'ld.global' $warps $((warps * 4)) 0 0
-
+strided stride1 4 4
 # 2. Stride 2: the same words spread over 256 bytes, 8 sectors.
-kernel stride2 '    mul.wide.u32 %a, %t, 8;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride2 'ld.global' $warps $((warps * 8)) 0 0
-
+strided stride2 8 8
 # 3. Stride 32, a column of a row-major tile: a sector for every lane.
-kernel stride32 '    mul.wide.u32 %a, %t, 128;
-    add.u64 %a, %g, %a;
-    ld.global.u32 %x, [%a];
-    keep %x;'
-check stride32 'ld.global' $warps $((warps * 32)) 0 0
+strided stride32 128 32
 
 # 4. Misaligned by one word: 128 bytes that begin inside a sector touch 5; by 32 bytes: 4 again.
 kernel misaligned '    mul.wide.u32 %a, %t, 4;
@@ -71,8 +67,8 @@ kernel misaligned '    mul.wide.u32 %a, %t, 4;
 check misaligned '[%a+4]' $warps $((warps * 5)) 0 0
 check misaligned '[%a+32]' $warps $((warps * 4)) 0 0
 
-# 5. Vector loads: 16 bytes a lane are 512 bytes, 16 sectors, in one request; 8 bytes 8. In shared memory 16 bytes a lane go
-# in four quarters and 8 bytes in two halves, each one pass.
+# 5. Vector loads: 16 bytes a lane are 512 bytes, 16 sectors, in one request; 8 bytes 8. In shared
+# memory 16 bytes a lane go in four quarters and 8 bytes in two halves, each one pass.
 kernel vector '    mul.wide.u32 %a, %t, 16;
     add.u64 %a, %g, %a;
     ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%a];
@@ -98,15 +94,17 @@ kernel broadcast '    ld.global.u32 %x, [%g];
 check broadcast 'ld.global' $warps $warps 0 0
 check broadcast 'ld.shared' 0 0 $warps $warps
 
-# 7. Conflicts of N ways: lanes N words apart meet in 32 / N banks, N words in each; 33 words apart: in none.
+# 7. Conflicts of N ways: lanes N words apart meet in 32 / N banks, N words in each; 33 words apart:
+# in none.
 for n in 2 4 8 16 32 33; do
     kernel "conflict$n" "    mad.lo.u32 %x, %t, $((4 * n)), %s;
     st.shared.u32 [%x], %t;"
     check "conflict$n" 'st.shared' 0 0 $((warps * (n == 33 ? 1 : n))) $warps
 done
 
-# 8. A tile of 32 x 32 words: its columns are 32 words of one bank; with the column exclusive-or the row as the place, rows
-# and columns are free of conflicts. A row of the tile, then a column, of both.
+# 8. A tile of 32 x 32 words: its columns are 32 words of one bank; with the column exclusive-or the
+# row as the place, rows and columns are free of conflicts. A row of the tile, then a column, of
+# both.
 kernel swizzled '    shl.b32 %c, %t, 2;
     mad.lo.u32 %x, %t, 128, %s;
     add.u32 %r, %s, %c;
@@ -126,9 +124,9 @@ check swizzled '[%x+20]' 0 0 $((warps * 32)) $warps
 check swizzled '[%r+8576]' 0 0 $warps $warps
 check swizzled '[%x+8192]' 0 0 $warps $warps
 
-# 9. Wide lanes that meet: of 8 bytes, 16 bytes apart; of 16 bytes, 32 bytes apart; all lanes at one place; the halves of a warp
-# at the same words; neighbours at the same words, which loads take two parts of a warp at a time for, if all lanes are so, and
-# stores do not.
+# 9. Wide lanes that meet: of 8 bytes, 16 bytes apart; of 16 bytes, 32 bytes apart; all lanes at one
+# place; the halves of a warp at the same words; neighbours at the same words, which loads take two
+# parts of a warp at a time for, if all lanes are so, and stores do not.
 kernel wide8 '    shl.b32 %x, %t, 4;
     add.u32 %x, %s, %x;
     ld.shared.u64 %d, [%x];
@@ -221,7 +219,8 @@ for n in 16 32 128 144; do
     keep %v3;"
 done
 
-# 11. Stores and atomics in global memory; wide lanes in one sector, 32 bytes apart, in the halves of a warp.
+# 11. Stores and atomics in global memory; wide lanes in one sector, 32 bytes apart, in the halves
+# of a warp.
 kernel store2 '    mul.wide.u32 %a, %t, 8;
     add.u64 %a, %g, %a;
     st.global.u32 [%a], %t;'

@@ -30,7 +30,8 @@ DONE:
     ret;
 }
 END
-# Each thread writes its slot of shared memory and reads its mirror's, with or without a barrier between.
+# Each thread writes its slot of shared memory and reads its mirror's, with or without a barrier
+# between.
 mirror() {
     cat <<END
 .version 8.3
@@ -71,13 +72,16 @@ expect_silent_out
 cmp x.npy kept.npy
 values x.npy 400 f4 >x
 values y.npy 400 f4 >y
-paste x y | awk '{ want = NR <= 90 ? -2 * $1 : $1; d = $2 - want } d * d > 1e-9 { exit 1 }' || die "not scaled"
-"$PTXGEN" run - --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:-2 -o - <scale.ptx | cmp - y.npy
+paste x y | awk '{ want = NR <= 90 ? -2 * $1 : $1; d = $2 - want } d * d > 1e-9 { exit 1 }' ||
+    die "not scaled"
+"$PTXGEN" run - --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:-2 -o - <scale.ptx |
+    cmp - y.npy
 rm x y
 
 # A new buffer.
 ok run safe.ptx --block 64 --arg zeros:256 -o m.npy
-[ "$(values m.npy 256 d4 | head -1)" = 63 ] && [ "$(values m.npy 256 d4 | tail -1)" = 0 ] || die "not mirrored"
+[ "$(values m.npy 256 d4 | head -1)" = 63 ] && [ "$(values m.npy 256 d4 | tail -1)" = 0 ] ||
+    die "not mirrored"
 
 # Checking: the safe one has no defect with any seed, the racy one names the line and both accesses.
 ok run safe.ptx --block 64 --arg zeros:256 --check-races --seeds 1..20
@@ -137,26 +141,33 @@ ok run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 90 --arg f32:1 --stat
 expect_out '"global_read_bytes":.*360'
 
 # What is wrong, where, and how to write it.
-refuse 1 '^ptxgen: scale.ptx:22: ' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 --arg f32:1 -o y2.npy
-refuse 1 'endless loop: the budget is 3; --budget N allows more$' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
+refuse 1 '^ptxgen: scale.ptx:22: ' run scale.ptx --grid 4 --block 32 --arg buf:x.npy --arg 128 \
+    --arg f32:1 -o y2.npy
+refuse 1 'endless loop: the budget is 3; --budget N allows more$' run scale.ptx --grid 4 \
+    --block 32 --arg buf:x.npy --arg 9 --arg f32:1 --budget 3
 sed 's/mul\.rn/mul.rx/' scale.ptx >bad.ptx
 refuse 4 'bad.ptx:23:.*\.rx' run bad.ptx --arg 0 --arg 0 --arg 0
 refuse 5 'cannot read absent.ptx: No such file' run absent.ptx
 refuse 2 'the kernel has 3 parameters and 1 --arg' run scale.ptx --arg 1
 refuse 2 '--arg 3.5x: that is no number. Write a number' run scale.ptx --arg 1 --arg 2 --arg 3.5x
-refuse 2 '--arg 4294967296: the number does not fit' run scale.ptx --arg 1 --arg 4294967296 --arg f32:1
-refuse 2 '--arg zeros:16: the parameter is no pointer' run scale.ptx --arg 1 --arg zeros:16 --arg f32:1
+refuse 2 '--arg 4294967296: the number does not fit' run scale.ptx --arg 1 --arg 4294967296 \
+    --arg f32:1
+refuse 2 '--arg zeros:16: the parameter is no pointer' run scale.ptx --arg 1 --arg zeros:16 \
+    --arg f32:1
 refuse 2 '--arg zeros:0: the size' run scale.ptx --arg zeros:0 --arg 1 --arg f32:1
-refuse 2 'map:0:u8:4:4: the parameter is no tensor map' run scale.ptx --arg map:0:u8:4:4 --arg 1 --arg f32:1
+refuse 2 'map:0:u8:4:4: the parameter is no tensor map' run scale.ptx --arg map:0:u8:4:4 --arg 1 \
+    --arg f32:1
 refuse 5 'nothere.npy cannot be read' run scale.ptx --arg buf:nothere.npy --arg 1 --arg f32:1
 refuse 2 "--grid is '0'" run scale.ptx --grid 0
 refuse 2 "--block is '1,2,3,4'" run scale.ptx --block 1,2,3,4
 refuse 2 "--seeds is '5..1'" run scale.ptx --seeds 5..1
 refuse 2 'scale.ptx has no kernel named nope; it has scale' run scale.ptx --entry nope
 refuse 2 "'x=1': arguments of a kernel are written --arg" run scale.ptx x=1
-refuse 2 '-o writes a buffer, and no --arg is one' run scale.ptx --arg 0 --arg 0 --arg f32:1 -o n.npy
+refuse 2 '-o writes a buffer, and no --arg is one' run scale.ptx --arg 0 --arg 0 --arg f32:1 \
+    -o n.npy
 refuse 2 '--result says which buffer -o writes' run scale.ptx --result 1
-for option in '--device cuda' '--device auto' --check '--repeat 2' '--assembler ptxas' '--toolkit x' '--cache-dir x'; do
+for option in '--device cuda' '--device auto' --check '--repeat 2' '--assembler ptxas' \
+    '--toolkit x' '--cache-dir x'; do
     refuse 2 'does not apply to a PTX file' run scale.ptx $option
 done
 head -3 scale.ptx >none.ptx
@@ -190,14 +201,16 @@ expect_err '^racy.ptx:19: race on shared memory'
 t run racy.ptx --block 64 --arg zeros:256 --check-races
 expect_code 1
 expect_silent_err
-[ "$(grep -c 'race on shared' .out)" = "$(sort -u .out | grep -c 'race on shared')" ] || die "a defect is there twice"
+[ "$(grep -c 'race on shared' .out)" = "$(sort -u .out | grep -c 'race on shared')" ] ||
+    die "a defect is there twice"
 {
     cat none.ptx
     echo '.entry stuck() { .reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0;'
     echo '@%p bar.sync 1, 64;'
     echo 'ret; }'
 } >stuck.ptx
-refuse 1 '^ptxgen: stuck.ptx:5: deadlock in cluster 0: .* barrier 1: 32 of 64 threads' run stuck.ptx --block 32
+refuse 1 '^ptxgen: stuck.ptx:5: deadlock in cluster 0: .* barrier 1: 32 of 64 threads' run \
+    stuck.ptx --block 32
 
 # Words that are no UTF-8 leave JSON valid; words that are stay as they are.
 t run "$(printf 'gr\303\274n\377\303.ptx')" --json
@@ -230,17 +243,21 @@ cat >values.ptx <<'END'
 END
 printf '............\0\0\200?' >struct.bin # its last word is 1.0f
 ok run values.ptx --arg zeros:1x2:f32 --arg 0.5 --arg bytes:struct.bin -o values.npy
-grep -qa "'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)" values.npy || die "type and shape are lost"
+grep -qa "'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)" values.npy ||
+    die "type and shape are lost"
 [ "$(tail -c 8 values.npy | od -An -tx4 | tr -d ' \n')" = 3f0000003f800000 ] || die "not 0.5 and 1"
 ok run values.ptx --arg zeros:1x2:f32 --arg 0.5 --arg bytes:struct.bin --expect values.npy
 t run values.ptx --arg zeros:1x2:f32 --arg -2.5e-1 --arg bytes:struct.bin --expect values.npy
 expect_code 1
 expect_err '1 of 2 elements differ from values.npy, the first at 0'
-refuse 2 'another type or shape' run values.ptx --arg zeros:8 --arg 0.5 --arg bytes:struct.bin --expect values.npy
+refuse 2 'another type or shape' run values.ptx --arg zeros:8 --arg 0.5 --arg bytes:struct.bin \
+    --expect values.npy
 printf abc >short.bin
-refuse 2 "the file has 3 bytes, the parameter 16" run values.ptx --arg zeros:8 --arg 1.5 --arg bytes:short.bin
+refuse 2 "the file has 3 bytes, the parameter 16" run values.ptx --arg zeros:8 --arg 1.5 \
+    --arg bytes:short.bin
 
-# A surface and a texture over earlier buffers: words go through the one, means of neighbours come from the other.
+# A surface and a texture over earlier buffers: words go through the one, means of neighbours come
+# from the other.
 cat >texture.ptx <<'END'
 .version 8.4
 .target sm_90
@@ -266,9 +283,11 @@ END
 ok run values.ptx --arg zeros:2:f32 --arg 4 --arg bytes:struct.bin -o image.npy # 4, 1
 set -- --block 3 --arg zeros:12 --arg texture:0:u32:1x3 --arg buf:image.npy
 ok run texture.ptx "$@" --arg texture:2:f32:1x2:linear --arg zeros:3:f32 --result 5 -o out.npy
-[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 40800000402000003f800000 ] || die "not 4, 2.5 and 1"
+[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 40800000402000003f800000 ] ||
+    die "not 4, 2.5 and 1"
 ok run texture.ptx "$@" --arg texture:2:f32:1x2:linear --arg zeros:3:f32 --result 1 -o out.npy
-[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 000000000000000100000002 ] || die "not 0, 1 and 2"
+[ "$(tail -c 12 out.npy | od -An -tx4 | tr -d ' \n')" = 000000000000000100000002 ] ||
+    die "not 0, 1 and 2"
 refuse 2 'reach past' run texture.ptx "$@" --arg texture:2:f32:1x3 --arg zeros:12
 refuse 2 'TYPE is' run texture.ptx "$@" --arg texture:2:f64:1x1 --arg zeros:12
 refuse 2 'earlier buffer' run texture.ptx "$@" --arg texture:4:f32:1x2 --arg zeros:12

@@ -1,5 +1,5 @@
-# run scatter_add: right answers for every element type, index type and schedule, and what happens to a bad index.
-# On a GPU where there is one, else on the emulator.
+# run scatter_add: right answers for every element type, index type and schedule, and what happens
+# to a bad index. On a GPU where there is one, else on the emulator.
 . tests/support/cli.sh
 
 ok array zeros:4x8 -o out.npy
@@ -15,11 +15,15 @@ values() { tail -c "$2" "$1" | od -An -v -t"$3" -w"$4" | tr -d ' '; }
 # By hand: one index permutes, so the sum is exact.
 ok run scatter_add out=out.npy index=index.npy src=src.npy -o result.npy --check
 expect_out '^check +right: 0 of 32 elements'
-{ values index.npy 48 d8 8 | sed 's/^/i /'; values src.npy 192 f4 4 | sed 's/^/s /'; values result.npy 128 f4 4 | sed 's/^/r /'; } |
+{ values index.npy 48 d8 8 | sed 's/^/i /'; values src.npy 192 f4 4 |
+    sed 's/^/s /'; values result.npy 128 f4 4 | sed 's/^/r /'; } |
     awk '$1 == "i" { index_[ni++] = $2 } $1 == "s" { src[ns++] = $2 } $1 == "r" { r[nr++] = $2 }
-         END { for (i = 0; i < 6; i++) for (j = 0; j < 8; j++) want[index_[i] * 8 + j] += src[i * 8 + j]
-               for (k = 0; k < 32; k++) { d = want[k] - r[k]; if (d * d > 1e-10) exit 1 } }' || die "the sums are wrong"
-head -c 128 result.npy | cmp - <(head -c 128 out.npy) || die "the result's header differs from out's"
+         END { for (i = 0; i < 6; i++)
+                   for (j = 0; j < 8; j++) want[index_[i] * 8 + j] += src[i * 8 + j]
+               for (k = 0; k < 32; k++) { d = want[k] - r[k]; if (d * d > 1e-10) exit 1 } }' ||
+    die "the sums are wrong"
+head -c 128 result.npy | cmp - <(head -c 128 out.npy) ||
+    die "the result's header differs from out's"
 
 # Every type and schedule, sizes that do not divide anything, against the oracle.
 for dtype in f32 f16 bf16; do
@@ -60,7 +64,8 @@ ok run scatter_add out=o.npy index=noindex.npy src=none.npy -o same.npy --check
 cmp o.npy same.npy
 expect_out '^kernel +none'
 
-# A bad index: first, last and in the middle; too large, negative; named, exit code 1, nothing written.
+# A bad index: first, last and in the middle; too large, negative; named, exit code 1, nothing
+# written.
 bad_index() { # bad_index POSITION BYTES VALUE
     ok array index:101/37 --seed 3 -o b.npy
     printf "$2" | dd of=b.npy bs=1 seek=$((128 + 8 * $1)) conv=notrunc 2>/dev/null

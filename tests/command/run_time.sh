@@ -1,4 +1,5 @@
-# --time: a model's time for PTX and for a family, as text and JSON; what does not go with it is refused.
+# --time: a model's time for PTX and for a family, as text and JSON; what does not go with it is
+# refused.
 . tests/support/cli.sh
 cat >copy.ptx <<'EOF'
 .version 8.0
@@ -34,7 +35,8 @@ awk -v h="$h200" -v b="$b200" 'BEGIN { exit !(h > 15 && h < 21 && b > 5 && b < h
     die "67 MB in $h200 and $b200 us"
 if command -v python3 >/dev/null; then
     ok "$@" --time sm_90 --trace r.pftrace
-    python3 "$PTXGEN_SOURCE/tests/command/read_trace.py" r.pftrace >.out || die "the trace cannot be read"
+    python3 "$PTXGEN_SOURCE/tests/command/read_trace.py" r.pftrace >.out ||
+        die "the trace cannot be read"
     grep -q . .out || die "the trace is empty"
 fi
 refuse 2 'leave --output out' "$@" --time sm_90 -o x.npy

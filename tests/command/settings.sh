@@ -1,4 +1,5 @@
-# Settings from the environment and from configuration files: which goes first, what is refused, what they do.
+# Settings from the environment and from configuration files: which goes first, what is refused,
+# what they do.
 . tests/support/cli.sh
 unset XDG_CONFIG_HOME
 export HOME=$work/home
@@ -61,8 +62,10 @@ refused 'over 65536 bytes'
 rm "$file"
 
 for bad in PTXGEN_CACHE_MAX_BYTES=0 PTXGEN_CACHE_MAX_BYTES=-1 PTXGEN_CACHE_MAX_BYTES=99999999999G \
-    PTXGEN_CACHE_MAX_ENTRIES=2K PTXGEN_CACHE_TRUST=all PTXGEN_CACHE_READABLE=yes PTXGEN_CACHE_WAIT=x \
-    PTXGEN_CACHE_LAYERS=/a:b PTXGEN_ASSEMBLER_TIMEOUT=9999999999 PTXGEN_DUMP_DIR=x PTXGEN_TOOLKIT=x; do
+    PTXGEN_CACHE_MAX_ENTRIES=2K PTXGEN_CACHE_TRUST=all PTXGEN_CACHE_READABLE=yes \
+    PTXGEN_CACHE_WAIT=x \
+    PTXGEN_CACHE_LAYERS=/a:b PTXGEN_ASSEMBLER_TIMEOUT=9999999999 PTXGEN_DUMP_DIR=x \
+    PTXGEN_TOOLKIT=x; do
     code=0
     last="$bad ptxgen cache path"
     env "$bad" "$PTXGEN" cache path >.out 2>.err || code=$?
@@ -97,7 +100,8 @@ have_assembler || exit 0
 export PTXGEN_CACHE_DIR=$work/small
 PTXGEN_CACHE_READABLE=on t compile scatter_add n=4
 expect_code 0
-[ "$(stat -c %a small)" = 755 ] && [ "$(stat -c %a small/v1/*/* | sort -u)" = 644 ] || die "not readable"
+[ "$(stat -c %a small)" = 755 ] && [ "$(stat -c %a small/v1/*/* | sort -u)" = 644 ] ||
+    die "not readable"
 PTXGEN_CACHE_DIR=$work/layered PTXGEN_CACHE_LAYERS=$work/small t compile scatter_add n=4 --log debug
 expect_out '^origin +disk'
 expect_err 'debug: scatter_add .*: from the cache folder or a layer'
@@ -105,6 +109,7 @@ PTXGEN_CACHE_MAX_BYTES=1K PTXGEN_CACHE_DIR=$work/tiny t compile scatter_add n=4 
 expect_err 'info: scatter_add .*: assembled in [0-9]+\.[0-9] ms by .*; no entry has its key'
 expect_err "warning: cache: no room in"
 PTXGEN_DUMP_DIR=$work/dump/deep t compile scatter_add n=8
-[ -s dump/deep/scatter_add-*.ptx ] && [ -s dump/deep/scatter_add-*.cubin ] || die "nothing is dumped"
+[ -s dump/deep/scatter_add-*.ptx ] && [ -s dump/deep/scatter_add-*.cubin ] ||
+    die "nothing is dumped"
 PTXGEN_CACHE=off t compile scatter_add n=12 --log info
 expect_err 'there is no cache folder in use'

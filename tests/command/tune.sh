@@ -1,4 +1,5 @@
-# tune: candidates, the tuning file, and that calls go by it; on the emulator, whose times mean nothing but differ.
+# tune: candidates, the tuning file, and that calls go by it; on the emulator, whose times mean
+# nothing but differ.
 . tests/support/cli.sh
 export PTXGEN_DEVICE=emulator
 m="matmul_accumulate m=70 n=72 k=64"

@@ -21,7 +21,8 @@ for s in $subcommands; do
     expect_out "^usage: ptxgen $s"
     expect_out '^examples:$'
     [ "$(wc -l <.out)" -le 40 ] || die "help of $s is $(wc -l <.out) lines"
-    [ "$(awk 'length > m { m = length } END { print m }' .out)" -le 80 ] || die "help of $s is too wide"
+    [ "$(awk 'length > m { m = length } END { print m }' .out)" -le 80 ] ||
+        die "help of $s is too wide"
     cp .out direct
     ok help "$s"
     cmp -s .out direct || die "help $s and $s --help differ"

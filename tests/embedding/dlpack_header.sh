@@ -1,5 +1,6 @@
-# DLPack's own header before ours: then its types are used, and what ptxgen restates has the same layout. Looks at the
-# header that is installed, and at the one in the folder that PTXGEN_DLPACK_INCLUDE names.
+# DLPack's own header before ours: then its types are used, and what ptxgen restates has the same
+# layout. Looks at the header that is installed, and at the one in the folder that
+# PTXGEN_DLPACK_INCLUDE names.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -51,7 +52,8 @@ for folder in "" ${PTXGEN_DLPACK_INCLUDE:-}; do
     cc -std=c11 -Wall -Wextra -Werror $include -o "$work/same" "$work/same.c" "$work/theirs.c"
     "$work/same"
     # shellcheck disable=SC2086
-    printf '#include <dlpack/dlpack.h>\n#include "ptxgen/dlpack.h"\n' | c++ -std=c++17 -Wall -Werror $include -fsyntax-only -x c++ -
+    printf '#include <dlpack/dlpack.h>\n#include "ptxgen/dlpack.h"\n' |
+        c++ -std=c++17 -Wall -Werror $include -fsyntax-only -x c++ -
     tried=$((tried + 1))
 done
 [ "$tried" -gt 0 ] || { echo "skipped: no dlpack/dlpack.h (libdlpack-dev)"; exit 77; }

@@ -7,4 +7,6 @@ fi
 . "$PTXGEN_SOURCE/tests/support/venv.sh"
 python_with arrays numpy pytest
 export PYTHONPATH=$PTXGEN_BUILD/python PTXGEN_CACHE=off PTXGEN_CONFIG='' PYTHONDONTWRITEBYTECODE=1
-exec "$python" -m pytest -q -p no:cacheprovider "$PTXGEN_SOURCE/python/tests" --ignore-glob='*test_torch*' --ignore-glob='*test_jax*' --ignore-glob='*test_triton*' --ignore-glob='*test_tvm*'
+exec "$python" -m pytest -q -p no:cacheprovider "$PTXGEN_SOURCE/python/tests" \
+    --ignore-glob='*test_torch*' --ignore-glob='*test_jax*' --ignore-glob='*test_triton*' \
+    --ignore-glob='*test_tvm*'

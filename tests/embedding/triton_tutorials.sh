@@ -1,12 +1,15 @@
-# Triton's and Gluon's own tutorials, from the checkout of the installed version whose python/tutorials PTXGEN_TRITON_TUTORIALS
-# names, on the emulator, sm_90 and sm_100: none of their text is kept here. PTXGEN_TUTORIALS names some of them,
-# PTXGEN_TUTORIAL_ARCHS one architecture. Left out are cases that take hours, and two that hold a sum of the tensor cores against
-# one of the CPU more closely than either is exact (docs/emulate.md).
-[ -d "${PTXGEN_TRITON_TUTORIALS:-}/gluon" ] || { echo "PTXGEN_TRITON_TUTORIALS names no checkout: skipped"; exit 77; }
+# Triton's and Gluon's own tutorials, from the checkout of the installed version whose
+# python/tutorials PTXGEN_TRITON_TUTORIALS names, on the emulator, sm_90 and sm_100: none of their
+# text is kept here. PTXGEN_TUTORIALS names some of them, PTXGEN_TUTORIAL_ARCHS one architecture.
+# Left out are cases that take hours, and two that hold a sum of the tensor cores against one of the
+# CPU more closely than either is exact (docs/emulate.md).
+[ -d "${PTXGEN_TRITON_TUTORIALS:-}/gluon" ] ||
+    { echo "PTXGEN_TRITON_TUTORIALS names no checkout: skipped"; exit 77; }
 python=${PTXGEN_TRITON_PYTHON:-python3}
 "$python" -c 'import triton, torch, numpy, pandas, pytest, matplotlib, tabulate' 2>/dev/null ||
     { echo "no Python with triton, torch, numpy, pandas, pytest, matplotlib and tabulate (PTXGEN_TRITON_PYTHON): skipped"; exit 77; }
-[ -f "$PTXGEN_BUILD/python/ptxgen/_core.abi3.so" ] || { echo "skipped: the Python package was not built"; exit 77; }
+[ -f "$PTXGEN_BUILD/python/ptxgen/_core.abi3.so" ] ||
+    { echo "skipped: the Python package was not built"; exit 77; }
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

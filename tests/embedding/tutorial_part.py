@@ -1,5 +1,6 @@
-"""The checks of Triton's tutorials 09 and 10, of the file that the argument names, on small problems: their main programs
-multiply matrices of 8192 x 8192 and measure. What they compare with is left out where it is code of a GPU (cuBLAS)."""
+"""The checks of Triton's tutorials 09 and 10, of the file that the argument names, on small
+problems: their main programs multiply matrices of 8192 x 8192 and measure. What they compare with
+is left out where it is code of a GPU (cuBLAS)."""
 
 import importlib.util
 import sys
@@ -9,7 +10,8 @@ import torch
 spec = importlib.util.spec_from_file_location("tutorial", sys.argv[1])
 tutorial = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tutorial)
-kept = [getattr(tutorial, name, None) for name in ("cublas", "device_blas")]  # cuBLAS cannot be torn down without a GPU
+# cuBLAS cannot be torn down without a GPU
+kept = [getattr(tutorial, name, None) for name in ("cublas", "device_blas")]
 tutorial.cublas = tutorial.device_blas = None
 torch.manual_seed(0)
 if hasattr(tutorial, "validate_block_scaled"):

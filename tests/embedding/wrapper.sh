@@ -1,4 +1,5 @@
-# ptxgen.hpp: strict C++17 and C++20, with and without exceptions, under each compiler that is there.
+# ptxgen.hpp: strict C++17 and C++20, with and without exceptions, under each compiler that is
+# there.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -12,7 +13,8 @@ for compiler in c++ clang++; do
     command -v $compiler >/dev/null || continue
     for options in "-std=c++17" "-std=c++17 -fno-exceptions" "-std=c++20"; do
         # shellcheck disable=SC2086
-        $compiler $options -pedantic -Wall -Wextra -Wshadow -Werror -I"$PTXGEN_SOURCE/include" "$PTXGEN_SOURCE/tests/embedding/wrapper.cpp" \
+        $compiler $options -pedantic -Wall -Wextra -Wshadow -Werror -I"$PTXGEN_SOURCE/include" \
+            "$PTXGEN_SOURCE/tests/embedding/wrapper.cpp" \
             -o "$work/wrapper" -L"$PTXGEN_BUILD" -lptxgen
         "$work/wrapper"
         tried=$((tried + 1))

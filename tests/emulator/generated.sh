@@ -1,14 +1,17 @@
-# The cases are what their generators write: nobody edits one by hand, and no change of a generator stays without its
-# files. GENERATORS names the modules to run (the quick ones; all: every one, and every case comes from one).
+# The cases are what their generators write: nobody edits one by hand, and no change of a generator
+# stays without its files. GENERATORS names the modules to run (the quick ones; all: every one, and
+# every case comes from one).
 set -eu
 command -v python3 >/dev/null || exit 77
 into=$(mktemp -d)
 trap 'rm -rf "$into"' EXIT
 cases=$PTXGEN_SOURCE/tests/emulator/cases
-modules=${GENERATORS:-blackwell_copy bulk im2col integer memory misc sync tensor_memory texture video warp}
+quick="blackwell_copy bulk im2col integer memory misc sync tensor_memory texture video warp"
+modules=${GENERATORS:-$quick}
 [ "$modules" != all ] || modules=
 # shellcheck disable=SC2086
-PYTHONDONTWRITEBYTECODE=1 python3 "$PTXGEN_SOURCE/tests/emulator/generate/generate.py" --into "$into" $modules
+PYTHONDONTWRITEBYTECODE=1 python3 "$PTXGEN_SOURCE/tests/emulator/generate/generate.py" \
+    --into "$into" $modules
 [ "$(ls "$into" | wc -l)" -gt 50 ] || {
     echo "only these were written: $(ls "$into")" >&2
     exit 1

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the emulator's exact tensor-core arithmetic with the public model of the MMA-Sim project, on random and
-adversarial operands: instruction cases as tests/emulator/generate writes them, with that model's results as what must
-come out, run by `ptxgen run`. Prints a line a configuration; exit code 1 when anything differs. mma_sim.py [SEED (1)]"""
+"""Compares the emulator's exact tensor-core arithmetic with the public model of the MMA-Sim
+project, on random and adversarial operands: instruction cases as tests/emulator/generate writes
+them, with that model's results as what must come out, run by `ptxgen run`. Prints a line a
+configuration; exit code 1 when anything differs. mma_sim.py [SEED (1)]"""
 
 import os
 import re
@@ -38,11 +39,13 @@ def tensor(t, codes):
         t, codes = "f32", [c << 13 for c in codes]
     if t == "e2m1":
         magnitude = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
-        return torch.tensor([-magnitude[c & 7] if c & 8 else magnitude[c] for c in codes], dtype=torch.float32)
+        return torch.tensor([-magnitude[c & 7] if c & 8 else magnitude[c] for c in codes],
+                            dtype=torch.float32)
     whole, kind, bits = TYPES[t]
     if not whole.is_signed:
         return torch.tensor(codes, dtype=whole).view(kind)
-    return torch.tensor([c - (1 << bits) if c >> bits - 1 else c for c in codes], dtype=whole).view(kind)
+    return torch.tensor([c - (1 << bits) if c >> bits - 1 else c for c in codes],
+                        dtype=whole).view(kind)
 
 
 def code(t, value):
@@ -75,8 +78,18 @@ class Mma(tensor_mma.Mma):
         sa, sb = tensor(self.scale_type, self.sa[row]), tensor(self.scale_type, self.sb[column])
         c = tensor("f32", [d])[0]
         if self.kind == "mxf8f6f4":
-            return code("f32", model.nv_fused_dot_add(tensor(self.ta, a), tensor(self.tb, b), c, 25, "f32", sa[0], sb[0]))
-        return code("f32", model.nv_fused_dot_add_with_block_scale(tensor("e2m1", a), tensor("e2m1", b), c, sa, sb, 35))
+            return code(
+                "f32",
+                model.nv_fused_dot_add(
+                    tensor(self.ta, a), tensor(self.tb, b), c, 25, "f32", sa[0], sb[0]
+                ),
+            )
+        return code(
+            "f32",
+            model.nv_fused_dot_add_with_block_scale(
+                tensor("e2m1", a), tensor("e2m1", b), c, sa, sb, 35
+            ),
+        )
 
 
 # ---- running ----
@@ -93,7 +106,9 @@ def buffers(path):
             found[-1][0] = "expect"
         elif line.startswith("//="):
             kind = found[-1][0]
-            found[-1][4 if kind in ("out", "expect") else 3].extend(int(w, 16) for w in line[3:].split())
+            found[-1][4 if kind in ("out", "expect") else 3].extend(
+                int(w, 16) for w in line[3:].split()
+            )
     return found
 
 
@@ -101,7 +116,8 @@ def differences(path, folder):
     """Words that differ, and words."""
     text = open(path).read()
     launch = dict(w.split("=") for w in re.search(r"//: launch (.*)", text)[1].split())
-    command = [os.environ["PTXGEN"], "run", path, "--grid", launch["grid"], "--block", launch["block"]]
+    command = [os.environ["PTXGEN"], "run", path, "--grid", launch["grid"], "--block",
+               launch["block"]]
     command += ["--shared", launch["shared"]] if "shared" in launch else []
     wrong = total = 0
     parameters = buffers(path)
@@ -113,7 +129,8 @@ def differences(path, folder):
         if not expected:
             continue
         out = os.path.join(folder, "result.npy")
-        subprocess.run(command + ["--result", str(i + 1), "-o", out], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command + ["--result", str(i + 1), "-o", out], check=True,
+                       stdout=subprocess.DEVNULL)
         wrong += int((np.load(out) != np.array(expected, dtype=np.load(out).dtype)).sum())
         total += len(expected)
     return wrong, total
@@ -122,15 +139,21 @@ def differences(path, folder):
 def configurations(seed):
     """Names, after the case of each was written."""
     flavours = ("near_one", "finite", "any", "cancelling", "subnormal")
-    shapes = [((16, 8, 8), "f16", "f32"), ((16, 8, 16), "f16", "f32"), ((16, 8, 8), "f16", "f16"), ((16, 8, 16), "f16", "f16")]
-    shapes += [((16, 8, 8), "bf16", "f32"), ((16, 8, 16), "bf16", "f32"), ((16, 8, 4), "tf32", "f32"), ((16, 8, 8), "tf32", "f32")]
+    shapes = [((16, 8, 8), "f16", "f32"), ((16, 8, 16), "f16", "f32"), ((16, 8, 8), "f16", "f16"),
+              ((16, 8, 16), "f16", "f16")]
+    shapes += [((16, 8, 8), "bf16", "f32"), ((16, 8, 16), "bf16", "f32"),
+               ((16, 8, 4), "tf32", "f32"), ((16, 8, 8), "tf32", "f32")]
     shapes += [(s, "f64", "f64") for s in ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16))]
     for (m, n, k), t, td in shapes:
         name = f"mma_m{m}n{n}k{k}_{td}_{t}"
-        products = [Product((m, n, k), t, t, td, f, seed) for f in (flavours if t != "f64" else ("near_one", "finite"))]
+        products = [
+            Product((m, n, k), t, t, td, f, seed)
+            for f in (flavours if t != "f64" else ("near_one", "finite"))
+        ]
         matrix.mma_case(name, f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{td}.{t}.{t}.{td}", products)
         yield name
-    pairs = [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32")]
+    pairs = [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"),
+             ("tf32", "tf32", "f32")]
     pairs += [(x, y, d) for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2") for d in ("f32", "f16")]
     for ta, tb, td in pairs:
         for registers in (False, True):
@@ -141,7 +164,9 @@ def configurations(seed):
             matrix.Wgmma(name, products, a_regs=registers).write()
             yield name
     for ta, tb, td in pairs:
-        name, kind = f"tcgen05_{td}_{ta}_{tb}", "f8f6f4" if matrix.BITS[ta] == 8 else "tf32" if ta == "tf32" else "f16"
+        name, kind = f"tcgen05_{td}_{ta}_{tb}", (
+            "f8f6f4" if matrix.BITS[ta] == 8 else "tf32" if ta == "tf32" else "f16"
+        )
         Mma(name, kind, ta, tb, td=td, m=64, n=8, flavour=("finite", "any")[seed % 2]).write()
         yield name
     for ta, tb in [(x, y) for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2")]:
@@ -151,7 +176,8 @@ def configurations(seed):
     for block, scale in ((16, "ue4m3"), (16, "ue8m0"), (32, "ue8m0")):
         name = f"tcgen05_mxf4nvf4_{block}_{scale}"
         modifier = f".block{block}" if scale == "ue8m0" else ".scale_vec::4X"
-        Mma(name, "mxf4nvf4", "e2m1", n=8, block=block, scale_type=scale, scale_modifier=modifier, flavour="near_one").write()
+        Mma(name, "mxf4nvf4", "e2m1", n=8, block=block, scale_type=scale, scale_modifier=modifier,
+            flavour="near_one").write()
         yield name
 
 

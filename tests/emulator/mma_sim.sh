@@ -1,5 +1,6 @@
-# The exact tensor-core arithmetic against the public model of the MMA-Sim project, which is not part of this one:
-# PTXGEN_MMA_SIM names a checkout of it, PTXGEN_MMA_SIM_PYTHON a Python with torch and numpy. Skipped without them.
+# The exact tensor-core arithmetic against the public model of the MMA-Sim project, which is not
+# part of this one: PTXGEN_MMA_SIM names a checkout of it, PTXGEN_MMA_SIM_PYTHON a Python with torch
+# and numpy. Skipped without them.
 set -eu
 python=${PTXGEN_MMA_SIM_PYTHON:-python3}
 if [ ! -f "${PTXGEN_MMA_SIM:-/nowhere}/mmasim/simulator/arithmetic.py" ] ||

@@ -1,5 +1,6 @@
-# Kernels that Triton compiles here and now, without a GPU, run right on the emulator. PTXGEN_TRITON_PYTHON names a
-# Python that has triton and numpy (default: python3); skipped where it has not. Nothing of what Triton writes is kept.
+# Kernels that Triton compiles here and now, without a GPU, run right on the emulator.
+# PTXGEN_TRITON_PYTHON names a Python that has triton and numpy (default: python3); skipped where it
+# has not. Nothing of what Triton writes is kept.
 set -eu
 python=${PTXGEN_TRITON_PYTHON:-python3}
 if ! "$python" -c 'import triton, numpy' 2>/dev/null; then

@@ -212,33 +212,46 @@ static const char beyond[] =
     "    mov.u64 %at, table;\n    mad.lo.s64 %at, %row, 4000000, %at;\n"
     "    ld.global.f32 %v, [%at];\n    st.param.f32 [r], %v;\n    ret;\n}\n";
 
-/* On memory of the device's an address that a function makes up is an error, not a crash. */
-static void test_wild_address(void **state)
+/* `memory` has 1,024 bytes: out, src and index lie in it, or are columns of one array. */
+static void check_wild(ptxgen *ctx, float *memory, int64_t stride)
 {
-    ptxgen *ctx = open_context(*state, NULL);
     const ptxgen_function f = {.size = sizeof f, .language = PTXGEN_FUNCTION_PTX, .text = beyond};
     ptxgen_error err = {0};
-    void *memory;
-    assert_int_equal(ptxgen_device_alloc(ctx, 1024, &memory, &err), PTXGEN_OK);
     memset(memory, 0, 1024);
-    float *const out = memory, *const src = out + 64;
     ptxgen_scatter_add_args args = {.size = sizeof args,
                                     .dtype = PTXGEN_F32,
                                     .rows = 1,
                                     .out_rows = 1,
                                     .n = 4,
-                                    .out = out,
-                                    .src = src,
-                                    .index = (int64_t *)(void *)(out + 128),
+                                    .out = memory,
+                                    .out_stride = stride,
+                                    .src = memory + (stride ? 4 : 64),
+                                    .src_stride = stride,
+                                    .index = (int64_t *)(void *)(memory + 128),
                                     .function = add(ctx, &f)};
     if (ptxgen_scatter_add(ctx, &args, NULL, &err) != PTXGEN_OK)
         fail_msg("%s", err.message);
-    assert_true(out[0] == 2);
+    assert_true(memory[0] == 2);
     args.rows = 2;
     assert_int_equal(ptxgen_scatter_add(ctx, &args, NULL, &err), PTXGEN_EEMULATOR);
     assert_non_null(strstr(err.message, "read of 4 bytes"));
     assert_non_null(strstr(err.message, "is out of bounds"));
-    ptxgen_device_free(ctx, memory);
+}
+
+/* An address that a function makes up is an error, not a crash, whosever the operands' memory. */
+static void test_wild_address(void **state)
+{
+    ptxgen *ctx = open_context(*state, NULL);
+    ptxgen_error err = {0};
+    void *device;
+    assert_int_equal(ptxgen_device_alloc(ctx, 1024, &device, &err), PTXGEN_OK);
+    float *const host = aligned_alloc(64, 1024);
+    for (int64_t stride = 0; stride <= 8; stride += 8) {
+        check_wild(ctx, device, stride);
+        check_wild(ctx, host, stride);
+    }
+    free(host);
+    ptxgen_device_free(ctx, device);
     ptxgen_destroy(ctx);
 }
 

@@ -1,5 +1,6 @@
-# Manual pages and completions, which the build writes from the tables that print --help: groff takes the pages without a word,
-# every subcommand and option is in them, and bash, driven as a key press drives it, completes what there is.
+# Manual pages and completions, which the build writes from the tables that print --help: groff
+# takes the pages without a word, every subcommand and option is in them, and bash, driven as a key
+# press drives it, completes what there is.
 set -eu
 die() {
     echo "FAILED: $*" >&2
@@ -12,15 +13,18 @@ subcommands=$("$PTXGEN" --help | sed -n '/^subcommands/,/^$/s/^  \([a-z]*\) .*/\
 
 for page in ptxgen $(echo "$subcommands" | sed 's/^/ptxgen-/'); do
     [ -f "$documents/$page.1" ] || die "no page $page"
-    sed -n '/^\.SH NAME/{n;p;}' "$documents/$page.1" | tr -d '\\' | grep -q "^$page - ." || die "$page: no name line"
+    sed -n '/^\.SH NAME/{n;p;}' "$documents/$page.1" | tr -d '\\' | grep -q "^$page - ." ||
+        die "$page: no name line"
     if command -v groff >/dev/null; then
         said=$(groff -man -Tutf8 -ww "$documents/$page.1" 2>&1 >/dev/null)
         [ -z "$said" ] || die "groff on $page: $said"
     fi
 done
 for s in $subcommands; do
-    for option in $("$PTXGEN" "$s" --help | sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\) .*/\2/p' | sort -u); do
-        grep -q -- "\\\\-\\\\-$(echo "$option" | sed 's/-/\\\\-/g')\\\\fR" "$documents/ptxgen-$s.1" || die "ptxgen-$s.1 lacks --$option"
+    for option in $("$PTXGEN" "$s" --help | sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\) .*/\2/p' |
+        sort -u); do
+        grep -q -- "\\\\-\\\\-$(echo "$option" | sed 's/-/\\\\-/g')\\\\fR" \
+            "$documents/ptxgen-$s.1" || die "ptxgen-$s.1 lacks --$option"
     done
 done
 
@@ -45,12 +49,23 @@ is "emit emulate" ptxgen em
 is "--require" ptxgen doctor --r
 is "cuda" ptxgen run --device c
 is "scatter_add" ptxgen compile sca
-case $(complete_words ptxgen emit scatter_add s) in "schedule= stages="*"share="*) ;; *) die "names of parameters" ;; esac
+case $(complete_words ptxgen emit scatter_add s) in
+"schedule= stages="*"share="*) ;;
+*) die "names of parameters" ;;
+esac
 is "seed" ptxgen emit scatter_add schedule = se
-case $(complete_words ptxgen emit scatter_add schedule =) in "auto seed bulk vector owner"*) ;; *) die "the words of schedule" ;; esac
+case $(complete_words ptxgen emit scatter_add schedule =) in
+"auto seed bulk vector owner"*) ;;
+*) die "the words of schedule" ;;
+esac
 is "" ptxgen doctor --no-such
-case $(complete_words ptxgen "") in *run*cache*doctor*--version*) ;; *) die "an empty word: $(complete_words ptxgen "")" ;; esac
+case $(complete_words ptxgen "") in
+*run*cache*doctor*--version*) ;;
+*) die "an empty word: $(complete_words ptxgen "")" ;;
+esac
 ! command -v zsh >/dev/null || zsh -n "$documents/_ptxgen" || die "zsh does not take _ptxgen"
-! command -v fish >/dev/null || fish -n "$documents/ptxgen.fish" || die "fish does not take ptxgen.fish"
-! grep -lF -e "$PTXGEN_BUILD" -e "$PTXGEN_SOURCE" -r "$documents" || die "a document names the build"
+! command -v fish >/dev/null || fish -n "$documents/ptxgen.fish" ||
+    die "fish does not take ptxgen.fish"
+! grep -lF -e "$PTXGEN_BUILD" -e "$PTXGEN_SOURCE" -r "$documents" ||
+    die "a document names the build"
 echo "documents: all right"

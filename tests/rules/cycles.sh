@@ -1,4 +1,5 @@
-# No source files need each other in a circle: the symbols of the library's objects say which file calls which.
+# No source files need each other in a circle: the symbols of the library's objects say which file
+# calls which.
 set -eu
 : "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
@@ -10,8 +11,8 @@ objects=$(find "$PTXGEN_BUILD/CMakeFiles/ptxgen_objects.dir" -name '*.c.o' | sor
     exit 1
 }
 
-# Lines "FILE KIND SYMBOL" of the objects whose source is still there; of a compiled template that is
-# the template.
+# Lines "FILE KIND SYMBOL" of the objects whose source is still there; of a compiled template that
+# is the template.
 current=$(for object in $objects; do
     file=${object##*ptxgen_objects.dir/}
     file=${file%.o}

@@ -13,7 +13,8 @@ if [ -z "$tool" ]; then
     echo "clang-format 14 is not installed"
     exit 77
 fi
-files=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'templates/*.[ch]' 'tools/*.[ch]' 'python/*.[ch]' \
+files=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'templates/*.[ch]' \
+    'tools/*.[ch]' 'python/*.[ch]' \
     'tests/*.[ch]' 'stand_in/*.[ch]' 2>/dev/null ||
     find src templates tools tests stand_in python -name '*.[ch]')
 files=$(ls -d $files 2>/dev/null || true)

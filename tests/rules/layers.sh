@@ -1,5 +1,5 @@
-# The direction of dependence: the tables of ARCHITECTURE.md say which folder may include what, and the
-# #include lines are held to them.
+# The direction of dependence: the tables of ARCHITECTURE.md say which folder may include what, and
+# the #include lines are held to them.
 set -eu
 : "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
@@ -9,9 +9,9 @@ complain() {
     bad=1
 }
 
-# Lines "FOLDER WORD...": the rows of ARCHITECTURE.md whose first cell is a folder. A word is a file or folder as
-# #include lines name it, or one beside the row's folder. "all above" are the table's earlier rows,
-# "templates" every family.
+# Lines "FOLDER WORD...": the rows of ARCHITECTURE.md whose first cell is a folder. A word is a file
+# or folder as #include lines name it, or one beside the row's folder. "all above" are the table's
+# earlier rows, "templates" every family.
 rules=$(awk -F'|' -v families="$(ls templates | tr '\n' ' ')" '
     /^\|---/ { above = "" }
     $2 ~ /^ `[a-z_\/]*\/` $/ {
@@ -24,7 +24,8 @@ rules=$(awk -F'|' -v families="$(ls templates | tr '\n' ' ')" '
 [ "$(echo "$rules" | wc -l)" -gt 25 ] || complain "found only these rows in ARCHITECTURE.md: $rules"
 
 # Lines "FILE INCLUDED", one with nothing included for each file.
-includes=$(find include src templates tools stand_in -name '*.[ch]' -o -name '*.def' -o -name '*.ptxc' | sort |
+includes=$(find include src templates tools stand_in -name '*.[ch]' -o -name '*.def' \
+    -o -name '*.ptxc' | sort |
     xargs awk 'FNR == 1 { print FILENAME }
         /^ *# *include *"/ { split($0, part, "\""); print FILENAME, part[2] }')
 wrong=$({ echo "$rules" && echo -- && echo "$includes"; } | awk '

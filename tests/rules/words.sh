@@ -1,4 +1,5 @@
-# One word for one thing: what the last column of docs/words.md lists is in no document, public header, help or message.
+# One word for one thing: what the last column of docs/words.md lists is in no document, public
+# header, help or message.
 set -eu
 : "${PTXGEN_SOURCE:=$(dirname "$0")/../..}" # so that it runs by hand, too
 cd "$PTXGEN_SOURCE"
@@ -10,7 +11,8 @@ trap 'rm -f "${TMPDIR:-/tmp}/words.$$"' EXIT
     echo "docs/words.md: the table was not understood"
     exit 1
 }
-# Documents and headers as they are; of the command's sources and the library's messages what is in quotes.
+# Documents and headers as they are; of the command's sources and the library's messages what is in
+# quotes.
 {
     grep -nH '' README.md docs/*.md include/ptxgen/* | grep -v '^docs/words.md:'
     grep -rnHoE '"[^"]*"' tools src --include='*.[ch]'

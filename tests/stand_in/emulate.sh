@@ -1,5 +1,6 @@
-# ptxgen emulate: programs that nvcc builds here, of the runtime (shared and static) and of the driver with NVRTC, give
-# what a GPU gives; failures have the errors of a GPU and name the place. Skipped where nvcc is not installed.
+# ptxgen emulate: programs that nvcc builds here, of the runtime (shared and static) and of the
+# driver with NVRTC, give what a GPU gives; failures have the errors of a GPU and name the place.
+# Skipped where nvcc is not installed.
 command -v nvcc >/dev/null || { echo "no nvcc here: skipped"; exit 77; }
 . "$PTXGEN_SOURCE/tests/support/cli.sh"
 here=$PTXGEN_SOURCE/tests/stand_in
@@ -8,9 +9,11 @@ cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
 build() { # OUTPUT OPTIONS...
     out=$1
     shift
-    nvcc -std=c++17 -arch=sm_90 "$@" "$here/runtime.cu" -o "$out" 2>build.log || die "nvcc: $(cat build.log)"
+    nvcc -std=c++17 -arch=sm_90 "$@" "$here/runtime.cu" -o "$out" 2>build.log ||
+        die "nvcc: $(cat build.log)"
 }
-nvcc -std=c++17 -I "$PTXGEN_SOURCE" -c "$here/abi.cu" -o abi.o 2>build.log || die "layouts: $(cat build.log)"
+nvcc -std=c++17 -I "$PTXGEN_SOURCE" -c "$here/abi.cu" -o abi.o 2>build.log ||
+    die "layouts: $(cat build.log)"
 build program
 build shared -cudart shared
 # gives WORD LINES: both ways to link the runtime print these lines.
@@ -59,13 +62,19 @@ expect_code 2
 gives far 'cudaErrorIllegalAddress
 cudaErrorIllegalAddress'
 expect_err '_Z9write_farPi: .*out of bounds|_Z9write_farPi: .*outside'
+gives between 'cudaErrorMisalignedAddress
+cudaErrorMisalignedAddress'
+gives vote 'cudaErrorIllegalInstruction
+cudaErrorIllegalInstruction'
+expect_err 'lane 0: its member mask 0x00000002 does not name it'
 gives trap 'cudaErrorLaunchFailure
 cudaErrorLaunchFailure'
 gives race 'cudaSuccess
 cudaSuccess'
 
 # Arrays, textures, surfaces.
-nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -o textures -lcuda 2>build.log || die "nvcc: $(cat build.log)"
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -o textures -lcuda 2>build.log ||
+    die "nvcc: $(cat build.log)"
 t emulate -- ./textures
 expect_code 0
 [ "$(cat .out)" = "linear 0.5 12.5 57
@@ -80,13 +89,15 @@ cube 1 2 3 4 5 6
 driver 0 51" ] || die "textures printed something else"
 
 # Tensor maps, made by the driver's function that the runtime finds.
-nvcc -std=c++17 -arch=sm_90a "$here/tensor_map.cu" -o tensor_map 2>build.log || die "nvcc: $(cat build.log)"
+nvcc -std=c++17 -arch=sm_90a "$here/tensor_map.cu" -o tensor_map 2>build.log ||
+    die "nvcc: $(cat build.log)"
 t emulate --check-races -- ./tensor_map
 expect_code 0
 expect_out '^0 0$'
 expect_err 'box dimension 0 is 257'
 
-# Races: exit code 1, line and kernel on standard error; JSON on request; a program without one is clean.
+# Races: exit code 1, line and kernel on standard error; JSON on request; a program without one is
+# clean.
 t emulate --check-races -- ./program race
 expect_code 1
 expect_err '_Z6racingPi: PTX line [0-9]+: race on shared memory'
@@ -102,8 +113,10 @@ grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
 grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
 t emulate --check-races -- ./shared launches
 expect_code 0
-nvcc -arch=sm_90 -DKERNEL=left -DLAUNCH=first -DNEXT=second -DMAIN -c "$here/one_of_two.cu" -o first.o &&
-    nvcc -arch=sm_90 -DKERNEL=right -DLAUNCH=second -DNEXT=first -c "$here/one_of_two.cu" -o second.o &&
+nvcc -arch=sm_90 -DKERNEL=left -DLAUNCH=first -DNEXT=second -DMAIN -c "$here/one_of_two.cu" \
+    -o first.o &&
+    nvcc -arch=sm_90 -DKERNEL=right -DLAUNCH=second -DNEXT=first -c "$here/one_of_two.cu" \
+    -o second.o &&
     nvcc first.o second.o -o two || die "nvcc failed"
 t emulate --check-races -- ./two
 expect_code 1
@@ -125,7 +138,8 @@ for mode in none speed; do
     t emulate -- ./packed threads
     expect_out '^400$'
 done
-nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 "$here/runtime.cu" -o cubin 2>build.log || die "nvcc failed"
+nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 "$here/runtime.cu" -o cubin 2>build.log ||
+    die "nvcc failed"
 t emulate -- ./cubin memory
 expect_code 3
 expect_err 'no PTX: build it with nvcc -gencode arch=compute_90,code=compute_90'
@@ -144,7 +158,8 @@ first file 1
 second file 10" ] || die "parts printed something else"
 printf '__global__ void in() {}\n__global__ void out() { in<<<1, 1>>>(); }\n%s\n' \
     'int main() { out<<<1, 1>>>(); return cudaGetLastError() != cudaErrorNotSupported; }' >nested.cu
-nvcc -arch=sm_90 -rdc=true nested.cu -o nested -lcudadevrt 2>build.log || die "nvcc: $(cat build.log)"
+nvcc -arch=sm_90 -rdc=true nested.cu -o nested -lcudadevrt 2>build.log ||
+    die "nvcc: $(cat build.log)"
 t emulate -- ./nested
 expect_code 0
 expect_err 'no kernel launches kernels here'
@@ -155,7 +170,8 @@ expect_code 1
 expect_err 'link it with nvcc -cudart shared'
 
 # A library that hides its runtime, as cuBLAS: named, and the program's own kernels run.
-nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
+nvcc -std=c++17 -arch=sm_90 "$here/textures.cu" \
+    -shared -Xcompiler -fPIC -Xlinker --exclude-libs=ALL \
     -o hidden.so && strip hidden.so &&
     nvcc first.o second.o -o beside -Xlinker --no-as-needed,./hidden.so -lcuda || die "nvcc failed"
 t emulate -- ./beside
@@ -176,7 +192,8 @@ CUDA_ERROR_NOT_FOUND
 0 719 719" ] || die "the driver program printed something else"
 done
 for define in SAME_DEFAULT_STREAM CUDA_API_PER_THREAD_DEFAULT_STREAM; do
-    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" -lcuda -o driver_graph || die "cc failed"
+    cc -D$define "$here/driver_graph.c" -I "$cuda/include" -L "$cuda/lib64/stubs" \
+        -lcuda -o driver_graph || die "cc failed"
     t emulate -- ./driver_graph
     expect_code 0
     [ "$(cat .out)" = "105 105 4 1 1

@@ -34,6 +34,8 @@ __global__ void use_dynamic(int *out)
 
 __global__ void say(int n) { printf("thread %u of %d, %.2f %s\n", threadIdx.x, n, 0.25 * n, "ok"); }
 __global__ void write_far(int *x) { x[1 << 20] = 1; }
+__global__ void write_between(int *x) { *(int *)((char *)x + 2) = 1; }
+__global__ void vote_without_itself(int *x) { *x = __ballot_sync(1u << (threadIdx.x ^ 1), 1); }
 __global__ void check(int n)
 {
     if (n != 7)
@@ -223,6 +225,10 @@ static int failures(const char *which)
     TRY(cudaMalloc(&x, 256));
     if (!strcmp(which, "far"))
         write_far<<<1, 1>>>(x);
+    else if (!strcmp(which, "between"))
+        write_between<<<1, 1>>>(x);
+    else if (!strcmp(which, "vote"))
+        vote_without_itself<<<1, 32>>>(x);
     else if (!strcmp(which, "trap"))
         check<<<1, 1>>>(3);
     else if (!strcmp(which, "race"))

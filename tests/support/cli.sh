@@ -1,6 +1,6 @@
-# Sourced by the tests of the command: runs it and looks at standard output, standard error, the exit code
-# and the files it leaves. A failed expectation says which and ends the test. Works in a folder of its own,
-# with a cache of its own, removed at the end.
+# Sourced by the tests of the command: runs it and looks at standard output, standard error, the
+# exit code and the files it leaves. A failed expectation says which and ends the test. Works in a
+# folder of its own, with a cache of its own, removed at the end.
 set -eu
 : "${PTXGEN:?the command under test}"
 work=$(mktemp -d)
@@ -45,8 +45,8 @@ ok() {
     expect_silent_err
 }
 
-# refuse CODE PATTERN ARGS...: that exit code, one sentence on standard error that matches, no product, and
-# no file made or changed.
+# refuse CODE PATTERN ARGS...: that exit code, one sentence on standard error that matches, no
+# product, and no file made or changed.
 refuse() {
     want=$1 says=$2
     shift 2

@@ -70,7 +70,8 @@ static void compare_row(const group_case *c, const buffer *b, const buffer *got,
     for (int64_t j = 0; j < c->n; j++) {
         double want = c->no_c ? 0 : at(&b[C], group, row, j, false);
         for (int64_t k = 0; k < c->k; k++)
-            want += at(&b[A], group, row, k, false) * at(&b[B], group, k, j, c->b_transposed);
+            want +=
+                at(&b[A], group, row, k, c->a_transposed) * at(&b[B], group, k, j, c->b_transposed);
         const int64_t place = first + row * got->strides[got->rank - 2] + j;
         const pg_view v = view_of(got);
         const double found = pg_element(&v, place);
@@ -126,7 +127,8 @@ void group_case_run(ptxgen *ctx, const group_case *c)
     buffer b[BUFFERS];
     ptxgen_tensor t[PG_MAX_OPERANDS];
     ptxgen_error err;
-    make(&b[A], PTXGEN_F16, matrices, c->m, c->k, &state);
+    make(&b[A], PTXGEN_F16, matrices, c->a_transposed ? c->k : c->m, c->a_transposed ? c->m : c->k,
+         &state);
     make(&b[B], PTXGEN_F16, c->groups, c->b_transposed ? c->n : c->k, c->b_transposed ? c->k : c->n,
          &state);
     make(&b[C], PTXGEN_F32, matrices, c->m, c->n, &state);
@@ -151,6 +153,12 @@ void group_case_run(ptxgen *ctx, const group_case *c)
     const int64_t strides[] = {b[B].strides[0], 1, b[B].strides[2]};
     if (c->b_transposed)
         t[PG_MATMUL_B].strides = strides;
+    const int64_t a_row = b[A].strides[b[A].rank - 2], a_shape[] = {c->groups, c->m, c->k},
+                  a_strides[] = {b[A].strides[0], 1, a_row};
+    if (c->a_transposed) { /* stored [k, m] */
+        t[PG_MATMUL_A].shape = a_shape + !matrices;
+        t[PG_MATMUL_A].strides = a_strides + !matrices;
+    }
     if (ptxgen_call(ctx, "matmul_accumulate", c->params, t, PG_MATMUL_GROUP_ROWS + 1, NULL, &err) !=
             PTXGEN_OK ||
         ptxgen_synchronize(ctx, NULL, &err) != PTXGEN_OK)

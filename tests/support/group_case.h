@@ -15,7 +15,7 @@ typedef struct group_case {
     int groups;
     int64_t rows[MOST_GROUPS]; /* any number: what does not fit is cut */
     bool apart, wide;          /* wide: counts of 64 bits */
-    bool b_transposed, no_c, in_place;
+    bool a_transposed, b_transposed, no_c, in_place;
     ptxgen_dtype d_dtype;
     const char *params;
 } group_case;

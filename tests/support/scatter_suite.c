@@ -103,7 +103,7 @@ void scatter_small_and_single_rows(const scatter_suite *s)
 
 void scatter_narrow_rows(const scatter_suite *s)
 {
-    static const int64_t narrow[] = {1, 2, 3, 4, 5, 7, 8, 31, 75};
+    static const int64_t narrow[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 31, 75};
     enum { NARROW = sizeof narrow / sizeof *narrow, ROWS = 1 << 15 };
     for (size_t i = 0; i < 3 * NARROW * DISTRIBUTIONS; i += (s->every + 12) / 13) {
         const scatter_case c = {.dtype = (ptxgen_dtype)(PTXGEN_F32 + i % 3),

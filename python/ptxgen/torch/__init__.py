@@ -1,14 +1,17 @@
-"""ptxgen's operations as PyTorch's: torch.ops.ptxgen.*, with autograd, torch.compile and CUDA graphs.
+"""ptxgen's operations as PyTorch's: torch.ops.ptxgen.*, with autograd, torch.compile and CUDA
+graphs.
 
     import ptxgen.torch
     out = torch.ops.ptxgen.scatter_add(out, index, src)      # ptxgen.torch.scatter_add is the same
     with ptxgen.torch.enabled():                             # or ptxgen.torch.enable(), for good
-        model(x).sum().backward()                            # index_add_, embedding's backward, ... by ptxgen where it is faster
+        model(x).sum().backward()                            # index_add_, embedding's backward, ...
+        by ptxgen where it is faster
 
-On CUDA kernels run in the current stream of the tensor's device; on the CPU on the emulator. A graph may be captured once
-each call of it has run before (its kernels are then loaded). With torch.use_deterministic_algorithms(True) sums have the
-same bits in every run. All but scatter_add_ and matmul_scaled have gradients: scatter_add_ is refused where one would be
-needed. Forward-mode AD is refused.
+On CUDA kernels run in the current stream of the tensor's device; on the CPU on the emulator. A
+graph may be captured once each call of it has run before (its kernels are then loaded). With
+torch.use_deterministic_algorithms(True) sums have the same bits in every run. All but scatter_add_
+and matmul_scaled have gradients: scatter_add_ is refused where one would be needed. Forward-mode AD
+is refused.
 """
 
 import torch
@@ -18,7 +21,8 @@ from .. import _core
 from ._drop_in import Served, disable, enable, enabled, measurements, reset_stats, stats
 
 __all__ = [
-    "Served", "disable", "enable", "enabled", "gather_rows", "matmul", "matmul_scaled", "measurements", "reset_stats", "scatter_add",
+    "Served", "disable", "enable", "enabled", "gather_rows", "matmul", "matmul_scaled",
+    "measurements", "reset_stats", "scatter_add",
     "scatter_add_", "stats",
 ]
 
@@ -26,8 +30,10 @@ _library = torch.library.Library("ptxgen", "DEF")
 _tags = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
 _OPTIONS = "Tensor? weight=None, Tensor? src_index=None, float alpha=1, bool deterministic=False"
 
-_library.define(f"scatter_add_(Tensor(a!) out, Tensor index, Tensor src, {_OPTIONS}) -> ()", tags=_tags)
-_library.define(f"scatter_add(Tensor out, Tensor index, Tensor src, {_OPTIONS}) -> Tensor", tags=_tags)
+_library.define(f"scatter_add_(Tensor(a!) out, Tensor index, Tensor src, {_OPTIONS}) -> ()",
+                tags=_tags)
+_library.define(f"scatter_add(Tensor out, Tensor index, Tensor src, {_OPTIONS}) -> Tensor",
+                tags=_tags)
 _library.define("gather_rows(Tensor src, Tensor index) -> Tensor", tags=_tags)
 _library.define("matmul(Tensor a, Tensor b, Tensor? c=None) -> Tensor", tags=_tags)
 _library.define(
@@ -62,11 +68,14 @@ def _add_into(out, index, src, weight=None, src_index=None, alpha=1, determinist
     if weight is None and src_index is None and alpha == 1 and not deterministic:
         _core.scatter_add_(out, index, src)
     else:
-        _core.scatter_add_(out, index, src, alpha=alpha, weight=weight, src_index=src_index, deterministic=deterministic)
+        _core.scatter_add_(out, index, src, alpha=alpha, weight=weight, src_index=src_index,
+                           deterministic=deterministic)
 
 
 def _refuse_gradients(out, src, weight):
-    if torch.is_grad_enabled() and (out.requires_grad or src.requires_grad or (weight is not None and weight.requires_grad)):
+    if torch.is_grad_enabled() and (
+        out.requires_grad or src.requires_grad or (weight is not None and weight.requires_grad)
+    ):
         raise RuntimeError("ptxgen::scatter_add_ has no gradient, and one of out, src and weight requires it: use "
                            "torch.ops.ptxgen.scatter_add, which has gradients, or torch.no_grad()")
 
@@ -102,18 +111,22 @@ def _matmul(a, b, c=None):
 _DTYPES = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16"}
 
 
-def _matmul_scaled(a, b, a_scales, b_scales, *, row_scale=None, col_scale=None, bias=None, a_format="mxfp8",
+def _matmul_scaled(a, b, a_scales, b_scales, *, row_scale=None, col_scale=None, bias=None,
+                   a_format="mxfp8",
                    b_format="mxfp8", out_dtype=torch.float32):
     if forward_ad._current_level >= 0:
         _refuse_forward_ad("matmul_scaled")
-    return _core.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, col_scale=col_scale, bias=bias,
+    return _core.matmul_scaled(a, b, a_scales, b_scales, row_scale=row_scale, col_scale=col_scale,
+                               bias=bias,
                                a_format=a_format, b_format=b_format, out_dtype=_DTYPES[out_dtype])
 
 
-for _name, _function in (("scatter_add_", _scatter_add_), ("scatter_add", _scatter_add), ("gather_rows", _gather_rows),
+for _name, _function in (("scatter_add_", _scatter_add_), ("scatter_add", _scatter_add),
+                         ("gather_rows", _gather_rows),
                          ("matmul", _matmul), ("matmul_scaled", _matmul_scaled)):
     for _key in ("CPU", "CUDA"):
-        _library.impl(_name, _on_device(_function) if _key == "CUDA" and not _one_device else _function, _key)
+        _library.impl(_name,
+            _on_device(_function) if _key == "CUDA" and not _one_device else _function, _key)
 
 # ---- shapes only, for tracing ----
 
@@ -140,7 +153,8 @@ def _(a, b, c=None):
 
 
 @torch.library.register_fake("ptxgen::matmul_scaled", lib=_library)
-def _(a, b, a_scales, b_scales, *, row_scale=None, col_scale=None, bias=None, a_format="mxfp8", b_format="mxfp8",
+def _(a, b, a_scales, b_scales, *, row_scale=None, col_scale=None, bias=None, a_format="mxfp8",
+      b_format="mxfp8",
       out_dtype=torch.float32):
     return a.new_empty((a.shape[0], b.shape[0]), dtype=out_dtype)
 
@@ -199,9 +213,12 @@ def _matmul_backward(ctx, grad):
     return grad_a, grad_b, grad if ctx.has_c else None
 
 
-torch.library.register_autograd("ptxgen::scatter_add", _scatter_backward, setup_context=_save_scatter, lib=_library)
-torch.library.register_autograd("ptxgen::gather_rows", _gather_backward, setup_context=_save_gather, lib=_library)
-torch.library.register_autograd("ptxgen::matmul", _matmul_backward, setup_context=_save_matmul, lib=_library)
+torch.library.register_autograd("ptxgen::scatter_add", _scatter_backward,
+                                setup_context=_save_scatter, lib=_library)
+torch.library.register_autograd("ptxgen::gather_rows", _gather_backward, setup_context=_save_gather,
+                                lib=_library)
+torch.library.register_autograd("ptxgen::matmul", _matmul_backward, setup_context=_save_matmul,
+                                lib=_library)
 
 # ---- by name ----
 

@@ -13,15 +13,22 @@ on the emulator. Exit code: the program's; 1 when checking found a defect."""
 
 def _options():
     parser = argparse.ArgumentParser(prog="python -m ptxgen.triton", description=_ABOUT)
-    parser.add_argument("--arch", default="sm_90", help="what kernels are compiled for: sm_80 to sm_90, sm_100 (default sm_90)")
-    parser.add_argument("--sms", type=int, default=132, help="multiprocessors that the program is told (default 132)")
-    parser.add_argument("--check-races", action="store_true", help="find races, missing fences and misuse")
-    parser.add_argument("--order", choices=("hw", "isa"), default="hw", help="isa: draw what the ISA does not order")
+    parser.add_argument("--arch", default="sm_90",
+        help="what kernels are compiled for: sm_80 to sm_90, sm_100 (default sm_90)")
+    parser.add_argument("--sms", type=int, default=132,
+                        help="multiprocessors that the program is told (default 132)")
+    parser.add_argument("--check-races", action="store_true",
+                        help="find races, missing fences and misuse")
+    parser.add_argument("--order", choices=("hw", "isa"), default="hw",
+                        help="isa: draw what the ISA does not order")
     parser.add_argument("--seed", type=int, default=0, help="what --order isa draws from")
     parser.add_argument("--threads", type=int, default=0, help="host threads, 0: one a processor")
-    parser.add_argument("--trust-pointers", action="store_true", help="let kernels use any address of the process")
-    parser.add_argument("--benchmarks", action="store_true", help="run triton.testing's reports too (their times mean nothing)")
-    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as python -m has it: pytest")
+    parser.add_argument("--trust-pointers", action="store_true",
+                        help="let kernels use any address of the process")
+    parser.add_argument("--benchmarks", action="store_true",
+                        help="run triton.testing's reports too (their times mean nothing)")
+    parser.add_argument("-m", dest="module", action="store_true",
+                        help="PROGRAM is a module, as python -m has it: pytest")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS")
     return parser
@@ -62,8 +69,9 @@ def _run(options):
 
 
 def _leave(code):
-    """Ends the process. Libraries that the program made for a GPU (cuBLAS) crash when they are torn down without one, so
-    they are not: not here, and not with the program's globals when its last line is done."""
+    """Ends the process. Libraries that the program made for a GPU (cuBLAS) crash when they are torn
+    down without one, so they are not: not here, and not with the program's globals when its last
+    line is done."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -75,7 +83,8 @@ def main():
     from . import enable, reports
     from ._torch_cuda import install
 
-    enable(options.arch, sms=options.sms, check=options.check_races, order=options.order, seed=options.seed,
+    enable(options.arch, sms=options.sms, check=options.check_races, order=options.order,
+           seed=options.seed,
            threads=options.threads, trust_pointers=options.trust_pointers)
     install()
     if not options.benchmarks:

@@ -1,4 +1,5 @@
-"""From the arguments of a Triton launch to the bytes of a kernel's parameters, and the memory that they name."""
+"""From the arguments of a Triton launch to the bytes of a kernel's parameters, and the memory that
+they name."""
 
 import struct
 import weakref
@@ -12,7 +13,8 @@ _TF32 = 11
 
 
 class Memory:
-    """What a launch may touch. `taken` outlives launches: storages whose address was handed out by data_ptr()."""
+    """What a launch may touch. `taken` outlives launches: storages whose address was handed out by
+    data_ptr()."""
 
     taken = {}
 
@@ -68,9 +70,11 @@ def _alive(storage):
 
 
 def flatten(signature, args, descriptors, memory):
-    """[(type, value)] of what the kernel has as parameters: constants left out, tuples and descriptors taken apart.
+    """[(type, value)] of what the kernel has as parameters: constants left out, tuples and
+    descriptors taken apart.
 
-    descriptors: an iterator over what the compiler says of each tensor descriptor; None: they are plain tensors."""
+    descriptors: an iterator over what the compiler says of each tensor descriptor; None: they are
+    plain tensors."""
     flat = []
     for kind, value in zip(signature, args):
         if isinstance(kind, tuple):
@@ -107,7 +111,8 @@ def _tensor_map(d, meta, address):
     box = list(meta["block_size"])
     if meta.get("is_im2col", False):
         steps = getattr(d, "element_strides", None) or [1] * len(dims)
-        options.update(element_strides=steps[::-1], im2col_pixels=box[0], lower=d.pixel_box_lower_corner[::-1],
+        options.update(element_strides=steps[::-1], im2col_pixels=box[0],
+                       lower=d.pixel_box_lower_corner[::-1],
                        upper=d.pixel_box_upper_corner[::-1])
         box = [box[1]] + [1] * (len(dims) - 1)
     else:

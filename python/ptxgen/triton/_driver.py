@@ -56,7 +56,8 @@ class Function:
         key = (trust_pointers, _settings)
         if key not in self._loaded:
             self._loaded[key] = emulator.Kernel(
-                self._ptx, self.name, check=_settings.check, order=_settings.order, seed=_settings.seed,
+                self._ptx, self.name, check=_settings.check, order=_settings.order,
+                seed=_settings.seed,
                 threads=_settings.threads, trust_pointers=trust_pointers)
         return self._loaded[key]
 
@@ -84,7 +85,8 @@ class Utils:
 
     @staticmethod
     def get_device_properties(device):
-        return {"max_shared_mem": _MAX_SHARED, "max_num_regs": 65536, "multiprocessor_count": _settings.sms,
+        return {"max_shared_mem": _MAX_SHARED, "max_num_regs": 65536,
+                "multiprocessor_count": _settings.sms,
                 "warpSize": 32, "sm_clock_rate": 1, "mem_clock_rate": 1, "mem_bus_width": 1}
 
     @staticmethod
@@ -111,13 +113,15 @@ class Launcher:
         self._metadata = metadata
         self._descriptors = getattr(metadata, "tensordesc_meta", None) or None
 
-    def __call__(self, grid_x, grid_y, grid_z, stream, function, packed, launch_metadata, enter_hook, exit_hook, *args):
+    def __call__(self, grid_x, grid_y, grid_z, stream, function, packed, launch_metadata,
+                 enter_hook, exit_hook, *args):
         m = self._metadata
         grid = (grid_x, grid_y, grid_z)
         if _measuring or 0 in grid:
             return
         memory = Memory()
-        flat = flatten(self._signature, args, iter(self._descriptors) if self._descriptors else None, memory)
+        flat = flatten(self._signature, args,
+                       iter(self._descriptors) if self._descriptors else None, memory)
         scratch = self._scratch(grid, stream)  # held until the kernel has ended
         flat += [("*", memory.add(s)) for s in scratch]
         kernel = function.kernel(memory.unknown or _settings.trust_pointers)
@@ -126,8 +130,10 @@ class Launcher:
         block = kernel.block if kernel.block[0] else (32 * m.num_warps, 1, 1)
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        kernel.launch(params, (grid_x * ctas, grid_y, grid_z), block, cluster=(ctas, 1, 1) if ctas > 1 else 0,
-                      dynamic_shared=m.shared, cooperative=bool(getattr(m, "launch_cooperative_grid", False)),
+        kernel.launch(params, (grid_x * ctas, grid_y, grid_z), block,
+                      cluster=(ctas, 1, 1) if ctas > 1 else 0,
+                      dynamic_shared=m.shared,
+                      cooperative=bool(getattr(m, "launch_cooperative_grid", False)),
                       buffers=memory.buffers())
         if _settings.check:
             function.tell(kernel)
@@ -138,7 +144,8 @@ class Launcher:
         m = self._metadata
         count = grid[0] * grid[1] * grid[2] * getattr(m, "num_ctas", 1)
         size, profile = getattr(m, "global_scratch_size", 0), getattr(m, "profile_scratch_size", 0)
-        made = _allocation._allocator.get()(count * size, m.global_scratch_align, stream) if size else None
+        made = _allocation._allocator.get()(count * size, m.global_scratch_align,
+                                            stream) if size else None
         return [made, _zeros(count * profile) if profile else None]
 
 

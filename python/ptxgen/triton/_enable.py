@@ -29,7 +29,8 @@ def _capability(arch):
 
 
 def _tune_once():
-    """Autotuning measures; here the first configuration that fits is as good as any, and others need not compile."""
+    """Autotuning measures; here the first configuration that fits is as good as any, and others
+    need not compile."""
     if hasattr(Autotuner, "_ptxgen"):
         return
     prune, bench = Autotuner.prune_configs, Autotuner._bench
@@ -48,15 +49,19 @@ def _tune_once():
     Autotuner.prune_configs, Autotuner._bench, Autotuner._ptxgen = prune_configs, _bench, True
 
 
-def enable(arch="sm_90", *, sms=132, check=False, order="hw", seed=0, threads=0, trust_pointers=False):
+def enable(arch="sm_90", *, sms=132, check=False, order="hw", seed=0, threads=0,
+           trust_pointers=False):
     """From now on Triton's kernels run on the emulator, on tensors of the CPU.
 
-    arch: what is compiled for. sms: how many multiprocessors programs are told. check: find races and misuse, as
-    reports() tells. order="isa": what the ISA does not order is drawn from seed. threads: of the host, 0 for one a
-    processor (checking and order="isa" use one). trust_pointers: kernels may use any address of the process."""
+    arch: what is compiled for. sms: how many multiprocessors programs are told. check: find races
+    and misuse, as reports() tells. order="isa": what the ISA does not order is drawn from seed.
+    threads: of the host, 0 for one a processor (checking and order="isa" use one). trust_pointers:
+    kernels may use any address of the process."""
     if order not in ("hw", "isa"):
         raise ValueError(f"order={order!r}: it is 'hw' or 'isa'")
-    _driver.choose(_driver.Settings(_capability(arch), sms, check, order, seed, threads, trust_pointers))
+    _driver.choose(
+        _driver.Settings(_capability(arch), sms, check, order, seed, threads, trust_pointers)
+    )
     backends["nvidia"] = Backend(compiler=Compiler, driver=_driver.Driver)
     for name in [n for n in backends if n != "nvidia"]:
         del backends[name]

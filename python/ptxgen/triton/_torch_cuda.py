@@ -1,4 +1,5 @@
-"""PyTorch for programs that were written for a GPU: device="cuda" is the CPU, torch.cuda answers for the emulator."""
+"""PyTorch for programs that were written for a GPU: device="cuda" is the CPU, torch.cuda answers
+for the emulator."""
 
 import contextlib
 import time
@@ -14,11 +15,13 @@ from ._arguments import Memory
 def _is_cuda(device):
     if isinstance(device, torch.device):
         return device.type == "cuda"
-    return isinstance(device, int) and not isinstance(device, bool) or isinstance(device, str) and device.startswith("cuda")
+    return isinstance(device, int) and not isinstance(device, bool) or isinstance(device,
+        str) and device.startswith("cuda")
 
 
 def _layer_norm(x, shape, weight=None, bias=None, eps=1e-5):
-    """A GPU sums halves in float32, the CPU's layer_norm in halves: its gradients are too coarse to compare with."""
+    """A GPU sums halves in float32, the CPU's layer_norm in halves: its gradients are too coarse to
+    compare with."""
     wide = [None if t is None else t.float() for t in (weight, bias)]
     return torch.nn.functional.layer_norm(x.float(), shape, *wide, eps).to(x.dtype)
 
@@ -91,9 +94,12 @@ def _properties(device=None):
     s = _driver.settings()
     major, minor = divmod(s.capability, 10)
     return types.SimpleNamespace(
-        name=f"ptxgen emulator sm_{s.capability}", major=major, minor=minor, multi_processor_count=s.sms, warp_size=32,
-        total_memory=16 << 30, L2_cache_size=50 << 20, shared_memory_per_block_optin=_driver._MAX_SHARED,
-        shared_memory_per_multiprocessor=_driver._MAX_SHARED + 1024, max_threads_per_multi_processor=2048,
+        name=f"ptxgen emulator sm_{s.capability}", major=major, minor=minor,
+        multi_processor_count=s.sms, warp_size=32,
+        total_memory=16 << 30, L2_cache_size=50 << 20,
+        shared_memory_per_block_optin=_driver._MAX_SHARED,
+        shared_memory_per_multiprocessor=_driver._MAX_SHARED + 1024,
+        max_threads_per_multi_processor=2048,
         regs_per_multiprocessor=65536)
 
 

@@ -29,8 +29,8 @@ typedef struct block_head {
 } block_head;
 
 /* TRUSTING takes every address of a kernel as good, as pointers may be of any memory. A kernel
- * with a function of the user's may make up addresses: CONFINED knows the device's allocations and
- * the variables of the kernel, and stops a kernel that leaves them. */
+ * with a function of the user's may make up addresses: CONFINED knows the device's allocations, the
+ * call's operands and the variables of the kernel, and stops a kernel that leaves them. */
 typedef enum side { TRUSTING, CONFINED, SIDES } side;
 
 typedef struct emulator_device {
@@ -38,16 +38,16 @@ typedef struct emulator_device {
     pg_alloc alloc;
     ptxgen_emulator *emulators[SIDES];
     ptxgen_device_info info;
-    pthread_mutex_t block_lock;
+    pthread_mutex_t block_lock, guest_lock;
     block_head *blocks;
     pthread_mutex_t record_lock;
     _Alignas(16) pg_bad_index record;
 } emulator_device;
 
 struct pg_loaded {
-    ptxgen_emulator_module *modules[SIDES];
-    ptxgen_emulator_entry *entries[SIDES][PG_MAX_PARTS];
-    bool user_code; /* loaded on both sides then */
+    side on;
+    ptxgen_emulator_module *module;
+    ptxgen_emulator_entry *entries[PG_MAX_PARTS];
 };
 
 static emulator_device *of(pg_device *d)
@@ -62,6 +62,7 @@ static void destroy(pg_device *d)
     for (int i = 0; i < SIDES; i++)
         ptxgen_emulator_destroy(e->emulators[i]);
     pthread_mutex_destroy(&e->block_lock);
+    pthread_mutex_destroy(&e->guest_lock);
     pthread_mutex_destroy(&e->record_lock);
     pg_free(&alloc, e, sizeof *e);
 }
@@ -91,8 +92,7 @@ static bool ready(pg_device *d, const pg_loaded *loaded)
 
 static void unload(pg_device *d, pg_loaded *loaded)
 {
-    for (int i = 0; i < SIDES; i++)
-        ptxgen_emulator_unload(loaded->modules[i]);
+    ptxgen_emulator_unload(loaded->module);
     pg_free(&of(d)->alloc, loaded, sizeof *loaded);
 }
 
@@ -109,14 +109,6 @@ static ptxgen_status find_entries(const pg_image *image, ptxgen_emulator_module 
     return PTXGEN_OK;
 }
 
-static ptxgen_status load_on(emulator_device *e, side on, const pg_image *image, pg_loaded *loaded,
-                             ptxgen_error *err)
-{
-    PG_TRY(ptxgen_emulator_load(e->emulators[on], image->ptx, image->ptx_size, image->entry,
-                                &loaded->modules[on], err));
-    return find_entries(image, loaded->modules[on], loaded->entries[on], err);
-}
-
 static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, ptxgen_error *err)
 {
     emulator_device *e = of(d);
@@ -125,10 +117,11 @@ static ptxgen_status load(pg_device *d, const pg_image *image, pg_loaded **out, 
     pg_loaded *loaded = pg_alloc_zero(&e->alloc, sizeof *loaded);
     if (!loaded)
         return pg_fail_memory(err, sizeof *loaded);
-    loaded->user_code = image->user_code;
-    ptxgen_status status = load_on(e, TRUSTING, image, loaded, err);
-    if (status == PTXGEN_OK && image->user_code)
-        status = load_on(e, CONFINED, image, loaded, err);
+    loaded->on = image->user_code ? CONFINED : TRUSTING;
+    ptxgen_status status = ptxgen_emulator_load(
+        e->emulators[loaded->on], image->ptx, image->ptx_size, image->entry, &loaded->module, err);
+    if (status == PTXGEN_OK)
+        status = find_entries(image, loaded->module, loaded->entries, err);
     if (status != PTXGEN_OK) {
         unload(d, loaded);
         return status;
@@ -173,30 +166,39 @@ static bool allocated_here(emulator_device *e, uint64_t address)
     return b != NULL;
 }
 
-/* Memory of the caller's has a size that is not known here, so a launch that gets some cannot be
- * confined. */
-static side side_of(emulator_device *e, const pg_loaded *loaded, const pg_launch *l)
+/* Lets the confined kernel use the caller's memory for the time of a launch; how many of the ranges
+ * are in. Those of the device's allocations are. */
+static uint32_t admit(emulator_device *e, const pg_launch *l, ptxgen_error *err)
 {
-    if (!loaded->user_code)
-        return TRUSTING;
-    for (uint32_t i = 0; i < l->nargs; i++) {
-        const pg_arg *a = &l->args[i];
-        const uint64_t address = a->kind == PG_ARG_TENSOR    ? (uintptr_t)a->tensor.address
-                                 : a->kind == PG_ARG_POINTER ? a->u64
-                                                             : 0;
-        if (address && !allocated_here(e, address))
-            return TRUSTING;
+    for (uint32_t i = 0; i < l->range_count; i++) {
+        const pg_range *r = &l->ranges[i];
+        const unsigned flags = r->written ? PTXGEN_EMULATOR_WRITABLE : 0;
+        if (!allocated_here(e, (uintptr_t)r->first) &&
+            ptxgen_emulator_add_buffer(e->emulators[CONFINED], "operand", r->first, r->bytes, flags,
+                                       err) != PTXGEN_OK)
+            return i;
     }
-    return CONFINED;
+    return l->range_count;
 }
 
-static ptxgen_status run(emulator_device *e, const pg_loaded *loaded, const pg_launch *l,
-                         ptxgen_emulator_launch *launch, ptxgen_error *err)
+static void dismiss(emulator_device *e, const pg_launch *l, uint32_t admitted)
 {
-    if (loaded->user_code)
-        launch->instruction_budget = most_instructions(l);
-    ptxgen_emulator_entry *const *entries = loaded->entries[side_of(e, loaded, l)];
-    const ptxgen_status status = ptxgen_emulator_run(entries[l->part], launch, err);
+    for (uint32_t i = 0; i < admitted; i++)
+        if (!allocated_here(e, (uintptr_t)l->ranges[i].first))
+            ptxgen_emulator_remove_buffer(e->emulators[CONFINED], l->ranges[i].first);
+}
+
+static ptxgen_status run_confined(emulator_device *e, const pg_loaded *loaded, const pg_launch *l,
+                                  ptxgen_emulator_launch *launch, ptxgen_error *err)
+{
+    launch->instruction_budget = most_instructions(l);
+    pthread_mutex_lock(&e->guest_lock); /* two calls may pass the same memory */
+    const uint32_t admitted = admit(e, l, err);
+    const ptxgen_status status = admitted == l->range_count
+                                     ? ptxgen_emulator_run(loaded->entries[l->part], launch, err)
+                                     : err->status;
+    dismiss(e, l, admitted);
+    pthread_mutex_unlock(&e->guest_lock);
     if (status != PTXGEN_EBUDGET)
         return status;
     return pg_fail(err, PTXGEN_EBUDGET,
@@ -239,7 +241,8 @@ static ptxgen_status launch(pg_device *d, pg_loaded *loaded, const pg_launch *l,
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
-    return run(e, loaded, l, &launch, err);
+    return loaded->on == CONFINED ? run_confined(e, loaded, l, &launch, err)
+                                  : ptxgen_emulator_run(loaded->entries[l->part], &launch, err);
 }
 
 /* ---- memory ---- */
@@ -470,6 +473,7 @@ ptxgen_status pg_emulator_device_create(const pg_alloc *alloc, const pg_log *log
                                    .l2_bytes = L2_BYTES};
     snprintf(e->info.name, sizeof e->info.name, "emulator (CPU)");
     pthread_mutex_init(&e->block_lock, NULL);
+    pthread_mutex_init(&e->guest_lock, NULL);
     pthread_mutex_init(&e->record_lock, NULL);
     *out = &e->device;
     return PTXGEN_OK;

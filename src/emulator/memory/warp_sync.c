@@ -66,15 +66,23 @@ bool pg_gather_whole_warp(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t 
     return false;
 }
 
-/* The union of the member masks that the lanes name; without .sync the lanes themselves. */
-static uint32_t named_members(const pg_warp *w, const pg_op *op, uint32_t lanes)
+/* The union of the member masks that the lanes name; without .sync the lanes themselves. 0: one
+ * does not name its own lane, which stops the launch, as an H200 does. */
+static uint32_t named_members(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     if (!op->row_count)
         return lanes;
     const uint32_t *mask = pg_row_at(w, op->rows[0]);
     uint32_t members = 0;
-    for (uint32_t left = lanes; left; left &= left - 1)
-        members |= mask[__builtin_ctz(left)];
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        if (!(mask[l] >> l & 1)) {
+            pg_stop(w, op, PTXGEN_EEMULATOR, "lane %d: its member mask 0x%08x does not name it", l,
+                    mask[l]);
+            return 0;
+        }
+        members |= mask[l];
+    }
     return members;
 }
 
@@ -84,13 +92,14 @@ static uint32_t partners(const pg_warp *w, const pg_op *op, uint32_t all, int la
     if (!op->row_count)
         return all;
     const uint32_t *mask = pg_row_at(w, op->rows[0]);
-    return (mask[lane] & all) | 1u << lane;
+    return mask[lane] & all;
 }
 
 #define GATHER(w, op, lanes, all)                                                                  \
     uint32_t all;                                                                                  \
-    pg_step wait_step;                                                                             \
-    if (!pg_gather_lanes((w), (op), (lanes), named_members((w), (op), (lanes)), &all, &wait_step)) \
+    const uint32_t named = named_members((w), (op), (lanes));                                      \
+    pg_step wait_step = PG_STOP;                                                                   \
+    if (!named || !pg_gather_lanes((w), (op), (lanes), named, &all, &wait_step))                   \
     return wait_step
 
 static int shfl_source(pg_shfl_mode mode, int lane, uint32_t b, uint32_t c, bool *valid)
@@ -278,6 +287,8 @@ pg_step pg_op_bar_warp_sync(pg_warp *w, const pg_op *op, uint32_t lanes)
 {
     const pg_op *ops = w->launch->program->ops;
     uint32_t arrived = lanes, members = named_members(w, op, lanes);
+    if (!members)
+        return PG_STOP;
     for (uint32_t i = 0; i < w->group_count; i++) {
         const pg_group *g = &w->groups[i];
         if (i == w->chosen || g->wait.kind != PG_WAIT_LANES ||

@@ -17,11 +17,15 @@ static int64_t number(const char *params, const char *name)
     return at && sscanf(at + strlen(name), "%lld", &v) == 1 ? v : 0;
 }
 
+/* Its facts are those of the same kernel that is not late, but one. */
 static pg_hopper_choice choice_of(const char *params)
 {
-    return (pg_hopper_choice){.pingpong = strstr(params, "schedule=pingpong") != NULL,
+    const bool pingpong = strstr(params, "schedule=pingpong") != NULL,
+               late = strstr(params, "c_load=late") != NULL;
+    return (pg_hopper_choice){.pingpong = pingpong,
                               .swap = strstr(params, "swap=yes") != NULL,
-                              .ring = strstr(params, "c_load=ring") != NULL,
+                              .ring = strstr(params, "c_load=ring") || (late && pingpong),
+                              .late = late,
                               .warpgroups = (int)number(params, "warpgroups="),
                               .block_m = (int)number(params, "block_m="),
                               .block_n = (int)number(params, "block_n="),
@@ -65,11 +69,13 @@ int main(int argc, char **argv)
             strstr(params, "group_m="))
             continue;
         const pg_hopper_choice c = choice_of(params);
+        pg_hopper_choice timed = c;
+        timed.ring |= c.late;
         const pg_matmul_problem p = problem_of((int64_t[]){batch, m, n, k}, transposed, no_c);
         pg_hopper_facts(&c, &p, facts);
         printf("%lld:%lldx%lldx%lld%s%s,%.3f,%.6g", batch, m, n, k, transposed ? "t" : "",
                no_c ? "z" : "", us,
-               pg_hopper_time(&c, &p) * exp(pg_hopper_forests(forests, facts)));
+               pg_hopper_time(&timed, &p) * exp(pg_hopper_forests(forests, facts)));
         for (int i = 0; i < PG_HOPPER_FACTS; i++)
             printf(",%.9g", facts[i]);
         puts("");

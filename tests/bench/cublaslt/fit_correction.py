@@ -1,11 +1,12 @@
-"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or one on top of the others.
+"""Grows a forest of templates/matmul_accumulate from measurements: hopper_forest_first.c, or one on
+top of the others.
 
     bench_matmul_cublaslt --all --algorithms 1 --plan PLAN --csv sweep.csv
     bench_matmul_facts 2 <sweep.csv >facts.csv
     python3 fit_correction.py third facts.csv... >templates/matmul_accumulate/hopper_forest_third.c
 
-What the choice loses, on each third of the problems with trees grown on the others, goes to standard error. Needs
-numpy and scikit-learn.
+What the choice loses, on each third of the problems with trees grown on the others, goes to
+standard error. Needs numpy and scikit-learn.
 """
 import math
 import sys
@@ -13,7 +14,7 @@ import sys
 import numpy
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-PARTS, TREES, LEAVES, RATE, LEAST = 4, 60, 31, 0.2, 30
+PARTS, TREES, LEAVES, RATE, LEAST = 4, 60, 31, 0.2, 60
 NEAR = 8  # how much more a kernel near the best weighs
 
 HEAD = """/* What measurements say of the model: the %s trees, of %d problems with %d kernels.
@@ -47,7 +48,8 @@ def loss(problems, us, rating, best):
 
 def say(what, x):
     print(f"{what}: geometric mean {math.exp(numpy.log(x).mean()):.4f}, median {numpy.median(x):.4f}, "
-          f"90% {numpy.percentile(x, 90):.3f}, worst {x.max():.2f} ({len(x)} problems)", file=sys.stderr)
+          f"90% {numpy.percentile(x, 90):.3f}, worst {x.max():.2f} ({len(x)} problems)",
+          file=sys.stderr)
 
 
 def flat(tree):
@@ -87,7 +89,8 @@ def write(name, model, problems, kernels):
 
 def grown(facts, error, weight):
     trees = HistGradientBoostingRegressor(max_iter=TREES, max_leaf_nodes=LEAVES, learning_rate=RATE,
-                                          min_samples_leaf=LEAST, l2_regularization=1, early_stopping=False)
+                                          min_samples_leaf=LEAST, l2_regularization=1,
+                                          early_stopping=False)
     return trees.fit(facts, error, sample_weight=weight)
 
 

@@ -1,5 +1,6 @@
-"""Cases of what Blackwell adds to copies: four listed rows, barriers in the peer CTA, masked bulk stores, padded sub-byte
-elements, and clusterlaunchcontrol. No such GPU was at hand: the expected data follow the text of PTX ISA 9.0."""
+"""Cases of what Blackwell adds to copies: four listed rows, barriers in the peer CTA, masked bulk
+stores, padded sub-byte elements, and clusterlaunchcontrol. No such GPU was at hand: the expected
+data follow the text of PTX ISA 9.0."""
 
 import random
 
@@ -25,11 +26,13 @@ def coordinates(values):
     return bulk.coordinate_registers(values)
 
 
-# ---- tile::gather4 and tile::scatter4 ---------------------------------------------------------------------
+# ---- tile::gather4 and tile::scatter4
+# ---------------------------------------------------------------------
 
 
 def four_rows(tensor, column, rows):
-    """(offset in the box, offset in the tensor or None) of every element of four rows, one after the other."""
+    """(offset in the box, offset in the tensor or None) of every element of four rows, one after
+    the other."""
     for i, row in enumerate(rows):
         for k in range(tensor.box[0]):
             inside = 0 <= row < tensor.dims[1] and 0 <= column + k < tensor.dims[0]
@@ -111,9 +114,11 @@ def scatter_case(name, tensor, column, rows, fails=None):
 def listed_row_cases():
     gather_case("tensor_gather4", Tensor("float16", [72, 9], [64, 1], "128B"), 8, [5, 0, 8, 5])
     gather_case(
-        "tensor_gather4_outside", Tensor("int32", [20, 6], [16, 1], "64B"), 12, [-1, 5, 6, 2147483647]
+        "tensor_gather4_outside", Tensor("int32", [20, 6], [16, 1], "64B"), 12,
+        [-1, 5, 6, 2147483647]
     )
-    gather_case("tensor_gather4_nan", Tensor("float32", [12, 5], [16, 1], fill="nan"), -4, [4, -3, 9, 0])
+    gather_case("tensor_gather4_nan", Tensor("float32", [12, 5], [16, 1], fill="nan"), -4,
+                [4, -3, 9, 0])
     gather_case(
         "tensor_gather4_shared_cta",
         Tensor("uint8", [48, 6], [32, 1], "32B"),
@@ -137,7 +142,8 @@ def listed_row_cases():
         fails="tensor coordinate 0 is 4",
     )
     scatter_case("tensor_scatter4", Tensor("float16", [72, 9], [64, 1], "128B"), 0, [7, 0, 3, 8])
-    scatter_case("tensor_scatter4_clipped", Tensor("int32", [20, 6], [16, 1], "64B"), 8, [9, 5, 6, 1])
+    scatter_case("tensor_scatter4_clipped", Tensor("int32", [20, 6], [16, 1], "64B"), 8,
+                 [9, 5, 6, 1])
     scatter_case(
         "tensor_scatter4_negative",
         Tensor("int32", [20, 6], [16, 1]),
@@ -147,7 +153,8 @@ def listed_row_cases():
     )
 
 
-# ---- .cta_group -------------------------------------------------------------------------------------------
+# ---- .cta_group
+# -------------------------------------------------------------------------------------------
 
 RANK = [
     "    .reg .b32 %rank;",
@@ -201,7 +208,8 @@ def pair_case():
 
 
 def pair_multicast_case():
-    """Four CTAs receive the rows; the barriers of the odd ones hear of their own copy and of their peer's."""
+    """Four CTAs receive the rows; the barriers of the odd ones hear of their own copy and of their
+    peer's."""
     tensor = Tensor("uint16", [64, 8], [64, 2], "128B")
     case = blackwell(
         "tensor_multicast_pair",
@@ -239,7 +247,8 @@ def pair_multicast_case():
 
 def foreign_barrier_case(name, group, grid, fails):
     tensor = Tensor("float32", [32, 16], [32, 4])
-    case = blackwell(name, f"a load that may not complete in another CTA: {group}", block=32, grid=grid, cluster=grid)
+    case = blackwell(name, f"a load that may not complete in another CTA: {group}", block=32,
+                     grid=grid, cluster=grid)
     case.lines.append("//: fails " + fails)
     case.buffer("in", "tensor", 4, as_words(bytes(tensor.data)))
     tensor.declare(case, "tensor")
@@ -257,12 +266,14 @@ def foreign_barrier_case(name, group, grid, fails):
 def cta_group_cases():
     pair_case()
     pair_multicast_case()
-    foreign_barrier_case("tensor_load_foreign_barrier", ".cta_group::1", 2, "it must be in the same CTA")
+    foreign_barrier_case("tensor_load_foreign_barrier", ".cta_group::1", 2,
+                         "it must be in the same CTA")
     foreign_barrier_case("tensor_load_other_pair", ".cta_group::2", 4, "the same pair of CTAs")
     foreign_barrier_case("tensor_load_no_pair", ".cta_group::2", 3, "needs pairs of CTAs")
 
 
-# ---- .cp_mask ---------------------------------------------------------------------------------------------
+# ---- .cp_mask
+# ---------------------------------------------------------------------------------------------
 
 
 def mask_case():
@@ -292,7 +303,8 @@ def mask_case():
     memory.finish(case, body)
 
 
-# ---- sub-byte elements ------------------------------------------------------------------------------------
+# ---- sub-byte elements
+# ------------------------------------------------------------------------------------
 
 PACKED = {"16u4_align8b": (8, 8), "16u4_align16b": (8, 16), "16u6_align16b": (12, 16)}
 
@@ -315,20 +327,24 @@ def sub_byte_map(case, type_, rows, swizzle):
 
 
 def sub_byte_load_case(type_, swizzle, coords):
-    """Units of 16 elements arrive at 8 or 16 bytes' distance; what lies in their padding is undefined, so only the bytes
-    of elements are looked at. The barrier counts those, and so a wrong count never completes."""
+    """Units of 16 elements arrive at 8 or 16 bytes' distance; what lies in their padding is
+    undefined, so only the bytes of elements are looked at. The barrier counts those, and so a wrong
+    count never completes."""
     packed, unit = PACKED[type_]
     rows = 5
     rng = random.Random(type_)
     data = bytes(rng.randrange(256) for _ in range(16 * packed * rows))
-    case = blackwell(f"tensor_load_{type_}", f"{type_}, box at {coords}, swizzle {swizzle}", block=32)
+    case = blackwell(f"tensor_load_{type_}", f"{type_}, box at {coords}, swizzle {swizzle}",
+                     block=32)
     case.buffer("in", "tensor", 4, as_words(data))
     row = sub_byte_map(case, type_, rows, swizzle)
     expected = bytearray()
     for y in range(coords[1], coords[1] + 2):
         start = y * row + coords[0] // 16 * packed
         for u in range(8):
-            expected += data[start + u * packed : start + (u + 1) * packed] if y < rows else bytes(packed)
+            expected += (
+                data[start + u * packed : start + (u + 1) * packed] if y < rows else bytes(packed)
+            )
     case.buffer("out", "out0", 4, as_words(bytes(expected)))
     registers, vector = coordinates(coords)
     body = shared(2 * 8 * unit, 1024) + BARRIER + registers + map_address()
@@ -352,7 +368,8 @@ def sub_byte_load_case(type_, swizzle, coords):
             "    mad.lo.u32 %b, %c, 4, %b;",
         ]
         if swizzle == "128B":
-            body += ["    shr.u32 %c, %b, 3;", "    and.b32 %c, %c, 112;", "    xor.b32 %b, %b, %c;"]
+            body += ["    shr.u32 %c, %b, 3;", "    and.b32 %c, %c, 112;",
+                     "    xor.b32 %b, %b, %c;"]
         body += [
             "    add.u32 %b, %b, %s;",
             "    ld.shared.b32 %c, [%b];",
@@ -399,7 +416,8 @@ def store_body(size, coords):
 
 
 def padded_store_case():
-    case = blackwell("tensor_store_16u4_align16b", "padded 4-bit elements cannot be stored", block=32)
+    case = blackwell("tensor_store_16u4_align16b", "padded 4-bit elements cannot be stored",
+                     block=32)
     case.lines.append("//: fails is for loads only")
     case.buffer("in", "in0", 4, bulk.words(64, "padded"))
     case.buffer("inout", "tensor", 4, bulk.words(96, "u4"), bulk.words(96, "u4"))
@@ -415,7 +433,8 @@ def sub_byte_cases():
     padded_store_case()
 
 
-# ---- clusterlaunchcontrol ---------------------------------------------------------------------------------
+# ---- clusterlaunchcontrol
+# ---------------------------------------------------------------------------------
 
 
 def steal_body(query, after, multicast="", space=".shared::cta"):
@@ -472,7 +491,8 @@ def count_item(grid):
 
 
 def steal_case(name, grid, query, cluster=1, **kinds):
-    case = blackwell(name, "clusterlaunchcontrol: every CTA's item is done once, by whoever", block=32, cluster=cluster)
+    case = blackwell(name, "clusterlaunchcontrol: every CTA's item is done once, by whoever",
+                     block=32, cluster=cluster)
     case.grid = ",".join(map(str, grid))
     total = grid[0] * grid[1] * grid[2] * 32
     case.buffer("inout", "counts", 4, [0] * total, [1] * total)
@@ -487,7 +507,8 @@ def misuse_case(name, fails, lines):
     case = blackwell(name, f"clusterlaunchcontrol: {fails}", block=32)
     case.lines.append("//: fails " + fails)
     case.buffer("out", "out0", 4, [0xCDCDCDCD])
-    body = ["    .shared .align 16 .b8 response[16];", "    .reg .b128 %response;", "    .reg .b32 %r;"]
+    body = ["    .shared .align 16 .b8 response[16];", "    .reg .b128 %response;",
+            "    .reg .b32 %r;"]
     body += ["    .reg .pred %ok;", "    mov.u32 %r, response;"] + BARRIER
     memory.finish(case, body + lines)
 

@@ -294,7 +294,8 @@ def multicast_case():
     memory.finish(case, body + CLUSTER)
 
 
-# ---- tensors ----------------------------------------------------------------------------------------------
+# ---- tensors
+# ----------------------------------------------------------------------------------------------
 
 SIZES = {
     "uint8": 1,
@@ -675,13 +676,16 @@ def made_map_case():
 
 
 def patched_map_case():
-    """A bit of a finished map is cleared in memory, as libraries do for maps that an old driver encoded."""
-    case = Case("tensormap_patched", "a tensor map of which bit 21 of the second word was cleared", block=32)
+    """A bit of a finished map is cleared in memory, as libraries do for maps that an old driver
+    encoded."""
+    case = Case("tensormap_patched", "a tensor map of which bit 21 of the second word was cleared",
+                block=32)
     case.lines.append("//: emulator")
     case.preamble = ".global .align 128 .b8 patched[128];\n\n"
     case.buffer("in", "a", 4, [3 * i for i in range(64)])
     case.tensor_map(
-        "m", over="a", type="uint32", dims="64", strides="", box="32", element_strides="1", swizzle="none", fill="zero"
+        "m", over="a", type="uint32", dims="64", strides="", box="32", element_strides="1",
+        swizzle="none", fill="zero"
     )
     case.buffer("out", "d", 4, [3 * i for i in range(8, 40)])
     body = [
@@ -711,7 +715,8 @@ def patched_map_case():
 
 
 def zero_map_case():
-    """A map made from nothing: 128 zero bytes are one of rank 1, of which every field can be set."""
+    """A map made from nothing: 128 zero bytes are one of rank 1, of which every field can be
+    set."""
     case = Case("tensormap_from_zero", "tensormap.replace on 128 zero bytes, a store", block=32)
     case.preamble = ".global .align 128 .b8 published[128];\n\n"
     case.buffer("inout", "d", 4, [7] * 40, [100 + i for i in range(24)] + [7] * 16)

@@ -1,15 +1,17 @@
-"""Case files: a PTX module whose comments say how to launch it, what goes in and what must come out.
+"""Case files: a PTX module whose comments say how to launch it, what goes in and what must come
+out.
 
     //: launch grid=1,1,1 block=64,1,1        also cluster=2,1,1 and shared=BYTES (dynamic)
     //: in a 4                                 a buffer of 4-byte words that the kernel reads
     //= 00000000 80000000 ...                  its words, hexadecimal
-    //: out d 4                                a buffer that the kernel writes (0xcd bytes before the launch)
-    //= 00000001 ...                           what it must hold afterwards
-    //: inout x 4                              first what goes in, then after a line "//: expect" what comes out
-    //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B fill=zero
-    //: exact                                  matrix arithmetic is compared bit for bit
+    //: out d 4                                a buffer that the kernel writes (0xcd bytes before
+    the launch) //= 00000001 ...                           what it must hold afterwards //: inout x
+    4                              first what goes in, then after a line "//: expect" what comes out
+    //: map m over=a type=float32 dims=64,32 strides=256 box=32,8 element_strides=1,1 swizzle=128B
+    fill=zero //: exact                                  matrix arithmetic is compared bit for bit
 
-Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor map each.
+Buffers and maps are the kernel's parameters in the order of their lines: a pointer each, a tensor
+map each.
 """
 
 import itertools
@@ -88,7 +90,8 @@ PREFIX = {1: "h", 2: "h", 4: "r", 8: "d"}
 
 
 class Elementwise:
-    """One thread an element: loads the inputs, runs instructions, stores one output per instruction."""
+    """One thread an element: loads the inputs, runs instructions, stores one output per
+    instruction."""
 
     def __init__(self, name, title, rows, sizes):
         """rows: tuples of input words; sizes: bytes of each operand."""
@@ -98,7 +101,8 @@ class Elementwise:
             self.case.buffer("in", f"in{i}", size, [row[i] for row in rows])
 
     def op(self, text, size, function, declare=""):
-        """text: the instruction, with %0, %1 for inputs and $ for the output register. A register of `size`."""
+        """text: the instruction, with %0, %1 for inputs and $ for the output register. A register
+        of `size`."""
         self.outputs.append((text, size, declare))
         words = [function(*row) for row in self.rows]
         self.case.buffer("out", f"out{len(self.outputs) - 1}", size, words)

@@ -158,7 +158,8 @@ def signed_word(v, t):
 
 
 def converted_nan(to, source, a):
-    """From and to f64 the sign and the upper payload bits stay, quieted; bf16 becomes f32 by a shift."""
+    """From and to f64 the sign and the upper payload bits stay, quieted; bf16 becomes f32 by a
+    shift."""
     if (to, source) == (n.F32, n.BF16):
         return a << 16
     if n.F64 not in (to, source):

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/emulator/cases/*.ptx: inputs and expected outputs of every instruction form. The expected data come
-from the models in this folder, never from running the emulator. Needs nothing but Python 3.9; all take minutes.
+"""Writes tests/emulator/cases/*.ptx: inputs and expected outputs of every instruction form. The
+expected data come from the models in this folder, never from running the emulator. Needs nothing
+but Python 3.9; all take minutes.
 
-    generate.py [--into FOLDER] [MODULE ...]      a module is a file beside this one; without one: all
+    generate.py [--into FOLDER] [MODULE ...]      a module is a file beside this one; without one:
+    all
 """
 
 import argparse

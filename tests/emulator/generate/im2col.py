@@ -1,5 +1,6 @@
-"""Cases of tensor copies in im2col mode: a box is channels of pixels, which follow each other along W, H, D within a
-pixel box that may reach over the tensor's edges, and then along N. Loads add offsets to each pixel's place."""
+"""Cases of tensor copies in im2col mode: a box is channels of pixels, which follow each other along
+W, H, D within a pixel box that may reach over the tensor's edges, and then along N. Loads add
+offsets to each pixel's place."""
 
 from bulk import Tensor, load_case, store_case
 
@@ -41,9 +42,11 @@ class Im2col(Tensor):
 
 
 class Wide(Im2col):
-    """im2col::w and, with blocks of 32, im2col::w::128: along W, then along N; the halo goes on where a block ends."""
+    """im2col::w and, with blocks of 32, im2col::w::128: along W, then along N; the halo goes on
+    where a block ends."""
 
-    def __init__(self, type_, dims, channels, pixels, lower, upper, swizzle, halo=0, mode=1, **options):
+    def __init__(self, type_, dims, channels, pixels, lower, upper, swizzle, halo=0, mode=1,
+                 **options):
         super().__init__(type_, dims, channels, pixels, [lower], [upper], swizzle, **options)
         self.halo, self.mode = halo, mode
         self.block = 32 if mode == 2 else pixels
@@ -99,7 +102,16 @@ def generate():
     )
     load(
         "tensor_im2col_4d_strided",
-        Im2col("float16", [64, 9, 7, 2], 64, 13, [-1, 0], [-2, -3], "128B", element_strides=[1, 2, 3, 1]),
+        Im2col(
+            "float16",
+            [64, 9, 7, 2],
+            64,
+            13,
+            [-1, 0],
+            [-2, -3],
+            "128B",
+            element_strides=[1, 2, 3, 1],
+        ),
         [0, -1, 0, 0],
         [1, 2],
     )
@@ -154,13 +166,19 @@ def generate():
         suffix=".im2col_no_offs",
     )
     wide("tensor_im2col_w_3d", Wide("float16", [64, 9, 4], 32, 20, -1, 0, "64B"), [0, -1, 1], 0)
-    wide("tensor_im2col_w_4d", Wide("float16", [64, 7, 3, 5], 64, 24, -1, -1, "128B"), [0, 2, 1, 1], 2)
-    wide("tensor_im2col_w_5d", Wide("float32", [16, 5, 2, 3, 4], 8, 12, 0, 0, "32B", fill="nan"), [8, 3, 1, 2, 1], 1)
-    strided = Wide("float16", [16, 9, 3, 6], 16, 24, -1, 0, "32B", halo=1, element_strides=[1, 2, 1, 1])
+    wide("tensor_im2col_w_4d", Wide("float16", [64, 7, 3, 5], 64, 24, -1, -1, "128B"), [0, 2, 1, 1],
+         2)
+    wide("tensor_im2col_w_5d", Wide("float32", [16, 5, 2, 3, 4], 8, 12, 0, 0, "32B", fill="nan"),
+         [8, 3, 1, 2, 1], 1)
+    strided = Wide("float16", [16, 9, 3, 6], 16, 24, -1, 0, "32B", halo=1,
+                   element_strides=[1, 2, 1, 1])
     wide("tensor_im2col_w_halo_strided", strided, [0, -1, 2, 0], 0)
-    wide("tensor_im2col_w_halo", Wide("bfloat16", [32, 6, 2, 5], 32, 17, 0, 0, "64B", halo=2), [0, 3, 1, 1], 0)
-    wide("tensor_im2col_w128_3d", Wide("float16", [16, 50, 4], 16, 9, -1, 1, "32B", mode=2), [0, 30, 0], 1)
-    wide("tensor_im2col_w128_halo", Wide("float16", [16, 50, 2, 4], 16, 9, -1, 0, "32B", halo=2, mode=2), [0, 4, 1, 0], 0)
+    wide("tensor_im2col_w_halo", Wide("bfloat16", [32, 6, 2, 5], 32, 17, 0, 0, "64B", halo=2),
+         [0, 3, 1, 1], 0)
+    wide("tensor_im2col_w128_3d", Wide("float16", [16, 50, 4], 16, 9, -1, 1, "32B", mode=2),
+         [0, 30, 0], 1)
+    wide("tensor_im2col_w128_halo",
+         Wide("float16", [16, 50, 2, 4], 16, 9, -1, 0, "32B", halo=2, mode=2), [0, 4, 1, 0], 0)
     other = Wide("float16", [16, 50, 2, 4], 16, 128, -1, 0, "32B")
     text = "the tensor map was encoded for im2col::w, the instruction is im2col::w::128"
     wide("tensor_im2col_w_other_mode", other, [0, 4, 1, 0], 0, mode=2, fails=text)

@@ -442,12 +442,14 @@ COMPARE = {
 
 
 def carry_mix_cases():
-    """Chains of both kinds: the flag is that of an adder, so a subtraction leaves "no borrow" in it."""
+    """Chains of both kinds: the flag is that of an adder, so a subtraction leaves "no borrow" in
+    it."""
     for bits in (32, 64):
         t, size, top = f"u{bits}", bits // 8, 1 << bits
         rows = n.int_inputs(bits, 2, COUNT if bits == 32 else 40, "carry mix")
         rows += [(5, 7), (7, 5), (7, 7), (0, 0), (top - 1, 1), (top - 1, top - 1)]
-        e = Elementwise(f"carry_mix_{bits}", f"the carry flag between additions and subtractions, {bits} bits", rows, (size,) * 2)
+        e = Elementwise(f"carry_mix_{bits}",
+            f"the carry flag between additions and subtractions, {bits} bits", rows, (size,) * 2)
         before = {
             f"add.cc.{t}": lambda a, b: a + b >> bits & 1,
             f"sub.cc.{t}": lambda a, b: int(a >= b),

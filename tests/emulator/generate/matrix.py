@@ -1,8 +1,8 @@
 """Cases of mma.sync, wgmma, ldmatrix, stmatrix and movmatrix.
 
-The arithmetic is the published model of the tensor core (arXiv 2512.07004), in Python integers: products and C aligned
-to the largest exponent, cut to F fraction bits, summed exactly, rounded once. Fragments are laid out here as the ISA
-draws them; kernels move whole registers."""
+The arithmetic is the published model of the tensor core (arXiv 2512.07004), in Python integers:
+products and C aligned to the largest exponent, cut to F fraction bits, summed exactly, rounded
+once. Fragments are laid out here as the ISA draws them; kernels move whole registers."""
 
 import random
 
@@ -28,7 +28,8 @@ BITS = {
 }
 
 
-# ---- arithmetic -------------------------------------------------------------------------------------------
+# ---- arithmetic
+# ------------------------------------------------------------------------------------------
 
 
 def split(fmt, code):
@@ -80,7 +81,8 @@ def dot(fa, fb, a, b, c, fc, negate, fraction, low_precision):
 
 
 def finish(fc, total, exponent, low_precision):
-    """total * 2^exponent: to nearest even as f16, towards zero as f32 (13 fraction bits in low precision)."""
+    """total * 2^exponent: to nearest even as f16, towards zero as f32 (13 fraction bits in low
+    precision)."""
     if fc is n.F16:
         code = n.F16.encode(total < 0, n.Fraction(abs(total)) * n.Fraction(2) ** exponent, "rn")
         return 0 if code == n.F16.sign_bit else code  # never -0
@@ -104,7 +106,8 @@ def integer_dot(ta, tb, a, b, c, satfinite):
     return total & 0xFFFFFFFF
 
 
-# ---- operands ---------------------------------------------------------------------------------------------
+# ---- operands
+# ------------------------------------------------------------------------------------------
 
 FLAVOURS = ("near_one", "finite", "any", "cancelling", "subnormal")
 
@@ -206,8 +209,8 @@ class Product:
         )
 
     def fp8_output(self, a, b, c):
-        """mma.sync on Hopper: widened to f16, one step for the lower pair of every register and one for
-        the upper, C added last as f32."""
+        """mma.sync on Hopper: widened to f16, one step for the lower pair of every register and one
+        for the upper, C added last as f32."""
         if (
             self.td == "f16"
         ):  # how Hopper rounds here is not known: operands for which nothing is rounded
@@ -244,7 +247,8 @@ class Product:
         return sum(c << bits * i for i, c in enumerate(codes))
 
 
-# ---- mma.sync ---------------------------------------------------------------------------------------------
+# ---- mma.sync
+# ------------------------------------------------------------------------------------------
 
 
 def mma_registers(p):
@@ -308,7 +312,8 @@ def vector(regs, count):
 
 
 def mma_case(name, text, products, version="8.4", selector=None):
-    """One launch of as many CTAs as products, a warp each; selector: products are sparse (sparse.py)."""
+    """One launch of as many CTAs as products, a warp each; selector: products are sparse
+    (sparse.py)."""
     p = products[0]
     size = 8 if p.ta == "f64" else 4
     case = Case(name, f"{text}: {len(products)} sets of operands", block=32, grid=len(products))
@@ -418,7 +423,8 @@ def mma_cases():
         )
 
 
-# ---- wgmma ------------------------------------------------------------------------------------------------
+# ---- wgmma
+# ------------------------------------------------------------------------------------------
 
 SWIZZLES = {"none": (0, 0), "128B": (128, 1), "64B": (64, 2), "32B": (32, 3)}
 
@@ -448,8 +454,9 @@ def swizzle(address, span):
 
 
 def place_operand(image, p, rows, t, base, mode, mn_major):
-    """Writes an operand (rows of codes along K) into the image; returns (start, leading, stride) in bytes of the
-    descriptor of the first K step. K-major: tiles of 8 rows; MN-major: blocks as wide as the swizzle.
+    """Writes an operand (rows of codes along K) into the image; returns (start, leading, stride) in
+    bytes of the descriptor of the first K step. K-major: tiles of 8 rows; MN-major: blocks as wide
+    as the swizzle.
     """
     span, _ = SWIZZLES[mode]
     size = max(1, BITS[t] // 8)
@@ -751,7 +758,8 @@ def wgmma_layout_cases():
         Wgmma(f"wgmma_n{nn}", [make("f16", 1, nn)], zero=True, fold=True).write()
 
 
-# ---- 8 x 8 matrices ---------------------------------------------------------------------------------------
+# ---- 8 x 8 matrices
+# ------------------------------------------------------------------------------------------
 
 
 def fragment(matrix, trans):
@@ -815,8 +823,8 @@ def matrix_move_cases():
 
 
 def move_case(mnemonic, suffix, modifiers, count, image, offsets, fragments):
-    """ldmatrix reads the image into fragments; stmatrix writes fragments as the image. Only lanes that must give an
-    address give a good one."""
+    """ldmatrix reads the image into fragments; stmatrix writes fragments as the image. Only lanes
+    that must give an address give a good one."""
     load = mnemonic == "ldmatrix"
     case = Case(f"{mnemonic}_{suffix}", f"{mnemonic}.{modifiers}", block=32)
     case.buffer("in", "offset", 4, offsets)

@@ -28,7 +28,8 @@ def finish(case, body):
     case.write()
 
 
-# ---- ld and st --------------------------------------------------------------------------------------------
+# ---- ld and st
+# --------------------------------------------------------------------------------------------
 
 
 def extended(value, bits, signed, register):
@@ -274,7 +275,8 @@ def address_cases():
     finish(case, body)
 
 
-# ---- atom and red -----------------------------------------------------------------------------------------
+# ---- atom and red
+# -----------------------------------------------------------------------------------------
 
 
 def atomic(op, t, old, x):
@@ -498,7 +500,8 @@ def cas_case(space):
 
 
 def contended_case():
-    """All threads on one word: the sum is defined, and the values returned by exch and inc are a permutation."""
+    """All threads on one word: the sum is defined, and the values returned by exch and inc are a
+    permutation."""
     case = Case(
         "atom_contended",
         "64 threads of 3 CTAs add to, or and count on the same words",
@@ -549,7 +552,8 @@ def vector_atomic_case():
         finish(case, body)
 
 
-# ---- cp.async ---------------------------------------------------------------------------------------------
+# ---- cp.async
+# ---------------------------------------------------------------------------------------------
 
 
 def cp_async_cases():

@@ -1,4 +1,5 @@
-"""Cases of approximations (where the result is exact on any hardware), narrow formats, and rare forms."""
+"""Cases of approximations (where the result is exact on any hardware), narrow formats, and rare
+forms."""
 
 import random
 
@@ -329,7 +330,8 @@ def memory_forms():
             )
 
 
-# ---- sm_100 forms: no GPU of ours runs them --------------------------------------------------------------
+# ---- sm_100 forms: no GPU of ours runs them
+# --------------------------------------------------------------
 
 E2M3 = n.Format("e2m3", 2, 3, 0x1F, False, 0x1F)
 E3M2 = n.Format("e3m2", 3, 2, 0x1F, False, 0x1F)

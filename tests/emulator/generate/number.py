@@ -1,5 +1,6 @@
-"""Exact number formats for expected data: fractions in, bits out. Written apart from the library's formats.c, on
-purpose: values are fractions.Fraction, rounding is a comparison with the two neighbours."""
+"""Exact number formats for expected data: fractions in, bits out. Written apart from the library's
+formats.c, on purpose: values are fractions.Fraction, rounding is a comparison with the two
+neighbours."""
 
 import random
 from fractions import Fraction
@@ -33,7 +34,8 @@ class Format:
         return "f", negative, self.magnitude(code)
 
     def encode(self, negative, value, mode="rn"):
-        """Bits of a non-negative Fraction with a sign, rounded. Overflow as IEEE says; no infinity: largest."""
+        """Bits of a non-negative Fraction with a sign, rounded. Overflow as IEEE says; no infinity:
+        largest."""
         lo, hi = 0, self.max_code + 1
         if value >= self.magnitude(hi):
             lo = self.max_code
@@ -207,11 +209,13 @@ def minmax(fmt, a, b, largest, nan=False, xorsign=False):
     return (max if largest else min)(a, b, key=lambda v: order(fmt, v)) | sign
 
 
-# ---- inputs -----------------------------------------------------------------------------------------------
+# ---- inputs
+# -----------------------------------------------------------------------------------------------
 
 
 def edge_floats(fmt):
-    """Bit patterns where something goes wrong: zeros, subnormals, units in the last place, overflow, NaN."""
+    """Bit patterns where something goes wrong: zeros, subnormals, units in the last place,
+    overflow, NaN."""
     one, man = fmt.bias << fmt.man, 1 << fmt.man
     codes = [
         0,
@@ -242,7 +246,8 @@ def edge_floats(fmt):
 
 
 def nan_rows(fmt, operands):
-    """NaN with payloads in every operand, alone and together: which one comes out, and how much of it."""
+    """NaN with payloads in every operand, alone and together: which one comes out, and how much of
+    it."""
     one, ones = fmt.bias << fmt.man, (1 << fmt.man) - 1
     quiet = fmt.inf | 1 << fmt.man - 1 | 0x5555555555555 & ones >> 1
     signaling = fmt.inf | 0x3333333333333 & ones >> 1
@@ -260,7 +265,8 @@ def nan_rows(fmt, operands):
 
 
 def float_inputs(fmt, operands, count, seed):
-    """`count` tuples: every edge in every position, and pairs that cancel, overlap and overflow. Then NaN."""
+    """`count` tuples: every edge in every position, and pairs that cancel, overlap and overflow.
+    Then NaN."""
     rng = random.Random(f"{fmt.name} {operands} {seed}")
     edges, rows = edge_floats(fmt), []
 

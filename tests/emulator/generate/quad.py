@@ -1,5 +1,6 @@
-"""Cases of mma.sync.m8n8k4 of halves: four products a warp, each of a quad and of the one 16 lanes further on. All
-values are small multiples of 1/4, so that every order of adding gives the same sum."""
+"""Cases of mma.sync.m8n8k4 of halves: four products a warp, each of a quad and of the one 16 lanes
+further on. All values are small multiples of 1/4, so that every order of adding gives the same
+sum."""
 
 import random
 import struct
@@ -43,7 +44,10 @@ def quad_case(a_row, b_row, tc, td):
     c = [[[value(40) for _ in range(8)] for _ in range(8)] for _ in range(4)]
     fa, fb, fc, fd = ([None] * 32 for _ in range(4))
     for q in range(4):
-        d = [[c[q][m][n] + sum(a[q][m][k] * b[q][k][n] for k in range(4)) for n in range(8)] for m in range(8)]
+        d = [
+            [c[q][m][n] + sum(a[q][m][k] * b[q][k][n] for k in range(4)) for n in range(8)]
+            for m in range(8)
+        ]
         for lane in lanes(q):
             low, x = 4 * (lane >= 16), lane % 4
             fa[lane] = [a[q][x + low][i] if a_row else a[q][i + low][x] for i in range(4)]
@@ -51,17 +55,21 @@ def quad_case(a_row, b_row, tc, td):
             at = lambda t, i: place(t == "f32", lane, i)
             fc[lane] = [c[q][at(tc, i)[0]][at(tc, i)[1]] for i in range(8)]
             fd[lane] = [d[at(td, i)[0]][at(td, i)[1]] for i in range(8)]
-    words = lambda t, values: [single(v) for lane in values for v in lane] if t == "f32" else pairs(values)
+    words = lambda t, values: (
+        [single(v) for lane in values for v in lane] if t == "f32" else pairs(values)
+    )
     case.buffer("in", "a", 4, pairs(fa))
     case.buffer("in", "b", 4, pairs(fb))
     case.buffer("in", "c", 4, words(tc, fc))
     case.buffer("out", "d", 4, words(td, fd))
     registers = lambda n, t: [f"%{n}{i}" for i in range(8 if t == "f32" else 4)]
     rc, rd = registers("c", tc), registers("d", td)
-    body = ["    .reg .b32 %t, %a<2>, %b<2>, %c<8>, %d<8>;", "    .reg .b64 %p;", "    mov.u32 %t, %tid.x;"]
+    body = ["    .reg .b32 %t, %a<2>, %b<2>, %c<8>, %d<8>;", "    .reg .b64 %p;",
+            "    mov.u32 %t, %tid.x;"]
 
     def each(param, names, move):
-        lines = [f"    ld.param.u64 %p, [{param}];", f"    mad.wide.u32 %p, %t, {4 * len(names)}, %p;"]
+        lines = [f"    ld.param.u64 %p, [{param}];",
+                 f"    mad.wide.u32 %p, %t, {4 * len(names)}, %p;"]
         return lines + [move.format(r=r, at=4 * i) for i, r in enumerate(names)]
 
     load = "    ld.global.b32 {r}, [%p + {at}];"

@@ -1,5 +1,6 @@
-"""Cases of mma.sp and wgmma.mma_async.sp: A has two of every four units of K, which two is in registers of some of the
-lanes. A unit is an element of 16 or 8 bits, a pair of 4-bit elements, half of a tf32 element."""
+"""Cases of mma.sp and wgmma.mma_async.sp: A has two of every four units of K, which two is in
+registers of some of the lanes. A unit is an element of 16 or 8 bits, a pair of 4-bit elements, half
+of a tf32 element."""
 
 import random
 
@@ -8,7 +9,8 @@ from matrix import BITS, FLAVOURS, Product, Wgmma, load_registers, mma_case, wgm
 
 
 class SparseProduct(Product):
-    """Product whose self.a holds what is stored; picks: the place along K of every stored element."""
+    """Product whose self.a holds what is stored; picks: the place along K of every stored
+    element."""
 
     def __init__(self, shape, ta, tb, td, flavour, seed, **options):
         super().__init__(shape, ta, tb, td, flavour, seed, **options)
@@ -27,7 +29,9 @@ class SparseProduct(Product):
                     picks.append(2 * chunk + element)
                 else:
                     units = sorted(rng.sample(range(4), 2))
-                    picks += [per_unit * (4 * chunk + u) + i for u in units for i in range(per_unit)]
+                    picks += [
+                        per_unit * (4 * chunk + u) + i for u in units for i in range(per_unit)
+                    ]
                 word |= (units[0] | units[1] << 2) << 4 * chunk
             self.indices.append(word)
             self.picks.append(picks)
@@ -48,7 +52,8 @@ class SparseProduct(Product):
             if bits == 16:
                 words[4 * g + selector] = part(0)
             elif bits == 64:
-                words[4 * g : 4 * g + 4] = [low & 0xFFFFFFFF, high & 0xFFFFFFFF, low >> 32, high >> 32]
+                words[4 * g : 4 * g + 4] = [low & 0xFFFFFFFF, high & 0xFFFFFFFF, low >> 32,
+                                            high >> 32]
             else:
                 first = 4 * g + 2 * selector
                 words[first : first + 2] = [part(0), part(1)] if self.unit == 2 else [low, high]
@@ -87,7 +92,10 @@ def mma_cases():
             mma_case(
                 f"mma_sp{'_ordered' * bool(ordered)}_m{m}n{nn}k{k}_{td}_{ta}_{tb}",
                 f"mma.sp{ordered}.sync.aligned.m{m}n{nn}k{k}.row.col{sat}.{td}.{ta}.{tb}.{td}",
-                [make(f) for f in (("",) if whole else FLAVOURS if not ordered else ("any", "near_one"))],
+                [
+                    make(f)
+                    for f in (("",) if whole else FLAVOURS if not ordered else ("any", "near_one"))
+                ],
                 version="8.5",
                 selector=selector,
             )
@@ -142,16 +150,20 @@ def wgmma_cases():
 
         def make(flavour, steps=1, nn=8):
             shape = (64, nn, 2 * steps * wgmma_k(ta))
-            return SparseProduct(shape, ta, tb, td, flavour, 3, low_precision=low and not whole, satfinite=whole and at % 2)
+            return SparseProduct(shape, ta, tb, td, flavour, 3, low_precision=low and not whole,
+                                 satfinite=whole and at % 2)
 
         name = f"wgmma_sp_{td}_{ta}_{tb}"
         flavours = ("",) if whole else ("finite", "any", "cancelling")
         SparseWgmma(name, [make(f) for f in flavours], selector=at % selectors, fold=True).write()
         SparseWgmma(
-            name + "_registers", [make("near_one", 2)], selector=(at + 1) % selectors, a_regs=True, fold=True
+            name + "_registers", [make("near_one", 2)], selector=(at + 1) % selectors, a_regs=True,
+            fold=True
         ).write()
-    make = lambda t, steps, nn: SparseProduct((64, nn, 2 * steps * wgmma_k(t)), t, t, "f32", "near_one", 4)
-    SparseWgmma("wgmma_sp_layout_none", [make("f16", 1, 16)], a_mode="none", b_mode="none", zero=True, fold=True).write()
+    make = lambda t, steps, nn: SparseProduct((64, nn, 2 * steps * wgmma_k(t)), t, t, "f32",
+                                              "near_one", 4)
+    SparseWgmma("wgmma_sp_layout_none", [make("f16", 1, 16)], a_mode="none", b_mode="none",
+                zero=True, fold=True).write()
     for mode in ("64B", "128B"):
         SparseWgmma(
             f"wgmma_sp_layout_{mode}",

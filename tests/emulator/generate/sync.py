@@ -16,7 +16,8 @@ def out(register="%a", param="out0"):
     return pointer(param, 4, register="%g") + [f"    st.global.b32 [%g], {register};"]
 
 
-# ---- bar and barrier --------------------------------------------------------------------------------------
+# ---- bar and barrier
+# --------------------------------------------------------------------------------------
 
 
 def bar_cases():
@@ -88,7 +89,8 @@ def bar_cases():
 
 
 def early_exit_cases():
-    """Producers arrive and exit; the count is the CTA's size, so their arrivals are all that keeps it."""
+    """Producers arrive and exit; the count is the CTA's size, so their arrivals are all that keeps
+    it."""
     head = [
         f"    .shared .align 4 .b8 words[{4 * BLOCK}];",
         "    .reg .b32 %w;",
@@ -98,7 +100,8 @@ def early_exit_cases():
         "    add.u32 %b, %t, 1000;",
     ]
     for name, count in (("counted", f", {BLOCK}"), ("mixed", "")):
-        case = Case(f"bar_arrive_then_exit_{name}", f"bar.arrive by warps that exit, {name} bar.sync", block=BLOCK)
+        case = Case(f"bar_arrive_then_exit_{name}",
+                    f"bar.arrive by warps that exit, {name} bar.sync", block=BLOCK)
         body = head + [
             "    setp.eq.u32 %q, %w, 1;",
             "    @%q bra consumer;",
@@ -115,10 +118,13 @@ def early_exit_cases():
         if not count:  # as an H200 does: the rest of the CTA is another count
             case.lines.append("//: fails some threads give the count 96, others none")
         untouched = [0xCDCDCDCD] * 32
-        case.buffer("out", "out0", 4, untouched + [1000 + i | 1064 + i << 16 for i in range(32)] + untouched)
+        case.buffer("out", "out0", 4,
+                    untouched + [1000 + i | 1064 + i << 16 for i in range(32)] + untouched)
         finish(case, body)
-    # without a count the barrier does not wait for who exits; a part of a warp is whole when the rest has gone
-    case = Case("bar_sync_after_exit", "bar.sync without a count, and by what is left of a warp", block=BLOCK)
+    # without a count the barrier does not wait for who exits; a part of a warp is whole when the
+    # rest has gone
+    case = Case("bar_sync_after_exit", "bar.sync without a count, and by what is left of a warp",
+                block=BLOCK)
     body = head + [
         "    setp.eq.u32 %q, %w, 2;",
         "    @%q exit;",
@@ -132,7 +138,8 @@ def early_exit_cases():
         "    ld.shared.b32 %e, [%a];",
         "    barrier.sync 1, 64;",
     ] + out("%e")
-    case.buffer("out", "out0", 4, [0xCDCDCDCD if i & 8 or i >= 64 else 1000 + (i ^ 32) for i in range(BLOCK)])
+    case.buffer("out", "out0", 4,
+                [0xCDCDCDCD if i & 8 or i >= 64 else 1000 + (i ^ 32) for i in range(BLOCK)])
     finish(case, body)
 
 
@@ -183,22 +190,27 @@ def impossible_cases():
 
 
 def tx_range_case():
-    """The byte count of a phase has a range to both sides: bytes may come before they are expected."""
+    """The byte count of a phase has a range to both sides: bytes may come before they are
+    expected."""
     for name, operation in (("below", "complete_tx"), ("above", "expect_tx")):
-        case = Case(f"mbarrier_tx_{name}_range", f"mbarrier.{operation} beyond 2^20 - 1 bytes", block=1)
+        case = Case(f"mbarrier_tx_{name}_range", f"mbarrier.{operation} beyond 2^20 - 1 bytes",
+                    block=1)
         case.lines.append("//: fails outside")
         step = f"    mbarrier.{operation}.relaxed.cluster.shared::cluster.b64 [%m], 1048575;"
         body = INIT + ["    mbarrier.init.shared::cta.b64 [%m], 1;", step]
-        body += ["    mbarrier.inval.shared::cta.b64 [%m];", "    mbarrier.init.shared::cta.b64 [%m], 1;", step, step]
+        body += ["    mbarrier.inval.shared::cta.b64 [%m];",
+                 "    mbarrier.init.shared::cta.b64 [%m], 1;", step, step]
         case.buffer("out", "out0", 4, [0])
         finish(case, body + out("%t"))
 
 
-# ---- mbarrier ---------------------------------------------------------------------------------------------
+# ---- mbarrier
+# ---------------------------------------------------------------------------------------------
 
 
 def mbarrier_local_case():
-    """One thread counts phases by hand; the words that come out are predicates and pending counts."""
+    """One thread counts phases by hand; the words that come out are predicates and pending
+    counts."""
     case = Case(
         "mbarrier_forms",
         "mbarrier: init, arrive, drop, noComplete, expect_tx, complete_tx, waits, inval",
@@ -354,7 +366,8 @@ def mbarrier_phases_case():
     finish(case, body + out("%sum"))
 
 
-# ---- clusters ---------------------------------------------------------------------------------------------
+# ---- clusters
+# ---------------------------------------------------------------------------------------------
 
 CLUSTER_SYNC = [
     "    barrier.cluster.arrive.release.aligned;",
@@ -406,7 +419,8 @@ def cluster_cases():
     )
     case.buffer("out", "out1", 4, [11] * 32 + [0] * 32)
     body += pointer("out1", 4, "%n", "%g") + ["    st.global.b32 [%g], %e;"] + CLUSTER_SYNC
-    # every thread arrives twice at the peer's barrier, one in four ways; the last arrival is the CTA's own
+    # every thread arrives twice at the peer's barrier, one in four ways; the last arrival is the
+    # CTA's own
     body += (
         [
             "    mapa.shared::cluster.u32 %rm, %m, %peer;",
@@ -565,7 +579,8 @@ def remote_async_case():
     finish(case, body + ["end:"] + CLUSTER_SYNC)
 
 
-# ---- control ----------------------------------------------------------------------------------------------
+# ---- control
+# ----------------------------------------------------------------------------------------------
 
 
 def control_cases():
@@ -703,7 +718,8 @@ FUNCTION = """.func (.param .b32 result) {name}(.param .b32 x)
 
 
 def indirect_case():
-    """Calls through a register: by prototype, out of a table; by a list of targets, of addresses."""
+    """Calls through a register: by prototype, out of a table; by a list of targets, of
+    addresses."""
     case = Case(
         "calls_indirect", "calls through registers, of lanes that go different ways", block=64
     )

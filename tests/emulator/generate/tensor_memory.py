@@ -1,7 +1,8 @@
 """Cases of tensor memory: tcgen05.alloc, ld, st, cp, shift, commit. For the emulator only: sm_100a.
 
-Where a thread's registers lie is written here as in CUTLASS's copy traits: strides, in bits, of the digits of the
-thread number and of the bit within a thread's registers, in a matrix of `lanes` rows."""
+Where a thread's registers lie is written here as in CUTLASS's copy traits: strides, in bits, of the
+digits of the thread number and of the bit within a thread's registers, in a matrix of `lanes`
+rows."""
 
 import random
 
@@ -13,8 +14,8 @@ HASH = 31
 FACTOR = 2654435761
 LANES, COLUMNS = 128, 512
 
-# shape: (lanes, bits of a row per repetition, digits of the thread, digits of the register bit); a digit is (base,
-# stride in bits), and a stride of ("row", n) is n rows.
+# shape: (lanes, bits of a row per repetition, digits of the thread, digits of the register bit); a
+# digit is (base, stride in bits), and a stride of ("row", n) is n rows.
 SHAPES = {
     "32x32b": (32, 32, [(32, ("row", 1))], [(32, 1), (0, 32)]),
     "16x64b": (16, 64, [(2, ("row", 8)), (2, 32), (8, ("row", 1))], [(32, 1), (0, 64)]),
@@ -34,7 +35,8 @@ def digits(number, bases, row_bits):
 
 
 def place(shape, count, thread, register, split=0):
-    """(lane, column) of a register, both from the instruction's address on; columns of packed words when packed."""
+    """(lane, column) of a register, both from the instruction's address on; columns of packed words
+    when packed."""
     if shape == "16x32bx2":
         return thread % 16, register + (split if thread >= 16 else 0)
     _, bits, of_thread, of_register = SHAPES[shape]
@@ -58,7 +60,8 @@ def hash_of(words):
     return h
 
 
-# ---- kernels -------------------------------------------------------------------------------------------------
+# ---- kernels
+# ------------------------------------------------------------------------------------------
 
 REGISTERS_OF_KERNEL = [
     "    .reg .b32 %t, %w, %lane, %slot, %tmem, %mine, %at, %col, %h, %x, %y, %m, %rank, %s;",
@@ -79,11 +82,13 @@ REGISTERS_OF_KERNEL = [
 
 
 def cluster_barrier():
-    return ["    barrier.cluster.arrive.release.aligned;", "    barrier.cluster.wait.acquire.aligned;"]
+    return ["    barrier.cluster.arrive.release.aligned;",
+            "    barrier.cluster.wait.acquire.aligned;"]
 
 
 def begin(columns=512, group=1, barriers=False):
-    """Allocates; %tmem is the address, %mine with the lanes of this warp. Initialises the mbarrier."""
+    """Allocates; %tmem is the address, %mine with the lanes of this warp. Initialises the
+    mbarrier."""
     skip = new_label()
     lines = list(REGISTERS_OF_KERNEL)
     if barriers:
@@ -172,7 +177,8 @@ def finish(case, body):
     case.write()
 
 
-# ---- ld and st -----------------------------------------------------------------------------------------------
+# ---- ld and st
+# ------------------------------------------------------------------------------------------
 
 THREADS = 64  # warp 1 also reaches the upper half of its lanes
 
@@ -248,7 +254,8 @@ def st_case(shape, packed):
         pack = ".unpack::16b" if packed else ""
         body += fill() + lines
         for i in range(registers):
-            body += [f"    mad.lo.u32 %r{i}, %t, 128, {i + 1};", f"    mul.lo.u32 %r{i}, %r{i}, {0x01000193};"]
+            body += [f"    mad.lo.u32 %r{i}, %t, 128, {i + 1};",
+                     f"    mul.lo.u32 %r{i}, %r{i}, {0x01000193};"]
         body += [
             f"    tcgen05.st.sync.aligned.{shape}.x{count}{pack}.b32 [%at]{tail}, {vector(registers)};",
             "    tcgen05.wait::st.sync.aligned;",
@@ -324,9 +331,11 @@ def ld_st_cases():
             st_case(shape, packed)
 
 
-# ---- cp ------------------------------------------------------------------------------------------------------
+# ---- cp
+# ------------------------------------------------------------------------------------------
 
-BUFFER = 40960  # bytes of shared memory, filled with a pattern; 1024-byte aligned, so swizzles count from its start
+# bytes of shared memory, filled with a pattern; 1024-byte aligned, so swizzles count from its start
+BUFFER = 40960
 SWIZZLES = {"none": (0, 0), "32B": (32, 6), "64B": (64, 4), "128B": (128, 2), "128B_32B": (128, 1)}
 
 
@@ -347,10 +356,17 @@ def swizzled(offset, mode):
 
 
 class Source:
-    """A K-major matrix of bytes in shared memory: start, leading and stride byte offsets, swizzle."""
+    """A K-major matrix of bytes in shared memory: start, leading and stride byte offsets,
+    swizzle."""
 
     def __init__(self, mode, stride, start=0, leading=16, base=0):
-        self.mode, self.stride, self.start, self.leading, self.base = mode, stride, start, leading, base
+        self.mode, self.stride, self.start, self.leading, self.base = (
+            mode,
+            stride,
+            start,
+            leading,
+            base,
+        )
 
     def offset(self, row, byte):
         span = SWIZZLES[self.mode][0]
@@ -386,7 +402,8 @@ COPIES = {
     "128x256b": (128, 32, lambda r: [r]),
     "128x128b": (128, 16, lambda r: [r]),
     "64x128b.warpx2::02_13": (64, 16, lambda r: [r, r + 64]),
-    "64x128b.warpx2::01_23": (64, 16, lambda r: [r % 32 + 64 * (r // 32) + half for half in (0, 32)]),
+    "64x128b.warpx2::01_23":
+        (64, 16, lambda r: [r % 32 + 64 * (r // 32) + half for half in (0, 32)]),
     "32x128b.warpx4": (32, 16, lambda r: [r, r + 32, r + 64, r + 96]),
     "4x256b": (4, 32, lambda r: [32 * r]),
 }
@@ -399,7 +416,9 @@ def copied(image, shape, source, column, fmt="", lane=0):
             data = elements(source.unit(row, unit), fmt)
             for to in lanes(row):
                 for w in range(4):
-                    image[lane + to][column + 4 * unit + w] = int.from_bytes(data[4 * w : 4 * w + 4], "little")
+                    image[lane + to][column + 4 * unit + w] = int.from_bytes(
+                        data[4 * w : 4 * w + 4], "little"
+                    )
 
 
 def fill_shared(threads=128, add=0):
@@ -466,9 +485,11 @@ WIDTH = 32  # columns of a cp case
 
 
 def variants(row_bytes):
-    """Sources worth a test: dense, with a gap between groups of rows, in the middle of a swizzle atom."""
+    """Sources worth a test: dense, with a gap between groups of rows, in the middle of a swizzle
+    atom."""
     # a base offset says nothing without a swizzle
-    found = [Source("none", 128 * row_bytes // 16, leading=128), Source("none", 256, leading=8192, base=4)]
+    found = [Source("none", 128 * row_bytes // 16, leading=128),
+             Source("none", 256, leading=8192, base=4)]
     for mode in ("32B", "64B", "128B", "128B_32B"):
         span = SWIZZLES[mode][0]
         found.append(Source(mode, 8 * span))
@@ -512,14 +533,16 @@ def cp_cases():
         cp_case(shape, "b8x16.b6x16_p32", some)
 
 
-# ---- cta_group::2 --------------------------------------------------------------------------------------------
+# ---- cta_group::2
+# ------------------------------------------------------------------------------------------
 
 
 def pair_case():
     """One thread of the pair copies in both CTAs, and tells both by a multicast commit."""
     shape, source, column = "128x256b", Source("128B", 1024), 7
     case = new_case(
-        "tcgen05_pair", "cta_group::2: alloc, cp into both CTAs, multicast commit", grid=2, cluster=2
+        "tcgen05_pair", "cta_group::2: alloc, cp into both CTAs, multicast commit", grid=2,
+        cluster=2
     )
     body = begin(WIDTH, 2, barriers=True) + ["    mov.u32 %rank, %cluster_ctarank;"]
     body += fill_shared(add="%rank") + fill(WIDTH) + publish() + cluster_barrier()
@@ -547,11 +570,13 @@ def pair_case():
     finish(case, body + end(WIDTH, 2))
 
 
-# ---- shift, commit -------------------------------------------------------------------------------------------
+# ---- shift, commit
+# ------------------------------------------------------------------------------------------
 
 
 def shift_case():
-    case = new_case("tcgen05_shift", "tcgen05.shift of 32 lanes x 8 columns, and a row copied in behind it")
+    case = new_case("tcgen05_shift",
+                    "tcgen05.shift of 32 lanes x 8 columns, and a row copied in behind it")
     lane, column, source = 64, 9, Source("none", 128, leading=128)
     body = begin(WIDTH, barriers=True) + fill_shared() + fill(WIDTH) + publish()
     body += first_thread(
@@ -578,14 +603,16 @@ def shift_case():
 
 def commit_case():
     """Addresses in every form; the phase that each thread saw."""
-    case = new_case("tcgen05_commit", "tcgen05.commit: 32-bit, 64-bit, generic, remote", grid=2, cluster=2)
+    case = new_case("tcgen05_commit", "tcgen05.commit: 32-bit, 64-bit, generic, remote", grid=2,
+                    cluster=2)
     body = begin(WIDTH, barriers=True) + ["    mov.u32 %rank, %cluster_ctarank;"]
     commit_ = "tcgen05.commit.cta_group::1.mbarrier::arrive::one"
     forms = [
         [f"    {commit_}.shared::cluster.b64 [%m];"],
         ["    cvt.u64.u32 %g, %m;", f"    {commit_}.shared::cluster.b64 [%g];"],
         ["    cvt.u64.u32 %g, %m;", "    cvta.shared.u64 %g, %g;", f"    {commit_}.b64 [%g];"],
-        ["    cvt.u64.u32 %g, %m;", f"    {commit_}.b64 [%g];"],  # no generic address: its low half is taken
+        # no generic address: its low half is taken
+        ["    cvt.u64.u32 %g, %m;", f"    {commit_}.b64 [%g];"],
         [
             "    xor.b32 %x, %rank, 1;",
             "    mapa.shared::cluster.u32 %y, %m, %x;",
@@ -601,12 +628,15 @@ def commit_case():
     finish(case, body + end(WIDTH))
 
 
-# ---- alloc ---------------------------------------------------------------------------------------------------
+# ---- alloc
+# ------------------------------------------------------------------------------------------
 
 
 def alloc_case():
-    """Allocations do not meet; one that finds no columns waits for a dealloc; freed columns are given out again."""
-    case = new_case("tcgen05_alloc", "tcgen05.alloc: several, one that has to wait, all freed", block=64)
+    """Allocations do not meet; one that finds no columns waits for a dealloc; freed columns are
+    given out again."""
+    case = new_case("tcgen05_alloc", "tcgen05.alloc: several, one that has to wait, all freed",
+                    block=64)
     skip, other = new_label(), new_label()
     body = list(REGISTERS_OF_KERNEL)
     alloc = "tcgen05.alloc.cta_group::1.sync.aligned"

@@ -1,9 +1,10 @@
 """Cases of tcgen05.mma, for the emulator only: sm_100a.
 
-Every case is a kernel of 128 threads that copies an image into shared memory and another one into tensor memory, lets
-one thread issue the multiplications, and hashes every lane of tensor memory. The expected hashes come from a model of
-the whole: operands are placed by the canonical layouts (rows of K or of MN in swizzled lines), D by the ISA's layouts
-A to G, and the arithmetic is the published model (arXiv 2512.07004) in Python integers."""
+Every case is a kernel of 128 threads that copies an image into shared memory and another one into
+tensor memory, lets one thread issue the multiplications, and hashes every lane of tensor memory.
+The expected hashes come from a model of the whole: operands are placed by the canonical layouts
+(rows of K or of MN in swizzled lines), D by the ISA's layouts A to G, and the arithmetic is the
+published model (arXiv 2512.07004) in Python integers."""
 
 import random
 
@@ -57,7 +58,8 @@ def swizzle(address, mode):
     return address ^ (line % (SPANS[mode] // 16)) * 16
 
 
-# ---- operands ------------------------------------------------------------------------------------------------
+# ---- operands
+# ------------------------------------------------------------------------------------------
 
 
 def draw(rng, t, flavour):
@@ -91,8 +93,8 @@ def draw_d(rng, td, flavour):
 
 
 def row_bytes(codes, t, packing, rng):
-    """A row of K as it lies in memory: containers (4-bit elements in bits 2 to 5), 16 padded elements in 16 bytes, two
-    to a byte."""
+    """A row of K as it lies in memory: containers (4-bit elements in bits 2 to 5), 16 padded
+    elements in 16 bytes, two to a byte."""
     if t == "tf32":  # the low 13 bits are noise
         return b"".join((c << 13 | rng.randrange(1 << 13)).to_bytes(4, "little") for c in codes)
     if t in CONTAINER:
@@ -127,9 +129,9 @@ class Image:
 
 
 def place(image, base, rows, mode, container, mn_major, gap):
-    """Rows of bytes into shared memory; the descriptor without the address of the image. K advances inside a
-    swizzled line: the operand begins behind a row's width where there is room, to see that. `gap`: between groups
-    of eight rows."""
+    """Rows of bytes into shared memory; the descriptor without the address of the image. K advances
+    inside a swizzled line: the operand begins behind a row's width where there is room, to see
+    that. `gap`: between groups of eight rows."""
     span, count, row = SPANS[mode], len(rows), len(rows[0])
     width = span or 16
     if not mn_major:
@@ -164,7 +166,8 @@ def place(image, base, rows, mode, container, mn_major, gap):
     return start >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 | 1 << 46 | SWIZZLES[mode] << 61
 
 
-# ---- arithmetic ----------------------------------------------------------------------------------------------
+# ---- arithmetic
+# ------------------------------------------------------------------------------------------
 
 
 def scale_parts(kind, code):
@@ -241,21 +244,27 @@ def float_output(o, a, b, sa, sb, c):
     return fused(terms, 35, c, fc, 0)
 
 
-# ---- the whole -----------------------------------------------------------------------------------------------
+# ---- the whole
+# ------------------------------------------------------------------------------------------
 
 
 class Mma:
-    """One case. Options: ta, tb, td, m, n; group (CTAs), ws; a_mode, b_mode (swizzles), a_mn, b_mn; a_tensor, lane
-    (16: layout F in the upper halves); scale ids sfa, sfb, block, scale_type; negate, masks (lanes that are not
-    written), scale_d, add (D is read), ashift, zero_columns (descriptor), saturate, issuer (rank), steps
-    (instructions on the same accumulator), modifier (of the opcode), bad (changes to the instruction descriptor).
+    """One case. Options: ta, tb, td, m, n; group (CTAs), ws; a_mode, b_mode (swizzles), a_mn, b_mn;
+    a_tensor, lane (16: layout F in the upper halves); scale ids sfa, sfb, block, scale_type;
+    negate, masks (lanes that are not written), scale_d, add (D is read), ashift, zero_columns
+    (descriptor), saturate, issuer (rank), steps (instructions on the same accumulator), modifier
+    (of the opcode), bad (changes to the instruction descriptor).
     """
 
     DEFAULTS = dict(
-        td="f32", m=128, n=16, group=1, ws=False, a_mode="32B", b_mode="32B", gap=False, a_mn=False, b_mn=False,
-        a_tensor=False, lane=0, sfa=0, sfb=0, block=0, scale_type="ue8m0", negate=(0, 0), masks=None, scale_d=0,
-        add=True, ashift=False, zero_columns=None, max_shift=0, saturate=False, issuer=0, steps=1, modifier="",
-        flavour="near_one", scale_modifier="", bits=0, fails=None, replicate=True, immediate=False, columns=None, id_in_address=False,
+        td="f32", m=128, n=16, group=1, ws=False, a_mode="32B", b_mode="32B", gap=False, a_mn=False,
+        b_mn=False,
+        a_tensor=False, lane=0, sfa=0, sfb=0, block=0, scale_type="ue8m0", negate=(0, 0),
+        masks=None, scale_d=0,
+        add=True, ashift=False, zero_columns=None, max_shift=0, saturate=False, issuer=0, steps=1,
+        modifier="",
+        flavour="near_one", scale_modifier="", bits=0, fails=None, replicate=True, immediate=False,
+        columns=None, id_in_address=False,
     )  # fmt: skip
 
     def __init__(self, name, kind, ta, tb=None, **options):
@@ -604,7 +613,8 @@ def hash_of(words):
     return h
 
 
-# ---- cases ---------------------------------------------------------------------------------------------------
+# ---- cases
+# ------------------------------------------------------------------------------------------
 
 
 def types():
@@ -632,7 +642,8 @@ def types():
         Mma(f"tcgen05_mma_mx_{tb}_{ta}", "mxf8f6f4", tb, ta, n=8, sfa=i % 4, sfb=(i + 1) % 4,
             scale_modifier=(".scale_vec::1X", ".block32", "")[i % 3],
             flavour="any" if i == 1 else "near_one").write()  # fmt: skip
-    Mma("tcgen05_mma_mx_id_in_address", "mxf8f6f4", "e4m3", "e5m2", n=8, sfa=1, sfb=3, id_in_address=True).write()
+    Mma("tcgen05_mma_mx_id_in_address", "mxf8f6f4", "e4m3", "e5m2", n=8, sfa=1, sfb=3,
+        id_in_address=True).write()
     Mma("tcgen05_mma_e4m3_f16", "f8f6f4", "e4m3", td="f16", m=64, n=8, flavour="cancelling").write()
     Mma("tcgen05_mma_mxf4", "mxf4", "e2m1", n=8, sfb=2, scale_modifier=".scale_vec::2X").write()
     Mma(
@@ -649,17 +660,22 @@ def types():
         ("4x_ue4m3", 16, "ue4m3", ".scale_vec::4X"), ("block16_ue8m0", 16, "ue8m0", ".block16"),
         ("2x_ue8m0", 32, "ue8m0", ".scale_vec::2X"), ("block32_ue8m0", 32, "ue8m0", ".block32"),
     ):  # fmt: skip
-        Mma(f"tcgen05_mma_mxf4nvf4_{name}", "mxf4nvf4", "e2m1", n=8, block=block, scale_type=scale_type,
-            scale_modifier=modifier, flavour="any" if name == "4x_ue4m3" else "finite").write()  # fmt: skip
+        Mma(f"tcgen05_mma_mxf4nvf4_{name}", "mxf4nvf4", "e2m1", n=8, block=block,
+            scale_type=scale_type,
+            # fmt: skip
+            scale_modifier=modifier, flavour="any" if name == "4x_ue4m3" else "finite").write()
 
 
 def layouts():
     for mode in ("none", "32B", "64B", "128B"):
-        Mma(f"tcgen05_mma_layout_{mode}", "f16", "f16", m=64, n=24, a_mode=mode, b_mode=mode, gap=mode != "128B",
+        Mma(f"tcgen05_mma_layout_{mode}", "f16", "f16", m=64, n=24, a_mode=mode, b_mode=mode,
+            gap=mode != "128B",
             add=False).write()  # fmt: skip
-        Mma(f"tcgen05_mma_transposed_{mode}", "f16", "bf16", m=64, n=72, a_mode=mode, b_mode=mode, a_mn=True,
+        Mma(f"tcgen05_mma_transposed_{mode}", "f16", "bf16", m=64, n=72, a_mode=mode, b_mode=mode,
+            a_mn=True,
             b_mn=True, gap=True, add=False).write()  # fmt: skip
-        Mma(f"tcgen05_mma_bytes_transposed_{mode}", "f8f6f4", "e5m2", m=64, n=48, a_mode=mode, b_mode=mode,
+        Mma(f"tcgen05_mma_bytes_transposed_{mode}", "f8f6f4", "e5m2", m=64, n=48, a_mode=mode,
+            b_mode=mode,
             a_mn=True, b_mn=True, add=False).write()  # fmt: skip
     Mma(
         "tcgen05_mma_layout_atoms_of_32",
@@ -670,7 +686,8 @@ def layouts():
         a_mode="128B_32B",
         b_mode="128B_32B",
     ).write()
-    Mma("tcgen05_mma_transposed_words", "tf32", "tf32", m=64, n=40, a_mode="128B_32B", b_mode="128B_32B", a_mn=True,
+    Mma("tcgen05_mma_transposed_words", "tf32", "tf32", m=64, n=40, a_mode="128B_32B",
+        b_mode="128B_32B", a_mn=True,
         b_mn=True).write()  # fmt: skip
     Mma("tcgen05_mma_i8_transposed_b", "i8", "s8", td="s32", m=64, n=16, b_mn=True).write()
     Mma("tcgen05_mma_mx_transposed", "mxf8f6f4", "e4m3", n=16, a_mn=True, b_mn=True).write()
@@ -764,7 +781,8 @@ def weight_stationary():
         zero_columns=shifted,
         max_shift=2,
     ).write()
-    Mma("tcgen05_mma_ws_shifted_transposed", "f16", "f16", ws=True, m=64, n=64, zero_columns=5 << 56, max_shift=1,
+    Mma("tcgen05_mma_ws_shifted_transposed", "f16", "f16", ws=True, m=64, n=64,
+        zero_columns=5 << 56, max_shift=1,
         b_mn=True, add=False).write()  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""Cases of tcgen05.mma.sp, for the emulator only: sm_100a. As tensor_mma.py has them, with an A that stores two of every
-four units of K. The model puts each stored element at its place in K and looks B up there; where the indices lie in
-tensor memory is written down here once more, by the lane and bit of each unit."""
+"""Cases of tcgen05.mma.sp, for the emulator only: sm_100a. As tensor_mma.py has them, with an A
+that stores two of every four units of K. The model puts each stored element at its place in K and
+looks B up there; where the indices lie in tensor memory is written down here once more, by the lane
+and bit of each unit."""
 
 from matrix import integer_dot
 from tensor_mma import CONTAINER, Image, Mma, draw, float_output, place, row_bytes
@@ -123,7 +124,8 @@ def generate():
     Sp = SparseMma
     Sp("tcgen05_sparse_f16", "f16", "f16", flavour="finite").write()
     Sp("tcgen05_sparse_selector", "f16", "bf16", selector=1, steps=2).write()
-    Sp("tcgen05_sparse_m64", "f16", "f16", m=64, lane=16, td="f16", selector=1, flavour="any").write()
+    Sp("tcgen05_sparse_m64", "f16", "f16", m=64, lane=16, td="f16", selector=1,
+       flavour="any").write()
     Sp("tcgen05_sparse_tf32", "tf32", "tf32", n=8, selector=1).write()
     Sp("tcgen05_sparse_tf32_m64", "tf32", "tf32", m=64, n=24, flavour="cancelling").write()
     Sp("tcgen05_sparse_i8", "i8", "s8", "u8", td="s32", saturate=True, steps=2).write()

@@ -1,7 +1,8 @@
 """Cases of video instructions: bytes and halves of registers (PTX ISA 9.0, section 9.7.17).
 
-No GPU since Maxwell has most of them; ptxas writes other instructions instead, and those of ptxas 13.0 for sm_90 do in
-some forms what the ISA does not say (departs). Their cases hold the ISA's values and are for the emulator alone."""
+No GPU since Maxwell has most of them; ptxas writes other instructions instead, and those of ptxas
+13.0 for sm_90 do in some forms what the ISA does not say (departs). Their cases hold the ISA's
+values and are for the emulator alone."""
 
 import number as n
 from case import Elementwise
@@ -56,15 +57,21 @@ def compute(op, a, b, mode=""):
 
 
 def departs(op, types, sat=False, mode="", second="", d="", a="", b=""):
-    """Forms that ptxas 13.0 compiles otherwise, as an H200 showed: a result that goes into the upper half is not shifted
-    there; what is saturated for a part is taken as unsigned; .min and .max of an unsigned result take the third source
-    as signed; sums of mixed signs and shifts are cut to 32 bits before them; saturation forgets the bits beyond 32 of
-    unsigned sums and of shifts."""
+    """Forms that ptxas 13.0 compiles otherwise, as an H200 showed: a result that goes into the
+    upper half is not shifted there; what is saturated for a part is taken as unsigned; .min and
+    .max of an unsigned result take the third source as signed; sums of mixed signs and shifts are
+    cut to 32 bits before them; saturation forgets the bits beyond 32 of unsigned sums and of
+    shifts."""
     if op in COMPARE:
         return False
-    if d == "h1" or (sat and d and op != "vabsdiff") or (second in ("min", "max") and types[0] == U):
+    if (
+        d == "h1"
+        or (sat and d and op != "vabsdiff")
+        or (second in ("min", "max") and types[0] == U)
+    ):
         return True
-    if second in ("min", "max") and (op == "vshl" or (op in ("vadd", "vsub") and types[1] != types[2])):
+    if second in ("min",
+                  "max") and (op == "vshl" or (op in ("vadd", "vsub") and types[1] != types[2])):
         return True
     return sat and (op == "vshl" or (op == "vadd" and types == (U, U, U)))
 
@@ -127,7 +134,9 @@ def scalar_cases():
                 dict(),
                 dict(sat=True, a=parts[k % 7], b=parts[(k + 3) % 7]),
                 dict(second=("add", "min", "max")[k % 3], a=parts[(k + 1) % 7]),
-                dict(d=parts[1 + k % 6], sat=k % 2 == 0, a=parts[(k + 5) % 7], b=parts[(k + 2) % 7]),
+                dict(
+                    d=parts[1 + k % 6], sat=k % 2 == 0, a=parts[(k + 5) % 7], b=parts[(k + 2) % 7]
+                ),
             ):
                 e.op(departs(op, types, **form), *one(op, types, **form))
         e.write()
@@ -139,7 +148,8 @@ def shift_cases():
         e = Pair(f"video_{op}", f"{op}: amounts clamped and wrapped", inputs)
         for k, (td, ta) in enumerate((d, a) for d in (S, U) for a in (S, U)):
             for mode in ("clamp", "wrap"):
-                for form in (dict(), dict(sat=True), dict(second=("add", "min", "max")[k % 3]), dict(d="h1", a="h0", sat=True)):
+                for form in (dict(), dict(sat=True), dict(second=("add", "min", "max")[k % 3]),
+                             dict(d="h1", a="h0", sat=True)):
                     form["mode"] = mode
                     e.op(departs(op, (td, ta, U), **form), *one(op, (td, ta, U), **form))
         e.write()
@@ -149,7 +159,8 @@ def set_cases():
     e = Elementwise("video_vset", "vset: comparisons of parts", rows("vset"), (4,) * 3)
     for k, op in enumerate(COMPARE):
         for ta in (S, U):
-            for form in (dict(a="b1", b="h0"), dict(second=("add", "min", "max")[k % 3]), dict(d="b2", a="h1", b="h0")):
+            for form in (dict(a="b1", b="h0"), dict(second=("add", "min", "max")[k % 3]),
+                         dict(d="b2", a="h1", b="h0")):
                 text, model = one(op, (ta, (S, U)[k % 2]), **form)
                 e.op(text, 4, model)
     e.write()
@@ -166,12 +177,14 @@ def mad_cases():
                     if minus in ("a", "b", "c") and td == U:
                         continue
                     part = ("h0", "h1") if k % 2 else ("b2", "h0")
-                    words = ["vmad", td, ta, tb] + (["po"] if minus == "po" else []) + (["sat"] if sat else [])
+                    words = ["vmad", td, ta,
+                             tb] + (["po"] if minus == "po" else []) + (["sat"] if sat else [])
                     words += [scale] if scale else []
                     sign = lambda x: "-" if minus == x else ""
                     text = f"{'.'.join(words)} $, {sign('a')}%0.{part[0]}, {sign('b')}%1.{part[1]}, {sign('c')}%2;"
 
-                    def model(x, y, z, minus=minus, scale=scale, sat=sat, part=part, ta=ta, tb=tb, td=td):
+                    def model(x, y, z, minus=minus, scale=scale, sat=sat, part=part, ta=ta, tb=tb,
+                              td=td):
                         v = pick(x, part[0], ta == S) * pick(y, part[1], tb == S)
                         z = extend(z, 32, td == S)
                         v = -v + z if minus in ("a", "b") else v - z if minus == "c" else v + z
@@ -198,7 +211,8 @@ def several(op, count, types, sat=False, add=False, mask=None, a=None, b=None):
     def model(x, y, z):
         both, total, merged = y << 32 | x, z, 0
         for i in range(count):
-            v = compute(op, extend(both >> bits * of_a[i], bits, ta == S), extend(both >> bits * of_b[i], bits, tb == S))
+            v = compute(op, extend(both >> bits * of_a[i], bits, ta == S),
+                        extend(both >> bits * of_b[i], bits, tb == S))
             v = clamp(v, bits, td == S) if sat else v
             total += v if i in chosen else 0
             part = v if i in chosen else z >> bits * i
@@ -213,21 +227,28 @@ def simd_cases():
     masks = {2: ("0", "1", "10"), 4: ("3", "20", "321", "3210")}
     for count in (2, 4):
         for op in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"):
-            e = Elementwise(f"video_{op}{count}", f"{op}{count}: types, masks, selections", rows(op + str(count)), (4,) * 3)
+            e = Elementwise(f"video_{op}{count}", f"{op}{count}: types, masks, selections",
+                            rows(op + str(count)), (4,) * 3)
             for k, types in enumerate((d, a, b) for d in (S, U) for a in (S, U) for b in (S, U)):
                 for form in (
                     dict(),
                     dict(sat=True, mask=masks[count][k % len(masks[count])]),
                     dict(add=True, a=selections[count][k % 4]),
-                    dict(add=True, mask=masks[count][(k + 1) % len(masks[count])], b=selections[count][(k + 1) % 4]),
+                    dict(
+                        add=True,
+                        mask=masks[count][(k + 1) % len(masks[count])],
+                        b=selections[count][(k + 1) % 4],
+                    ),
                 ):
                     text, model = several(op, count, types, **form)
                     e.op(text, 4, model)
             e.write()
-        e = Elementwise(f"video_vset{count}", f"vset{count}: comparisons of parts", rows(f"vset{count}"), (4,) * 3)
+        e = Elementwise(f"video_vset{count}", f"vset{count}: comparisons of parts",
+                        rows(f"vset{count}"), (4,) * 3)
         for k, op in enumerate(COMPARE):
             for ta in (S, U):
-                for form in (dict(), dict(add=True), dict(mask=masks[count][1], a=selections[count][k % 4])):
+                for form in (dict(), dict(add=True),
+                             dict(mask=masks[count][1], a=selections[count][k % 4])):
                     text, model = several(op, count, (ta, (S, U)[k % 2]), **form)
                     e.op(text, 4, model)
         e.write()

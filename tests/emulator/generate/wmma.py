@@ -1,6 +1,6 @@
-"""Cases of wmma: load A, B and C in both layouts, multiply, store D. How a fragment lies in registers is the
-implementation's own, so only memory is looked at. Hopper carries tf32's K of 8 out in two steps (seen in its SASS
-and in the results)."""
+"""Cases of wmma: load A, B and C in both layouts, multiply, store D. How a fragment lies in
+registers is the implementation's own, so only memory is looked at. Hopper carries tf32's K of 8 out
+in two steps (seen in its SASS and in the results)."""
 
 from case import Case
 from matrix import BITS, Product

@@ -1,5 +1,5 @@
-"""Triton and Gluon kernels for sm_100a: tensor memory, tcgen05. In checking mode too: Triton leaves out the
-tcgen05.fence's that the ISA asks for, which counts as relying on ptxas or the hardware."""
+"""Triton and Gluon kernels for sm_100a: tensor memory, tcgen05. In checking mode too: Triton leaves
+out the tcgen05.fence's that the ISA asks for, which counts as relying on ptxas or the hardware."""
 
 import sys
 
@@ -54,12 +54,14 @@ def copy_kernel(x, out, M: gl.constexpr, N: gl.constexpr, BN: gl.constexpr):
 def tensor_memory_copy():
     m, n = 128, 64
     x = rng.standard_normal((m, n), dtype=np.float32)
-    values = {"x": x, "out": np.zeros_like(x), "M": m, "N": n, "BN": 64, "constants": ("M", "N", "BN")}
+    values = {"x": x, "out": np.zeros_like(x), "M": m, "N": n, "BN": 64,
+              "constants": ("M", "N", "BN")}
     return copy_kernel, values, (1,), {"num_warps": 4}, {"out": (x, 0)}
 
 
 @gluon.jit
-def mma_kernel(a, b, c, d, a_tiles, b_tiles, K, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
+def mma_kernel(a, b, c, d, a_tiles, b_tiles, K, BM: gl.constexpr, BN: gl.constexpr,
+               BK: gl.constexpr):
     """d = a @ b + c for one tile: TMA loads, tcgen05.mma into tensor memory that begins as c."""
     dtype: gl.constexpr = a_tiles.dtype
     x = gl.allocate_shared_memory(dtype, a_tiles.block_type.shape, a_tiles.layout)
@@ -92,10 +94,13 @@ def mma_kernel(a, b, c, d, a_tiles, b_tiles, K, BM: gl.constexpr, BN: gl.constex
 
 def tensor_memory_matmul():
     m, n, k = 128, 64, 192
-    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(
+        np.float16
+    )
     c = rng.standard_normal((m, n), dtype=np.float32)
     layouts = [gl.NVMMASharedLayout.get_default_for(s, gl.float16) for s in ([128, 64], [64, 64])]
-    values = {"a": a, "b": b, "c": c, "d": np.zeros((m, n), np.float32), "K": k, "BM": m, "BN": n, "BK": 64}
+    values = {"a": a, "b": b, "c": c, "d": np.zeros((m, n), np.float32), "K": k, "BM": m, "BN": n,
+              "BK": 64}
     values |= {
         "a_tiles": Descriptor("a", (128, 64), layouts[0]),
         "b_tiles": Descriptor("b", (64, 64), layouts[1]),
@@ -106,7 +111,8 @@ def tensor_memory_matmul():
 
 
 @triton.jit
-def scaled_kernel(a, b, a_scales, b_scales, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def scaled_kernel(a, b, a_scales, b_scales, c, N, K, BM: tl.constexpr, BN: tl.constexpr,
+                  BK: tl.constexpr):
     """mxfp8: e4m3 values, a power of two for every 32 of them."""
     rows, columns, ks = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     groups = tl.arange(0, BK // 32)
@@ -123,7 +129,8 @@ def scaled_kernel(a, b, a_scales, b_scales, c, N, K, BM: tl.constexpr, BN: tl.co
 def e4m3(codes):
     exponent, mantissa = codes >> 3 & 15, codes & 7
     value = np.where(
-        exponent == 0, mantissa / 8 * 2.0**-6, (1 + mantissa / 8) * 2.0 ** (exponent.astype(np.float64) - 7)
+        exponent == 0, mantissa / 8 * 2.0**-6,
+        (1 + mantissa / 8) * 2.0 ** (exponent.astype(np.float64) - 7)
     )
     return np.where(codes & 128, -value, value)
 
@@ -134,14 +141,17 @@ def block_scaled_matmul():
     a_scales, b_scales = (rng.integers(122, 132, (r, k // 32), dtype=np.uint8) for r in (m, n))
     scale = lambda s: np.repeat(2.0 ** (s.astype(np.float64) - 127), 32, axis=1)
     wanted = (e4m3(a) * scale(a_scales)) @ (e4m3(b) * scale(b_scales)).T
-    values = {"a": a, "b": b, "a_scales": a_scales, "b_scales": b_scales, "c": np.zeros((m, n), np.float32)}
+    values = {"a": a, "b": b, "a_scales": a_scales, "b_scales": b_scales,
+              "c": np.zeros((m, n), np.float32)}
     values |= {"N": n, "K": k, "BM": m, "BN": n, "BK": 128, "constants": ("BM", "BN", "BK")}
     return scaled_kernel, values, (1,), {"num_warps": 4, "num_stages": 2}, {"c": (wanted, 1e-4)}
 
 
 @gluon.jit
-def scaled_copy_kernel(a, b, a_scales, b_scales, d, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
-    """One mxfp8 tile whose scales reach tensor memory by tcgen05.cp, in the packed order that it wants."""
+def scaled_copy_kernel(a, b, a_scales, b_scales, d, BM: gl.constexpr, BN: gl.constexpr,
+                       BK: gl.constexpr):
+    """One mxfp8 tile whose scales reach tensor memory by tcgen05.cp, in the packed order that it
+    wants."""
     wide: gl.constexpr = gl.BlockedLayout([1, 16], [8, 4], [4, 1], [1, 0])
     shared: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BM, BK], gl.float8e4nv)
     x = gl.allocate_shared_memory(gl.float8e4nv, [BM, BK], shared)
@@ -151,13 +161,19 @@ def scaled_copy_kernel(a, b, a_scales, b_scales, d, BM: gl.constexpr, BN: gl.con
     x.store(gl.load(a + at).to(gl.float8e4nv, bitcast=True))
     y.store(gl.load(b + at).to(gl.float8e4nv, bitcast=True))
     flat: gl.constexpr = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=8, rank=5)
-    line: gl.constexpr = gl.BlockedLayout([1, 1, 1, 1, 4], [1, 1, 32, 1, 1], [1, 1, 1, 4, 1], [4, 3, 2, 1, 0])
-    s0: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(3, gl.SliceLayout(4, line))))
-    s1: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(4, line))))
-    s2: gl.constexpr = gl.SliceLayout(0, gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(3, line))))
+    line: gl.constexpr = gl.BlockedLayout([1, 1, 1, 1, 4], [1, 1, 32, 1, 1], [1, 1, 1, 4, 1],
+                                          [4, 3, 2, 1, 0])
+    s0: gl.constexpr = gl.SliceLayout(0,
+                                      gl.SliceLayout(1, gl.SliceLayout(3, gl.SliceLayout(4, line))))
+    s1: gl.constexpr = gl.SliceLayout(0,
+                                      gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(4, line))))
+    s2: gl.constexpr = gl.SliceLayout(0,
+                                      gl.SliceLayout(1, gl.SliceLayout(2, gl.SliceLayout(3, line))))
     i, j, k = gl.arange(0, 32, s0), gl.arange(0, 4, s1), gl.arange(0, 4, s2)
     place = (
-        i[None, None, :, None, None] * 16 + j[None, None, None, :, None] * 4 + k[None, None, None, None, :]
+        i[None, None, :, None, None] * 16
+        + j[None, None, None, :, None] * 4
+        + k[None, None, None, None, :]
     )
     xs = gl.allocate_shared_memory(gl.uint8, [1, 1, 32, 4, 4], flat)
     ys = gl.allocate_shared_memory(gl.uint8, [1, 1, 32, 4, 4], flat)
@@ -167,7 +183,8 @@ def scaled_copy_kernel(a, b, a_scales, b_scales, d, BM: gl.constexpr, BN: gl.con
     scales: gl.constexpr = TensorMemoryScalesLayout()
     x_scales = allocate_tensor_memory(gl.uint8, [BM, BK // 32], scales)
     y_scales = allocate_tensor_memory(gl.uint8, [BN, BK // 32], scales)
-    sum = allocate_tensor_memory(gl.float32, [BM, BN], TensorMemoryLayout(block=(BM, BN), col_stride=1))
+    sum = allocate_tensor_memory(gl.float32, [BM, BN],
+                                 TensorMemoryLayout(block=(BM, BN), col_stride=1))
     bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(bar, count=1)
     tcgen05_copy(xs.reshape([32, 4, 4]).permute([1, 0, 2]).reshape([BM, BK // 32]), x_scales)
@@ -190,12 +207,14 @@ def scales_by_copy():
     wanted = (e4m3(a) * scale(a_scales)) @ (e4m3(b) * scale(b_scales)).T
     packed = lambda s: np.ascontiguousarray(s.reshape(4, 32, 4).transpose(1, 0, 2))
     values = {"a": a, "b": b, "a_scales": packed(a_scales), "b_scales": packed(b_scales)}
-    values |= {"d": np.zeros((m, n), np.float32), "BM": m, "BN": n, "BK": k, "constants": ("BM", "BN", "BK")}
+    values |= {"d": np.zeros((m, n), np.float32), "BM": m, "BN": n, "BK": k,
+               "constants": ("BM", "BN", "BK")}
     return scaled_copy_kernel, values, (1,), {"num_warps": 4}, {"d": (wanted, 1e-5)}
 
 
 @triton.jit
-def specialized_kernel(a, b, c, a_tiles, b_tiles, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def specialized_kernel(a, b, c, a_tiles, b_tiles, N, K, BM: tl.constexpr, BN: tl.constexpr,
+                       BK: tl.constexpr):
     """Loads, products and the rest in warps of their own."""
     sum = tl.zeros((BM, BN), tl.float32)
     for k in tl.range(0, K, BK, warp_specialize=True):
@@ -206,19 +225,24 @@ def specialized_kernel(a, b, c, a_tiles, b_tiles, N, K, BM: tl.constexpr, BN: tl
 
 def warp_specialized_matmul():
     m, n, k = 128, 128, 320
-    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
-    values = {"a": a, "b": b, "c": np.zeros((m, n), np.float32), "N": n, "K": k, "BM": m, "BN": n, "BK": 64}
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((k, n)).astype(np.float16)
+    values = {"a": a, "b": b, "c": np.zeros((m, n), np.float32), "N": n, "K": k, "BM": m, "BN": n,
+              "BK": 64}
     values |= {
         "a_tiles": Descriptor("a", (m, 64)),
         "b_tiles": Descriptor("b", (64, n)),
         "constants": ("BM", "BN", "BK"),
     }
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    return specialized_kernel, values, (1,), {"num_warps": 4, "num_stages": 3}, {"c": (wanted, 1e-3)}
+    return specialized_kernel, values, (1,), {"num_warps": 4,
+                                              "num_stages": 3}, {"c": (wanted, 1e-3)}
 
 
-# Triton invalidates mbarriers at the end while the last tcgen05.commit may still be on its way to one of them.
-warp_specialized_matmul.defects = ("has invalidated the mbarrier", "mbarrier.inval while an operation")
+# Triton invalidates mbarriers at the end while the last tcgen05.commit may still be on its way to
+# one of them.
+warp_specialized_matmul.defects = ("has invalidated the mbarrier",
+                                   "mbarrier.inval while an operation")
 
 CASES = [
     softmax,

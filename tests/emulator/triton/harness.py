@@ -1,9 +1,12 @@
-"""Compiles Triton and Gluon kernels without a GPU, runs their PTX with `ptxgen run`, compares with numpy.
+"""Compiles Triton and Gluon kernels without a GPU, runs their PTX with `ptxgen run`, compares with
+numpy.
 
-A case with `defects` is one in which checking mode must find one of them: the compiler put it there.
+A case with `defects` is one in which checking mode must find one of them: the compiler put it
+there.
 
-A case is a kernel, the values of its parameters and what its outputs must be. Tensor descriptors stand in the kernel's
-signature after the pointers that they describe: the command wants a buffer before the tensor map over it."""
+A case is a kernel, the values of its parameters and what its outputs must be. Tensor descriptors
+stand in the kernel's signature after the pointers that they describe: the command wants a buffer
+before the tensor map over it."""
 
 import os
 import shutil
@@ -26,7 +29,8 @@ TYPES = {
 
 
 class Descriptor:
-    """A tensor map over parameter `over` (by name) with the block that the kernel loads or stores."""
+    """A tensor map over parameter `over` (by name) with the block that the kernel loads or
+    stores."""
 
     def __init__(self, over, block, layout=None):
         self.over, self.block, self.layout = over, block, layout
@@ -64,7 +68,8 @@ def compile_kernel(kernel, values, arch, options):
         from triton.compiler import ASTSource as Source
     # buffers are 256-byte aligned: the usual specialization
     attributes = {
-        (i,): [["tt.divisibility", 16]] for i, n in enumerate(names) if isinstance(values[n], np.ndarray)
+        (i,): [["tt.divisibility", 16]] for i, n in enumerate(names) if isinstance(values[n],
+            np.ndarray)
     }
     source = Source(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
     return triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
@@ -135,7 +140,9 @@ def run(case, arch, check):
                 capture_output=True,
                 text=True,
             )
-            if check and any(text in got.stdout + got.stderr for text in getattr(case, "defects", ())):
+            if check and any(
+                text in got.stdout + got.stderr for text in getattr(case, "defects", ())
+            ):
                 return
             if got.returncode not in (0, 6):  # 6: relies on ptxas or the hardware
                 if os.environ.get("KEEP_PTX"):  # for a look at what failed

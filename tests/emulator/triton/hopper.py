@@ -21,7 +21,8 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 def vector_add():
     n = 2500
     x, y = (rng.standard_normal(n, dtype=np.float32) for _ in range(2))
-    values = {"x": x, "y": y, "out": np.zeros(n, np.float32), "n": n, "BLOCK": 1024, "constants": ("BLOCK",)}
+    values = {"x": x, "y": y, "out": np.zeros(n, np.float32), "n": n, "BLOCK": 1024,
+              "constants": ("BLOCK",)}
     return add_kernel, values, (3,), {"num_warps": 4}, {"out": (x + y, 0)}
 
 
@@ -37,8 +38,15 @@ def softmax_kernel(x, out, columns, BLOCK: tl.constexpr):
 def softmax():
     x = rng.standard_normal((5, 700), dtype=np.float32) * 4
     e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
-    values = {"x": x, "out": np.zeros_like(x), "columns": 700, "BLOCK": 1024, "constants": ("BLOCK",)}
-    return softmax_kernel, values, (5,), {"num_warps": 4}, {"out": (e / e.sum(axis=1, keepdims=True), 1e-6)}
+    values = {"x": x, "out": np.zeros_like(x), "columns": 700, "BLOCK": 1024, "constants": ("BLOCK",
+              )}
+    return (
+        softmax_kernel,
+        values,
+        (5,),
+        {"num_warps": 4},
+        {"out": (e / e.sum(axis=1, keepdims=True), 1e-6)},
+    )
 
 
 @triton.jit
@@ -55,11 +63,14 @@ def norm_kernel(x, weight, out, columns, epsilon: tl.constexpr, BLOCK: tl.conste
 
 
 def layer_norm():
-    x, w = rng.standard_normal((4, 300)).astype(np.float16), rng.standard_normal(300).astype(np.float16)
+    x, w = rng.standard_normal((4, 300)).astype(np.float16), rng.standard_normal(300).astype(
+        np.float16
+    )
     v = x.astype(np.float64)
     d = v - v.mean(axis=1, keepdims=True)
     wanted = d / np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * w
-    values = {"x": x, "weight": w, "out": np.zeros_like(x), "columns": 300, "epsilon": 1e-5, "BLOCK": 512}
+    values = {"x": x, "weight": w, "out": np.zeros_like(x), "columns": 300, "epsilon": 1e-5,
+              "BLOCK": 512}
     values["constants"] = ("BLOCK",)
     return norm_kernel, values, (4,), {"num_warps": 2}, {"out": (wanted, 1e-3)}
 
@@ -73,7 +84,8 @@ def histogram_kernel(x, bins, n, BLOCK: tl.constexpr):
 
 def histogram():
     x = rng.integers(0, 37, 1900, dtype=np.int32)
-    values = {"x": x, "bins": np.zeros(37, np.int32), "n": 1900, "BLOCK": 512, "constants": ("BLOCK",)}
+    values = {"x": x, "bins": np.zeros(37, np.int32), "n": 1900, "BLOCK": 512,
+              "constants": ("BLOCK",)}
     return (
         histogram_kernel,
         values,
@@ -108,7 +120,8 @@ def scan_and_sort():
 
 
 @triton.jit
-def matmul_kernel(a, b, c, a_tiles, b_tiles, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def matmul_kernel(a, b, c, a_tiles, b_tiles, M, N, K, BM: tl.constexpr, BN: tl.constexpr,
+                  BK: tl.constexpr):
     pm, pn = tl.program_id(0), tl.program_id(1)
     sum = tl.zeros((BM, BN), tl.float32)
     for k in range(0, K, BK):
@@ -121,7 +134,9 @@ def matmul_kernel(a, b, c, a_tiles, b_tiles, M, N, K, BM: tl.constexpr, BN: tl.c
 def matmul_descriptors():
     """TMA loads, wgmma from shared memory, three stages."""
     m, n, k = 192, 128, 200
-    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(
+        np.float16
+    )
     values = {
         "a": a,
         "b": b,
@@ -156,7 +171,8 @@ def made_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.con
 
 def matmul_made_descriptors():
     m, n, k = 50, 64, 160
-    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((k, n)).astype(np.float16)
     values = {"a": a, "b": b, "c": np.zeros((m, n), np.float16), "M": m, "N": n, "K": k}
     values |= {"BM": 64, "BN": 64, "BK": 32, "constants": ("BM", "BN", "BK")}
     wanted = a.astype(np.float64) @ b.astype(np.float64)
@@ -191,7 +207,8 @@ def pointer_matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, 
 def matmul_pointers():
     """cp.async stages, wgmma."""
     m, n, k = 100, 72, 160
-    a, b = rng.standard_normal((m, k)).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((k, n)).astype(np.float16)
     values = {
         "a": a,
         "b": b,
@@ -205,12 +222,14 @@ def matmul_pointers():
     }
     values["constants"] = ("BM", "BN", "BK")
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    return pointer_matmul_kernel, values, (2, 2), {"num_warps": 4, "num_stages": 3}, {"c": (wanted, 3e-3)}
+    return pointer_matmul_kernel, values, (2, 2), {"num_warps": 4,
+                                                   "num_stages": 3}, {"c": (wanted, 3e-3)}
 
 
 def matmul_tf32():
     m, n, k = 64, 64, 96
-    a, b = rng.standard_normal((m, k), dtype=np.float32), rng.standard_normal((k, n), dtype=np.float32)
+    a, b = rng.standard_normal((m, k), dtype=np.float32), rng.standard_normal((k, n),
+        dtype=np.float32)
     values = {
         "a": a,
         "b": b,
@@ -224,11 +243,13 @@ def matmul_tf32():
     }
     values["constants"] = ("BM", "BN", "BK")
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    return pointer_matmul_kernel, values, (1, 1), {"num_warps": 4, "num_stages": 2}, {"c": (wanted, 1e-2)}
+    return pointer_matmul_kernel, values, (1, 1), {"num_warps": 4,
+                                                   "num_stages": 2}, {"c": (wanted, 1e-2)}
 
 
 @triton.jit
-def attention_kernel(q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def attention_kernel(q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr,
+                     BN: tl.constexpr):
     rows, depth = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
     query = tl.load(q + rows[:, None] * D + depth[None, :])
     top = tl.full((BM,), -float("inf"), tl.float32)
@@ -266,7 +287,8 @@ def attention():
         "BN": 64,
     }
     values["constants"] = ("D", "BM", "BN")
-    return attention_kernel, values, (2,), {"num_warps": 4, "num_stages": 2}, {"out": (wanted, 3e-3)}
+    return attention_kernel, values, (2,), {"num_warps": 4,
+                                            "num_stages": 2}, {"out": (wanted, 3e-3)}
 
 
 CASES = [

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Kernels in Triton and Gluon, compiled for sm_100a: PTX of another compiler for the emulator's tests. Needs the
-triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes of shared memory it needs; exit code 77: this release of
-Triton is too old for the kernel.
+"""Kernels in Triton and Gluon, compiled for sm_100a: PTX of another compiler for the emulator's
+tests. Needs the triton package, no GPU. kernels.py NAME writes the PTX, after a line with the bytes
+of shared memory it needs; exit code 77: this release of Triton is too old for the kernel.
 """
 
 import sys
@@ -57,7 +57,8 @@ def chain(a, b, w, c, lda, ldb, ldw, ldc, BM: tl.constexpr, BN: tl.constexpr, BK
 @triton.jit
 def scaled(
     a, b, sa, sb, c, K, lda, ldb, ldc, lds,
-    KIND: tl.constexpr, PACK: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    KIND: tl.constexpr, PACK: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
 ):  # fmt: skip
     """Block-scaled, [M, K] and [N, K]: scales go to tensor memory from registers."""
     rm = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -114,12 +115,14 @@ def accumulate(
 
 @gluon.jit
 def pair(a_desc, b_desc, c_desc, d, K, ldd, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
-    """The same by a pair of CTAs (cta_group::2): each loads half of A's rows and half of B's columns."""
+    """The same by a pair of CTAs (cta_group::2): each loads half of A's rows and half of B's
+    columns."""
     row, column = gl.program_id(0) * BM, gl.program_id(1) * BN
     a = gl.allocate_shared_memory(gl.float16, [BM, BK], a_desc.layout)
     b = gl.allocate_shared_memory(gl.float16, [BK, BN], b_desc.layout)
     c = gl.allocate_shared_memory(gl.float32, [BM, BN], c_desc.layout)
-    # Only the first CTA waits for loads, so the second may be a phase ahead: C has a barrier of its own.
+    # Only the first CTA waits for loads, so the second may be a phase ahead: C has a barrier of its
+    # own.
     c_ready = mbarrier.allocate_mbarrier(two_ctas=True)
     ready = mbarrier.allocate_mbarrier(two_ctas=True)
     done = mbarrier.allocate_mbarrier()
@@ -227,7 +230,8 @@ def main():
         )
     except (AttributeError, TypeError, triton.CompilationError) as e:
         if source is GluonASTSource and triton.__version__ < "3.7":  # the interface came later
-            print(f"Triton {triton.__version__} does not compile '{sys.argv[1]}': {e}", file=sys.stderr)
+            print(f"Triton {triton.__version__} does not compile '{sys.argv[1]}': {e}",
+                  file=sys.stderr)
             sys.exit(77)
         raise
     print(kernel.metadata.shared)

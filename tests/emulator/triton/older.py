@@ -1,4 +1,5 @@
-"""Names that Triton 3.6 has not yet, made from what it has, so that one text of a kernel serves it and later releases."""
+"""Names that Triton 3.6 has not yet, made from what it has, so that one text of a kernel serves it
+and later releases."""
 
 from triton.experimental.gluon.language._core import builtin
 from triton.experimental.gluon.language.nvidia import blackwell

@@ -85,6 +85,21 @@ static void drawn_groups(void **state)
     }
 }
 
+static void groups_of_a_transposed_a(void **state)
+{
+    (void)state;
+    group_case c = {.m = 304,
+                    .n = 72,
+                    .k = 72,
+                    .groups = 4,
+                    .rows = {99, 0, 151, 50},
+                    .a_transposed = true,
+                    .params = "schedule=mma_sync"};
+    group_case_run(ctx, &c);
+    c.params = NULL;
+    group_case_run(ctx, &c);
+}
+
 int main(void)
 {
     const ptxgen_config config = {
@@ -105,6 +120,7 @@ int main(void)
         cmocka_unit_test(each_way_through_hopper),
         cmocka_unit_test(drawn_batches),
         cmocka_unit_test(drawn_groups),
+        cmocka_unit_test(groups_of_a_transposed_a),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

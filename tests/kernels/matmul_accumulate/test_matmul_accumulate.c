@@ -101,6 +101,9 @@ static void the_kernel_follows_the_problem(void **state)
     assert_int_equal(k.stream, PG_YES);
     k = chosen(512, 128, 512, (pg_matmul_accumulate_key){0});
     assert_int_equal(k.stream, PG_NO);
+    /* Nothing to load but A and B: large clusters would only wait for each other. */
+    k = chosen(6144, 12288, 3072, (pg_matmul_accumulate_key){.b = 1, .c = 1});
+    assert_true(k.schedule == PG_SCHEDULE_PINGPONG && k.ctas * k.ctas_n <= 2);
 }
 
 /* What the caller fixed stays, and the rest still fits it. */
@@ -472,6 +475,13 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave one of them out");
     expect_refusal(context, "matmul_accumulate", "ctas_n=3", "use 1, 2 or 4");
     expect_refusal(context, "matmul_accumulate", "ctas_n=2 schedule=seed", "use schedule=fill");
+    expect_refusal(context, "matmul_accumulate", "d_store=tensor schedule=seed", "d_store=rows");
+    expect_refusal(context, "matmul_accumulate", "d_store=tensor grouped=s32", "d_store=rows");
+    expect_refusal(context, "matmul_accumulate", "tiles=dynamic grouped=s32", "tiles=static");
+    expect_refusal(context, "matmul_accumulate", "tiles=dynamic block_n=128 splits=2",
+                   "tiles=static");
+    expect_refusal(context, "matmul_accumulate", "tiles=dynamic arch=sm_90a", "leave them out");
+    expect_refusal(context, "matmul_accumulate", "d_store=tensor arch=sm_80", "leave out");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_m=192",
                    "use block_m=128 or 256");
     expect_refusal(context, "matmul_accumulate", "arch=sm_90a block_n=72", "a multiple of 16");

@@ -23,33 +23,38 @@ static void add_number(char *text, size_t size, const char *name, int64_t value)
 
 enum { ALL = 1 << 20 };
 
-static void run_case(const scaled_case *problem, bool fast, int64_t compared)
+static void run_on(const scaled_case *problem, const char *more, bool fast, scaled_data *x)
 {
     const ptxgen_matmul_tiling *t = &problem->tiling;
     char params[256];
-    scaled_data x;
-    scaled_case_make(problem, &x);
-    snprintf(params, sizeof params, "arch=sm_100a a=%s b=%s out=%s", formats[problem->a_format],
-             formats[problem->b_format], outs[problem->out]);
+    snprintf(params, sizeof params, "arch=sm_100a a=%s b=%s out=%s %s", formats[problem->a_format],
+             formats[problem->b_format], outs[problem->out], more);
     add_number(params, sizeof params, "block_n", t->block_n);
     add_number(params, sizeof params, "block_k", t->block_k);
     add_number(params, sizeof params, "stages", t->stages);
     add_number(params, sizeof params, "group_m", t->group_m);
-    const emulated_buffer buffers[] = {{"a", x.a, x.a_bytes, false},
-                                       {"b", x.b, x.b_bytes, false},
-                                       {"a_scales", x.a_scales, x.a_scale_bytes, false},
-                                       {"b_scales", x.b_scales, x.b_scale_bytes, false},
-                                       {"d", x.d, x.d_bytes, true}};
+    const emulated_buffer buffers[] = {{"a", x->a, x->a_bytes, false},
+                                       {"b", x->b, x->b_bytes, false},
+                                       {"a_scales", x->a_scales, x->a_scale_bytes, false},
+                                       {"b_scales", x->b_scales, x->b_scale_bytes, false},
+                                       {"d", x->d, x->d_bytes, true}};
     const emulated_call call = {
         .family = "matmul_scaled",
         .params = params,
-        .args = &x.args,
+        .args = &x->args,
         .buffers = buffers,
         .buffer_count = sizeof buffers / sizeof *buffers,
         .sm_count = 4,
         .fast = fast,
     };
     emulate_call(context, &call);
+}
+
+static void run_case(const scaled_case *problem, bool fast, int64_t compared)
+{
+    scaled_data x;
+    scaled_case_make(problem, &x);
+    run_on(problem, "", fast, &x);
     scaled_case_compare(&x, compared);
     scaled_case_free(&x);
 }
@@ -132,6 +137,36 @@ static void tilings(void **state)
         }
 }
 
+/* Who works on which tile, what clusters share and how D leaves change no bit. */
+static void all_ways_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"d_store=tensor", "ctas=2", "ctas=2 ctas_n=4 tiles=dynamic",
+                                       "ctas=2 ctas_n=2 tiles=dynamic d_store=tensor"};
+    for (int i = 0; i < PAIRS; i++) {
+        const scaled_case c = {.a_format = pairs[i].a,
+                               .b_format = pairs[i].b,
+                               .out = i % 2 ? PTXGEN_F16 : PTXGEN_F32,
+                               .m = 300,
+                               .n = 712,
+                               .k = 384,
+                               .tiling = {.block_n = 128, .stages = 2}};
+        scaled_data x;
+        scaled_case_make(&c, &x);
+        run_on(&c, "", false, &x);
+        void *want = malloc(x.d_bytes);
+        assert_non_null(want);
+        memcpy(want, x.d, x.d_bytes);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            memset(x.d, 0x5a, x.d_bytes);
+            run_on(&c, ways[w], false, &x);
+            assert_memory_equal(x.d, want, x.d_bytes);
+        }
+        free(want);
+        scaled_case_free(&x);
+    }
+}
+
 /* ---- the reference's grids ---- */
 
 static double seconds(void)
@@ -203,6 +238,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(odd_shapes),
         cmocka_unit_test(exact_arithmetic),
         cmocka_unit_test(tilings),
+        cmocka_unit_test(all_ways_have_the_same_bits),
     };
     const struct CMUnitTest grids[] = {
         cmocka_unit_test(grid_of_scale_copies),
