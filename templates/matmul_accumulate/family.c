@@ -295,8 +295,8 @@ static uint64_t facts(const pg_problem *p, const void *key)
 }
 
 /* What decides the choice; settles what leaves none. */
-/* Groups one behind the other begin at any row, which is adjacent in an A of columns, and a box of a
- * tensor map at multiples of 16 bytes (else an H200 calls the instruction illegal). */
+/* Groups one behind the other begin at any row, whose elements are adjacent in a transposed A; a
+ * box of a tensor map begins at multiples of 16 bytes (else an H200 calls it illegal). */
 static bool begins_between_boxes(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     return k->grouped && pg_matmul_rows_follow(p) && p->operand[PG_MATMUL_A].transposed;
