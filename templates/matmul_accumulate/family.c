@@ -295,10 +295,19 @@ static uint64_t facts(const pg_problem *p, const void *key)
 }
 
 /* What decides the choice; settles what leaves none. */
+/* Groups one behind the other begin at any row, whose elements are adjacent in a transposed A; a
+ * box of a tensor map begins at multiples of 16 bytes (else an H200 calls it illegal). */
+static bool begins_between_boxes(const pg_problem *p, const pg_matmul_accumulate_key *k)
+{
+    return k->grouped && pg_matmul_rows_follow(p) && p->operand[PG_MATMUL_A].transposed;
+}
+
 static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key *k)
 {
     const pg_view *v = p->operand;
     choose_by_operands(p, k);
+    if (!k->schedule && begins_between_boxes(p, k))
+        k->schedule = PG_SCHEDULE_MMA_SYNC;
     k->d_store = choose_store(p, k);
     /* Groups are thought of as even. */
     const int64_t groups = p->symbol[PG_MATMUL_BATCH];
@@ -406,6 +415,11 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     PG_TRY(pg_epilogue_check_blocks(p, PG_MATMUL_D, &steps, err));
     if (p->host || pg_matmul_accumulate_engine(k) == PG_ENGINE_MMA_SYNC)
         return PTXGEN_OK;
+    if (begins_between_boxes(p, k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "group_rows one behind the other with A transposed: a group begins at any "
+                       "row, a tensor map's box at multiples of 16 bytes; leave the tile out or "
+                       "use schedule=mma_sync, or store A by rows");
     if (begins_out_of_range(p, k) && k->slices <= 1 && k->splits <= 1)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "alpha=%g and beta=%g are too far apart for a kernel that begins with C: on "

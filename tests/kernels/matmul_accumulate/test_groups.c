@@ -144,6 +144,22 @@ static void every_schedule_of_mma_sync(void **state)
          .rows = {99, 0, 151, 50},
          .a_transposed = true,
          .params = "arch=sm_80 block_m=64 block_n=64"},
+        /* Whose other kernels load boxes, which no group begins at: these are chosen. */
+        {.m = 304,
+         .n = 72,
+         .k = 72,
+         .groups = 4,
+         .rows = {99, 0, 151, 50},
+         .a_transposed = true,
+         .params = "arch=sm_90a"},
+        {.m = 304,
+         .n = 72,
+         .k = 72,
+         .groups = 4,
+         .rows = {99, 0, 151, 50},
+         .a_transposed = true,
+         .b_transposed = true,
+         .params = "arch=sm_100a"},
         {.m = 72,
          .n = 64,
          .k = 64,
@@ -205,6 +221,10 @@ static void what_does_not_fit_is_refused(void **state)
     refused("", t, "batch=4");
     t[PG_MATMUL_GROUP_ROWS].shape = count;
     refused("splits=2", t, "group_rows");
+    const int64_t columns[] = {1, 16};
+    t[PG_MATMUL_A].strides = columns;
+    refused("schedule=cooperative", t, "store A by rows");
+    t[PG_MATMUL_A].strides = NULL;
     t[PG_MATMUL_D] = (ptxgen_tensor){memory + 8192, PTXGEN_F32, 3, three, NULL};
     refused("", t, "a must have a matrix for each group");
 }
