@@ -68,6 +68,14 @@ static bool can_be_late(const search *s, const pg_hopper_choice *c)
     return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES;
 }
 
+/* Tiles of a CTA, of the one that has most. */
+static int64_t tiles_each(const search *s, const pg_hopper_choice *c)
+{
+    const int64_t tiles = divide_up(s->rows, c->block_m) * divide_up(s->columns, c->block_n) *
+                          pg_matmul_matrices(s->problem);
+    return divide_up(tiles, s->problem->sm_count);
+}
+
 /* Where that measured faster on an H200 (docs/benchmarks.md), by the kernel's kind and K. A shared
  * tile behind others of its CTA need not wait for its C; an only one of a short K gets it together
  * with A and B, and then only ends later. 256 rows leave few slots for many chunks. In turns C
@@ -84,15 +92,13 @@ static bool gains_late(const search *s, const pg_hopper_choice *c)
         {false, 2, 64, 800, 0, NEVER},   {false, 3, 64, 800, 0, NEVER},
         {true, 3, 128, 2048, 2048, 8},
     };
-    const pg_matmul_problem *p = s->problem;
-    const int64_t tiles = divide_up(s->rows, c->block_m) * divide_up(s->columns, c->block_n) *
-                          pg_matmul_matrices(p),
-                  each = divide_up(tiles, p->sm_count);
+    const int64_t each = tiles_each(s, c);
     const int rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].pingpong == c->pingpong && kinds[i].warpgroups == c->warpgroups &&
             kinds[i].rows == rows)
-            return each <= kinds[i].most && p->k >= (each > 1 ? kinds[i].several : kinds[i].only);
+            return each <= kinds[i].most &&
+                   s->problem->k >= (each > 1 ? kinds[i].several : kinds[i].only);
     return false;
 }
 
@@ -110,6 +116,10 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
     const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
     if (reads_matrices(s, c) && c->pingpong && c->warpgroups < 3)
+        return false;
+    /* The only tile of a CTA has none to take turns with: of 105 problems where both were timed,
+     * sharing it was over 2% faster in 64, turns in 3. */
+    if (c->pingpong && !g->schedule && tiles_each(s, c) == 1)
         return false;
     const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
                   of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
