@@ -31,12 +31,12 @@ TABLES = {
         peers=["PyTorch", "seed"], floor="floor"),
     "scatter_add_small": dict(
         title="scatter_add on one H200, small calls", axis="milliseconds",
-        after="## scatter_add on a GPU", table=2,
+        after="## scatter_add on a GPU", table=3,
         label=["index", "rows", "out rows", "n", "dtype"], ours=["auto", "plan"],
         peers=["PyTorch", "seed"], floor="floor"),
     "scatter_add_groups": dict(
         title="scatter_add on one H200, few groups", axis="milliseconds",
-        after="## scatter_add on a GPU", table=3,
+        after="## scatter_add on a GPU", table=4,
         label=["index", "rows", "out rows", "n", "dtype"], ours=["auto"], peers=["seed", "vector"],
         floor="floor"),
     "scatter_add_uses": dict(
