@@ -34,22 +34,39 @@ static const cta_choice *choices_for(const pg_private_row *r)
     return cuts[i].choices;
 }
 
+static bool takes_row(const pg_sum_type *e, int64_t n)
+{
+    return n && n * e->bytes <= MOST_ROW_BYTES && e->acc_bytes == 4;
+}
+
+/* Up to what a row is a multiple of. */
+static int64_t access_within(int64_t row_bytes, int64_t access)
+{
+    const int64_t aligned = (row_bytes | 16) & -(row_bytes | 16);
+    return access && access < aligned ? access : aligned;
+}
+
+static bool takes_access(const pg_sum_type *e, int64_t access)
+{
+    return (access & (access - 1)) == 0 && access >= e->bytes;
+}
+
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *arch,
                                              ptxgen_error *err)
 {
     const pg_sum_type *e = pg_sum_type_at(k->dtype);
-    const int64_t row_bytes = k->n * e->bytes, aligned = (row_bytes | 16) & -(row_bytes | 16);
+    const int64_t row_bytes = k->n * e->bytes;
     if (arch->sm < 90)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "schedule=private needs sm_90 or later, not %s",
                        arch->name);
-    if (!k->n || row_bytes > MOST_ROW_BYTES || e->acc_bytes != 4)
+    if (!takes_row(e, k->n))
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "schedule=private takes rows of up to %d bytes of f32, f16, bf16 or s32, and a "
             "fixed n",
             MOST_ROW_BYTES);
-    k->access = k->access && k->access < aligned ? k->access : aligned;
-    if ((k->access & (k->access - 1)) || k->access < e->bytes)
+    k->access = access_within(row_bytes, k->access);
+    if (!takes_access(e, k->access))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "access=%lld is not a power of two from %d (an element of %s) to 16",
                        (long long)k->access, e->bytes, e->name);
@@ -84,7 +101,8 @@ static int64_t round_up(int64_t n, int64_t to)
 static int64_t tables_of(int64_t warps, int64_t shared_bytes, const pg_private_row *r,
                          int64_t out_rows)
 {
-    const int64_t room = (shared_bytes - ALIGNMENT) / (4 * r->sums * out_rows);
+    const int64_t rows = out_rows ? out_rows : 1;
+    const int64_t room = (shared_bytes - ALIGNMENT) / (4 * r->sums * rows);
     const int64_t tables = room < WARP * warps ? room : WARP * warps;
     return tables > WARP ? tables / WARP * WARP : tables; /* whole warps read whole sectors */
 }
@@ -135,6 +153,9 @@ pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_sc
     const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
     const int64_t n = problem->symbol[PG_SCATTER_N];
     const pg_sum_type *e = pg_sum_type_at(k->dtype);
+    access = access_within(n * e->bytes, access);
+    if (!takes_row(e, n) || !takes_access(e, access)) /* refused when it is resolved */
+        return (pg_private_cut){PG_COPIES_AUTO, 0, 0};
     const pg_private_row alone = pg_private_row_for(e, n, (int)access, true),
                          together = pg_private_row_for(e, n, (int)access, false);
     if (out_rows > MOST_OUT_ROWS)
