@@ -9,6 +9,10 @@
 set -eu
 : "${PTXGEN:=build/release/tools/ptxgen}"
 disassembler=$(command -v nvdisasm || echo "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/nvdisasm")
+[ -x "$disassembler" ] || {
+    echo "skipped: no nvdisasm in PATH or the toolkit's bin"
+    exit 77
+}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

@@ -101,8 +101,8 @@ void draw_hard_value(draw_values *v, void *at, ptxgen_dtype dtype)
     const format *f = format_of(dtype);
     const int64_t kind = below(v, KINDS);
     if (kind == ANY_BITS || !f) {
-        const uint64_t bits = draw_random(&v->state);
-        memcpy(at, &bits, (size_t)pg_dtype_bits(dtype) / 8);
+        const uint64_t bits[] = {draw_random(&v->state), draw_random(&v->state)};
+        memcpy(at, bits, (size_t)pg_dtype_bits(dtype) / 8);
         return;
     }
     const double x = kind == SPECIAL ? special(v, f) : ldexp(number(v), exponent(v));
