@@ -313,7 +313,8 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
     const int64_t groups = p->symbol[PG_MATMUL_BATCH];
     const bool shared = k->grouped && pg_matmul_rows_follow(p);
     return (pg_matmul_problem){
-        .m = shared ? (p->symbol[PG_MATMUL_M] + groups - 1) / groups : p->symbol[PG_MATMUL_M],
+        .m = shared && groups ? (p->symbol[PG_MATMUL_M] + groups - 1) / groups
+                              : p->symbol[PG_MATMUL_M],
         .n = p->symbol[PG_MATMUL_N],
         .batch = p->symbol[PG_MATMUL_BATCH],
         .k = (p->symbol[PG_MATMUL_K] * pg_matmul_operand_bytes(k) + 1) / 2, /* as of 16 bits */

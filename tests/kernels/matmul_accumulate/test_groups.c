@@ -208,6 +208,24 @@ static void refused(const char *params, const ptxgen_tensor *t, const char *word
         fail_msg("\"%s\" does not say %s", err.message, word);
 }
 
+static void no_groups_are_nothing_to_do(void **state)
+{
+    (void)state;
+    static float memory[1 << 14] __attribute__((aligned(256)));
+    const int64_t rows[] = {16, 16}, none[] = {0, 16, 16}, count[] = {0};
+    const ptxgen_tensor t[PG_MAX_OPERANDS] = {
+        [PG_MATMUL_A] = {memory, PTXGEN_F16, 2, rows, NULL},
+        [PG_MATMUL_B] = {memory + 2048, PTXGEN_F16, 3, none, NULL},
+        [PG_MATMUL_D] = {memory + 8192, PTXGEN_F32, 2, rows, NULL},
+        [PG_MATMUL_GROUP_ROWS] = {memory + 4096, PTXGEN_S32, 1, count, NULL}};
+    static const char *const params[] = {"", "arch=sm_100a", "arch=sm_80"};
+    ptxgen_error err = {0};
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++)
+        if (ptxgen_call(ctx, "matmul_accumulate", params[i], t, PG_MATMUL_GROUP_ROWS + 1, NULL,
+                        &err) != PTXGEN_OK)
+            fail_msg("%s: %s", params[i], err.message);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -233,10 +251,12 @@ int main(void)
 {
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_schedule), cmocka_unit_test(every_schedule_of_blackwell),
-        cmocka_unit_test(every_schedule_of_mma_sync), cmocka_unit_test(drawn_groups),
-        cmocka_unit_test(what_does_not_fit_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_schedule),
+                                       cmocka_unit_test(every_schedule_of_blackwell),
+                                       cmocka_unit_test(every_schedule_of_mma_sync),
+                                       cmocka_unit_test(drawn_groups),
+                                       cmocka_unit_test(no_groups_are_nothing_to_do),
+                                       cmocka_unit_test(what_does_not_fit_is_refused)};
     ptxgen_error err;
     if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK) {
         printf("%s\n", err.message);
