@@ -41,7 +41,7 @@ static bool swaps(hopper_key *k)
 
 static bool has_ring(hopper_key *k)
 {
-    return k->c_load >= PG_C_RING;
+    return k->c_load == PG_C_RING || k->c_load == PG_C_LATE;
 }
 
 /* Rows of a warpgroup's part of a tile. */
@@ -278,10 +278,10 @@ static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
 {
     if (k->c_load == PG_C_ROWS)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "c_load=rows belongs to schedule=mma_sync: use direct or ring");
+                       "c_load=rows belongs to schedule=mma_sync: use direct, ring or late");
     if (!has_ring(k) && k->c_slots)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "c_slots=%lld: only c_load=ring has slots",
-                       (long long)k->c_slots);
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "c_slots=%lld: only c_load=ring and late have slots", (long long)k->c_slots);
     const int columns = pg_hopper_chunk_columns(k);
     if (!has_ring(k))
         return PTXGEN_OK;
@@ -295,9 +295,9 @@ static ptxgen_status check_ring(hopper_key *k, ptxgen_error *err)
                        "memory, and there is neither; use c_load=direct");
     if (swaps(k) || k->block_n % columns)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "c_load=ring: C comes through shared memory in chunks of %d columns, with "
+                       "c_load=%s: C comes through shared memory in chunks of %d columns, with "
                        "swap=no; use c_load=direct",
-                       columns);
+                       k->c_load == PG_C_LATE ? "late" : "ring", columns);
     return PTXGEN_OK;
 }
 
