@@ -129,6 +129,7 @@ expect_code 9
 expect_out cudaErrorNotSupported
 expect_err 'cudaIpcOpenMemHandle is not provided'
 refuse 2 'which program' emulate
+refuse 2 'the clock knows sm_90' emulate --time sm_91 -- /bin/true
 refuse 2 'like sm_90' emulate --arch hopper -- ./program
 refuse 127 'cannot be started' emulate -- ./no-such-program
 

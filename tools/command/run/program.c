@@ -268,6 +268,16 @@ static void free_kernels(run_plan *p)
     free(p->kernels);
 }
 
+/* What the emulator would refuse in each launch is refused before the program starts. */
+static ptxgen_status check_clock(const cli_settings *set, ptxgen_error *err)
+{
+    const ptxgen_emulator_config config = {.size = sizeof config, .clock = set->time};
+    ptxgen_emulator *emu = NULL;
+    const ptxgen_status status = ptxgen_emulator_create(&config, &emu, err);
+    ptxgen_emulator_destroy(emu);
+    return status;
+}
+
 /* Fills the plan; an exit code, CLI_OK to go on. */
 static int make_plan(run_plan *p, const cli_args *args)
 {
@@ -281,7 +291,8 @@ static int make_plan(run_plan *p, const cli_args *args)
         return cli_usage_error(set, "--arch is '%s'; write one architecture, like sm_90 or sm_100",
                                set->arch);
     ptxgen_error err = {0};
-    if (run_parse_seeds(set->seeds, &p->seeds, &err) != PTXGEN_OK)
+    if (check_clock(set, &err) != PTXGEN_OK ||
+        run_parse_seeds(set->seeds, &p->seeds, &err) != PTXGEN_OK)
         return cli_report(set, &err);
     p->isa = set->seeds || set->order == PTXGEN_EMULATOR_ORDER_ISA;
     if (!find_stand_in(p->folder, sizeof p->folder)) {
