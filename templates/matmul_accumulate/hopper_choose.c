@@ -187,7 +187,7 @@ static const struct shape {
 } shapes[] = {
     {false, 1, 64, 64, 8, 256},  {false, 1, 128, 64, 8, 128},  {false, 1, 64, 128, 8, 128},
     {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 192},
-    {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 96, 128},
+    {true, 2, 128, 64, 32, 192}, {true, 2, 64, 64, 32, 256},   {true, 3, 128, 64, 96, 128},
 };
 
 static void consider_shape(search *s, const struct shape *shape, int64_t columns)
@@ -334,6 +334,21 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     settle(&k->stream, once && ahead ? PG_AHEAD : few_rows || (once && large) ? PG_YES : PG_NO);
 }
 
+/* A short K needs few stages; what they leave lets C of more tiles be on its way. */
+static void settle_ring(pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                        const pg_hopper_choice *c)
+{
+    enum { MOST_BLOCKS = 2, STAGES = 2, MEMORY = 231424, MOST_SLOTS = 8 };
+    const int64_t k_blocks = divide_up(p->k, depth_of(k, c)),
+                  slot = c->block_m * PG_C_CHUNK_BYTES,
+                  stage = 2 * c->block_k * (c->block_m + c->block_n);
+    if (!c->ring || k_blocks > MOST_BLOCKS || k->stages || k->c_slots)
+        return;
+    const int64_t fit = (MEMORY - STAGES * stage) / slot;
+    k->stages = STAGES;
+    k->c_slots = fit < MOST_SLOTS ? fit : MOST_SLOTS;
+}
+
 /* Little to multiply beside C and D, or beside copies of A and B to aligned rows (measured; rows
  * of C and D that are aligned leave Hopper's kernel its ring, which is ahead where they weigh
  * most). */
@@ -394,6 +409,7 @@ static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
     if (!pg_hopper_rate(k, p, &best, 1))
         return;
     settle_stream(k, p, &best.choice);
+    settle_ring(k, p, &best.choice);
     pg_hopper_take(k, &best.choice);
 }
 

@@ -15,6 +15,16 @@ static int64_t number(const char *params, const char *name)
     return at && sscanf(at + strlen(name), "%lld", &v) == 1 ? v : 0;
 }
 
+/* With nothing set that a choice leaves open. */
+static bool is_choice(const char *params)
+{
+    static const char *const others[] = {"stream=", "group_m=", "stages=", "c_slots="};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(params, others[i]))
+            return false;
+    return strstr(params, "warpgroups=") != NULL;
+}
+
 static pg_hopper_choice choice_of(const char *params)
 {
     const bool late = strstr(params, "c_load=late") != NULL;
@@ -60,8 +70,7 @@ int main(void)
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "%lld,%lld,%lld,%lld,%d,%d,ours,%d,%lf,%399[^\n]", &batch, &m, &n, &k,
                    &transposed, &no_c, &final, &us, params) != 9 ||
-            !strstr(params, "warpgroups=") || strstr(params, "stream=") ||
-            strstr(params, "group_m="))
+            !is_choice(params))
             continue;
         const pg_hopper_choice c = choice_of(params);
         const pg_matmul_problem p = problem_of((int64_t[]){batch, m, n, k}, transposed, no_c);
