@@ -150,22 +150,23 @@ static inline int pg_output_cluster(const pg_output_tile *o)
     return o->parts.cta_group * pg_parts(&o->parts);
 }
 /* D by sub-tiles (epilogue_sub_tiles.ptxc): bytes of a row of one, its columns as the tensor map
- * counts them (of 4-bit elements, bytes), shared memory of all warps' slots. */
+ * counts them (of 4-bit elements, bytes), shared memory of all warps' slots. Narrow ones leave
+ * room for a stage more; a part of K stores one chunk, whose sub-tiles should all find a slot. */
 enum { PG_SUB_TILE_SLOTS = 2 };
-static inline int pg_sub_tile_row(const pg_epilogue *e)
+static inline int pg_sub_tile_row(const pg_epilogue *e, int splits)
 {
-    enum { MOST = 128 };
     const int chunk = PG_CHUNK_COLUMNS / (e->gate ? 2 : 1) * pg_dtype_bits(e->out) / 8;
-    return chunk < MOST ? chunk : MOST;
+    const int most = splits > 1 ? 128 : 64;
+    return chunk < most ? chunk : most;
 }
-static inline int pg_sub_tile_columns(const pg_epilogue *e)
+static inline int pg_sub_tile_columns(const pg_epilogue *e, int splits)
 {
     const int bits = pg_dtype_bits(e->out);
-    return pg_sub_tile_row(e) * 8 / (bits < 8 ? 8 : bits);
+    return pg_sub_tile_row(e, splits) * 8 / (bits < 8 ? 8 : bits);
 }
-static inline int pg_d_ring_bytes(const pg_epilogue *e)
+static inline int pg_d_ring_bytes(const pg_epilogue *e, int splits)
 {
-    return PG_SUB_TILE_SLOTS * PG_EPILOGUE_THREADS * pg_sub_tile_row(e);
+    return PG_SUB_TILE_SLOTS * PG_EPILOGUE_THREADS * pg_sub_tile_row(e, splits);
 }
 /* Shared memory for the other parts' sums. */
 static inline int pg_split_bytes(int splits)

@@ -117,7 +117,7 @@ static void set_result(const pg_problem *problem, pg_launch *l)
     pg_matrix_map map = {.batches = p->batched};
     if (p->d_ring) {
         set_matrix(&map, d);
-        pg_set_sub_tiles(l, at_d_map_, &p->steps, map);
+        pg_set_sub_tiles(l, at_d_map_, &p->steps, p->parts.splits, map);
     }
     pg_set_pointer(l, at_d_, d->data);
     pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[PG_ROW] * d->bits / 8));

@@ -64,7 +64,7 @@ static int c_bytes(const pg_matmul_accumulate_key *k)
 static int d_bytes(const pg_matmul_accumulate_key *k)
 {
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps, (int)k->splits) : 0;
 }
 
 static int barrier_bytes(int64_t stages)

@@ -89,7 +89,7 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_tensor(l, at_a_scale_map_, &a_scale_map);
     pg_set_tensor(l, at_b_scale_map_, &b_scale_map);
     if (p->d_ring)
-        pg_set_sub_tiles(l, at_d_map_, &p->steps,
+        pg_set_sub_tiles(l, at_d_map_, &p->steps, p->parts.splits,
                          (pg_matrix_map){.address = d->data,
                                          .columns = d->shape[1],
                                          .rows = d->shape[0],

@@ -97,7 +97,7 @@ static tensor_columns tensor_columns_of(const pg_matmul_scaled_key *k)
 static int d_bytes(const pg_matmul_scaled_key *k)
 {
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
-    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps, (int)k->splits) : 0;
 }
 
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
