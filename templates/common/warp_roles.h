@@ -92,8 +92,8 @@ void pg_walk_ask(pg_emit *E, const pg_tile_walk *w);
 
 typedef struct pg_warp_roles {
     pg_cluster_parts parts;
-    int group_m; /* pg_tile_order */
-    bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
+    int group_m;  /* pg_tile_order */
+    bool batched; /* pg_batch_tile_order; %first_batch is declared too */
     /* Instead of the first tile, %group_tiles: the tiles of all groups; a walk "all" is declared */
     const pg_groups *groups;
     pg_tile_walk walk; /* dynamic: warp 6 asks */
