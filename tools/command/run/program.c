@@ -252,10 +252,9 @@ const cli_command cli_emulate = {
             "PTX: nvcc -arch=sm_90 embeds it. What the stand-in for the runtime lacks is\n"
             "refused by name. Output is the program's own; words of the emulator, and the\n"
             "object of --json at the end, go to standard error. Exit code: the program's;\n"
-            "1 if that is 0 and --check-races found a defect or a kernel stopped. --time says how "
-            "long each\n"
-            "launch takes by the clock; only a sample of its CTAs runs then, so results\n"
-            "are wrong and the program may say so.\n",
+            "1 if that is 0 and --check-races found a defect or a kernel stopped.\n"
+            "--time says how long each launch takes by the clock; only a sample of its\n"
+            "CTAs runs then, so results are wrong and the program may say so.\n",
     .examples = "  ptxgen emulate -- ./vectorAdd\n"
                 "  ptxgen emulate --check-races -- ./a.out --size 128\n"
                 "  ptxgen emulate --check-races --seeds 1..20 -- ./a.out\n"
