@@ -13,8 +13,9 @@
  * automatic choice.
  *
  * cuBLASLt: 256 MiB of workspace, every algorithm that its heuristic returns, or the first COUNT.
- * All candidates are timed once; then its first heuristic, its best three, our automatic choice and
- * our best three in rounds, each in a random order; medians. With --all every candidate takes part in the rounds.
+ * All candidates are timed once; then its first heuristic, its best three, our automatic choice
+ * and our best three in rounds, each in a random order; medians. With --all every candidate takes
+ * part in the rounds.
  * A measurement is a graph of calls on the same random data between two events. cuBLASLt's D is
  * compared with sums in double on some elements, and ours with cuBLASLt's on all. */
 #include "bench_matmul.h"
@@ -138,7 +139,7 @@ static double uniform(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53;
 }
 
-/* Who runs behind whom matters where power limits (up to 9%): each round has an order of its own. */
+/* Who runs behind whom matters where power limits, by up to 9%: each round has its own order. */
 static void shuffle(int *order, int count, uint64_t *state)
 {
     for (int i = 0; i < count; i++)
