@@ -440,13 +440,6 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     return pg_problem_require_alignment(p, operand, ALIGNMENT, maps, err);
 }
 
-static void tolerance(const pg_problem *p, pg_tolerance *t)
-{
-    t->atol = 5e-3 + pg_matmul_inexact(p);
-    t->rtol = 1e-2;
-    pg_epilogue_tolerance(p, PG_MATMUL_STEPS, p->operand[PG_MATMUL_D].dtype, t);
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int64_t function_number(const void *key)
@@ -501,6 +494,6 @@ PG_DEFINE_SEQUENCE(
                      ? sizeof(pg_hopper_plan)
                      : sizeof(pg_matmul_accumulate_plan),
     .default_arch = 1001, .arch_specific = true, .whole_program = true, .function = &function_seam,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .tolerance = tolerance,
-    .work = work, .bind = bind, .choose = choose, .generic = generic, .facts = facts,
-    .other_bits = other_bits, .candidates = candidates, .limits = limits, .empty = find_empty);
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .inexact = true, .work = work,
+    .bind = bind, .choose = choose, .generic = generic, .facts = facts, .other_bits = other_bits,
+    .candidates = candidates, .limits = limits, .empty = find_empty);

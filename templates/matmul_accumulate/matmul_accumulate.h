@@ -153,10 +153,6 @@ typedef struct pg_matmul_factors {
     float c, alpha;
 } pg_matmul_factors;
 pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
-/* How far a result may be off because the tensor core keeps few bits: sums of products of 8-bit
- * floats are cut to some 13 bits of the largest term at each step, f32 operands to 10 bits. Host
- * memory. */
-double pg_matmul_inexact(const pg_problem *p);
 /* Of C and D, by the place in pg_result_dtypes. */
 static inline const pg_dtype *pg_matmul_result_type(int64_t place)
 {

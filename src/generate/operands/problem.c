@@ -24,6 +24,7 @@ void pg_problem_init(pg_problem *p, const pg_family *family)
     p->device = NULL;
     p->map = NULL;
     p->map_user = NULL;
+    p->bounds = NULL;
     for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
         set_absent(&p->operand[i]);
 }
