@@ -110,7 +110,7 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
     if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO ||
         (k->c_load && k->c_load != PG_C_ROWS) || k->c_slots || k->d_store || k->tiles || k->copy ||
-        k->stream > PG_NO || k->swizzle)
+        k->stream > PG_NO || k->phases > PG_PHASES_NONE || k->swizzle)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "the kernel of %s (mma.sync) has block_m, block_n, stages, group_m and c_load=rows; "
