@@ -236,7 +236,8 @@ static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
 static bool begins_out_of_range(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const float alpha = pg_matmul_alpha(p), ratio = fabsf(pg_matmul_beta(p) / alpha);
-    return k->scale && !k->c && k->c_load != PG_C_LATE && alpha != 0 && !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
+    return k->scale && !k->c && k->c_load != PG_C_LATE && alpha != 0 &&
+           !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
 }
 
 /* What addresses and factors demand, whatever the extents. */

@@ -29,8 +29,8 @@ enum {
     PG_WARP_ROWS = 16, /* of each 64 of a tile, what a warp of the warpgroup holds */
     PG_SLICE_THREADS = 128,
     PG_ALIGN_THREADS = 256,
-    PG_ALIGNED_ROW = 64, /* elements: rows of a copy begin at multiples of 128 bytes */
-    PG_MOST_HEAD = 7,    /* elements before a phase's rows (hopper_phases.ptxc) */
+    PG_ALIGNED_ROW = 64,  /* elements: rows of a copy begin at multiples of 128 bytes */
+    PG_MOST_HEAD = 7,     /* elements before a phase's rows (hopper_phases.ptxc) */
     PG_SPLIT_BARRIER = 1, /* named barriers: of all consumers; of each warpgroup, from it on */
     PG_HEADS_BARRIER = 2,
 };
@@ -38,9 +38,9 @@ enum {
 /* One operand in shared memory: an array of stages; a stage is `boxes` boxes side by side. Bytes,
  * unless said. */
 typedef struct pg_hopper_operand {
-    bool k_major; /* K is adjacent in memory */
+    bool k_major;      /* K is adjacent in memory */
     bool has_matrices; /* its map has a dimension for the batch, or for the phases */
-    int extent;   /* rows or columns of the tile */
+    int extent;        /* rows or columns of the tile */
     int swizzle;
     int sharers; /* CTAs that load a part each, for all of them */
     int stage_bytes, offset;

@@ -340,8 +340,8 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
     const bool once = columns <= (int64_t)c->block_n * c->cluster_n,
                large = rows * p->k * ELEMENT_BYTES > KEPT_BYTES;
-    const bool ahead = large && p->batch <= 1 && c->swap && c->block_n * c->cluster_n <= NARROW && c->splits == 1 &&
-                       c->cluster_m * c->cluster_n <= 2;
+    const bool ahead = large && p->batch <= 1 && c->swap && c->block_n * c->cluster_n <= NARROW &&
+                       c->splits == 1 && c->cluster_m * c->cluster_n <= 2;
     settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
 }
 

@@ -46,8 +46,8 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                            .batch_stride = pg_matmul_batch_bytes(v)};
 }
 
-/* Rows of the left operand's phase `phase`, from the multiple of 16 bytes before the first one on to
- * each one's end; one that has no rows is never loaded. */
+/* Rows of one of the left operand's phases, from the multiple of 16 bytes before the first one on
+ * to each one's end; one that has no rows is never loaded. */
 static pg_matrix_map phase_map(const pg_problem *problem, const pg_view *v, int phase)
 {
     const pg_hopper_plan *p = problem->plan;
@@ -419,9 +419,8 @@ static void set_phase_steps(const pg_problem *problem, pg_launch *l)
 {
     const pg_hopper_plan *p = problem->plan;
     const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
-    const int64_t d_bytes = p->out->bytes,
-                  d_row = p->slices > 1 ? padded_columns(problem) * d_bytes
-                                        : d->stride[PG_ROW] * d_bytes;
+    const int64_t d_bytes = p->out->bytes, d_row = p->slices > 1 ? padded_columns(problem) * d_bytes
+                                                                 : d->stride[PG_ROW] * d_bytes;
     const phase_steps to = {at_d_stride_, at_d_batch_, d_row, d_bytes};
     if (c->present) {
         const int64_t c_bytes = p->c_type->bytes;

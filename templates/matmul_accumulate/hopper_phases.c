@@ -53,8 +53,7 @@ ptxgen_status pg_hopper_check_phases(const pg_matmul_accumulate_key *k, ptxgen_e
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "phases=%d reads %s where it lies: leave copy=%s out, or use phases=none",
                        phases, left_name(k), left_name(k));
-    if (k->schedule != PG_SCHEDULE_COOPERATIVE || k->c_load != PG_C_DIRECT ||
-        k->stream == PG_AHEAD)
+    if (k->schedule != PG_SCHEDULE_COOPERATIVE || k->c_load != PG_C_DIRECT || k->stream == PG_AHEAD)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "phases=%d takes schedule=cooperative, c_load=direct and stream=yes or no",
                        phases);

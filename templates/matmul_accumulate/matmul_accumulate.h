@@ -47,7 +47,7 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_slots; /* of the ring */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR; Blackwell */
     int64_t tiles;   /* PG_TILES_STATIC or PG_TILES_DYNAMIC; Blackwell */
-    int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
+    int64_t copy;   /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
     int64_t phases; /* PG_PHASES_NONE, or what pg_phases_word says of 1, 2, 4 or 8; Hopper */
     /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;

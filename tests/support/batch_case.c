@@ -243,8 +243,7 @@ void batch_case_check(ptxgen *ctx, const batch_case *c, const char *arch, uint64
              ptxgen_dtype_name(c->no_c ? PTXGEN_F32 : x.of[2].dtype),
              ptxgen_dtype_name(x.of[3].dtype),
              c->alpha != 0 || c->beta != 0 ? "alpha_beta" : "none", c->batch > 1 ? "yes" : "no",
-             c->epilogue ? "relu" : "none",
-             c->params ? c->params : "");
+             c->epilogue ? "relu" : "none", c->params ? c->params : "");
     emulate_call(ctx, &(emulated_call){.family = "matmul_accumulate",
                                        .params = params,
                                        .args = &x.args,

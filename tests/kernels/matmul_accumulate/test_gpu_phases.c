@@ -26,8 +26,12 @@ static void large_ones(void **state)
         {7011, 34, 1395}, {2903, 42, 2547}, {9001, 17, 333}, {1025, 128, 3001}, {5000, 90, 1210}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int shift = 0; shift < 8; shift += 3) {
-            batch_case c = {.m = sizes[i][0], .n = sizes[i][1], .k = sizes[i][2], .pad = 1 + shift,
-                            .shift = shift, .b_transposed = true};
+            batch_case c = {.m = sizes[i][0],
+                            .n = sizes[i][1],
+                            .k = sizes[i][2],
+                            .pad = 1 + shift,
+                            .shift = shift,
+                            .b_transposed = true};
             run(c);
             c.b_transposed = false;
             run(c);

@@ -70,8 +70,14 @@ static void more_phases_than_the_kernel_has(void **state)
     enum { M = 16, N = 16, K = 17 };
     static uint16_t a[M * K], b[K * N];
     static float d[M * N];
-    const ptxgen_matmul_accumulate_args args = {.size = sizeof args, .dtype = PTXGEN_F16,
-                                                .m = M, .n = N, .k = K, .a = a, .b = b, .d = d,
+    const ptxgen_matmul_accumulate_args args = {.size = sizeof args,
+                                                .dtype = PTXGEN_F16,
+                                                .m = M,
+                                                .n = N,
+                                                .k = K,
+                                                .a = a,
+                                                .b = b,
+                                                .d = d,
                                                 .params = "arch=sm_90a phases=4"};
     ptxgen_error err = {0};
     assert_int_equal(ptxgen_matmul_accumulate(context, &args, NULL, &err), PTXGEN_EUNSUPPORTED);
@@ -80,9 +86,9 @@ static void more_phases_than_the_kernel_has(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way), cmocka_unit_test(drawn_problems),
-        cmocka_unit_test(what_has_no_phases_is_refused),
-        cmocka_unit_test(more_phases_than_the_kernel_has)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_way),
+                                       cmocka_unit_test(drawn_problems),
+                                       cmocka_unit_test(what_has_no_phases_is_refused),
+                                       cmocka_unit_test(more_phases_than_the_kernel_has)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
