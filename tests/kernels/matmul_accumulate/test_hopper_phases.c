@@ -3,6 +3,7 @@
 #include "phase_cases.h"
 
 #include "draw.h"
+#include "matmul_accumulate/matmul_accumulate.h"
 #include "test_context.h"
 
 static void every_way(void **state)
@@ -36,6 +37,40 @@ static void drawn_problems(void **state)
         c.params = params[draw_random(&draws) % 5];
         batch_case_check(context, &c, "sm_90a", (uint64_t)i % 3);
     }
+}
+
+/* What a call takes on an H200, of operands with K adjacent whose rows have so many phases. */
+static pg_matmul_accumulate_key chosen(pg_matmul_problem p)
+{
+    pg_matmul_accumulate_key k = {.arch = 901, .b = 1};
+    k.copy = (p.a_phases ? PG_COPY_A : 0) | (p.b_phases ? PG_COPY_B : 0);
+    p.c_bytes = p.d_bytes = 4;
+    p.a_k_major = p.b_k_major = true;
+    p.operand_alignment = 2;
+    p.sm_count = 132;
+    pg_matmul_accumulate_choose(&k, &p);
+    return k;
+}
+
+static void a_large_operand_is_read_where_it_lies(void **state)
+{
+    (void)state;
+    pg_matmul_accumulate_key k =
+        chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13951, .a_phases = 8, .b_phases = 8});
+    assert_int_equal(pg_phases_of(k.phases), 8);
+    assert_int_equal(k.swap, PG_NO);
+    assert_int_equal(k.copy, PG_COPY_B);
+    k = chosen((pg_matmul_problem){.m = 42, .n = 13806, .k = 7546, .a_phases = 4, .b_phases = 4});
+    assert_int_equal(pg_phases_of(k.phases), 4);
+    assert_int_equal(k.swap, PG_YES);
+    assert_int_equal(k.copy, PG_COPY_A);
+    /* copies weigh little, or are not needed */
+    k = chosen((pg_matmul_problem){.m = 4095, .n = 4097, .k = 4099, .a_phases = 8, .b_phases = 8});
+    assert_int_equal(pg_phases_of(k.phases), 0);
+    assert_int_equal(k.copy, PG_COPY_A | PG_COPY_B);
+    k = chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13952});
+    assert_int_equal(pg_phases_of(k.phases), 0);
+    assert_int_equal(k.copy, 0);
 }
 
 static void refused(const char *params, const char *word)
@@ -88,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_way),
                                        cmocka_unit_test(drawn_problems),
+                                       cmocka_unit_test(a_large_operand_is_read_where_it_lies),
                                        cmocka_unit_test(what_has_no_phases_is_refused),
                                        cmocka_unit_test(more_phases_than_the_kernel_has)};
     return cmocka_run_group_tests(tests, open_context, close_context);
