@@ -196,11 +196,11 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
                        "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
                        "b=transposed");
     if (k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots && !k->copy &&
-        !k->stream)
+        !k->stream && k->phases <= PG_PHASES_NONE)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
                    "warpgroups, slices, swap, c_load, c_slots, "
-                   "copy and stream belong to "
+                   "copy, phases and stream belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
 }

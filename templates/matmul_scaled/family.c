@@ -96,13 +96,6 @@ static const pg_param params[] = {
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
 
-static void tolerance(const pg_problem *p, pg_tolerance *t)
-{
-    t->atol = 1e-3;
-    t->rtol = 1e-3;
-    pg_epilogue_tolerance(p, PG_SCALED_STEPS, p->operand[PG_SCALED_D].dtype, t);
-}
-
 static int64_t function_number(const void *key)
 {
     return ((const pg_matmul_scaled_key *)key)->steps.function;
@@ -163,7 +156,7 @@ PG_DEFINE_FAMILY(matmul_scaled, .summary = "D = A @ B^T, block-scaled mxfp8, mxf
                  .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_scaled_key)},
                  .plan_size = sizeof(pg_matmul_scaled_plan), .default_arch = 1001,
                  .arch_specific = true, .whole_program = true, .function = &function_seam,
-                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-                 .tolerance = tolerance, .work = work, .bind = pg_matmul_scaled_bind,
-                 .choose = pg_matmul_scaled_choose, .generic = generic, .other_bits = other_bits,
-                 .limits = pg_matmul_scaled_limits, .empty = find_empty);
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .inexact = true,
+                 .work = work, .bind = pg_matmul_scaled_bind, .choose = pg_matmul_scaled_choose,
+                 .generic = generic, .other_bits = other_bits, .limits = pg_matmul_scaled_limits,
+                 .empty = find_empty);

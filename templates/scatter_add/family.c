@@ -345,6 +345,6 @@ PG_DEFINE_FAMILY(scatter_add, .summary = "out[index[i], :] += src[i, :]",
                  .function = &function_seam,
                  .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
                  .sequence = pg_scatter_add_sequence, .launch_step = pg_scatter_add_launch_step,
-                 .helper = helper, .tolerance = pg_scatter_add_tolerance, .work = work,
-                 .bind = bind, .choose = pg_scatter_add_choose, .generic = pg_scatter_add_generic,
+                 .helper = helper, .inexact = true, .work = work, .bind = bind,
+                 .choose = pg_scatter_add_choose, .generic = pg_scatter_add_generic,
                  .other_bits = other_bits, .limits = limits, .empty = find_empty);

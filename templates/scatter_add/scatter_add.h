@@ -257,6 +257,5 @@ void pg_scatter_add_record(pg_emit *E, const pg_scatter_add_plan *p);
 /* The plain C answer, and what an element of out may be off by: the rounding of as many
  * additions as reached it. */
 ptxgen_status pg_scatter_add_oracle(const pg_problem *, ptxgen_error *);
-void pg_scatter_add_tolerance(const pg_problem *, pg_tolerance *);
 
 #endif
