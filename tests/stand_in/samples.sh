@@ -35,7 +35,7 @@ build() {
         -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" \
         -I"$folder" -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1
 }
-# An assertion that fails is a stop, for which checking mode ends with 1: two samples show just that.
+# A failed assertion is a stop, for which checking mode ends with 1: two samples show just that.
 asserts() { grep -q ': 1 stop, 0 defects,' .err && grep -q 'stopped with seed.*: assertion' .err; }
 # runs "ARGUMENTS" OPTIONS...: the program there ends well, or `why` says what it did.
 runs() {
