@@ -191,11 +191,11 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
                        "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
                        "b=transposed");
     if (k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots && !k->copy &&
-        !k->stream && k->ctas <= 2)
+        !k->stream && k->phases <= PG_PHASES_NONE && k->ctas <= 2)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
                    "warpgroups, slices, swap, c_load, c_slots, "
-                   "copy, stream and ctas=4 belong to "
+                   "copy, phases, stream and ctas=4 belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
 }
