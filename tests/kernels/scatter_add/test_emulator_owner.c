@@ -286,9 +286,14 @@ static void private_tables(void **state)
     run("schedule=private n=5 copies=cta warps=3 access=4", 5, 1);
     run("schedule=private n=12 copies=cta warps=2", 12, 4);
     run("schedule=private n=16 copies=cta warps=1", 16, 8);
+    run("schedule=private n=4 copies=cta warps=2 slices=2", 4, 4);
+    run("schedule=private n=3 access=4 warps=1 ctas=2 slices=3", 3, 1);
+    run("schedule=private n=16 warps=2 slices=16", 16, 0);
     p.a = (ptxgen_scatter_add_args){.dtype = PTXGEN_BF16};
     run("dtype=bf16 schedule=private n=3 copies=cta warps=2 access=2", 3, 4);
     run("dtype=bf16 schedule=private n=32 copies=cta warps=2", 32, 4);
+    run("dtype=bf16 schedule=private n=1 warps=2 slices=3 access=2", 1, 1);
+    run("dtype=bf16 schedule=private n=5 warps=2 slices=2 access=2", 5, 8);
     run("dtype=bf16 schedule=private n=18 copies=cta warps=2 access=4", 18, 0);
 }
 
