@@ -137,14 +137,15 @@ static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_row
 
 /* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
  * room, and adds a table to out. warps 0: the table leaves none. */
-static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, int64_t rows)
+static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, int64_t rows,
+                                int most_ctas)
 {
     enum { RESERVED = 1024, STEP = 4 };
     const cta_choice *const choices = choices_for(r);
     const int64_t table = 4 * r->sums * rows;
     for (size_t i = 0; i < CHOICES; i++) {
         const cta_choice *c = &choices[i];
-        if (table <= c->most_bytes &&
+        if (table <= c->most_bytes && c->ctas <= most_ctas &&
             c->ctas * (cta_bytes(c->warps, r, rows) + RESERVED) <= shared_bytes + RESERVED)
             return (pg_private_cut){PG_COPIES_CTA, c->warps, c->ctas, 1};
     }
@@ -154,12 +155,16 @@ static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, i
     return (pg_private_cut){PG_COPIES_CTA, warps < LEAST_WARPS ? 0 : warps, 1, 1};
 }
 
-/* As few slices as fit. */
-static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows)
+/* As few slices as fit. Where a matrix of halves has one without a partner, CTAs wait for each other
+ * to add to it (private_halves.ptxc): an SM has one. */
+static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows,
+                              int64_t n)
 {
+    enum { MOST_CTAS = 32 };
+    const int most_ctas = r->word_bytes == 2 && out_rows * n % 2 ? 1 : MOST_CTAS;
     for (int slices = 1; slices <= MOST_SLICES; slices++) {
         const int64_t rows = slice_rows_of(slices, out_rows);
-        pg_private_cut cut = cut_slice(shared_bytes, r, rows);
+        pg_private_cut cut = cut_slice(shared_bytes, r, rows, most_ctas);
         cut.slices = slices;
         if (rows <= MOST_SLICE_ROWS && cut.warps)
             return cut;
@@ -192,7 +197,7 @@ pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_sc
                          together = pg_private_row_for(e, n, (int)access, false);
     if (k->copies ? k->copies == PG_COPIES_THREAD : has_own_tables(problem, &alone, shared))
         return (pg_private_cut){PG_COPIES_THREAD, THREAD_WARPS, 1, 1};
-    return cut_cta(shared, &together, out_rows);
+    return cut_cta(shared, &together, out_rows, n);
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)
