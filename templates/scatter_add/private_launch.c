@@ -9,8 +9,7 @@ enum {
     ALIGNMENT = 16,
     WARP = 32,
     THREAD_WARPS = 8,
-    LEAST_WARPS = 12,
-    MOST_SLICES = 4
+    LEAST_WARPS = 12
 };
 
 /* How CTAs are cut by the table's size, for rows of src of so many words: rows are in registers, so
@@ -155,32 +154,44 @@ static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, i
     return (pg_private_cut){PG_COPIES_CTA, warps < LEAST_WARPS ? 0 : warps, 1, 1};
 }
 
+/* CTAs of two slices read all rows of src twice, once from L2: worth it, measured, for rows of up to
+ * 16 bytes, with as many warps as keep memory busy; more slices never were. */
+static bool pays_slice(const pg_private_row *r, int64_t row_bytes, const pg_private_cut *cut)
+{
+    enum { ACCESS = 16, SHORT_WORDS = 2 };
+    const int least = row_bytes == ACCESS ? 24 : r->words <= SHORT_WORDS ? 20 : 16;
+    return cut->slices == 1 || (row_bytes <= ACCESS && cut->warps >= least);
+}
+
 /* As few slices as fit. Where a matrix of halves has one without a partner, CTAs wait for each other
  * to add to it (private_halves.ptxc): an SM has one. */
 static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows,
-                              int64_t n)
+                              int64_t row_bytes)
 {
-    enum { MOST_CTAS = 32 };
-    const int most_ctas = r->word_bytes == 2 && out_rows * n % 2 ? 1 : MOST_CTAS;
+    enum { MOST_SLICES = 2, MOST_CTAS = 32, HALF = 2 };
+    const int most_ctas = r->word_bytes == HALF && out_rows * row_bytes / HALF % 2 ? 1 : MOST_CTAS;
     for (int slices = 1; slices <= MOST_SLICES; slices++) {
         const int64_t rows = slice_rows_of(slices, out_rows);
         pg_private_cut cut = cut_slice(shared_bytes, r, rows, most_ctas);
         cut.slices = slices;
-        if (rows <= MOST_SLICE_ROWS && cut.warps)
+        if (rows <= MOST_SLICE_ROWS && cut.warps && pays_slice(r, row_bytes, &cut))
             return cut;
     }
     return none;
 }
 
 /* A thread's own table is the fastest as long as enough threads have one to keep memory busy, and
- * there are so many rows that clearing and adding up as many tables costs nothing. */
+ * there are so many rows that clearing and adding up as many tables costs nothing; but not of long
+ * rows of halves, each of which takes its own addition. */
 static bool has_own_tables(const pg_problem *problem, const pg_private_row *r, int64_t shared_bytes)
 {
-    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96, LEAST_ROWS = 1 << 23 };
+    enum { SHORT_ROW = 4, ENOUGH_SHORT = 128, ENOUGH = 96, LEAST_ROWS = 1 << 23, LONG_HALVES = 8 };
     const int64_t out_rows = problem->symbol[PG_SCATTER_OUT_ROWS];
-    return problem->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
+    const int64_t n = problem->symbol[PG_SCATTER_N];
+    const bool halves = pg_dtype_bits(problem->operand[PG_SCATTER_SRC].dtype) == 16;
+    return problem->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS && !(halves && n > LONG_HALVES) &&
            tables_of(THREAD_WARPS, shared_bytes, r, out_rows) >=
-               (problem->symbol[PG_SCATTER_N] > SHORT_ROW ? ENOUGH : ENOUGH_SHORT);
+               (n > SHORT_ROW ? ENOUGH : ENOUGH_SHORT);
 }
 
 pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_scatter_add_key *k,
@@ -197,7 +208,7 @@ pg_private_cut pg_scatter_add_cut_private(const pg_problem *problem, const pg_sc
                          together = pg_private_row_for(e, n, (int)access, false);
     if (k->copies ? k->copies == PG_COPIES_THREAD : has_own_tables(problem, &alone, shared))
         return (pg_private_cut){PG_COPIES_THREAD, THREAD_WARPS, 1, 1};
-    return cut_cta(shared, &together, out_rows, n);
+    return cut_cta(shared, &together, out_rows, n * e->bytes);
 }
 
 ptxgen_status pg_scatter_add_private_limits(const pg_problem *problem, ptxgen_error *err)

@@ -55,11 +55,15 @@ static void schedules_by_size(void **state)
         {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 8000, 8, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 64, 32, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_F32, 40000, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
-        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 16, 32, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 16, 16, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_THREAD, 0},
+        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* as few, but not enough rows to pay for filling and emptying tables */
         {PTXGEN_F32, 20000, 64, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
@@ -88,6 +92,20 @@ static void schedules_by_size(void **state)
             fail_msg("case %d: schedule %d, copies %d, ahead %d", (int)i, (int)k.schedule,
                      (int)k.copies, (int)k.ahead);
     }
+}
+
+/* A table that does not fit is cut in two; a half without a partner is no matter for many CTAs. */
+static void tables_are_cut(void **state)
+{
+    (void)state;
+    ptxgen_scatter_add_args a = call_of(PTXGEN_BF16, 30 * MILLION, 8000, 4);
+    assert_int_equal(choose(&a, 900).slices, 1);
+    a.out_rows = 12000;
+    assert_int_equal(choose(&a, 900).slices, 2);
+    a = call_of(PTXGEN_BF16, 30 * MILLION, 500, 1);
+    assert_true(choose(&a, 900).ctas > 1);
+    a.out_rows = 501;
+    assert_int_equal(choose(&a, 900).ctas, 1);
 }
 
 static void rows_off_16_bytes_are_shifted(void **state)
@@ -151,7 +169,8 @@ static void what_forces_exact_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_by_size), cmocka_unit_test(rows_off_16_bytes_are_shifted),
+        cmocka_unit_test(schedules_by_size), cmocka_unit_test(tables_are_cut),
+        cmocka_unit_test(rows_off_16_bytes_are_shifted),
         cmocka_unit_test(hot_rows_are_looked_for), cmocka_unit_test(what_forces_exact_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
