@@ -139,9 +139,9 @@ static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t acces
 {
     enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
-        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel &&
-        pg_scatter_add_may_be_hot(p, access, k->shift))
+    if (!k->hot && !pg_scatter_add_needs_owner(k) && arch && arch->sm >= 90 &&
+        p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS && row_bytes_of(p) <= WHOLE_ROW_BYTES &&
+        !k->panel && pg_scatter_add_may_be_hot(p, access, k->shift))
         k->hot = PG_HOT_YES;
 }
 

@@ -95,7 +95,7 @@ static bool only_owner(const pg_scatter_add_key *k)
 
 /* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4
  * with vector. */
-static bool needs_owner(const pg_scatter_add_key *k)
+bool pg_scatter_add_needs_owner(const pg_scatter_add_key *k)
 {
     const bool narrow = k->access && k->access != REDUCE_ALIGNMENT;
     return only_owner(k) || (narrow && k->schedule != PTXGEN_SCHEDULE_VECTOR) ||
@@ -159,16 +159,18 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
     const bool short_rows = k->n * pg_sum_type_at(k->dtype)->bytes % REDUCE_ALIGNMENT != 0;
     pg_scatter_add_follow_settings(k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO) {
-        k->schedule = needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER : PTXGEN_SCHEDULE_VECTOR;
+        k->schedule = pg_scatter_add_needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER
+                                                                  : PTXGEN_SCHEDULE_VECTOR;
         pg_scatter_add_drop_settings(k);
     }
     if (k->function && k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: %s",
-                       only_owner(k)    ? "it adds, with reduce=add and without weight, alpha, "
-                                          "exact and shift: leave the others out"
-                       : short_rows     ? "rows must be a multiple of 16 bytes: pad n"
-                       : needs_owner(k) ? "it adds f32, f16 and bf16 with 16-byte accesses"
-                                        : "leave schedule out");
+                       only_owner(k) ? "it adds, with reduce=add and without weight, alpha, "
+                                       "exact and shift: leave the others out"
+                       : short_rows  ? "rows must be a multiple of 16 bytes: pad n"
+                       : pg_scatter_add_needs_owner(k)
+                           ? "it adds f32, f16 and bf16 with 16-byte accesses"
+                           : "leave schedule out");
     PG_TRY(pg_scatter_add_settle(k, err));
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_resolve_owner(k, arch, err);
@@ -181,11 +183,10 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
                            "need owner, a function vector");
         return pg_scatter_add_resolve_private(k, arch, err);
     }
-    if (needs_owner(k))
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "exact, weight, gather, access under 16, min and max, f64, s32 and s64 "
-            "need schedule=owner: use it or auto");
+    if (pg_scatter_add_needs_owner(k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "exact, weight, gather, access under 16, min and max, f64, s32 and s64 "
+                       "need schedule=owner: use it or auto");
     return resolve_rows(k, arch, err);
 }
 

@@ -9,7 +9,7 @@ enum {
     ALIGNMENT = 16,
     WARP = 32,
     THREAD_WARPS = 8,
-    LEAST_WARPS = 12
+    USUAL_WARPS = 12
 };
 
 /* How CTAs are cut by the table's size, for rows of src of so many words: rows are in registers, so
@@ -76,13 +76,14 @@ ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arc
     const bool alone = k->copies == PG_COPIES_THREAD;
     const pg_private_row row = pg_private_row_for(e, k->n, (int)k->access, alone);
     const int most = alone ? THREAD_WARPS : choices_for(&row)[CHOICES - 1].warps;
-    k->warps = k->warps ? k->warps : alone ? THREAD_WARPS : LEAST_WARPS;
+    k->warps = k->warps ? k->warps : alone ? THREAD_WARPS : USUAL_WARPS;
     k->ctas = k->ctas ? k->ctas : 1;
     k->slices = k->slices ? k->slices : 1;
     if (alone && k->slices > 1)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "slices=%lld: with copies=thread a table has all rows of out: use copies=cta",
-                       (long long)k->slices);
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "slices=%lld: with copies=thread a table has all rows of out: use copies=cta",
+            (long long)k->slices);
     if (alone && k->ctas > 1)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "ctas=%lld: with copies=thread tables fill an SM: leave ctas out",
@@ -135,7 +136,7 @@ static int64_t cta_bytes(int64_t warps, const pg_private_row *r, int64_t out_row
 }
 
 /* Several CTAs an SM, each at another step of its tile, keep memory busier than one; but each needs
- * room, and adds a table to out. warps 0: the table leaves none. */
+ * room, and adds a table to out. warps 0 or less: the table leaves none. */
 static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, int64_t rows,
                                 int most_ctas)
 {
@@ -149,32 +150,37 @@ static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, i
             return (pg_private_cut){PG_COPIES_CTA, c->warps, c->ctas, 1};
     }
     int warps = choices[CHOICES - 1].warps;
-    while (warps >= LEAST_WARPS && cta_bytes(warps, r, rows) > shared_bytes)
+    while (warps > 0 && cta_bytes(warps, r, rows) > shared_bytes)
         warps -= STEP;
-    return (pg_private_cut){PG_COPIES_CTA, warps < LEAST_WARPS ? 0 : warps, 1, 1};
+    return (pg_private_cut){PG_COPIES_CTA, warps, 1, 1};
 }
 
-/* CTAs of two slices read all rows of src twice, once from L2: worth it, measured, for rows of up to
- * 16 bytes, with as many warps as keep memory busy; more slices never were. */
-static bool pays_slice(const pg_private_row *r, int64_t row_bytes, const pg_private_cut *cut)
-{
-    enum { ACCESS = 16, SHORT_WORDS = 2 };
-    const int least = row_bytes == ACCESS ? 24 : r->words <= SHORT_WORDS ? 20 : 16;
-    return cut->slices == 1 || (row_bytes <= ACCESS && cut->warps >= least);
-}
+/* Ways to cut out into slices, the first that fits is taken: for rows of src of up to so many words
+ * and bytes, up to so many rows of out, if there is room for so many warps. CTAs of several slices
+ * read rows of src several times, from L2 all but once: worth it where one table leaves few warps or
+ * does not fit, and reductions are slow because they meet. Measured: docs/benchmarks.md. */
+static const struct {
+    int slices, most_words, most_row_bytes, least_warps;
+    int64_t most_out_rows;
+} ways[] = {{1, 2, 8, 20, INT64_MAX},   {2, 2, 8, 20, INT64_MAX}, {3, 1, 4, 32, 36000},
+            {1, 32, 64, 12, INT64_MAX}, {1, 8, 32, 8, INT64_MAX}, {2, 8, 14, 16, INT64_MAX},
+            {2, 4, 16, 24, INT64_MAX}};
 
-/* As few slices as fit. Where a matrix of halves has one without a partner, CTAs wait for each other
- * to add to it (private_halves.ptxc): an SM has one. */
+/* Where a matrix of halves has one without a partner, CTAs wait for each other to add to it
+ * (private_halves.ptxc): an SM has one. */
 static pg_private_cut cut_cta(int64_t shared_bytes, const pg_private_row *r, int64_t out_rows,
                               int64_t row_bytes)
 {
-    enum { MOST_SLICES = 2, MOST_CTAS = 32, HALF = 2 };
+    enum { MOST_CTAS = 32, HALF = 2 };
     const int most_ctas = r->word_bytes == HALF && out_rows * row_bytes / HALF % 2 ? 1 : MOST_CTAS;
-    for (int slices = 1; slices <= MOST_SLICES; slices++) {
-        const int64_t rows = slice_rows_of(slices, out_rows);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const int64_t rows = slice_rows_of(ways[i].slices, out_rows);
+        if (r->words > ways[i].most_words || row_bytes > ways[i].most_row_bytes ||
+            out_rows > ways[i].most_out_rows || rows > MOST_SLICE_ROWS)
+            continue;
         pg_private_cut cut = cut_slice(shared_bytes, r, rows, most_ctas);
-        cut.slices = slices;
-        if (rows <= MOST_SLICE_ROWS && cut.warps && pays_slice(r, row_bytes, &cut))
+        cut.slices = ways[i].slices;
+        if (cut.ctas > 1 || cut.warps >= ways[i].least_warps)
             return cut;
     }
     return none;

@@ -167,6 +167,7 @@ const char *pg_scatter_add_schedule_name(int64_t schedule);
 void pg_scatter_add_follow_settings(pg_scatter_add_key *k);
 void pg_scatter_add_drop_settings(pg_scatter_add_key *k);
 ptxgen_status pg_scatter_add_settle(pg_scatter_add_key *k, ptxgen_error *err);
+bool pg_scatter_add_needs_owner(const pg_scatter_add_key *k);
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_scatter_add_launch(const pg_problem *, pg_launch *);

@@ -138,20 +138,22 @@ SETS = {
 }
 
 
+LENGTHS = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 4096)
+KINDS = ("uniform", "zipf", "half on row 0", "sorted", "runs", "permutation")
+
+
 def drawn(count, seed):
-    """Problems of 1 KB to 500 MB of src, of any row length and number of rows of out."""
+    """Problems of 16 KB to 500 MB of src, of any row length and number of rows of out."""
     r, problems = random.Random(seed), []
     while len(problems) < count:
         dtype = r.choice(("f32", "f16", "bf16", "f64"))
-        n = round(2 ** r.uniform(0, 12)) if r.random() < 0.6 else r.choice((1, 2, 3, 4, 8, 16, 32, 64, 128,
-            256, 512, 768, 1024, 4096))
-        rows = round(2 ** r.uniform(10, 29) / (n * DTYPES[dtype][2]))
-        out = round(2 ** r.uniform(0, 21))
-        kind = r.choice(("uniform", f"zipf {r.uniform(0.4, 1.6):.2f}", "half on row 0", "sorted", "runs",
-            "permutation"))
-        if kind == "permutation":
-            out = rows
-        if 1 <= rows <= 40000000 and out * n * DTYPES[dtype][2] < 1 << 30:
+        n = r.choice(LENGTHS) if r.random() < 0.4 else round(2 ** r.uniform(0, 12))
+        rows = round(2 ** r.uniform(14, 29) / (n * DTYPES[dtype][2]))
+        kind = r.choice(KINDS)
+        out = rows if kind == "permutation" else round(2 ** r.uniform(0, 21))
+        if kind == "zipf":
+            kind += f" {r.uniform(0.4, 1.6):.2f}"
+        if 16 <= rows <= 40000000 and out * n * DTYPES[dtype][2] < 1 << 30:
             problems.append((kind, rows, out, n, dtype))
     return problems
 

@@ -18,7 +18,7 @@ static ptxgen *ctx;
 typedef struct problem {
     const char *params;
     ptxgen_scatter_add_args a; /* rows: ROWS, unless it says fewer */
-    int hot;    /* of 8 entries, how many go to row 7 + `above` */
+    int hot;                   /* of 8 entries, how many go to row 7 + `above` */
     int above;
     bool rough; /* values whose sums depend on the order */
     uint64_t seed;
@@ -349,11 +349,15 @@ int main(int argc, char **argv)
     if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vector_reductions),     cmocka_unit_test(rows_ahead),
-        cmocka_unit_test(rows_of_any_alignment), cmocka_unit_test(absent_columns),
+        cmocka_unit_test(vector_reductions),
+        cmocka_unit_test(rows_ahead),
+        cmocka_unit_test(rows_of_any_alignment),
+        cmocka_unit_test(absent_columns),
         cmocka_unit_test(private_tables),
-        cmocka_unit_test(partial_sums),          cmocka_unit_test(the_same_bits_on_every_gpu),
-        cmocka_unit_test(weights_and_gathering), cmocka_unit_test(minimum),
+        cmocka_unit_test(partial_sums),
+        cmocka_unit_test(the_same_bits_on_every_gpu),
+        cmocka_unit_test(weights_and_gathering),
+        cmocka_unit_test(minimum),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

@@ -88,14 +88,14 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {PTXGEN_F32, PTXGEN_SCATTER_ADD, 128, false},   {PTXGEN_F32, PTXGEN_SCATTER_ADD, 33, true},
-    {PTXGEN_F32, PTXGEN_SCATTER_MEAN, 75, false},   {PTXGEN_F32, PTXGEN_SCATTER_MUL, 64, false},
-    {PTXGEN_F32, PTXGEN_SCATTER_MIN, 5, false},     {PTXGEN_F16, PTXGEN_SCATTER_ADD, 300, false},
-    {PTXGEN_F16, PTXGEN_SCATTER_MAX, 64, false},    {PTXGEN_BF16, PTXGEN_SCATTER_ADD, 128, true},
-    {PTXGEN_BF16, PTXGEN_SCATTER_ADD, 33, false},   {PTXGEN_BF16, PTXGEN_SCATTER_MEAN, 256, false},
-    {PTXGEN_BF16, PTXGEN_SCATTER_MUL, 7, false},    {PTXGEN_F64, PTXGEN_SCATTER_ADD, 35, false},
-    {PTXGEN_F64, PTXGEN_SCATTER_MEAN, 16, false},   {PTXGEN_F64, PTXGEN_SCATTER_MUL, 9, false},
-    {PTXGEN_S64, PTXGEN_SCATTER_ADD, 24, false},    {PTXGEN_S32, PTXGEN_SCATTER_ADD, 1, false},
+    {PTXGEN_F32, PTXGEN_SCATTER_ADD, 128, false}, {PTXGEN_F32, PTXGEN_SCATTER_ADD, 33, true},
+    {PTXGEN_F32, PTXGEN_SCATTER_MEAN, 75, false}, {PTXGEN_F32, PTXGEN_SCATTER_MUL, 64, false},
+    {PTXGEN_F32, PTXGEN_SCATTER_MIN, 5, false},   {PTXGEN_F16, PTXGEN_SCATTER_ADD, 300, false},
+    {PTXGEN_F16, PTXGEN_SCATTER_MAX, 64, false},  {PTXGEN_BF16, PTXGEN_SCATTER_ADD, 128, true},
+    {PTXGEN_BF16, PTXGEN_SCATTER_ADD, 33, false}, {PTXGEN_BF16, PTXGEN_SCATTER_MEAN, 256, false},
+    {PTXGEN_BF16, PTXGEN_SCATTER_MUL, 7, false},  {PTXGEN_F64, PTXGEN_SCATTER_ADD, 35, false},
+    {PTXGEN_F64, PTXGEN_SCATTER_MEAN, 16, false}, {PTXGEN_F64, PTXGEN_SCATTER_MUL, 9, false},
+    {PTXGEN_S64, PTXGEN_SCATTER_ADD, 24, false},  {PTXGEN_S32, PTXGEN_SCATTER_ADD, 1, false},
 };
 
 static void must(ptxgen_status status)
@@ -131,9 +131,10 @@ static void *numbers(ptxgen_dtype dtype, int64_t count, uint64_t seed)
         else if (dtype == PTXGEN_S32 || dtype == PTXGEN_S64)
             memcpy(at, &(int64_t){(int64_t)(v * 1e6)}, size_of(dtype));
         else
-            memcpy(at,
-                   &(uint16_t){dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v)},
-                   2);
+            memcpy(
+                at,
+                &(uint16_t){dtype == PTXGEN_F16 ? pg_f16_from_double(v) : pg_bf16_from_double(v)},
+                2);
     }
     void *const device = device_copy(host, (size_t)count * size_of(dtype));
     free(host);
