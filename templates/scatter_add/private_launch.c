@@ -157,8 +157,8 @@ static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, i
 
 /* Ways to cut out into slices, the first that fits is taken: for rows of src of up to so many words
  * and bytes, up to so many rows of out, if there is room for so many warps. CTAs of several slices
- * read rows of src several times, from L2 all but once: worth it where one table leaves few warps or
- * does not fit, and reductions are slow because they meet. Measured: docs/benchmarks.md. */
+ * read rows of src several times, from L2 all but once: worth it where one table leaves few warps
+ * or does not fit, and reductions are slow because they meet. Measured: docs/benchmarks.md. */
 static const struct {
     int slices, most_words, most_row_bytes, least_warps;
     int64_t most_out_rows;

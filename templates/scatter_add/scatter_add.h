@@ -161,9 +161,9 @@ void pg_scatter_add_choose(const pg_problem *p, void *key);
 void pg_scatter_add_generic(const pg_problem *p, void *key);
 
 const char *pg_scatter_add_schedule_name(int64_t schedule);
-/* settings.c: a setting of one schedule alone is a choice of it; settings that the schedule does not
- * have are dropped, where it was chosen for those who named none, or refused; those that are left
- * out get their automatic values. */
+/* settings.c: a setting of one schedule alone is a choice of it; settings that the schedule does
+ * not have are dropped, where it was chosen for those who named none, or refused; those that are
+ * left out get their automatic values. */
 void pg_scatter_add_follow_settings(pg_scatter_add_key *k);
 void pg_scatter_add_drop_settings(pg_scatter_add_key *k);
 ptxgen_status pg_scatter_add_settle(pg_scatter_add_key *k, ptxgen_error *err);
