@@ -123,13 +123,15 @@ pg_cuda_error pg_launch_run(const pg_launch *l)
                     l->dynamic_shared);
     pthread_mutex_lock(&d->running);
     const ptxgen_status status = ptxgen_emulator_run(l->function->entry, &launch, &err);
-    pg_report_new(l->function);
+    const bool stopped = status == PTXGEN_EEMULATOR || status == PTXGEN_EBUDGET;
+    if (status == PTXGEN_OK || stopped)
+        pg_report_run(l->function, stopped ? err.message : NULL);
     pthread_mutex_unlock(&d->running);
     if (status == PTXGEN_OK)
         return PG_CUDA_Success;
     pg_complain("%s: %s", l->function->name, err.message);
     error = meaning_of(status, &err);
-    if (status != PTXGEN_EEMULATOR && status != PTXGEN_EBUDGET)
+    if (!stopped)
         return error;
     /* On a GPU the launch has long been accepted when its kernel fails: the next call says so. */
     pg_set_lost(error);

@@ -15,7 +15,8 @@ void pg_launch_attributes(pg_launch *launch, const cudaLaunchAttribute *attribut
  * registers are not known. */
 int pg_occupancy(const pg_function *function, int threads, size_t dynamic_shared);
 
-/* Says what checking mode has found since the last call; the `running` lock is held. report.c */
-void pg_report_new(const pg_function *function);
+/* Says what a launch of the function was like: that it ran, what checking mode has found since the
+ * last call, what it stopped with (NULL: it did not). The `running` lock is held. report.c */
+void pg_report_run(pg_function *function, const char *stop);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct pg_function {
     size_t parameter_count, parameter_bytes;
     int max_dynamic_shared;
     bool cluster_of_any_size;
+    bool has_run; /* and report.c has said so */
 } pg_function;
 
 struct pg_module {

@@ -1,5 +1,6 @@
-/* Reports of checking mode: said on standard error as they come, and written as JSON, one object
- * a line, to the file that `ptxgen emulate` reads when the program has ended. */
+/* What the emulator says of a launch: said on standard error as it comes, and written as JSON, one
+ * object a line, to the file that `ptxgen emulate` reads when the program has ended
+ * (tools/command/run/program_found.c). */
 #include "stand_in/launch.h"
 
 #include <cjson/cJSON.h>
@@ -66,6 +67,13 @@ static cJSON *json_of(const pg_function *f, const ptxgen_emulator_report *r)
     return o;
 }
 
+static void tell_member(const pg_function *f, const char *name, cJSON *value)
+{
+    cJSON *o = of_kernel(f);
+    cJSON_AddItemToObject(o, name, value);
+    append(pg_device_get()->settings.report, o);
+}
+
 /* How often reports were met that the emulator has not kept. */
 static void tell_left_out(pg_device *d, const pg_function *f)
 {
@@ -74,11 +82,8 @@ static void tell_left_out(pg_device *d, const pg_function *f)
         return;
     if (!d->settings.silent_reports && !d->left_out_seen)
         pg_complain("%s: more reports of one kind than are kept", f->name);
-    if (d->settings.report) {
-        cJSON *o = of_kernel(f);
-        cJSON_AddNumberToObject(o, "left_out", (double)(left_out - d->left_out_seen));
-        append(d->settings.report, o);
-    }
+    if (d->settings.report)
+        tell_member(f, "left_out", cJSON_CreateNumber((double)(left_out - d->left_out_seen)));
     d->left_out_seen = left_out;
 }
 
@@ -91,16 +96,21 @@ static void tell_times(pg_device *d, const pg_function *f)
                     f->name, t.ns / 1000, t.gpu, t.limit, t.error_percent);
 }
 
-void pg_report_new(const pg_function *f)
+void pg_report_run(pg_function *f, const char *stop)
 {
     pg_device *d = pg_device_get();
     ptxgen_emulator_report r;
+    if (d->settings.report && !f->has_run)
+        tell_member(f, "ran", cJSON_CreateTrue());
+    f->has_run = true;
     for (; ptxgen_emulator_get_report(d->emulator, d->reports_seen, &r); d->reports_seen++) {
         if (!d->settings.silent_reports)
             say(f, &r);
         if (d->settings.report)
             append(d->settings.report, json_of(f, &r));
     }
+    if (d->settings.report && stop)
+        tell_member(f, "stop", cJSON_CreateString(stop));
     tell_left_out(d, f);
     tell_times(d, f);
 }

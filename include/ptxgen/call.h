@@ -81,10 +81,7 @@ PTXGEN_API ptxgen_status ptxgen_call_oracle(const char *family, const char *para
 typedef struct ptxgen_call_verdict {
     size_t size; /* set by the caller */
     int64_t elements, wrong;
-    /* An element may be off by atol + rtol |answer|; both 0: equal bits, unless `by_element`: a
-     * bound of its own for each. */
-    double atol, rtol;
-    bool by_element;
+    bool by_element;                 /* each has a bound of its own; false: equal bits */
     double worst_error, worst_bound; /* of the element that is farthest out */
     int64_t worst_row, worst_column; /* counted over all leading dimensions, and in the last one */
     /* Set by the caller, NULL else: the context of the user function that `params` name

@@ -151,8 +151,8 @@ typedef struct ptxgen_emulator_config {
     void (*trace)(void *user, const struct ptxgen_emulator_event *event);
     /* Estimate how long launches take on a GPU: "sm_90" (an H200) or "sm_100" (a B200);
      * ptxgen_emulator_time_at. Tensor cores in float arithmetic, on one host thread; only a sample
-     * of the clusters may run, so results in memory are not to be used. Not together with
-     * order=isa, `check` or `profile`. */
+     * of the clusters may run, so results in memory are not to be used. Modules that this GPU does
+     * not run are refused. Not together with order=isa, `check` or `profile`. */
     const char *clock;
 } ptxgen_emulator_config;
 

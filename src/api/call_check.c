@@ -14,7 +14,7 @@
 /* One operand's worth of the comparison. */
 typedef struct comparison {
     const pg_view *want, *got;
-    const double *bound; /* by element, or NULL */
+    const double *bound; /* by element; NULL: equal bits */
     ptxgen_call_verdict *verdict;
     double worst; /* error / bound so far; -1: none */
 } comparison;
@@ -39,13 +39,13 @@ static bool both_computed_nan(const pg_view *want, int64_t i, const pg_view *got
 }
 
 /* How far out an element is: 0 exact, up to 1 allowed, more wrong. A NaN is right where the
- * answer is one, an infinity where it is the same one; a bound of its own that is infinite
- * allows anything else. */
-static double judge(double got, double want, double bound, bool own_bound)
+ * answer is one, an infinity where it is the same one; a bound that is infinite allows anything
+ * else. */
+static double judge(double got, double want, double bound)
 {
     if (got == want || (isnan(got) && isnan(want)))
         return 0;
-    if (own_bound && isinf(bound) && !isnan(want))
+    if (isinf(bound) && !isnan(want))
         return 0;
     const double error = fabs(got - want);
     return isfinite(error) && error <= bound ? error / bound : INFINITY;
@@ -54,17 +54,17 @@ static double judge(double got, double want, double bound, bool own_bound)
 static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t got_at)
 {
     ptxgen_call_verdict *v = c->verdict;
-    const bool exact = !c->bound && v->atol == 0 && v->rtol == 0;
     double share, error, bound = 0;
     const double want = pg_element(c->want, want_at), got = pg_element(c->got, got_at);
     error = got == want || (isnan(got) && isnan(want)) ? 0 : fabs(got - want);
-    if (exact) {
+    const bool whole_numbers = pg_dtype_find(c->want->dtype)->fraction < 0;
+    if (!c->bound || whole_numbers) {
         const bool right = same_bits(c->want, want_at, c->got, got_at) ||
                            both_computed_nan(c->want, want_at, c->got, got_at);
         share = right ? 0 : INFINITY;
     } else {
-        bound = c->bound ? c->bound[at] : v->atol + v->rtol * fabs(want);
-        share = judge(got, want, bound, c->bound != NULL);
+        bound = c->bound[at];
+        share = judge(got, want, bound);
     }
     v->elements++;
     v->wrong += share > 1;
@@ -80,19 +80,29 @@ static void compare_element(comparison *c, int64_t at, int64_t want_at, int64_t 
     v->worst_column = at % columns;
 }
 
+/* Each element once: what all of a dimension share is one. */
+static pg_view distinct(const pg_view *v)
+{
+    pg_view once = *v;
+    for (int d = 0; d < once.rank; d++)
+        if (once.stride[d] == 0)
+            once.shape[d] = 1;
+    return once;
+}
+
 static void compare(comparison *c)
 {
-    const pg_view *w = c->want, *g = c->got;
+    const pg_view w = distinct(c->want), *g = c->got;
     int64_t index[PG_MAX_RANK] = {0};
-    const int64_t elements = pg_view_elements(w);
+    const int64_t elements = pg_view_elements(&w);
     for (int64_t at = 0; at < elements; at++) {
         int64_t want_at = 0, got_at = 0;
-        for (int d = 0; d < w->rank; d++) {
-            want_at += index[d] * w->stride[d];
+        for (int d = 0; d < w.rank; d++) {
+            want_at += index[d] * w.stride[d];
             got_at += index[d] * g->stride[d];
         }
         compare_element(c, at, want_at, got_at);
-        for (int d = w->rank - 1; d >= 0 && ++index[d] == w->shape[d]; d--)
+        for (int d = w.rank - 1; d >= 0 && ++index[d] == w.shape[d]; d--)
             index[d] = 0;
     }
 }
@@ -110,6 +120,13 @@ static ptxgen_status reserve(pg_buf *b, size_t bytes, ptxgen_error *err)
         return pg_fail_memory(err, bytes);
     memset(b->data, 0, bytes);
     return PTXGEN_OK;
+}
+
+static void free_all(pg_buf *memory)
+{
+    for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
+        if (memory[i].alloc)
+            pg_buf_fini(&memory[i]);
 }
 
 /* Results that are only written: dense memory of our own, whatever the caller's is. */
@@ -168,46 +185,51 @@ static ptxgen_status copy_results(pg_problem *p, pg_buf *copies, ptxgen_error *e
     return PTXGEN_OK;
 }
 
-/* Bounds of the first result, when the family gives one for each element. */
-static ptxgen_status get_bounds(const pg_problem *p, const pg_tolerance *t, double **bounds,
-                                size_t *bytes, ptxgen_error *err)
+/* A bound for each element of each result. */
+static ptxgen_status reserve_bounds(const pg_problem *p, pg_buf *memory, double **bounds,
+                                    ptxgen_error *err)
 {
-    size_t i = 0;
-    while (!is_result(p, i))
-        i++;
-    *bounds = NULL;
-    if (!t->bounds)
-        return PTXGEN_OK;
-    *bytes = (size_t)pg_view_elements(&p->operand[i]) * sizeof **bounds;
-    *bounds = pg_alloc_zero(&pg_alloc_libc, *bytes);
-    return *bounds ? t->bounds(p, *bounds, err) : pg_fail_memory(err, *bytes);
+    for (size_t i = 0; i < p->table->count; i++) {
+        if (!is_result(p, i) || pg_view_is_empty(&p->operand[i]))
+            continue;
+        const pg_view once = distinct(&p->operand[i]);
+        PG_TRY(reserve(&memory[i], (size_t)pg_view_elements(&once) * sizeof(double), err));
+        bounds[i] = (double *)(void *)memory[i].data;
+    }
+    return PTXGEN_OK;
 }
 
-static ptxgen_status judge_results(const pg_problem *p, const pg_problem *after,
-                                   ptxgen_call_verdict *v, ptxgen_error *err)
+static ptxgen_status compare_results(const pg_problem *p, const pg_problem *after,
+                                     ptxgen_call_verdict *v, ptxgen_error *err)
 {
-    pg_tolerance t = {0};
-    double *bounds;
-    size_t bytes = 0;
-    if (p->family->tolerance)
-        p->family->tolerance(p, &t);
-    v->atol = t.atol;
-    v->rtol = t.rtol;
-    v->by_element = t.bounds != NULL;
-    ptxgen_status status = get_bounds(p, &t, &bounds, &bytes, err);
-    if (status == PTXGEN_OK)
-        status = p->family->oracle(p, err);
-    comparison c = {.bound = bounds, .verdict = v, .worst = -1};
-    for (size_t i = 0; i < p->table->count && status == PTXGEN_OK; i++) {
+    PG_TRY(p->family->oracle(p, err));
+    comparison c = {.verdict = v, .worst = -1};
+    for (size_t i = 0; i < p->table->count; i++) {
         if (!is_result(p, i) || pg_view_is_empty(&p->operand[i]))
             continue;
         c.want = &p->operand[i];
         c.got = &after->operand[i];
+        c.bound = p->bounds ? p->bounds[i] : NULL;
         compare(&c);
-        c.bound = NULL;
     }
-    if (bounds)
-        pg_free(&pg_alloc_libc, bounds, bytes);
+    return PTXGEN_OK;
+}
+
+static ptxgen_status judge_results(pg_problem *p, const pg_problem *after, ptxgen_call_verdict *v,
+                                   ptxgen_error *err)
+{
+    double *bounds[PG_MAX_OPERANDS] = {0};
+    pg_buf memory[PG_MAX_OPERANDS] = {0};
+    ptxgen_status status = PTXGEN_OK;
+    v->by_element = p->family->inexact;
+    if (v->by_element) {
+        status = reserve_bounds(p, memory, bounds, err);
+        p->bounds = bounds;
+    }
+    if (status == PTXGEN_OK)
+        status = compare_results(p, after, v, err);
+    p->bounds = NULL;
+    free_all(memory);
     return status;
 }
 
@@ -258,9 +280,7 @@ ptxgen_status ptxgen_call_check(const char *family, const char *params, const pt
         was.problem.map_user = &caller;
     }
     const ptxgen_status status = judge_call(&was, &is, copies, &v, err);
-    for (size_t i = 0; i < PG_MAX_OPERANDS; i++)
-        if (copies[i].alloc)
-            pg_buf_fini(&copies[i]);
+    free_all(copies);
     memcpy(verdict, &v, verdict->size < sizeof v ? verdict->size : sizeof v);
     return status;
 }

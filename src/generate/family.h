@@ -62,15 +62,6 @@ typedef struct pg_step {
     char *workspace;
 } pg_step;
 
-/* An element may be off by atol + rtol |answer|, or by what `bounds` says of it. */
-typedef struct pg_tolerance {
-    double atol, rtol;
-    /* Fills one allowed error for each element of the first result, in its order; the problem
-     * holds what the operands were before the call. INFINITY: anything is right. NULL: atol and
-     * rtol hold. ENOMEM. */
-    ptxgen_status (*bounds)(const pg_problem *before, double *bound, ptxgen_error *);
-} pg_tolerance;
-
 /* A kernel that could serve a problem: its key, not resolved, and what it would take by the
  * family's model. */
 typedef struct pg_candidate {
@@ -105,11 +96,11 @@ typedef struct pg_family {
     /* The family whose kernels do a part of the sequence (pg_launch.helper), and its key; NULL:
      * none. */
     const struct pg_family *(*helper)(const void *key, void *helper_key);
-    /* The plain C answer. The problem is checked, of host memory, its key bound but not
-     * resolved. ENOMEM; EINDEX, and then nothing is written. */
+    /* The plain C answer, and the problem's bounds where they are asked for. The problem is
+     * checked, of host memory, its key bound but not resolved. ENOMEM; EINDEX, and then nothing is
+     * written. */
     ptxgen_status (*oracle)(const pg_problem *, ptxgen_error *);
-    /* How far a result may be from it; NULL: equal bits. */
-    void (*tolerance)(const pg_problem *, pg_tolerance *);
+    bool inexact; /* a result may be off by the answer's bounds; false: equal bits */
 
     /* Work of a call, for rates; fills *flop, and *bytes where it is not all operands once. May
      * be NULL. */

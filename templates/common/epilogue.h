@@ -269,8 +269,6 @@ ptxgen_status pg_epilogue_check(const pg_epilogue *e, ptxgen_error *err);
 /* The same of a call: inputs without a function, functions without all inputs before the last. */
 ptxgen_status pg_epilogue_limits(const pg_problem *p, size_t first, const pg_epilogue *e,
                                  ptxgen_error *err);
-/* What rounding to D's and aux's types adds to a family's tolerance. */
-void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, pg_tolerance *t);
 /* Parameters of a kernel with such steps, at the end of its list. Strides are bytes from row to
  * row; input_vectors_: pg_epilogue_takes_vectors. */
 #define PG_EPILOGUE_LIST(X)                                                                        \
@@ -332,6 +330,7 @@ typedef struct pg_answer_rows {
     const pg_epilogue *steps;
     int64_t n, first, rows;
     double *sums;
+    double *off; /* what each sum may be off by (becomes another thing); NULL: no bounds */
 } pg_answer_rows;
 ptxgen_status pg_epilogue_answer(const pg_answer_rows *r, ptxgen_error *err);
 

@@ -254,24 +254,6 @@ ptxgen_status pg_epilogue_limits(const pg_problem *p, size_t first, const pg_epi
     return pg_epilogue_check(e, err);
 }
 
-/* A value beside the boundary of two codes may fall to either. */
-static double step_of(ptxgen_dtype dtype)
-{
-    return dtype == PTXGEN_F32 ? 0 : pg_dtype_step(dtype);
-}
-
-void pg_epilogue_tolerance(const pg_problem *p, size_t first, ptxgen_dtype out, pg_tolerance *t)
-{
-    const pg_view *aux = &p->operand[first + PG_STEP_AUX];
-    t->rtol = fmax(t->rtol, step_of(out));
-    if (aux->present)
-        t->rtol = fmax(t->rtol, step_of(aux->dtype));
-    if (out == PTXGEN_E4M3)
-        t->atol = fmax(t->atol, 0x1p-9); /* steps of subnormals */
-    if (out == PTXGEN_E2M1)
-        t->atol = fmax(t->atol, 0.5);
-}
-
 /* ---- kernel parameters ---- */
 
 #define PLACE(name, kind) at_##name,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const dtype_words[] = PG_DTYPE_WORDS(PG_MATMUL_TYPES);
@@ -17,6 +18,7 @@ static const ptxgen_dtype counts[] = {PTXGEN_S32, PTXGEN_S64, PTXGEN_DTYPE_NONE}
 static const char *const grouped_words[] = {"no", "s32", "s64", NULL};
 static const char *const scale_words[] = {"none", "alpha_beta", NULL};
 static const char *const copy_words[] = {"none", "a", "b", "both", NULL};
+static const char *const phases_words[] = {"auto", "none", "1", "2", "4", "8", NULL};
 static const char *const tiles_words[] = PG_TILES_WORDS;
 static const char *const d_store_words[] = PG_D_STORE_WORDS;
 static const char *const c_load_words[] = {"auto", "direct", "ring", "late", "rows", NULL};
@@ -48,9 +50,9 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
-            "above each other share "
-            "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
+     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 4: two pairs above each "
+            "other share what is loaded of B; on sm_90a 2 or 4 CTAs above each other share it; "
+            "auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M]", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},
@@ -91,6 +93,11 @@ static const pg_param params[] = {
      .doc = "sm_90a: operands that another kernel copies to aligned rows in a workspace first; in "
             "a call those that "
             "need it"},
+    {"phases", PG_PARAM_CHOICE, FIELD(phases), phases_words,
+     .doc = "sm_90a: A (with swap, B), K adjacent in it, is read where it lies, whatever its "
+            "alignment: rows that begin at the same place of 16 bytes are a problem of their own; "
+            "every 8th row does, or every 4th, 2nd, 1st; auto: by the problem's size in a call, "
+            "none otherwise"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
             "asked for its first part before the kernel before has ended"},
@@ -224,12 +231,13 @@ static bool takes_ring(const pg_problem *p, const pg_matmul_accumulate_key *k)
     return pg_hopper_chunk_columns(k) && takes_map(v);
 }
 
-/* Sums that begin with C begin with beta / alpha times it, which must stay in range; beyond, C
- * is added to the sum of slices. */
+/* Sums that begin with C, as those do that it does not come late to, begin with beta / alpha times
+ * it, which must stay in range; beyond, C is added to the sum of slices. */
 static bool begins_out_of_range(const pg_problem *p, const pg_matmul_accumulate_key *k)
 {
     const float alpha = pg_matmul_alpha(p), ratio = fabsf(pg_matmul_beta(p) / alpha);
-    return k->scale && !k->c && alpha != 0 && !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
+    return k->scale && !k->c && k->c_load != PG_C_LATE && alpha != 0 &&
+           !(ratio >= 0x1p-40F && ratio <= 0x1p40F);
 }
 
 /* What addresses and factors demand, whatever the extents. */
@@ -239,9 +247,13 @@ static void choose_by_operands(const pg_problem *p, pg_matmul_accumulate_key *k)
     if (k->arch == HOPPER && k->steps.gate && !k->swap)
         k->swap = PG_NO; /* the others have no gate */
     const int bytes = pg_matmul_operand_bytes(k);
+    if (pg_phases_of(k->phases) && !k->swap)
+        k->swap = PG_NO;
+    const int in_place = !pg_phases_of(k->phases) ? 0 : k->swap == PG_YES ? PG_COPY_B : PG_COPY_A;
     if (pg_matmul_accumulate_engine(k) == PG_ENGINE_WGMMA && pg_matmul_depth(p) && bytes == 2)
-        k->copy |= (takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
-                   (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B);
+        k->copy |= ((takes_map(&v[PG_MATMUL_A]) ? 0 : PG_COPY_A) |
+                    (takes_map(&v[PG_MATMUL_B]) ? 0 : PG_COPY_B)) &
+                   ~in_place;
     if (k->grouped)
         k->splits = k->splits ? k->splits : 1;
     if (k->arch == HOPPER && k->grouped) {
@@ -258,7 +270,7 @@ static void generic(const pg_problem *p, void *key)
     pg_matmul_accumulate_key *k = key;
     k->block_m = k->block_n = k->block_k = k->stages = k->group_m = k->swizzle = k->ctas = 0;
     k->schedule = k->warpgroups = k->ctas_n = k->splits = k->slices = k->swap = 0;
-    k->c_load = k->c_slots = k->stream = k->d_store = k->tiles = 0;
+    k->c_load = k->c_slots = k->stream = k->d_store = k->tiles = k->phases = 0;
     choose_by_operands(p, k);
 }
 
@@ -286,12 +298,23 @@ static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key 
                : PG_D_ROWS;
 }
 
+/* That an operand's rows have, if it would have to be copied, and K is adjacent in it. */
+static int phases_of(const pg_problem *p, const pg_matmul_accumulate_key *k, int operand)
+{
+    const pg_view *v = &p->operand[operand];
+    const int bit = operand == PG_MATMUL_A ? PG_COPY_A : PG_COPY_B;
+    const bool k_major = operand == PG_MATMUL_A ? !v->transposed : v->transposed;
+    return k_major && (k->copy & bit) ? pg_hopper_phases(v) : 0;
+}
+
 /* Of factors, which a choice behind the call could not read, and of places. */
 static uint64_t facts(const pg_problem *p, const void *key)
 {
     pg_matmul_accumulate_key k = *(const pg_matmul_accumulate_key *)key;
     choose_by_operands(p, &k);
-    return (uint64_t)k.copy | (uint64_t)k.slices << 8 | (uint64_t)choose_store(p, &k) << 16;
+    return (uint64_t)k.copy | (uint64_t)k.slices << 8 | (uint64_t)choose_store(p, &k) << 16 |
+           (uint64_t)phases_of(p, &k, PG_MATMUL_A) << 24 |
+           (uint64_t)phases_of(p, &k, PG_MATMUL_B) << 32;
 }
 
 /* What decides the choice; settles what leaves none. */
@@ -327,6 +350,8 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
         .b_k_major = v[PG_MATMUL_B].transposed,
         .ragged = ragged(&v[PG_MATMUL_C]) || ragged(&v[PG_MATMUL_D]),
         .operand_alignment = alignment_of(&v[PG_MATMUL_A], &v[PG_MATMUL_B]),
+        .a_phases = phases_of(p, k, PG_MATMUL_A),
+        .b_phases = phases_of(p, k, PG_MATMUL_B),
         .sm_count = p->device->sm_count};
 }
 
@@ -336,6 +361,12 @@ static void choose(const pg_problem *p, void *key)
     pg_matmul_accumulate_choose(key, &problem);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const double x = ((const pg_candidate *)a)->us, y = ((const pg_candidate *)b)->us;
+    return (x > y) - (x < y);
+}
+
 static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out, size_t most)
 {
     pg_hopper_rating rated[PG_HOPPER_RATED];
@@ -343,15 +374,22 @@ static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out
     const pg_matmul_problem problem = describe(p, &open);
     if (open.arch != HOPPER)
         return 0;
-    const size_t count =
-        pg_hopper_rate(&open, &problem, rated, most < PG_HOPPER_RATED ? most : PG_HOPPER_RATED);
-    for (size_t i = 0; i < count; i++) {
-        pg_matmul_accumulate_key k = open;
-        pg_hopper_take(&k, &rated[i].choice);
-        memset(&out[i], 0, sizeof out[i]);
-        memcpy(out[i].key, &k, sizeof k);
-        out[i].us = rated[i].time;
+    pg_hopper_way ways[PG_HOPPER_WAYS];
+    const size_t of_ways = pg_hopper_ways(&open, &problem, ways);
+    size_t count = 0;
+    for (size_t w = 0; w < of_ways; w++) {
+        const size_t room = (most - count) / (of_ways - w),
+                     found = pg_hopper_rate(&ways[w].key, &ways[w].problem, rated,
+                                            room < PG_HOPPER_RATED ? room : PG_HOPPER_RATED);
+        for (size_t i = 0; i < found; i++, count++) {
+            pg_matmul_accumulate_key k = ways[w].key;
+            pg_hopper_take(&k, &rated[i].choice);
+            memset(&out[count], 0, sizeof out[count]);
+            memcpy(out[count].key, &k, sizeof k);
+            out[count].us = ways[w].us + rated[i].time;
+        }
     }
+    qsort(out, count, sizeof *out, by_time);
     return count;
 }
 
@@ -402,8 +440,23 @@ static ptxgen_status check_sub_tiles(const pg_problem *p, ptxgen_error *err)
     return pg_problem_require_alignment(p, PG_MATMUL_D, ALIGNMENT, "tensor-map stores", err);
 }
 
-/* What tensor maps need: of A and B that are not copied first; of C where it comes to shared
- * memory. */
+/* A and B, unless they are copied first, or read by phases. */
+static ptxgen_status limit_operands(const pg_problem *p, const pg_matmul_accumulate_key *k,
+                                    ptxgen_error *err)
+{
+    enum { ALIGNMENT = 16 };
+    const bool phases = pg_phases_of(k->phases) != 0;
+    for (int operand = PG_MATMUL_A; operand <= PG_MATMUL_B; operand++) {
+        const bool is_b = operand == PG_MATMUL_B;
+        if (phases && is_b == pg_hopper_left_is_b(k))
+            PG_TRY(pg_hopper_limit_phases(p, err));
+        else if (!(k->copy & (is_b ? PG_COPY_B : PG_COPY_A)))
+            PG_TRY(pg_problem_require_alignment(p, (size_t)operand, ALIGNMENT, maps, err));
+    }
+    return PTXGEN_OK;
+}
+
+/* What tensor maps need: of A and B; of C where it comes to shared memory. */
 static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
 {
     enum { ALIGNMENT = 16 };
@@ -426,10 +479,8 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
                        "alpha=%g and beta=%g are too far apart for a kernel that begins with C: on "
                        "sm_90a use slices=2",
                        (double)pg_matmul_alpha(p), (double)pg_matmul_beta(p));
-    if (pg_matmul_depth(p) && !(k->copy & PG_COPY_A))
-        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_A, ALIGNMENT, maps, err));
-    if (pg_matmul_depth(p) && !(k->copy & PG_COPY_B))
-        PG_TRY(pg_problem_require_alignment(p, PG_MATMUL_B, ALIGNMENT, maps, err));
+    if (pg_matmul_depth(p))
+        PG_TRY(limit_operands(p, k, err));
     if (k->d_store == PG_D_TENSOR)
         PG_TRY(check_sub_tiles(p, err));
     const bool hopper = k->arch == HOPPER;
@@ -438,13 +489,6 @@ static ptxgen_status limits(const pg_problem *p, ptxgen_error *err)
     if (!p->operand[operand].present || !by_map)
         return PTXGEN_OK;
     return pg_problem_require_alignment(p, operand, ALIGNMENT, maps, err);
-}
-
-static void tolerance(const pg_problem *p, pg_tolerance *t)
-{
-    t->atol = 5e-3 + pg_matmul_inexact(p);
-    t->rtol = 1e-2;
-    pg_epilogue_tolerance(p, PG_MATMUL_STEPS, p->operand[PG_MATMUL_D].dtype, t);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -501,6 +545,6 @@ PG_DEFINE_SEQUENCE(
                      ? sizeof(pg_hopper_plan)
                      : sizeof(pg_matmul_accumulate_plan),
     .default_arch = 1001, .arch_specific = true, .whole_program = true, .function = &function_seam,
-    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .tolerance = tolerance,
-    .work = work, .bind = bind, .choose = choose, .generic = generic, .facts = facts,
-    .other_bits = other_bits, .candidates = candidates, .limits = limits, .empty = find_empty);
+    .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .inexact = true, .work = work,
+    .bind = bind, .choose = choose, .generic = generic, .facts = facts, .other_bits = other_bits,
+    .candidates = candidates, .limits = limits, .empty = find_empty);

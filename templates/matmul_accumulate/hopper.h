@@ -29,14 +29,18 @@ enum {
     PG_WARP_ROWS = 16, /* of each 64 of a tile, what a warp of the warpgroup holds */
     PG_SLICE_THREADS = 128,
     PG_ALIGN_THREADS = 256,
-    PG_ALIGNED_ROW = 64, /* elements: rows of a copy begin at multiples of 128 bytes */
+    PG_ALIGNED_ROW = 64,  /* elements: rows of a copy begin at multiples of 128 bytes */
+    PG_MOST_HEAD = 7,     /* elements before a phase's rows (hopper_phases.ptxc) */
+    PG_SPLIT_BARRIER = 1, /* named barriers: of all consumers; of each warpgroup, from it on */
+    PG_HEADS_BARRIER = 2,
 };
 
 /* One operand in shared memory: an array of stages; a stage is `boxes` boxes side by side. Bytes,
  * unless said. */
 typedef struct pg_hopper_operand {
-    bool k_major; /* K is adjacent in memory */
-    int extent;   /* rows or columns of the tile */
+    bool k_major;      /* K is adjacent in memory */
+    bool has_matrices; /* its map has a dimension for the batch, or for the phases */
+    int extent;        /* rows or columns of the tile */
     int swizzle;
     int sharers; /* CTAs that load a part each, for all of them */
     int stage_bytes, offset;
@@ -55,6 +59,8 @@ typedef struct pg_hopper_plan {
     pg_tensor_type operand_map;
     int operand_bytes;
     bool swapped, pingpong, adds_c, scales, batched;
+    int phases;    /* of the left operand's rows (hopper_phases.ptxc); 0: they are not told apart */
+    bool matrices; /* tiles are of one of a batch, or of a phase */
     const char *group_type;          /* of the row counts of groups; NULL: there are none */
     const pg_dtype *c_type, *d_type; /* elements of C; of the result of the call */
     const pg_dtype *out;             /* of what the first kernel stores: d_type, of slices f32 */
@@ -87,6 +93,17 @@ typedef struct pg_hopper_plan {
 
 /* What the caller left open, by the problem; each thread remembers its last choices. */
 void pg_hopper_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem);
+/* Where the left operand is read by phases (hopper_phases.c). How many its rows have; elements from
+ * a multiple of 16 bytes to a phase's first row; the most of any. */
+int pg_hopper_phases(const pg_view *v);
+int pg_hopper_head(const pg_view *v, int phase);
+int pg_hopper_longest_head(const pg_view *v, int phases);
+ptxgen_status pg_hopper_check_phases(const pg_matmul_accumulate_key *k, ptxgen_error *err);
+ptxgen_status pg_hopper_limit_phases(const pg_problem *p, ptxgen_error *err);
+static inline bool pg_hopper_left_is_b(const pg_matmul_accumulate_key *k)
+{
+    return k->swap == PG_YES;
+}
 ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch,
                                 ptxgen_error *err);
 void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch, pg_hopper_plan *p);
@@ -113,7 +130,9 @@ void pg_hopper_launch(const pg_problem *problem, const pg_step *step, pg_launch 
  * c_batch_ and d_batch_ are bytes from matrix to matrix; of the second kernel rows_ are those of
  * all matrices, of the copying one all rows of one operand, `batch_rows_` of a matrix, which are
  * from_batch_ bytes apart. With groups group_rows_ has a count for each of groups_; m_ are the
- * rows of all of them (PG_GROUPS_FOLLOW) or of each. */
+ * rows of all of them (PG_GROUPS_FOLLOW) or of each. With phases each of the left operand
+ * has a map; the first one's head_ (pg_hopper_head), and how many elements more the next one's is,
+ * modulo 8; a phase is what a matrix of a batch is, and m_ are the rows of all. */
 enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_GROUPS_FOLLOW */
 #define PG_MULTIPLY_PARAMS(X)                                                                      \
     X(left_map_, TENSOR)                                                                           \
@@ -140,6 +159,15 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     X(d_batch_, U64)                                                                               \
     X(groups_, U32)                                                                                \
     X(group_rows_, POINTER)                                                                        \
+    X(head_, U32)                                                                                  \
+    X(head_step_, U32)                                                                             \
+    X(left_map_1, TENSOR)                                                                          \
+    X(left_map_2, TENSOR)                                                                          \
+    X(left_map_3, TENSOR)                                                                          \
+    X(left_map_4, TENSOR)                                                                          \
+    X(left_map_5, TENSOR)                                                                          \
+    X(left_map_6, TENSOR)                                                                          \
+    X(left_map_7, TENSOR)                                                                          \
     PG_EPILOGUE_LIST(X)
 #define PG_SUM_PARAMS(X)                                                                           \
     X(slices_, POINTER)                                                                            \
@@ -159,7 +187,9 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     X(c_batch_, U64)                                                                               \
     X(d_batch_, U64)                                                                               \
     PG_EPILOGUE_LIST(X)
-/* Of the operand that blocks below second_block_ copy, then of that of the others. */
+/* Of the operand that blocks below second_block_ copy, then of that of the others. With phases the
+ * first one's matrices are copies of one, each behind as many zeros as the left operand's phase has
+ * elements before its rows. */
 #define PG_ALIGN_PARAMS(X)                                                                         \
     X(from_, POINTER)                                                                              \
     X(from_stride_, U64)                                                                           \
@@ -177,7 +207,9 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     X(second_columns_, U32)                                                                        \
     X(second_batch_rows_, U32)                                                                     \
     X(second_from_batch_, U64)                                                                     \
-    X(second_block_, U32)
+    X(second_block_, U32)                                                                          \
+    X(zeros_, U32)                                                                                 \
+    X(zeros_step_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
 /* Of a part of a split in shared memory: bytes from a row of the result's tile to the next. What
@@ -191,6 +223,19 @@ static inline int pg_hopper_part_pitch(int columns, bool swapped)
 /* Byte offset in a stage of what wgmma `step` reads of an operand, from row (or column) `first` of
  * the tile on. */
 int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step, int first);
+
+/* Elements of a row of the result from one column of the problem that the kernel sees to the next:
+ * columns of the transposed problem are rows of its left operand. */
+static inline int pg_hopper_column_step(const pg_hopper_plan *p)
+{
+    return p->swapped && p->phases ? p->phases : 1;
+}
+
+/* The right operand is copied once for each phase of the left one. */
+static inline bool pg_hopper_copies_phases(const pg_hopper_plan *p)
+{
+    return p->phases && p->right.k_major;
+}
 
 static inline int pg_hopper_accumulators(const pg_hopper_plan *p)
 {
@@ -231,6 +276,16 @@ void pg_hopper_fetch_ahead(pg_emit *E, const pg_hopper_plan *p, int warp);
 /* The load warps (hopper_load.ptxc): one thread each. */
 void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_load_c(pg_emit *E, const pg_hopper_plan *p);
+
+/* By phases (hopper_phases.ptxc): the name of the left operand's map of one; of phase %batch %head;
+ * %left_map; rows of the left operand, to %m. Then,
+ * of a tile whose K begins with the rows: this warpgroup's rows of its first stage, zeros instead
+ * of what lies before them. */
+pg_term pg_hopper_left_map(int phase);
+void pg_hopper_find_head(pg_emit *E, const char *parameter);
+void pg_hopper_choose_left_map(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_count_phase_rows(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_clear_heads(pg_emit *E, const pg_hopper_plan *p);
 
 /* A consumer warpgroup (hopper_consume.ptxc). */
 void pg_hopper_consume(pg_emit *E, const pg_hopper_plan *p);

@@ -328,8 +328,8 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
     const bool once = columns <= (int64_t)c->block_n * c->cluster_n,
                large = rows * p->k * ELEMENT_BYTES > KEPT_BYTES;
-    const bool ahead = large && c->swap && c->block_n * c->cluster_n <= NARROW && c->splits == 1 &&
-                       c->cluster_m * c->cluster_n <= 2;
+    const bool ahead = large && p->batch <= 1 && c->swap && c->block_n * c->cluster_n <= NARROW &&
+                       c->splits == 1 && c->cluster_m * c->cluster_n <= 2;
     const bool few_rows = c->swap && p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n;
     settle(&k->stream, once && ahead ? PG_AHEAD : few_rows || (once && large) ? PG_YES : PG_NO);
 }
@@ -397,18 +397,31 @@ static void take_mma_sync(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     pg_mma_choose(k, p);
 }
 
+/* Each way's best kernel; of them the fastest by the model, copies and all: corrections do not
+ * compare problems. */
 static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    pg_hopper_rating best;
+    pg_hopper_way ways[PG_HOPPER_WAYS];
+    double least = HUGE_VAL;
     if (suits_mma_sync(k, p)) {
         take_mma_sync(k, p);
         return;
     }
-    if (!pg_hopper_rate(k, p, &best, 1))
-        return;
-    settle_stream(k, p, &best.choice);
-    settle_ring(k, p, &best.choice);
-    pg_hopper_take(k, &best.choice);
+    const size_t count = pg_hopper_ways(k, p, ways);
+    for (size_t i = 0; i < count; i++) {
+        pg_hopper_way *w = &ways[i];
+        pg_hopper_rating best;
+        if (!pg_hopper_rate(&w->key, &w->problem, &best, 1))
+            continue;
+        const double us = w->us + pg_hopper_time(&best.choice, &w->problem);
+        if (us >= least)
+            continue;
+        least = us;
+        *k = w->key;
+        settle_stream(k, &w->problem, &best.choice);
+        settle_ring(k, &w->problem, &best.choice);
+        pg_hopper_take(k, &best.choice);
+    }
 }
 
 typedef struct remembered {

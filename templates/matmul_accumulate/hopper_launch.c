@@ -40,10 +40,29 @@ static pg_matrix_map operand_map(const pg_problem *problem, const pg_hopper_oper
                            .stride = loads ? v->stride[across] * p->operand_bytes : 1,
                            .box_columns = o->box_columns,
                            .box_rows = o->box_rows,
-                           .batches = !p->batched                  ? 0
+                           .batches = !o->has_matrices             ? 0
                                       : loads && steps_by_batch(v) ? v->shape[PG_BATCH]
                                                                    : 1,
                            .batch_stride = pg_matmul_batch_bytes(v)};
+}
+
+/* Rows of one of the left operand's phases, from the multiple of 16 bytes before the first one on
+ * to each one's end; one that has no rows is never loaded. */
+static pg_matrix_map phase_map(const pg_problem *problem, const pg_view *v, int phase)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const int along = pg_view_along(v), across = pg_matmul_across(v);
+    const bool exists = phase < v->shape[across];
+    const int head = exists ? pg_hopper_head(v, phase) : pg_hopper_head(v, 0);
+    pg_matrix_map map = operand_map(problem, &p->left, v);
+    if (!pg_matmul_depth(problem))
+        return map;
+    map.address = (const char *)v->data + (exists ? phase : 0) * pg_matmul_row_bytes(v) -
+                  head * p->operand_bytes;
+    map.columns = v->shape[along] + head;
+    map.rows = exists ? divide_up(v->shape[across] - phase, p->phases) : 1;
+    map.stride = p->phases * pg_matmul_row_bytes(v);
+    return map;
 }
 
 /* Of C, of the residual or of D, `rows` rows of a slot at a time. */
@@ -110,6 +129,20 @@ static void set_matrix(pg_launch *l, int place, const pg_view *v)
     pg_set_u64(l, place + 1, v->present ? (uint64_t)(v->stride[PG_ROW] * v->bits / 8) : 0);
 }
 
+/* C or D of a problem in phases: places of its stride and of what is from matrix to matrix; bytes
+ * of a row and of an element. Rows of the left operand that follow each other are of different
+ * phases; with swap they are columns. */
+typedef struct phase_steps {
+    int stride, matrix;
+    int64_t row_bytes, element_bytes;
+} phase_steps;
+
+static void step_by_phases(const pg_hopper_plan *p, pg_launch *l, const phase_steps *s)
+{
+    pg_set_u64(l, s->stride, (uint64_t)(p->swapped ? s->row_bytes : s->row_bytes * p->phases));
+    pg_set_u64(l, s->matrix, (uint64_t)(p->swapped ? s->element_bytes : s->row_bytes));
+}
+
 /* Where C comes behind the multiplications, it is not multiplied by alpha any more. */
 static pg_matmul_factors factors_of(const pg_problem *problem)
 {
@@ -147,22 +180,36 @@ static bool is_copied(const pg_problem *problem, int operand)
     return pg_matmul_depth(problem) && (p->copy & bit);
 }
 
-/* Elements from row to row of an operand's copy. */
-static int64_t copy_stride(const pg_view *v)
+/* Elements of a row of an operand's copy, and from row to row; a phase's begins behind its head. */
+static int64_t copy_columns(const pg_hopper_plan *p, const pg_view *v)
 {
-    return divide_up(v->shape[pg_view_along(v)], PG_ALIGNED_ROW) * PG_ALIGNED_ROW;
+    return v->shape[pg_view_along(v)] + (pg_hopper_copies_phases(p) ? PG_MOST_HEAD : 0);
 }
 
-/* Of all matrices of an operand; one stands for all that are the same. */
-static int64_t copy_rows(const pg_view *v)
+static int64_t copy_stride(const pg_hopper_plan *p, const pg_view *v)
 {
-    return v->shape[pg_matmul_across(v)] * (steps_by_batch(v) ? v->shape[PG_BATCH] : 1);
+    return divide_up(copy_columns(p, v), PG_ALIGNED_ROW) * PG_ALIGNED_ROW;
+}
+
+/* Copies of an operand's matrix, one behind the other: of all its matrices, where one stands for
+ * all that are the same, or for each phase. */
+static int64_t copy_matrices(const pg_hopper_plan *p, const pg_view *v)
+{
+    if (pg_hopper_copies_phases(p))
+        return p->phases;
+    return steps_by_batch(v) ? v->shape[PG_BATCH] : 1;
+}
+
+static int64_t copy_rows(const pg_hopper_plan *p, const pg_view *v)
+{
+    return v->shape[pg_matmul_across(v)] * copy_matrices(p, v);
 }
 
 static int64_t copy_bytes(const pg_problem *problem, int operand)
 {
     const pg_view *v = &problem->operand[operand];
-    const int64_t bytes = copy_rows(v) * copy_stride(v) * COPIED_BYTES;
+    const pg_hopper_plan *p = problem->plan;
+    const int64_t bytes = copy_rows(p, v) * copy_stride(p, v) * COPIED_BYTES;
     return is_copied(problem, operand) ? divide_up(bytes, WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
                                        : 0;
 }
@@ -170,14 +217,19 @@ static int64_t copy_bytes(const pg_problem *problem, int operand)
 /* The operand as the multiplication reads it. */
 static pg_view aligned_view(const pg_problem *problem, int operand, char *workspace)
 {
+    const pg_hopper_plan *p = problem->plan;
     pg_view v = problem->operand[operand];
     if (!is_copied(problem, operand))
         return v;
     v.data = workspace + (operand == PG_MATMUL_B ? copy_bytes(problem, PG_MATMUL_A) : 0);
     const int across = pg_matmul_across(&v);
-    v.stride[across] = copy_stride(&v);
-    if (steps_by_batch(&v))
+    const int64_t matrices = copy_matrices(p, &v);
+    v.stride[across] = copy_stride(p, &v);
+    v.shape[pg_view_along(&v)] = copy_columns(p, &v);
+    if (matrices > 1) {
+        v.shape[PG_BATCH] = matrices;
         v.stride[PG_BATCH] = v.shape[across] * v.stride[across];
+    }
     return v;
 }
 
@@ -197,10 +249,10 @@ pg_sequence pg_hopper_sequence(const pg_problem *problem)
                          .workspace_bytes = (size_t)bytes};
 }
 
-/* Places `first` and the two behind it, of kernels without batches. */
-static uint64_t without_batches(const pg_hopper_plan *p, int first)
+/* Places `first` and the two behind it, of kernels of one matrix. */
+static uint64_t without_matrices(bool matrices, int first)
 {
-    return p->batched ? 0 : UINT64_C(7) << first;
+    return matrices ? 0 : UINT64_C(7) << first;
 }
 
 /* The places of the two factors, of kernels that do not scale. */
@@ -215,7 +267,7 @@ static pg_param_list sum_params(const pg_hopper_plan *p)
     static const pg_kernel_param rows[] = {PG_SUM_PARAMS(PG_PARAM_ROW){NULL, 0}};
     const pg_epilogue steps = pg_hopper_sum_steps(p);
     return (pg_param_list){rows, without_factors(p, at_alpha_, at_c_scale_) |
-                                     without_batches(p, at_rows_) |
+                                     without_matrices(p->batched, at_rows_) |
                                      pg_epilogue_absent(&steps) << at_row_scale_};
 }
 
@@ -262,7 +314,24 @@ static pg_param_list align_params(const pg_hopper_plan *p)
     static const pg_kernel_param rows[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
     static const uint32_t batches = 1U << at_batch_rows_ | 1U << at_from_batch_ |
                                     1U << at_second_batch_rows_ | 1U << at_second_from_batch_;
-    return (pg_param_list){rows, p->batched ? 0 : batches};
+    static const uint32_t heads = 1U << at_zeros_ | 1U << at_zeros_step_;
+    const bool phases = pg_hopper_copies_phases(p);
+    return (pg_param_list){rows, (p->batched || phases ? 0 : batches) | (phases ? 0 : heads)};
+}
+
+static const pg_view *left_of(const pg_problem *problem)
+{
+    const pg_hopper_plan *p = problem->plan;
+    return &problem->operand[p->swapped ? PG_MATMUL_B : PG_MATMUL_A];
+}
+
+/* At two places: the first phase's head, and what is added for each one behind it. */
+static void set_heads(const pg_problem *problem, pg_launch *l, int place)
+{
+    const pg_view *left = left_of(problem);
+    const int first = pg_hopper_head(left, 0), second = pg_hopper_head(left, 1);
+    pg_set_u32(l, place, first);
+    pg_set_u32(l, place + 1, (second - first) & PG_MOST_HEAD);
 }
 
 /* One operand's copy at its places, of so many blocks. */
@@ -273,7 +342,8 @@ static int64_t set_copy(const pg_problem *problem, int operand, char *workspace,
     const pg_view *from = &problem->operand[operand];
     const pg_view to = aligned_view(problem, operand, workspace);
     const int across = pg_matmul_across(from), second = place - at_from_;
-    const int64_t rows = copy_rows(from), columns = from->shape[pg_view_along(from)];
+    const pg_hopper_plan *p = problem->plan;
+    const int64_t rows = copy_rows(p, from), columns = from->shape[pg_view_along(from)];
     pg_set_pointer(l, second + at_from_, from->data);
     pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[across] * COPIED_BYTES));
     pg_set_pointer(l, second + at_to_, to.data);
@@ -282,7 +352,7 @@ static int64_t set_copy(const pg_problem *problem, int operand, char *workspace,
     pg_set_u32(l, second + at_columns_, columns);
     pg_set_u32(l, second + at_batch_rows_, from->shape[across]);
     pg_set_u64(l, second + at_from_batch_, (uint64_t)pg_matmul_batch_bytes(from));
-    return divide_up(rows * divide_up(columns, CHUNK), PG_ALIGN_THREADS);
+    return divide_up(rows * divide_up(copy_columns(p, from), CHUNK), PG_ALIGN_THREADS);
 }
 
 /* Of A, of B, or of both in one launch; a second that is the first has no blocks. */
@@ -296,6 +366,8 @@ static void launch_align(const pg_problem *problem, char *workspace, pg_launch *
     const int64_t blocks = set_copy(problem, first, workspace, l, at_from_),
                   more = set_copy(problem, second, workspace, l, at_second_from_);
     pg_set_u32(l, at_second_block_, blocks);
+    if (pg_hopper_copies_phases(problem->plan))
+        set_heads(problem, l, at_zeros_);
     l->grid[0] = (uint32_t)(blocks + (first == second ? 0 : more));
 }
 
@@ -307,6 +379,10 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
     const uint32_t maps =
                        (p->c_slots ? 0 : 1U << at_c_map_) | (p->stores_slots ? 0 : 1U << at_d_map_),
                    slices = p->slices > 1 ? 0 : 1U << at_slice_bytes_;
+    /* of those of the phases behind the first, the ones that there are */
+    const uint64_t other_maps = (UINT64_C(1) << (PG_MOST_PHASES - 1)) - 1,
+                   all_phases = UINT64_C(3) << at_head_ | other_maps << at_left_map_1,
+                   phases = p->phases ? other_maps << (p->phases - 1) & other_maps : 0;
     static const uint64_t groups = UINT64_C(1) << at_groups_ | UINT64_C(1) << at_group_rows_,
                           by_units = 1U << at_tiles_m_ | 1U << at_units_;
     if (part == PG_PART_SUM)
@@ -316,8 +392,9 @@ pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part)
     const uint64_t steps = /* of slices, the sum's */
         p->slices > 1 ? pg_epilogue_all_absent : pg_epilogue_absent(&p->epilogue);
     return (pg_param_list){multiply, maps | slices | without_factors(p, at_alpha_, at_c_scale_) |
-                                         without_batches(p, at_batch_maps_) |
+                                         without_matrices(p->matrices, at_batch_maps_) |
                                          (p->group_type ? by_units : groups) |
+                                         (p->phases ? phases << at_left_map_1 : all_phases) |
                                          steps << at_row_scale_};
 }
 
@@ -338,6 +415,35 @@ static void begin_multiply(const pg_hopper_plan *p, int64_t units, int sm_count,
     l->early = true;
 }
 
+static void set_phase_steps(const pg_problem *problem, pg_launch *l)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const pg_view *c = &problem->operand[PG_MATMUL_C], *d = &problem->operand[PG_MATMUL_D];
+    const int64_t d_bytes = p->out->bytes, d_row = p->slices > 1 ? padded_columns(problem) * d_bytes
+                                                                 : d->stride[PG_ROW] * d_bytes;
+    const phase_steps to = {at_d_stride_, at_d_batch_, d_row, d_bytes};
+    if (c->present) {
+        const int64_t c_bytes = p->c_type->bytes;
+        const phase_steps from = {at_c_stride_, at_c_batch_, c->stride[PG_ROW] * c_bytes, c_bytes};
+        step_by_phases(p, l, &from);
+    }
+    step_by_phases(p, l, &to);
+}
+
+static void set_left(const pg_problem *problem, const pg_view *left, pg_launch *l)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const pg_matrix_map only = operand_map(problem, &p->left, left);
+    if (!p->phases)
+        pg_set_matrix(l, at_left_map_, &only);
+    for (int i = 0; i < p->phases; i++) {
+        const pg_matrix_map map = phase_map(problem, left, i);
+        pg_set_matrix(l, i ? at_left_map_1 + i - 1 : at_left_map_, &map);
+    }
+    if (p->phases)
+        set_heads(problem, l, at_head_);
+}
+
 /* The operands, and where the results go: into D, or one for each slice into the workspace. */
 static void set_operands(const pg_problem *problem, char *workspace, pg_launch *l)
 {
@@ -346,9 +452,8 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
     const pg_view a = aligned_view(problem, PG_MATMUL_A, workspace),
                   b = aligned_view(problem, PG_MATMUL_B, workspace);
     const pg_view *left = p->swapped ? &b : &a, *right = p->swapped ? &a : &b;
-    const pg_matrix_map left_map = operand_map(problem, &p->left, left),
-                        right_map = operand_map(problem, &p->right, right);
-    pg_set_matrix(l, at_left_map_, &left_map);
+    const pg_matrix_map right_map = operand_map(problem, &p->right, right);
+    set_left(problem, left, l);
     pg_set_matrix(l, at_right_map_, &right_map);
     const pg_view *ring =
         p->residual_ring ? &problem->operand[PG_MATMUL_STEPS + PG_SIDE_RESIDUAL] : c;
@@ -381,6 +486,15 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
         pg_set_u64(l, at_d_stride_, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
         pg_set_u64(l, at_d_batch_, (uint64_t)slice_matrix_bytes(problem));
     }
+    if (p->phases)
+        set_phase_steps(problem, l);
+}
+
+static int64_t depth_with_head(const pg_problem *problem)
+{
+    const pg_hopper_plan *p = problem->plan;
+    const int64_t depth = pg_matmul_depth(problem);
+    return depth ? depth + pg_hopper_longest_head(left_of(problem), p->phases) : 0;
 }
 
 static void launch_multiply(const pg_problem *problem, char *workspace, pg_launch *l)
@@ -388,9 +502,10 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     const pg_hopper_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
-    const int64_t tiles_m = divide_up(rows, p->block_m * p->cluster_m),
+    const int64_t phases = p->phases ? p->phases : 1;
+    const int64_t tiles_m = divide_up(divide_up(rows, phases), p->block_m * p->cluster_m),
                   tiles_n = divide_up(columns, p->block_n * p->cluster_n);
-    const int64_t matrices = problem->symbol[PG_MATMUL_BATCH];
+    const int64_t matrices = problem->symbol[PG_MATMUL_BATCH] * phases;
     /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
     const bool follow = p->group_type && pg_matmul_rows_follow(problem);
     const int64_t units =
@@ -400,7 +515,7 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     set_operands(problem, workspace, l);
     pg_set_u32(l, at_m_, rows);
     pg_set_u32(l, at_n_, padded ? padded_columns(problem) : columns);
-    pg_set_u32(l, at_k_blocks_, divide_up(pg_matmul_depth(problem), p->block_k));
+    pg_set_u32(l, at_k_blocks_, divide_up(depth_with_head(problem), p->block_k));
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_units_, units);

@@ -337,6 +337,9 @@ static void settle_all(pg_matmul_accumulate_key *k)
     settle(&k->swap, PG_NO);
     settle(&k->c_load, PG_C_DIRECT);
     settle(&k->stream, swaps(k) ? PG_YES : PG_NO);
+    settle(&k->phases, PG_PHASES_NONE);
+    if (pg_phases_of(k->phases) && right_k_major(k))
+        k->copy |= pg_hopper_left_is_b(k) ? PG_COPY_A : PG_COPY_B;
     settle_ring(k);
 }
 
@@ -372,6 +375,7 @@ ptxgen_status pg_hopper_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch
     PG_TRY(check_ring(k, err));
     PG_TRY(check_parts_of_k(k, err));
     PG_TRY(check_groups(k, err));
+    PG_TRY(pg_hopper_check_phases(k, err));
     settle(&k->swizzle, 128);
     const int64_t fit = stages_that_fit(k, arch);
     PG_TRY(check_shared(k, arch, fit, err));
@@ -477,11 +481,14 @@ static void describe_ring(pg_hopper_plan *p, hopper_key *k)
 
 static void name_entry(pg_hopper_plan *p, hopper_key *k)
 {
+    char phases[8] = "";
+    if (p->phases)
+        snprintf(phases, sizeof phases, "_p%d", p->phases);
     snprintf(p->head.entry, sizeof p->head.entry,
-             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s%s", p->operand_type,
+             "matmul_accumulate_%s_%s%dx%dx%d_w%d_s%d_c%dx%dx%dx%d%s%s%s%s%s", p->operand_type,
              p->pingpong ? "pp" : "", p->block_m, p->block_n, p->block_k, p->groups, p->stages,
              p->cluster_m, p->cluster_n, p->splits, p->slices, k->a ? "_at" : "", k->b ? "_bt" : "",
-             p->swapped ? "_swap" : "",
+             p->swapped ? "_swap" : "", phases,
              p->group_type ? "_g"
              : p->batched  ? "_n"
                            : "");
@@ -503,6 +510,8 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->adds_c = k->c == 0;
     p->scales = k->scale != 0;
     p->batched = k->batch != 0;
+    p->phases = pg_phases_of(k->phases);
+    p->matrices = p->batched || p->phases;
     p->group_type = k->grouped == 0 ? NULL : k->grouped == 1 ? "s32" : "s64";
     p->c_type = pg_matmul_result_type(k->c_dtype);
     p->d_type = pg_matmul_result_type(k->d_dtype);
@@ -531,6 +540,8 @@ void pg_hopper_plan_from(const pg_matmul_accumulate_key *k, const pg_arch *arch,
     p->steps = p->block_k * p->operand_bytes / PG_WGMMA_STEP_BYTES;
     p->left.k_major = left_k_major(k);
     p->right.k_major = right_k_major(k);
+    p->left.has_matrices = p->batched;
+    p->right.has_matrices = p->batched || pg_hopper_copies_phases(p);
     describe(&p->left, k, p->block_m, p->cluster_n);
     describe(&p->right, k, p->block_n, p->cluster_m);
     place_in_shared_memory(p);

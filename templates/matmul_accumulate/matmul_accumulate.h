@@ -47,7 +47,8 @@ typedef struct pg_matmul_accumulate_key {
     int64_t c_slots; /* of the ring */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR; Blackwell */
     int64_t tiles;   /* PG_TILES_STATIC or PG_TILES_DYNAMIC; Blackwell */
-    int64_t copy; /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
+    int64_t copy;   /* place in {none, a, b, both}: copied to aligned rows first; bits of A and B */
+    int64_t phases; /* PG_PHASES_NONE, or what pg_phases_word says of 1, 2, 4 or 8; Hopper */
     /* place in {auto, no, yes, ahead}: the left operand is read once and leaves L2 first */
     int64_t stream;
     int64_t c_dtype, d_dtype; /* places in {f32, f16, bf16} */
@@ -122,6 +123,17 @@ enum {
 enum { PG_NO = 1, PG_YES = 2, PG_AHEAD = 3 };
 enum { PG_C_DIRECT = 1, PG_C_RING = 2, PG_C_LATE = 3, PG_C_ROWS = 4 };
 enum { PG_COPY_A = 1, PG_COPY_B = 2 };
+/* Phases: rows that begin at the same place of 16 bytes are one of 1, 2, 4 or 8; 0: rows are not
+ * told apart. */
+enum { PG_PHASES_NONE = 1, PG_MOST_PHASES = 8 };
+static inline int pg_phases_of(int64_t word)
+{
+    return word <= PG_PHASES_NONE ? 0 : 1 << (word - PG_PHASES_NONE - 1);
+}
+static inline int64_t pg_phases_word(int phases)
+{
+    return phases == 0 ? PG_PHASES_NONE : 1 + pg_phases_word(phases / 2);
+}
 
 /* Of A and B, in the order of the parameter dtype; f32 is multiplied as tf32. */
 #define PG_MATMUL_TYPES(X)                                                                         \
@@ -153,10 +165,6 @@ typedef struct pg_matmul_factors {
     float c, alpha;
 } pg_matmul_factors;
 pg_matmul_factors pg_matmul_begin_factors(const pg_problem *);
-/* How far a result may be off because the tensor core keeps few bits: sums of products of 8-bit
- * floats are cut to some 13 bits of the largest term at each step, f32 operands to 10 bits. Host
- * memory. */
-double pg_matmul_inexact(const pg_problem *p);
 /* Of C and D, by the place in pg_result_dtypes. */
 static inline const pg_dtype *pg_matmul_result_type(int64_t place)
 {
@@ -197,10 +205,12 @@ typedef struct pg_matmul_accumulate_plan {
     pg_c_source c_from;
     bool scales, batched;
     const char *group_type; /* of the row counts of groups; NULL: there are none */
-    int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
-    int cluster;         /* CTAs */
-    int b_columns;       /* of B that one CTA holds: block_n / ctas */
+    int block_m, block_n, block_k, stages, group_m, swizzle;
+    int ctas; /* of a part of the cluster: 2 are a pair */
+    pg_cluster_parts parts;
+    int cluster;   /* CTAs */
+    int tile_rows; /* of all the cluster's CTAs */
+    int b_columns; /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */
@@ -242,6 +252,7 @@ typedef struct pg_matmul_problem {
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     bool ragged;                   /* rows of C or D begin off sectors of 32 bytes */
     int operand_alignment;         /* bytes, at most 16: of the rows of A and of B */
+    int a_phases, b_phases;        /* that their rows have, if they have to be copied; else 0 */
     int sm_count;
 } pg_matmul_problem;
 static inline int64_t pg_matmul_matrices(const pg_matmul_problem *p)

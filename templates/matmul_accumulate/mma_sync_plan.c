@@ -110,7 +110,7 @@ static ptxgen_status check_others(const pg_matmul_accumulate_key *k, const pg_ar
     if ((k->schedule && k->schedule != PG_SCHEDULE_MMA_SYNC) || k->warpgroups || k->ctas > 1 ||
         k->ctas_n > 1 || k->splits > 1 || k->slices > 1 || k->swap > PG_NO ||
         (k->c_load && k->c_load != PG_C_ROWS) || k->c_slots || k->d_store || k->tiles || k->copy ||
-        k->stream > PG_NO || k->swizzle)
+        k->stream > PG_NO || k->phases > PG_PHASES_NONE || k->swizzle)
         return pg_fail(
             err, PTXGEN_EUNSUPPORTED,
             "the kernel of %s (mma.sync) has block_m, block_n, stages, group_m and c_load=rows; "
@@ -213,15 +213,20 @@ static void choose_rows(pg_matmul_accumulate_key *k, const pg_matmul_problem *pr
 }
 
 /* Where K is short and tiles are many, other CTAs of an SM hide what stages would; they do so too
- * where elements are loaded one by one, of which no stage is under way. */
+ * where elements are loaded one by one, of which no stage is under way. Nor is there use for more
+ * than K fills, and one to come. */
 static void choose_stages(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)
 {
     enum { FEW_BLOCKS = 2, SHORT = 6 * PG_MMA_BLOCK_K, TILES_OF_SM = 4, BY_ELEMENTS = 2 };
     const bool many = tiles_in(problem, k->block_m, k->block_n) > TILES_OF_SM * problem->sm_count,
                by_elements = problem->operand_alignment == BY_ELEMENTS &&
                              problem->k > FEW_BLOCKS * PG_MMA_BLOCK_K;
+    const int64_t useful = divide_up(problem->k, PG_MMA_BLOCK_K) + 1;
     if (!k->stages && ((problem->k <= SHORT && many) || by_elements))
         k->stages = MIN_STAGES;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
+    if (!k->stages && useful < AUTO_STAGES && arch && useful <= stages_that_fit(k, arch))
+        k->stages = useful > MIN_STAGES ? useful : MIN_STAGES;
 }
 
 void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem)

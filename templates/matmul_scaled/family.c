@@ -79,10 +79,11 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
-    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
+    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc =
-         "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
-         "the problem in a call, 1 otherwise"},
+         "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128, 4: two "
+         "pairs, one below the other, share what is loaded of B; auto: by the problem in a call, 1 "
+         "otherwise"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "2, 4: tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,
@@ -94,13 +95,6 @@ static const pg_param params[] = {
     PG_EPILOGUE_PARAMS(pg_matmul_scaled_key),
     PG_EPILOGUE_ALPHA_PARAM(pg_matmul_scaled_key),
 };
-
-static void tolerance(const pg_problem *p, pg_tolerance *t)
-{
-    t->atol = 1e-3;
-    t->rtol = 1e-3;
-    pg_epilogue_tolerance(p, PG_SCALED_STEPS, p->operand[PG_SCALED_D].dtype, t);
-}
 
 static int64_t function_number(const void *key)
 {
@@ -162,7 +156,7 @@ PG_DEFINE_FAMILY(matmul_scaled, .summary = "D = A @ B^T, block-scaled mxfp8, mxf
                  .params = {params, sizeof params / sizeof *params, sizeof(pg_matmul_scaled_key)},
                  .plan_size = sizeof(pg_matmul_scaled_plan), .default_arch = 1001,
                  .arch_specific = true, .whole_program = true, .function = &function_seam,
-                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)},
-                 .tolerance = tolerance, .work = work, .bind = pg_matmul_scaled_bind,
-                 .choose = pg_matmul_scaled_choose, .generic = generic, .other_bits = other_bits,
-                 .limits = pg_matmul_scaled_limits, .empty = find_empty);
+                 .operands = {operands, COUNT(operands), symbols, COUNT(symbols)}, .inexact = true,
+                 .work = work, .bind = pg_matmul_scaled_bind, .choose = pg_matmul_scaled_choose,
+                 .generic = generic, .other_bits = other_bits, .limits = pg_matmul_scaled_limits,
+                 .empty = find_empty);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "common/elements.h"
+#include "common/sum_error.h"
 #include "matmul_scaled/scales.h"
 
 #include <math.h>
@@ -50,9 +51,31 @@ static void dot(const double *row, const double *right, int64_t k, double sums[C
     sums[3] = s3;
 }
 
-/* A row of sums at a time; `sums` has COLUMNS more. */
-static ptxgen_status multiply(const pg_problem *p, const double *left, const double *right,
-                              double *sums, ptxgen_error *err)
+/* Elements with their scales, of A and B (COLUMNS more rows); a row of sums (COLUMNS more), what
+ * they may be off by, and the lengths of B's rows. */
+typedef struct work {
+    double *left, *right, *sums, *off, *lengths;
+} work;
+
+static double length_of(const double *row, int64_t k)
+{
+    double squares = 0;
+    for (int64_t i = 0; i < k; i++)
+        squares += row[i] * row[i];
+    return sqrt(squares);
+}
+
+/* The products of two rows are, without their signs, at most the product of the lengths. */
+static void find_errors(const pg_problem *p, const work *w, int64_t row)
+{
+    const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
+    const double length = length_of(w->left + row * k, k);
+    for (int64_t j = 0; j < n; j++)
+        w->off[j] = pg_sum_error(k, length * w->lengths[j]);
+}
+
+/* A row of sums at a time. */
+static ptxgen_status multiply(const pg_problem *p, const work *w, ptxgen_error *err)
 {
     const pg_matmul_scaled_key *key = p->key;
     const int64_t n = p->symbol[PG_SCALED_N], k = p->symbol[PG_SCALED_K];
@@ -63,10 +86,15 @@ static ptxgen_status multiply(const pg_problem *p, const double *left, const dou
                         .steps = &steps,
                         .n = n,
                         .rows = 1,
-                        .sums = sums};
+                        .sums = w->sums,
+                        .off = p->bounds ? w->off : NULL};
+    for (int64_t j = 0; r.off && j < n; j++)
+        w->lengths[j] = length_of(w->right + j * k, k);
     for (; r.first < p->symbol[PG_SCALED_M]; r.first++) {
         for (int64_t j = 0; j < n; j += COLUMNS)
-            dot(left + r.first * k, right + j * k, k, sums + j);
+            dot(w->left + r.first * k, w->right + j * k, k, w->sums + j);
+        if (r.off)
+            find_errors(p, w, r.first);
         PG_TRY(pg_epilogue_answer(&r, err));
     }
     return PTXGEN_OK;
@@ -87,18 +115,21 @@ ptxgen_status pg_matmul_scaled_oracle(const pg_problem *p, ptxgen_error *err)
     const operand right = operand_of(p, PG_SCALED_B, PG_SCALED_B_SCALES);
     const size_t left_count = (size_t)left.rows * (size_t)left.k; /* below 2^62 */
     const size_t right_count = ((size_t)right.rows + COLUMNS) * (size_t)right.k;
+    const size_t columns = (size_t)right.rows + COLUMNS;
     size_t bytes;
-    const size_t sum_count = (size_t)right.rows + COLUMNS;
-    if (__builtin_mul_overflow(left_count + right_count + sum_count, sizeof(double), &bytes))
+    if (__builtin_mul_overflow(left_count + right_count + 3 * columns, sizeof(double), &bytes))
         return pg_fail_memory(err, SIZE_MAX);
     double *values = pg_alloc_libc.realloc(NULL, NULL, 0, bytes);
     if (!values)
         return pg_fail_memory(err, bytes);
-    memset(values + left_count, 0, right_count * sizeof(double));
-    decode(&left, values);
-    decode(&right, values + left_count);
-    const ptxgen_status status =
-        multiply(p, values, values + left_count, values + left_count + right_count, err);
+    work w = {.left = values, .right = values + left_count};
+    w.sums = w.right + right_count;
+    w.off = w.sums + columns;
+    w.lengths = w.off + columns;
+    memset(w.right, 0, right_count * sizeof(double));
+    decode(&left, w.left);
+    decode(&right, w.right);
+    const ptxgen_status status = multiply(p, &w, err);
     pg_free(&pg_alloc_libc, values, bytes);
     return status;
 }

@@ -185,29 +185,7 @@ static ptxgen_status add_all(const entries *e, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
-{
-    const pg_view *counts = &p->operand[PG_SCATTER_COUNTS];
-    const size_t bytes = (size_t)p->symbol[PG_SCATTER_OUT_ROWS] * sizeof(int32_t);
-    entries e = entries_of(p);
-    int32_t *own = NULL;
-    if (p->prepared)
-        return pg_fail(err, PTXGEN_EINVAL, "a plan is given: plain C needs the index itself");
-    PG_TRY(check_indices(&e, err));
-    if (counts->present)
-        e.counts = counts->data;
-    else if (e.reduce == PTXGEN_SCATTER_MEAN)
-        e.counts = own = pg_alloc_zero(&pg_alloc_libc, bytes);
-    if (e.reduce == PTXGEN_SCATTER_MEAN && !e.counts)
-        return pg_fail_memory(err, bytes);
-    if (e.counts)
-        count_entries(&e);
-    const ptxgen_status status = add_all(&e, err);
-    pg_free(&pg_alloc_libc, own, own ? bytes : 0);
-    return status;
-}
-
-/* ---- tolerance ---- */
+/* ---- bounds ---- */
 
 /* What a type's rounding allows. */
 typedef struct rounding {
@@ -263,7 +241,7 @@ static void sum_magnitudes(const entries *e, double *magnitude, int64_t *adds)
 
 /* (k + 1) roundings of at most |out| + sum |src| where k rows were added; anything where a
  * partial sum may have passed the largest number on the way. */
-static ptxgen_status bounds(const pg_problem *p, double *bound, ptxgen_error *err)
+static ptxgen_status find_bounds(const pg_problem *p, double *bound, ptxgen_error *err)
 {
     const int64_t out_rows = p->symbol[PG_SCATTER_OUT_ROWS], n = p->symbol[PG_SCATTER_N];
     const rounding r = rounding_of(p->operand[PG_SCATTER_OUT].dtype);
@@ -286,8 +264,30 @@ static ptxgen_status bounds(const pg_problem *p, double *bound, ptxgen_error *er
     return PTXGEN_OK;
 }
 
-void pg_scatter_add_tolerance(const pg_problem *p, pg_tolerance *t)
+/* ---- the whole ---- */
+
+ptxgen_status pg_scatter_add_oracle(const pg_problem *p, ptxgen_error *err)
 {
-    (void)p;
-    t->bounds = bounds;
+    const pg_view *counts = &p->operand[PG_SCATTER_COUNTS];
+    const size_t bytes = (size_t)p->symbol[PG_SCATTER_OUT_ROWS] * sizeof(int32_t);
+    entries e = entries_of(p);
+    int32_t *own = NULL;
+    if (p->prepared)
+        return pg_fail(err, PTXGEN_EINVAL, "a plan is given: plain C needs the index itself");
+    PG_TRY(check_indices(&e, err));
+    if (counts->present)
+        e.counts = counts->data;
+    else if (e.reduce == PTXGEN_SCATTER_MEAN)
+        e.counts = own = pg_alloc_zero(&pg_alloc_libc, bytes);
+    if (e.reduce == PTXGEN_SCATTER_MEAN && !e.counts)
+        return pg_fail_memory(err, bytes);
+    if (e.counts)
+        count_entries(&e);
+    ptxgen_status status = PTXGEN_OK;
+    if (p->bounds)
+        status = find_bounds(p, p->bounds[PG_SCATTER_OUT], err);
+    if (status == PTXGEN_OK)
+        status = add_all(&e, err);
+    pg_free(&pg_alloc_libc, own, own ? bytes : 0);
+    return status;
 }

@@ -7,8 +7,7 @@ target_include_directories(test_attack_inputs SYSTEM PRIVATE ${CJSON_INCLUDE_DIR
 # The attacks in full; their quick variants run with the others.
 function(attack_in_full name seconds setting command)
     add_run(${name}_in_full slow ${seconds} ${command} ${ARGN})
-    set_tests_properties(${name}_in_full PROPERTIES ENVIRONMENT
-        "PTXGEN=$<TARGET_FILE:ptxgen_command>;${setting}")
+    set_tests_properties(${name}_in_full PROPERTIES ENVIRONMENT "${environment};${setting}")
 endfunction()
 attack_in_full(command/attack_lines 3600 PTXGEN_LINES=4000 ${BASH} tests/command/attack_lines.sh)
 attack_in_full(command/attack_calls 3600 PTXGEN_FAULTS=800 ${BASH} tests/command/attack_calls.sh)

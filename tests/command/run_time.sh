@@ -45,3 +45,29 @@ refuse 2 'leave --stats out' "$@" --time sm_90 --stats
 refuse 2 'leave --seeds out' "$@" --time sm_90 --seeds 1..2
 refuse 2 'leave --report out' "$@" --time sm_90 --report r.txt
 refuse 2 "knows sm_90 and sm_100, not 'sm_70'" "$@" --time sm_70
+
+# What the GPU does not run has no time there; PTX for older ones has.
+for pair in 80:sm_90 80:sm_100 90:sm_100 90a:sm_90 100f:sm_100; do
+    sed "s/sm_90/sm_${pair%:*}/" copy.ptx >other.ptx
+    sed -i 's/version 8.0/version 8.8/' other.ptx
+    ok run other.ptx --grid 1 --block 256 --arg zeros:4096 --arg zeros:4096 --time "${pair#*:}"
+done
+for pair in 90a:sm_100 100:sm_90 100a:sm_90 120:sm_100 103f:sm_100 90a:sm_100a; do
+    sed "s/sm_90/sm_${pair%:*}/" copy.ptx >other.ptx
+    sed -i 's/version 8.0/version 8.8/' other.ptx
+    refuse 2 "other.ptx: its .target is sm_${pair%:*}, which the (H200|B200) of the clock" \
+        run other.ptx --grid 1 --block 256 --arg zeros:4096 --arg zeros:4096 --time "${pair#*:}"
+done
+python3 - <<'END' || exit 77
+import struct
+def save(name, rows):
+    head = "{'descr': '<f2', 'fortran_order': False, 'shape': (%d, 64), }" % rows
+    head += " " * (117 - len(head)) + "\n"
+    data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes(128 * rows)
+    open(name, "wb").write(data)
+save("a.npy", 64)
+save("b.npy", 64)
+END
+ok run matmul_accumulate a=a.npy b=b.npy arch=sm_100a --time sm_100
+refuse 2 'its .target is sm_100a, which the H200 of the clock' \
+    run matmul_accumulate a=a.npy b=b.npy arch=sm_100a --time sm_90

@@ -57,6 +57,11 @@ t emulate --time sm_12 -- ./program launches
 expect_err "the clock knows sm_90 and sm_100, not 'sm_12'"
 t emulate --time sm_90 --check-races -- ./program launches
 expect_code 2
+# The program runs on the GPU whose time is asked for.
+t emulate --time sm_100 -- ./program device
+expect_out '^10\.0 148 148 '
+refuse 2 "--arch sm_90 with --time sm_100: the time would be another GPU's" \
+    emulate --arch sm_90 --time sm_100 -- ./program launches
 
 # What a GPU calls a lost context stays so; the place is named.
 gives far 'cudaErrorIllegalAddress
@@ -113,6 +118,32 @@ grep -q '"kernel":.*"_Z6racingPi"' .err || die "no kernel in the JSON"
 grep -qE '"runs":[[:space:]]*2' .err || die "not two runs in the JSON"
 t emulate --check-races -- ./shared launches
 expect_code 0
+expect_err 'shared: 0 defects, .* in 1 run of [0-9]+ kernels$'
+
+# A kernel that stops is no clean one, whatever the program makes of it; without checking mode the
+# exit code is the program's. Where no kernel ran nothing is said to be right.
+t emulate --check-races -- ./program far
+expect_code 1
+expect_err 'program: 1 stop, 0 defects, .* in 1 run of 1 kernel$'
+t emulate --check-races --seeds 4..5 -- ./program far
+expect_code 1
+expect_err '_Z9write_farPi stopped with seed 4: .*out of bounds'
+t emulate --check-races --budget 10 -- ./program race
+expect_code 1
+expect_err "program: 1 stop, [0-9]+ defects?"
+t emulate --json -- ./program far
+expect_code 0
+python3 -c 'import json
+found = json.loads(open(".err").read().split("\n", 1)[1])
+stop, = found["stops"]
+assert stop["kernel"] == "_Z9write_farPi" and "out of bounds" in stop["text"], found
+assert found["kernels"] == 1 and found["reports"] == [] and found["exit_code"] == 0, found' ||
+    die "the JSON has no stop: $(cat .err)"
+for nothing in "./program device" /bin/true; do
+    t emulate --check-races -- $nothing
+    expect_code 0
+    expect_err ': no kernel ran on the emulator, so nothing was checked$'
+done
 nvcc -arch=sm_90 -DKERNEL=left -DLAUNCH=first -DNEXT=second -DMAIN -c "$here/one_of_two.cu" \
     -o first.o &&
     nvcc -arch=sm_90 -DKERNEL=right -DLAUNCH=second -DNEXT=first -c "$here/one_of_two.cu" \

@@ -9,13 +9,18 @@
 
 enum { GUARD = 0x7F, OPERANDS = 4 };
 
-/* A batch of matrices in one buffer. */
+/* A batch of matrices in one buffer, `shift` bytes behind its beginning. */
 typedef struct matrices {
     ptxgen_dtype dtype;
     int64_t rows, columns, stride, batch_stride;
-    size_t bytes;
+    size_t bytes, shift;
     char *data;
 } matrices;
+
+static char *memory_of(const matrices *x)
+{
+    return x->data - x->shift;
+}
 
 typedef struct batch_data {
     const batch_case *c;
@@ -39,9 +44,11 @@ static matrices make(const batch_case *c, int i, ptxgen_dtype dtype, int64_t row
     x.batch_stride = same ? 0 : inside ? row : row * (rows ? rows : 1) + gap;
     x.bytes = (size_t)(((same ? 1 : c->batch) * (rows ? rows : 1) + 2) * (row + 8)) *
               (size_t)pg_dtype_bits(dtype) / 8;
-    x.data = malloc(x.bytes);
-    assert_non_null(x.data);
-    memset(x.data, GUARD, x.bytes);
+    x.shift = (size_t)(c->shift * pg_dtype_bits(dtype) / 8);
+    char *const memory = malloc(x.bytes + x.shift);
+    assert_non_null(memory);
+    memset(memory, GUARD, x.bytes + x.shift);
+    x.data = memory + x.shift;
     return x;
 }
 
@@ -74,7 +81,7 @@ static void make_data(const batch_case *c, batch_data *x)
     for (int i = 0; i < OPERANDS - 1; i++)
         fill(&x->of[i], c->same >> i & 1 ? 1 : c->batch, &state);
     if (c->in_place) {
-        free(x->of[3].data);
+        free(memory_of(&x->of[3]));
         x->of[3] = x->of[2];
     }
     const matrices *o = x->of;
@@ -110,7 +117,19 @@ static void free_data(batch_data *x)
 {
     for (int i = 0; i < OPERANDS; i++)
         if (i < 3 || !x->c->in_place)
-            free(x->of[i].data);
+            free(memory_of(&x->of[i]));
+}
+
+static const char *text_of(const batch_case *c)
+{
+    static char text[300];
+    snprintf(text, sizeof text,
+             "batch=%lld m=%lld n=%lld k=%lld a=%d b=%d no_c=%d in_place=%d same=%d inside=%d "
+             "pad=%d shift=%d alpha=%g beta=%g %s",
+             (long long)c->batch, (long long)c->m, (long long)c->n, (long long)c->k,
+             c->a_transposed, c->b_transposed, c->no_c, c->in_place, c->same, c->inside, c->pad,
+             c->shift, (double)c->alpha, (double)c->beta, c->params ? c->params : "");
+    return text;
 }
 
 /* D's buffer as it should be: each matrix by a call of its own. */
@@ -133,21 +152,9 @@ static char *answer(const batch_data *x)
         one.c = x->c->no_c ? NULL : at[2];
         one.d = (void *)(uintptr_t)at[3];
         if (ptxgen_matmul_accumulate_oracle(&one, &err) != PTXGEN_OK)
-            fail_msg("%s", err.message);
+            fail_msg("%s: %s", text_of(x->c), err.message);
     }
     return want;
-}
-
-static const char *text_of(const batch_case *c)
-{
-    static char text[300];
-    snprintf(text, sizeof text,
-             "batch=%lld m=%lld n=%lld k=%lld a=%d b=%d no_c=%d in_place=%d same=%d inside=%d "
-             "pad=%d alpha=%g beta=%g %s",
-             (long long)c->batch, (long long)c->m, (long long)c->n, (long long)c->k,
-             c->a_transposed, c->b_transposed, c->no_c, c->in_place, c->same, c->inside, c->pad,
-             (double)c->alpha, (double)c->beta, c->params ? c->params : "");
-    return text;
 }
 
 /* Sums of K + 1 terms up to 1, times the factors, rounded to D's type. */
@@ -196,8 +203,10 @@ void batch_case_run(ptxgen *ctx, const batch_case *c)
     make_data(c, &x);
     char *const want = answer(&x), *const got = malloc(x.of[3].bytes);
     for (int i = 0; i < OPERANDS; i++) {
-        must(c, ptxgen_device_alloc(ctx, x.of[i].bytes, &device[i], &err), &err);
-        must(c, ptxgen_device_upload(ctx, device[i], x.of[i].data, x.of[i].bytes, &err), &err);
+        const size_t bytes = x.of[i].shift + x.of[i].bytes;
+        must(c, ptxgen_device_alloc(ctx, bytes, &device[i], &err), &err);
+        must(c, ptxgen_device_upload(ctx, device[i], memory_of(&x.of[i]), bytes, &err), &err);
+        device[i] = (char *)device[i] + x.of[i].shift;
     }
     void *const d = c->in_place ? device[2] : device[3];
     x.args.a = device[0];
@@ -209,7 +218,7 @@ void batch_case_run(ptxgen *ctx, const batch_case *c)
     must(c, ptxgen_device_download(ctx, got, d, x.of[3].bytes, &err), &err);
     compare(&x, want, got);
     for (int i = 0; i < OPERANDS; i++)
-        ptxgen_device_free(ctx, device[i]);
+        ptxgen_device_free(ctx, (char *)device[i] - x.of[i].shift);
     free(want);
     free(got);
     free_data(&x);
@@ -217,23 +226,24 @@ void batch_case_run(ptxgen *ctx, const batch_case *c)
 
 void batch_case_check(ptxgen *ctx, const batch_case *c, const char *arch, uint64_t seed)
 {
+    static const char *const names[OPERANDS] = {"a", "b", "c", "d"};
     batch_data x;
     char params[300];
     make_data(c, &x);
     char *const want = answer(&x);
-    const emulated_buffer buffers[] = {{"a", x.of[0].data, x.of[0].bytes, false},
-                                       {"b", x.of[1].data, x.of[1].bytes, false},
-                                       {"c", x.of[2].data, x.of[2].bytes, c->in_place},
-                                       {"d", x.of[3].data, x.of[3].bytes, true}};
+    emulated_buffer buffers[OPERANDS];
+    for (int i = 0; i < OPERANDS; i++)
+        buffers[i] = (emulated_buffer){names[i], memory_of(&x.of[i]), x.of[i].shift + x.of[i].bytes,
+                                       i == 3 || (i == 2 && c->in_place)};
     snprintf(params, sizeof params,
-             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batched=yes "
+             "arch=%s dtype=%s a=%s b=%s c=%s c_dtype=%s d_dtype=%s scale=%s batched=%s "
              "epilogue=%s %s",
              arch, c->bf16 ? "bf16" : "f16", c->a_transposed ? "transposed" : "row_major",
              c->b_transposed ? "transposed" : "row_major", c->no_c ? "none" : "add",
              ptxgen_dtype_name(c->no_c ? PTXGEN_F32 : x.of[2].dtype),
              ptxgen_dtype_name(x.of[3].dtype),
-             c->alpha != 0 || c->beta != 0 ? "alpha_beta" : "none", c->epilogue ? "relu" : "none",
-             c->params ? c->params : "");
+             c->alpha != 0 || c->beta != 0 ? "alpha_beta" : "none", c->batch > 1 ? "yes" : "no",
+             c->epilogue ? "relu" : "none", c->params ? c->params : "");
     emulate_call(ctx, &(emulated_call){.family = "matmul_accumulate",
                                        .params = params,
                                        .args = &x.args,

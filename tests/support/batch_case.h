@@ -11,11 +11,12 @@
 enum { BATCH_A = 1, BATCH_B = 2, BATCH_C = 4, BATCH_D = 8 };
 
 typedef struct batch_case {
-    int64_t batch, m, n, k;
+    int64_t batch, m, n, k; /* batch 1: no batch */
     bool a_transposed, b_transposed, bf16, no_c, in_place;
     int same;                      /* operands that are one matrix for all: BATCH_A, ... */
     int inside;                    /* operands stored as [rows, batch, columns] */
     int pad;                       /* elements between rows; 0: rows of whole 16 bytes */
+    int shift;                     /* elements from a multiple of 16 bytes to the first one */
     bool folds;                    /* matrices follow each other without a gap */
     float alpha, beta;             /* both 0: not given */
     ptxgen_dtype c_dtype, d_dtype; /* 0: f32 */

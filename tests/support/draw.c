@@ -397,7 +397,7 @@ void draw_problem(drawn *d, const pg_family *family, const draw_options *options
     make_even(&w);
     complete_extents(&w);
     /* Of what is added up in any order, and has a tolerance, hard values have no one answer. */
-    w.hard = !family->tolerance && also_one_in(&w, 1, 2);
+    w.hard = !family->inexact && also_one_in(&w, 1, 2);
     draw_values_begin(&w.values, d, options->seed);
     for (size_t i = 0; i < d->count; i++) {
         if (w.absent[i]) {

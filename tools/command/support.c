@@ -284,9 +284,9 @@ const char *cli_nearest(const char *word, const char *const *known, size_t count
 
 const char *cli_count(uint64_t n, const char *one, const char *many)
 {
-    static char texts[4][64];
+    static char texts[8][64];
     static size_t next;
-    char *text = texts[next++ % 4];
+    char *text = texts[next++ % 8];
     snprintf(text, sizeof texts[0], "%llu %s", (unsigned long long)n, n == 1 ? one : many);
     return text;
 }

@@ -300,7 +300,8 @@ void pg_check_warp_barrier(pg_warp *w, const pg_op *op, uint32_t lanes)
     (void)op;
     pg_knowledge all = {0};
     pg_check_release(w, lanes, &all);
-    pg_check_acquire(w, lanes, &all);
+    for (uint32_t left = lanes; left; left &= left - 1) /* each knows no more than all do */
+        pg_knowledge_set(w->launch->checker, &pg_warp_check_of(w)->lane[__builtin_ctz(left)], &all);
     pg_knowledge_drop(w->launch->checker, &all);
 }
 

@@ -1,7 +1,10 @@
 /* Vector clocks with sharing; see state.h. */
 #include "emulator/check/state.h"
 
-enum { LENGTH_STEP = 32 }; /* vectors grow by so many components */
+enum {
+    LENGTH_STEP = 32, /* vectors grow by so many components */
+    SKIP_STEP = 512   /* and are passed over by so many where they are equal, as most are */
+};
 
 static size_t vector_bytes(uint32_t length)
 {
@@ -13,14 +16,16 @@ static pg_vector *new_vector(pg_checker *k, const pg_vector *copy, uint32_t leng
     length = (length + LENGTH_STEP - 1) / LENGTH_STEP * LENGTH_STEP;
     if (copy && copy->length > length)
         length = copy->length;
-    pg_vector *v = pg_alloc_zero(k->launch->alloc, vector_bytes(length));
+    const pg_alloc *alloc = k->launch->alloc;
+    pg_vector *v = alloc->realloc(alloc->user, NULL, 0, vector_bytes(length));
     if (!v)
         return NULL; /* knowledge is lost: reports may follow, the launch goes on */
+    const uint32_t known = copy ? copy->length : 0;
+    if (copy)
+        memcpy(v->clock, copy->clock, known * sizeof *v->clock);
+    memset(v->clock + known, 0, (length - known) * sizeof *v->clock);
     v->length = length;
-    if (copy) {
-        memcpy(v->clock, copy->clock, copy->length * sizeof *v->clock);
-        v->above = copy->id;
-    }
+    v->above = copy ? copy->id : 0;
     v->id = ++k->vector_ids;
     v->references = 1;
     return v;
@@ -57,9 +62,14 @@ static bool any_above_zero(const pg_vector *v, uint32_t from)
     return false;
 }
 
-static bool are_equal(const uint32_t *a, const uint32_t *b)
+/* The first step from `i` on in which the two differ; n: none. */
+static uint32_t skip_equal(const uint32_t *a, const uint32_t *b, uint32_t i, uint32_t n)
 {
-    return !memcmp(a, b, LENGTH_STEP * sizeof *a);
+    while (i + SKIP_STEP <= n && !memcmp(a + i, b + i, SKIP_STEP * sizeof *a))
+        i += SKIP_STEP;
+    while (i < n && !memcmp(a + i, b + i, LENGTH_STEP * sizeof *a))
+        i += LENGTH_STEP;
+    return i;
 }
 
 /* All bits, or none. */
@@ -92,9 +102,8 @@ static int compare(pg_vector *a, pg_vector *b)
         return 2;
     const uint32_t n = a->length < b->length ? a->length : b->length;
     bool less = any_above_zero(b, n), more = any_above_zero(a, n);
-    for (uint32_t i = 0; i < n && !(less && more); i += LENGTH_STEP) {
-        if (are_equal(a->clock + i, b->clock + i))
-            continue; /* most are */
+    for (uint32_t i = 0; (i = skip_equal(a->clock, b->clock, i, n)) < n && !(less && more);
+         i += LENGTH_STEP) {
         less = less || any_below(a->clock + i, b->clock + i);
         more = more || any_below(b->clock + i, a->clock + i);
     }
@@ -122,9 +131,9 @@ void pg_vector_join(pg_checker *k, pg_vector **to, pg_vector *from)
                           : new_vector(k, *to, from->length);
     if (!both)
         return;
-    for (uint32_t i = 0; i < from->length; i += LENGTH_STEP)
-        if (!are_equal(both->clock + i, from->clock + i))
-            raise_all(both->clock + i, from->clock + i);
+    const uint32_t n = from->length;
+    for (uint32_t i = 0; (i = skip_equal(both->clock, from->clock, i, n)) < n; i += LENGTH_STEP)
+        raise_all(both->clock + i, from->clock + i);
     both->id = ++k->vector_ids;
     drop(k, *to);
     *to = both;

@@ -3,20 +3,14 @@
 #include <string.h>
 
 static const pg_clock_chip hopper = {
-    "sm_90",
-    "H200",
-    7,
-    13,
+    "sm_90", "H200", 90, 7, 13,
 #define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_90,
 #include "emulator/clock/rates.def"
 #undef PG_CLOCK_RATE
 };
 
 static const pg_clock_chip blackwell = {
-    "sm_100",
-    "B200",
-    7,
-    8,
+    "sm_100", "B200", 100, 7, 8,
 #define PG_CLOCK_RATE(field, sm_90, sm_100, source) sm_100,
 #include "emulator/clock/rates.def"
 #undef PG_CLOCK_RATE
@@ -32,4 +26,11 @@ const pg_clock_chip *pg_clock_chip_named(const char *arch)
             return chips[i];
     }
     return NULL;
+}
+
+bool pg_clock_chip_runs(const pg_clock_chip *chip, uint32_t sm, char suffix)
+{
+    if (suffix == 'a')
+        return sm == chip->sm;
+    return sm <= chip->sm && (!suffix || sm / 10 == chip->sm / 10);
 }

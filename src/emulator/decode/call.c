@@ -150,23 +150,30 @@ static bool fits(const pg_ptx_module *m, const uint32_t *vars, uint32_t n_vars,
     return true;
 }
 
-bool pg_call_may_reach(const pg_decoder *d, const pg_ptx_function *caller, const pg_ptx_insn *insn,
-                       uint32_t function)
+bool pg_call_may_be_of(const pg_ptx_module *m, const pg_ptx_function *caller,
+                       const pg_ptx_insn *insn, uint32_t function)
 {
-    const pg_ptx_function *f = &d->module->functions[function];
+    const pg_ptx_function *f = &m->functions[function];
     const pg_ptx_operand *targets = &insn->operands[PG_CALL_TARGETS];
-    if (!d->layout->functions[function].reachable || f->is_entry)
+    if (f->is_entry || !f->has_body)
         return false;
     if (targets->kind == PG_OPERAND_PROTO) {
         const pg_ptx_proto *p = &caller->protos[targets->index];
-        return fits(d->module, f->returns, f->n_returns, p->returns, p->n_returns) &&
-               fits(d->module, f->params, f->n_params, p->params, p->n_params);
+        return fits(m, f->returns, f->n_returns, p->returns, p->n_returns) &&
+               fits(m, f->params, f->n_params, p->params, p->n_params);
     }
     const pg_ptx_table *list = &caller->tables[targets->index];
     for (uint32_t i = 0; i < list->n_targets; i++)
-        if (pg_function_behind(d->module, list->targets[i]) == function)
+        if (pg_function_behind(m, list->targets[i]) == function)
             return true;
     return false;
+}
+
+bool pg_call_may_reach(const pg_decoder *d, const pg_ptx_function *caller, const pg_ptx_insn *insn,
+                       uint32_t function)
+{
+    return d->layout->functions[function].reachable &&
+           pg_call_may_be_of(d->module, caller, insn, function);
 }
 
 static void indirect_call(pg_decoder *d, pg_op *op)

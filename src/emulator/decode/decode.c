@@ -18,9 +18,9 @@ static uint64_t align_up(uint64_t x, uint64_t align)
 /* Calls `visit` for every function and variable that the operand names, also inside lists. */
 typedef struct reach {
     pg_decoder *d;
-    uint32_t *work; /* functions found but not yet scanned */
+    const bool *taken; /* pg_functions_taken */
+    uint32_t *work;    /* functions found but not yet scanned */
     uint32_t work_count;
-    bool indirect; /* a call through a register was found */
 } reach;
 
 static void reach_function(reach *r, uint32_t named)
@@ -45,34 +45,23 @@ static void reach_operand(reach *r, const pg_ptx_operand *o)
         reach_operand(r, &o->elems[i]);
 }
 
-/* Functions whose addresses stand in variables. */
-static void reach_initialisers(reach *r)
-{
-    const pg_ptx_module *m = r->d->module;
-    for (uint32_t i = 0; i < m->n_vars; i++)
-        for (uint32_t k = 0; k < m->vars[i].n_relocs; k++)
-            if (m->vars[i].relocs[k].is_function)
-                reach_function(r, m->vars[i].relocs[k].index);
-}
-
 static void reach_insn(reach *r, const pg_ptx_function *f, const pg_ptx_insn *insn)
 {
+    const pg_ptx_module *m = r->d->module;
     for (uint32_t k = 0; k < insn->n_operands; k++)
         reach_operand(r, &insn->operands[k]);
     if (!pg_is_indirect_call(insn))
         return;
-    const pg_ptx_operand *targets = &insn->operands[PG_CALL_TARGETS];
-    if (targets->kind == PG_OPERAND_TABLE)
-        for (uint32_t k = 0; k < f->tables[targets->index].n_targets; k++)
-            reach_function(r, f->tables[targets->index].targets[k]);
-    if (!r->indirect)
-        reach_initialisers(r);
-    r->indirect = true;
+    for (uint32_t k = 0; k < m->n_functions; k++)
+        if ((r->taken[k] || insn->operands[PG_CALL_TARGETS].kind == PG_OPERAND_TABLE) &&
+            pg_call_may_be_of(m, f, insn, k))
+            reach_function(r, k);
 }
 
-static void find_reachable(pg_decoder *d)
+static void find_reachable(pg_decoder *d, const bool *taken)
 {
-    reach r = {.d = d, .work = PG_NEW_ARRAY(d->arena, uint32_t, d->module->n_functions)};
+    reach r = {
+        .d = d, .taken = taken, .work = PG_NEW_ARRAY(d->arena, uint32_t, d->module->n_functions)};
     if (!r.work)
         return;
     reach_function(&r, d->layout->entry);
@@ -388,7 +377,7 @@ ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, p
     const bool allocated = allocate(&d, &layout);
     if (!program || !entry || !layouts || !allocated)
         return pg_fail_memory(err, 0);
-    find_reachable(&d);
+    find_reachable(&d, input->taken);
     place_shared(&d);
     place_params(&d, entry);
     const uint32_t op_count = lay_out_functions(&d, layouts);

@@ -100,7 +100,14 @@ static inline bool pg_is_indirect_call(const pg_ptx_insn *insn)
 {
     return insn->opcode->op == PG_OP_CALL && insn->operands[PG_CALL_CALLEE].kind == PG_OPERAND_REG;
 }
-/* Whether an indirect call of `caller` may be one of the function, which the entry reaches. */
+/* By function: whether the module takes its address, in code or in a variable. A kernel may keep it
+ * in memory, where any kernel of the module finds it later. NULL: out of memory. taken.c */
+const bool *pg_functions_taken(pg_arena *arena, const pg_ptx_module *m);
+/* Whether an indirect call of `caller` may be one of the function, as its prototype or its list of
+ * targets says. */
+bool pg_call_may_be_of(const pg_ptx_module *m, const pg_ptx_function *caller,
+                       const pg_ptx_insn *insn, uint32_t function);
+/* The same of a function that the entry reaches. */
 bool pg_call_may_reach(const pg_decoder *d, const pg_ptx_function *caller, const pg_ptx_insn *insn,
                        uint32_t function);
 
@@ -115,9 +122,10 @@ typedef struct pg_module_memory {
 typedef struct pg_decode_input {
     const pg_ptx_module *module;
     const pg_module_memory *memory;
-    uint32_t entry;   /* function index */
-    const char *file; /* name of the text; lives as long as the program */
-    bool check;       /* for checking mode: registers that are in flight are watched */
+    const bool *taken; /* pg_functions_taken */
+    uint32_t entry;    /* function index */
+    const char *file;  /* name of the text; lives as long as the program */
+    bool check;        /* for checking mode: registers that are in flight are watched */
 } pg_decode_input;
 ptxgen_status pg_program_decode(pg_arena *arena, const pg_decode_input *input, pg_program **out,
                                 ptxgen_error *err);

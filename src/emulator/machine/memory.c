@@ -5,6 +5,16 @@
 #include "emulator/machine/stop.h"
 #include "emulator/machine/observer.h"
 
+/* Shared memory's own addresses have 32 bits: of a generic address of it, hardware takes those. */
+static void leave_window(uint32_t lanes, uint64_t *address)
+{
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint64_t *a = &address[__builtin_ctz(left)];
+        if ((*a & PG_WINDOW_MASK) == PG_WINDOW_SHARED)
+            *a &= ~PG_WINDOW_MASK;
+    }
+}
+
 void pg_addresses(const pg_warp *w, const pg_op *op, uint32_t lanes, uint64_t *address)
 {
     const uint64_t imm = op->imm;
@@ -17,6 +27,8 @@ void pg_addresses(const pg_warp *w, const pg_op *op, uint32_t lanes, uint64_t *a
     } else {
         const uint64_t *a = pg_row_at(w, op->a);
         PG_EACH_LANE(lanes, address[l] = a[l] + imm);
+        if (op->space == PG_MEM_SHARED || op->space == PG_MEM_CLUSTER)
+            leave_window(lanes, address);
     }
     if (op->flags & PG_ACCESS_FRAME)
         PG_EACH_LANE(lanes, address[l] += w->frame[l]);

@@ -1,6 +1,8 @@
 /* See mma_numerics.h. */
 #include "emulator/matrix/mma_numerics.h"
 
+#include "emulator/matrix/mma_quick.h"
+
 #include <math.h>
 
 static uint32_t raw_element(const void *in, size_t i, uint32_t container)
@@ -15,21 +17,42 @@ static uint32_t raw_element(const void *in, size_t i, uint32_t container)
     }
 }
 
+typedef uint8_t bytes4 __attribute__((vector_size(4), aligned(1), may_alias));
+typedef uint16_t halves4 __attribute__((vector_size(8), aligned(2), may_alias));
+
+/* Elements i .. i + 3; above the sign, bits that mean nothing. */
+static inline pg_s32x4 raw_elements(const void *in, size_t i, uint32_t container)
+{
+    switch (container) {
+    case 4:
+        return *(const pg_s32x4_in_memory *)((const int32_t *)in + i) >> 13;
+    case 2:
+        return __builtin_convertvector(*(const halves4 *)((const uint16_t *)in + i), pg_s32x4);
+    default:
+        return __builtin_convertvector(*(const bytes4 *)((const uint8_t *)in + i), pg_s32x4);
+    }
+}
+
 void pg_mma_split_array(const pg_mma_split *how, const void *in, size_t count, int32_t *sig,
                         int32_t *exp)
 {
     const pg_format *f = &pg_formats[how->format];
-    const uint32_t man_bits = (uint32_t)f->man_bits, exp_mask = (1u << f->exp_bits) - 1;
-    const uint32_t man_mask = (1u << man_bits) - 1, sign = 1u << (man_bits + (uint32_t)f->exp_bits);
+    const int32_t man_mask = (1 << f->man_bits) - 1, exp_mask = (1 << f->exp_bits) - 1;
+    /* Significands from here on are of no number when the exponent is the largest. */
+    const int32_t special = f->has_inf ? 0 : f->has_nan ? man_mask : INT32_MAX;
+    const int sign = f->man_bits + f->exp_bits;
     const uint32_t container = pg_mma_container(how->format);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t raw = raw_element(in, i, container);
-        const uint32_t man = raw & man_mask, e = raw >> man_bits & exp_mask;
-        const int32_t s = (int32_t)(e ? man | (man_mask + 1) : man) << how->up;
-        sig[i] = ((raw & sign) != 0) != how->negate ? -s : s;
-        exp[i] = s ? (int32_t)(e ? e : 1) - f->bias : PG_MMA_EXP_OF_ZERO;
-        if (e == exp_mask && (f->has_inf || (f->has_nan && man == man_mask)))
-            exp[i] = PG_MMA_EXP_SPECIAL;
+    for (size_t i = 0; i < count; i += 4) {
+        const size_t at = i + 4 <= count ? i : count - 4; /* the last ones partly once more */
+        const pg_s32x4 raw = raw_elements(in, at, container), man = raw & man_mask;
+        const pg_s32x4 e = raw >> f->man_bits & exp_mask, subnormal = e == 0; /* -1 where it is */
+        const pg_s32x4 s = (man | (~subnormal & (man_mask + 1))) << how->up, zero = s == 0;
+        const pg_s32x4 minus = -((raw >> sign & 1) ^ (int32_t)how->negate);
+        const pg_s32x4 no_number = (e == exp_mask) & (man >= special);
+        const pg_s32x4 number = (zero & PG_MMA_EXP_OF_ZERO) | (~zero & (e - subnormal - f->bias));
+        *(pg_s32x4_in_memory *)(sig + at) = (s ^ minus) - minus;
+        *(pg_s32x4_in_memory *)(exp + at) =
+            (no_number & PG_MMA_EXP_SPECIAL) | (~no_number & number);
     }
 }
 

@@ -36,7 +36,7 @@ typedef struct pg_mma_split {
 } pg_mma_split;
 
 /* Signed significands with the format's man_bits + up fraction bits, and exponents, of `count`
- * elements. */
+ * elements, four or more. */
 void pg_mma_split_array(const pg_mma_split *how, const void *in, size_t count, int32_t *sig,
                         int32_t *exp);
 

@@ -24,9 +24,12 @@ typedef double pg_f64x4 __attribute__((vector_size(32)));
 typedef int64_t pg_s64x4 __attribute__((vector_size(32)));
 typedef int32_t pg_s32x4 __attribute__((vector_size(16)));
 typedef float pg_f32x4 __attribute__((vector_size(16)));
+/* The same in memory, as pg_s32x8_in_memory is of pg_s32x8. */
+typedef int32_t pg_s32x4_in_memory __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float pg_f32x4_in_memory __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Values of `count` numbers that were taken apart: sig * 2^exp, 0 for those that are to be passed
- * over. False: an exponent is too large or too small for this file. */
+/* Values of `count` numbers, four or more, that were taken apart: sig * 2^exp, 0 for those that are
+ * to be passed over. False: an exponent is too large or too small for this file. */
 bool pg_mma_quick_values(const int32_t *sig, const int32_t *exp, size_t count, float *values);
 
 /* What eight results are made of: k values and exponents of A, `a_step` words apart, one for all

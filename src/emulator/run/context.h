@@ -41,6 +41,7 @@ struct ptxgen_emulator_module {
     const char *file; /* name of its text */
     pg_buf linked;    /* the text, if it was linked from several */
     pg_module_memory memory;
+    const bool *taken;    /* pg_functions_taken */
     pthread_mutex_t lock; /* guards entries */
     ptxgen_emulator_entry *entries;
     ptxgen_emulator_entry **decoded; /* by function; NULL: not decoded */

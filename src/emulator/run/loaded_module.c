@@ -1,5 +1,6 @@
 /* Modules: parsing, the memory of module variables, entries. See ptxgen/emulator.h. */
 #include "emulator/check/findings.h"
+#include "emulator/clock/chip.h"
 #include "emulator/run/context.h"
 #include "ptx/link.h"
 
@@ -8,7 +9,8 @@
 static void apply_reloc(const ptxgen_emulator_module *m, const pg_ptx_reloc *r, char *at)
 {
     const pg_ptx_var *target = r->is_function ? NULL : &m->ptx->vars[r->index];
-    uint64_t address = target ? m->memory.address[r->index] : pg_function_address(r->index);
+    uint64_t address = target ? m->memory.address[r->index]
+                              : pg_function_address(pg_function_behind(m->ptx, r->index));
     if (r->generic && target && target->space == PG_SPACE_SHARED)
         address |= PG_WINDOW_SHARED;
     address += (uint64_t)r->addend;
@@ -91,12 +93,26 @@ static ptxgen_status list_kernels(ptxgen_emulator_module *m, ptxgen_error *err)
     const uint32_t n = m->ptx->n_functions;
     m->kernels = PG_NEW_ARRAY(&m->arena, uint32_t, n + 1);
     m->decoded = PG_NEW_ARRAY(&m->arena, ptxgen_emulator_entry *, n + 1);
-    if (!m->kernels || !m->decoded)
+    m->taken = pg_functions_taken(&m->arena, m->ptx);
+    if (!m->kernels || !m->decoded || !m->taken)
         return pg_fail_memory(err, 0);
     for (uint32_t k = 0; k < n; k++)
         if (m->ptx->functions[k].is_entry && m->ptx->functions[k].has_body)
             m->kernels[m->kernel_count++] = k;
     return PTXGEN_OK;
+}
+
+/* A time on a GPU is of what the GPU runs. */
+static ptxgen_status check_target(const ptxgen_emulator_module *m, ptxgen_error *err)
+{
+    const pg_clock_chip *chip = pg_clock_chip_named(m->emu->config.clock);
+    if (!chip || pg_clock_chip_runs(chip, m->ptx->arch, m->ptx->arch_suffix))
+        return PTXGEN_OK;
+    return pg_fail(
+        err, PTXGEN_EINVAL,
+        "%s: its .target is %s, which the %s of the clock (%s) does not run: ask for the "
+        "clock of its own architecture, or for no time",
+        m->file, m->ptx->target, chip->gpu, chip->arch);
 }
 
 static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t length,
@@ -113,6 +129,7 @@ static ptxgen_status parse(ptxgen_emulator_module *m, const char *text, size_t l
     for (uint32_t i = 0; i < warnings.count; i++)
         pg_log_line(&m->emu->log, PTXGEN_LOG_WARNING, "%s:%u:%u: warning: %s", m->file,
                     warnings.items[i].line, warnings.items[i].column, warnings.items[i].message);
+    PG_TRY(check_target(m, err));
     return list_kernels(m, err);
 }
 
@@ -251,7 +268,8 @@ static ptxgen_status decode_entry(ptxgen_emulator_module *m, uint32_t index,
         return pg_fail_memory(err, sizeof *e);
     e->module = m;
     pg_arena_init(&e->arena, &m->emu->alloc);
-    const pg_decode_input input = {m->ptx, &m->memory, index, m->file, m->emu->config.check};
+    const pg_decode_input input = {m->ptx, &m->memory, m->taken,
+                                   index,  m->file,    m->emu->config.check};
     pg_program *program = NULL;
     const ptxgen_status status = pg_program_decode(&e->arena, &input, &program, err);
     if (status != PTXGEN_OK) {

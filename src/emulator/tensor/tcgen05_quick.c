@@ -39,6 +39,7 @@ __attribute__((target("avx2"))) static inline void
 largest(const pg_tcgen05_quick *q, const uint32_t *a, const int16_t *b, __m256i out[2])
 {
     __m256i max = _mm256_set1_epi16(INT16_MIN);
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < q->k; i++) {
         const __m256i x = _mm256_set1_epi32((int)a[i]);
         const __m256i y = _mm256_loadu_si256((const __m256i *)(b + (size_t)i * q->n));
@@ -88,6 +89,7 @@ __attribute__((target("avx2"))) static inline void products(const pg_tcgen05_qui
                                                             const float *a, const float *b,
                                                             const __m256 scale[2], __m256i sum[2])
 {
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < q->k; i++) {
         const __m256 x = _mm256_set1_ps(a[i]);
         const float *y = b + (size_t)i * q->n;
@@ -105,6 +107,7 @@ pg_tcgen05_quick_columns(const pg_tcgen05_quick *q, uint32_t row, uint32_t at, u
     __m256i max[2], c[2], sum[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     __m256 scale[2];
     largest(q, q->exp_a + a, q->exp_b + at, max);
+#pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         __m256i bits = _mm256_setzero_si256();
         if (!q->zero_d)
@@ -119,6 +122,7 @@ pg_tcgen05_quick_columns(const pg_tcgen05_quick *q, uint32_t row, uint32_t at, u
         c[i] = _mm256_cvttps_epi32(_mm256_mul_ps(value, units));
     }
     products(q, q->value_a + a, q->value_b + at, scale, sum);
+#pragma GCC unroll 2
     for (int i = 0; i < 2; i++)
         _mm256_storeu_ps((float *)(d + 8 * i), finish(sum[i], c[i], max[i]));
     return true;

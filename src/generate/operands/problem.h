@@ -55,6 +55,9 @@ typedef struct pg_problem {
     /* Applies the key's user function; NULL where no context is at hand. */
     ptxgen_status (*map)(void *user, const pg_mapping *, ptxgen_error *);
     void *map_user;
+    /* NULL, or by operand: of a result what each of its elements, in their order, may be off by,
+     * which the plain C answer fills (zeros before); INFINITY: anything is right. */
+    double *const *bounds;
 } pg_problem;
 
 void pg_problem_init(pg_problem *p, const struct pg_family *family);

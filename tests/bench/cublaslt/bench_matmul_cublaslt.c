@@ -13,8 +13,9 @@
  * automatic choice.
  *
  * cuBLASLt: 256 MiB of workspace, every algorithm that its heuristic returns, or the first COUNT.
- * All candidates are timed once; then its first heuristic, its best three, our automatic choice and
- * our best three in turn, in rounds; medians. With --all every candidate takes part in the rounds.
+ * All candidates are timed once; then its first heuristic, its best three, our automatic choice
+ * and our best three in rounds, each in a random order; medians. With --all every candidate takes
+ * part in the rounds.
  * A measurement is a graph of calls on the same random data between two events. cuBLASLt's D is
  * compared with sums in double on some elements, and ours with cuBLASLt's on all. */
 #include "bench_matmul.h"
@@ -132,12 +133,36 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* Who runs behind whom matters where power limits, by up to 9%: each round has its own order. */
+static void shuffle(int *order, int count, uint64_t *state)
+{
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        const int other = (int)(uniform(state) * (i + 1)), moved = order[i];
+        order[i] = order[other];
+        order[other] = moved;
+    }
+}
+
 static void final_rounds(contest *c, const options *o)
 {
-    for (int r = 0; r < o->rounds; r++)
-        for (int i = 0; i < c->count; i++)
-            if (c->all[i].final)
-                c->all[i].rounds[r] = measure(c, &c->all[i], o->budget_ms);
+    uint64_t state = o->seed;
+    int order[MAX_CANDIDATES];
+    for (int r = 0; r < o->rounds; r++) {
+        shuffle(order, c->count, &state);
+        for (int i = 0; i < c->count; i++) {
+            candidate *k = &c->all[order[i]];
+            if (k->final)
+                k->rounds[r] = measure(c, k, o->budget_ms);
+        }
+    }
     for (int i = 0; i < c->count; i++) {
         candidate *k = &c->all[i];
         if (!k->final || !o->rounds)
@@ -262,12 +287,6 @@ static void run_plan(const options *o)
             run_shape(o, shape, rest ? rest + 1 : NULL);
     }
     fclose(f);
-}
-
-static double uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) * 0x1p-53;
 }
 
 static int64_t log_uniform(const options *o, uint64_t *state)

@@ -275,6 +275,30 @@ def address_cases():
     finish(case, body)
 
 
+def window_cases():
+    """Shared memory named by the generic address of it where the instruction says .shared, which
+    hardware takes the low 32 bits of."""
+    case = Case("generic_as_shared", "generic addresses in the shared state space", block=32)
+    body = ["    .shared .align 4 .b8 word[256];"] + [
+        "    mov.u64 %d, word;",
+        "    cvta.shared.u64 %d, %d;",
+        "    mad.wide.u32 %d, %t, 4, %d;",
+        "    mul.lo.u32 %a, %t, 3;",
+        "    st.shared.b32 [%d], %a;",
+        "    st.b32 [%d+128], %t;",
+        "    bar.sync 0;",
+        "    ld.b32 %a, [%d];",
+        "    atom.shared.add.u32 %b, [%d+128], 5;",
+        "    ld.shared::cluster.b32 %c, [%d+128];",
+    ]
+    for i, (register, of) in enumerate(
+        (("%a", lambda t: 3 * t), ("%b", lambda t: t), ("%c", lambda t: t + 5))
+    ):
+        body += pointer(f"out{i}", 4, register="%g") + [f"    st.global.b32 [%g], {register};"]
+        case.buffer("out", f"out{i}", 4, [of(t) for t in range(32)])
+    finish(case, body)
+
+
 # ---- atom and red
 # -----------------------------------------------------------------------------------------
 
@@ -644,6 +668,7 @@ def generate():
     load_store_cases()
     store_cases()
     address_cases()
+    window_cases()
     atomic_cases()
     mmio_case()
     contended_case()

@@ -1,0 +1,77 @@
+/* The ways in which Hopper's kernel can take a problem whose operands lie anywhere: copied to
+ * aligned rows first, or the left one read by phases (hopper_phases.ptxc). */
+#include "matmul_accumulate/hopper_model.h"
+
+enum { ELEMENT_BYTES = 2 };
+
+/* Measured: a copy's launch, us, and bytes per us of what it reads and writes. */
+static double copy_us(double bytes)
+{
+    const double launch = 1.5, rate = 4.2e6;
+    return launch + bytes / rate;
+}
+
+static double bytes_of(const pg_matmul_problem *p, bool is_b)
+{
+    return (double)(is_b ? p->n : p->m) * (double)p->k * ELEMENT_BYTES;
+}
+
+static pg_hopper_way with_copies(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
+{
+    pg_hopper_way w = {*k, *p, 0};
+    const double bytes = (k->copy & PG_COPY_A ? bytes_of(p, false) : 0) +
+                         (k->copy & PG_COPY_B ? bytes_of(p, true) : 0);
+    w.key.phases = PG_PHASES_NONE;
+    if (bytes > 0)
+        w.us = copy_us(2 * bytes * (double)pg_matmul_matrices(p));
+    return w;
+}
+
+/* A phase is a matrix of a batch. */
+static pg_hopper_way by_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                               int phases, bool left_is_b)
+{
+    pg_hopper_way w = {*k, *p, 0};
+    const int left = left_is_b ? PG_COPY_B : PG_COPY_A, right = PG_COPY_A + PG_COPY_B - left;
+    const bool right_k_major = left_is_b ? p->a_k_major : p->b_k_major;
+    int64_t *const rows = left_is_b ? &w.problem.n : &w.problem.m;
+    *rows = (*rows + phases - 1) / phases;
+    w.problem.batch = phases;
+    w.problem.k += PG_MOST_HEAD;
+    w.problem.c_takes_map = false;
+    *(left_is_b ? &w.problem.b_straddles : &w.problem.a_straddles) = true;
+    w.key.phases = pg_phases_word(phases);
+    w.key.swap = left_is_b ? PG_YES : PG_NO;
+    w.key.schedule = PG_SCHEDULE_COOPERATIVE;
+    w.key.c_load = PG_C_DIRECT;
+    w.key.copy = (k->copy & right) | (right_k_major ? right : 0);
+    if (w.key.copy)
+        w.us = copy_us((1 + (right_k_major ? phases : 1)) * bytes_of(p, !left_is_b));
+    return w;
+}
+
+/* Nothing that the kernel cannot do by phases was asked for. */
+static bool takes_phases(const pg_matmul_accumulate_key *k, bool left_is_b)
+{
+    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
+    return !k->batch && !k->grouped && !pg_epilogue_has_steps(&steps) &&
+           pg_dtype_bits(steps.out) > 8 && k->schedule <= PG_SCHEDULE_COOPERATIVE &&
+           k->c_load <= PG_C_DIRECT && k->stream != PG_AHEAD &&
+           (!k->swap || (k->swap == PG_YES) == left_is_b);
+}
+
+size_t pg_hopper_ways(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                      pg_hopper_way ways[PG_HOPPER_WAYS])
+{
+    const int found[] = {p->a_phases, p->b_phases}, given = pg_phases_of(k->phases);
+    size_t count = 0;
+    if (given) {
+        ways[count++] = by_phases(k, p, given, k->swap == PG_YES);
+        return count;
+    }
+    ways[count++] = with_copies(k, p);
+    for (int is_b = 0; is_b < 2 && !k->phases; is_b++)
+        if (found[is_b] && takes_phases(k, is_b))
+            ways[count++] = by_phases(k, p, found[is_b], is_b);
+    return count;
+}

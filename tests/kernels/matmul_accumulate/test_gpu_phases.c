@@ -1,0 +1,64 @@
+/* Operands that lie anywhere, read by phases of their rows, on a GPU of Hopper: the emulator's
+ * cases, and large ones as the automatic choice takes them. */
+#include "phase_cases.h"
+
+#include "ptxgen/ptxgen.h"
+
+static ptxgen *ctx;
+
+static void run(batch_case c)
+{
+    c.batch = 1;
+    batch_case_run(ctx, &c);
+}
+
+static void every_way(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof phase_cases / sizeof *phase_cases; i++)
+        run(phase_cases[i]);
+}
+
+static void large_ones(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {
+        {7011, 34, 1395}, {2903, 42, 2547}, {9001, 17, 333}, {1025, 128, 3001}, {5000, 90, 1210}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int shift = 0; shift < 8; shift += 3) {
+            batch_case c = {.m = sizes[i][0],
+                            .n = sizes[i][1],
+                            .k = sizes[i][2],
+                            .pad = 1 + shift,
+                            .shift = shift,
+                            .b_transposed = true};
+            run(c);
+            c.b_transposed = false;
+            run(c);
+            c.b_transposed = true;
+            c.m = sizes[i][1];
+            c.n = sizes[i][0];
+            run(c);
+        }
+}
+
+int main(void)
+{
+    const ptxgen_config config = {
+        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
+    ptxgen_device_info info = {.size = sizeof info};
+    ptxgen_error err;
+    if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||
+        ptxgen_device_get_info(ctx, &info, &err) != PTXGEN_OK) {
+        printf("skipped: %s\n", err.message);
+        return TEST_SKIPPED;
+    }
+    if (info.arch != 901) {
+        printf("skipped: %s is no Hopper\n", info.name);
+        return TEST_SKIPPED;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_way), cmocka_unit_test(large_ones)};
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ptxgen_destroy(ctx);
+    return failed;
+}

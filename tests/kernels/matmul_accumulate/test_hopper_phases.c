@@ -1,0 +1,130 @@
+/* Operands that lie anywhere, read by phases of their rows: every schedule that does, watched on
+ * the emulator over seeds, with NaN in front of every row and behind it; and what is refused. */
+#include "phase_cases.h"
+
+#include "draw.h"
+#include "matmul_accumulate/matmul_accumulate.h"
+#include "test_context.h"
+
+static void every_way(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof phase_cases / sizeof *phase_cases; i++)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            batch_case c = phase_cases[i];
+            c.batch = 1;
+            batch_case_check(context, &c, "sm_90a", seed);
+        }
+}
+
+static void drawn_problems(void **state)
+{
+    (void)state;
+    static const char *const params[] = {
+        "phases=8", "phases=8 warpgroups=1 block_n=32", "phases=8 block_n=64 slices=2",
+        "phases=8 warpgroups=1 block_n=32 splits=2", "phases=8 swap=yes warpgroups=1 block_n=32"};
+    const char *text = getenv("PTXGEN_DRAWS");
+    const int count = text ? atoi(text) : 24;
+    uint64_t draws = 20261203;
+    for (int i = 0; i < count; i++) {
+        batch_case c = batch_case_draw(&draws, false);
+        c.batch = 1;
+        c.same = c.inside = 0;
+        c.a_transposed = false;
+        c.b_transposed = true;
+        c.epilogue = PTXGEN_EPILOGUE_NONE;
+        c.shift = (int)(draw_random(&draws) % 8);
+        c.params = params[draw_random(&draws) % 5];
+        batch_case_check(context, &c, "sm_90a", (uint64_t)i % 3);
+    }
+}
+
+/* What a call takes on an H200, of operands with K adjacent whose rows have so many phases. */
+static pg_matmul_accumulate_key chosen(pg_matmul_problem p)
+{
+    pg_matmul_accumulate_key k = {.arch = 901, .b = 1};
+    k.copy = (p.a_phases ? PG_COPY_A : 0) | (p.b_phases ? PG_COPY_B : 0);
+    p.c_bytes = p.d_bytes = 4;
+    p.a_k_major = p.b_k_major = true;
+    p.operand_alignment = 2;
+    p.sm_count = 132;
+    pg_matmul_accumulate_choose(&k, &p);
+    return k;
+}
+
+static void a_large_operand_is_read_where_it_lies(void **state)
+{
+    (void)state;
+    pg_matmul_accumulate_key k =
+        chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13951, .a_phases = 8, .b_phases = 8});
+    assert_int_equal(pg_phases_of(k.phases), 8);
+    assert_int_equal(k.swap, PG_NO);
+    assert_int_equal(k.copy, PG_COPY_B);
+    k = chosen((pg_matmul_problem){.m = 42, .n = 13806, .k = 7546, .a_phases = 4, .b_phases = 4});
+    assert_int_equal(pg_phases_of(k.phases), 4);
+    assert_int_equal(k.swap, PG_YES);
+    assert_int_equal(k.copy, PG_COPY_A);
+    /* copies weigh little, or are not needed */
+    k = chosen((pg_matmul_problem){.m = 4095, .n = 4097, .k = 4099, .a_phases = 8, .b_phases = 8});
+    assert_int_equal(pg_phases_of(k.phases), 0);
+    assert_int_equal(k.copy, PG_COPY_A | PG_COPY_B);
+    k = chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13952});
+    assert_int_equal(pg_phases_of(k.phases), 0);
+    assert_int_equal(k.copy, 0);
+}
+
+static void refused(const char *params, const char *word)
+{
+    char text[1024];
+    ptxgen_error err = {0};
+    assert_int_equal(ptxgen_canonical("matmul_accumulate", params, text, sizeof text, &err),
+                     PTXGEN_EUNSUPPORTED);
+    if (!strstr(err.message, word))
+        fail_msg("%s: \"%s\" does not say %s", params, err.message, word);
+}
+
+static void what_has_no_phases_is_refused(void **state)
+{
+    (void)state;
+    refused("arch=sm_90a phases=8 a=transposed", "copy=a");
+    refused("arch=sm_90a phases=8 swap=yes", "copy=b");
+    refused("arch=sm_90a phases=4 copy=a", "phases=none");
+    refused("arch=sm_90a phases=8 batched=yes", "without batches");
+    refused("arch=sm_90a phases=8 dtype=e4m3 b=transposed", "16 bits");
+    refused("arch=sm_90a phases=8 schedule=pingpong", "schedule=cooperative");
+    refused("arch=sm_90a phases=8 stream=ahead", "stream=yes");
+    refused("arch=sm_90a phases=8 epilogue=relu", "slices=2");
+    refused("arch=sm_100a phases=8", "sm_90a");
+    refused("arch=sm_89 phases=8", "sm_90a");
+}
+
+/* Every 8th row of these begins at the same place, not every 4th. */
+static void more_phases_than_the_kernel_has(void **state)
+{
+    (void)state;
+    enum { M = 16, N = 16, K = 17 };
+    static uint16_t a[M * K], b[K * N];
+    static float d[M * N];
+    const ptxgen_matmul_accumulate_args args = {.size = sizeof args,
+                                                .dtype = PTXGEN_F16,
+                                                .m = M,
+                                                .n = N,
+                                                .k = K,
+                                                .a = a,
+                                                .b = b,
+                                                .d = d,
+                                                .params = "arch=sm_90a phases=4"};
+    ptxgen_error err = {0};
+    assert_int_equal(ptxgen_matmul_accumulate(context, &args, NULL, &err), PTXGEN_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "use phases=8"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_way),
+                                       cmocka_unit_test(drawn_problems),
+                                       cmocka_unit_test(a_large_operand_is_read_where_it_lies),
+                                       cmocka_unit_test(what_has_no_phases_is_refused),
+                                       cmocka_unit_test(more_phases_than_the_kernel_has)};
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
