@@ -220,9 +220,9 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
  * are many, for as many rounds of all SMs): a wider one computes more that is not there. */
 static bool wastes_least(const search *s, const struct shape *shape, int64_t columns, int unit)
 {
-    enum { USUAL = 32, FEW_COLUMNS = 1024, WIDEST = 256 };
+    enum { USUAL = 32, FEW_COLUMNS = 1024, LEAST = 16, WIDEST = 256 };
     const int64_t narrower = columns - unit;
-    if (columns >= s->columns + unit)
+    if (columns >= s->columns + unit || (columns < LEAST && columns < s->columns))
         return false;
     if (columns % USUAL == 0 && (columns <= WIDEST / 2 || columns % (2 * USUAL) == 0))
         return true;
