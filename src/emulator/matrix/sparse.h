@@ -14,9 +14,9 @@ static inline uint32_t pg_sparse_unit_bytes(uint32_t elem_bits)
 }
 
 /* A tile of `rows` rows whose dense form has `bytes` of K each (at most PG_SPARSE_MAX_BYTES);
- * `stored` has half of it, of elements of `elem_bits`. A row's `indices` hold four bits for every four units, the first ones
- * lowest. What is not stored becomes 0, and its byte of `absent` (one an element, a pair of
- * 4-bit elements together) 1. Of two equal indices the later one counts. */
+ * `stored` has half of it, of elements of `elem_bits`. A row's `indices` hold four bits for every
+ * four units, the first ones lowest. What is not stored becomes 0, and its byte of `absent` (one an
+ * element, a pair of 4-bit elements together) 1. Of two equal indices the later one counts. */
 enum { PG_SPARSE_MAX_BYTES = 64 };
 typedef struct pg_sparse_tile {
     const uint8_t *stored;
