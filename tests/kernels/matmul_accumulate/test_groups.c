@@ -40,6 +40,8 @@ static const struct {
      {BLACKWELL " schedule=seed block_n=64"}},
     {{.m = 700, .n = 130, .k = 40, .groups = 3, .rows = {300, 129, 200}},
      {HOPPER " ctas=2 block_n=64", BLACKWELL " ctas_n=2 block_n=64"}},
+    {{.m = 1500, .n = 72, .k = 40, .groups = 3, .rows = {700, 100, 620}},
+     {BLACKWELL " ctas=4 block_n=64"}},
     {{.m = 80, .n = 64, .k = 64, .groups = 6, .rows = {3, 80, 0, 100, 17, 64}, .apart = true},
      {HOPPER, BLACKWELL, "arch=sm_120a"}},
     {{.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}}, {HOPPER, BLACKWELL, "arch=sm_80"}},
