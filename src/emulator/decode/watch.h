@@ -15,6 +15,9 @@ typedef enum pg_watch_kind {
     PG_WATCH_ALL,    /* the result is defined if all sources are */
     PG_WATCH_ANY,    /* bits of one source may replace the other's: if any is */
     PG_WATCH_SELECT, /* selp: if the predicate and the chosen source are */
+    /* and, or of a predicate, or a comparison, with a predicate (the last source): if both are, or
+     * one that decides alone */
+    PG_WATCH_COMBINE,
     PG_WATCH_FORGET  /* a call: the carry flag is undefined afterwards */
 } pg_watch_kind;
 
