@@ -176,9 +176,8 @@ static void attach(finder *x, const pg_ptx_insn *insn, pg_op *op, pg_watch *watc
     pg_register_flow_ask(&x->flow, insn);
     pg_watch w = {.run = op->run, .kind = kind_of(insn)};
     if (w.kind != PG_WATCH_DEFINE && w.kind != PG_WATCH_FORGET)
-        w.source_count =
-            take(x, x->flow.read, x->flow.reads,
-                 w.kind == PG_WATCH_SELECT || w.kind == PG_WATCH_COMBINE, &w.sources);
+        w.source_count = take(x, x->flow.read, x->flow.reads,
+                              w.kind == PG_WATCH_SELECT || w.kind == PG_WATCH_COMBINE, &w.sources);
     w.used_count = take(x, x->flow.effect, x->flow.effects, false, &w.used);
     w.result_count = take(x, x->flow.written, x->flow.writes, true, &w.results);
     const bool forgets = w.kind == PG_WATCH_FORGET && x->watched[x->flow.regs - 1];
