@@ -4,7 +4,6 @@
 #include "emulator/check/state.h"
 
 #include "emulator/decode/watch.h"
-#include "emulator/scalar/scalar.h"
 
 #include <stdio.h>
 
@@ -77,7 +76,7 @@ static void note_use(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t numbe
 static uint32_t defined_combined(const pg_warp *w, const pg_op *op, const pg_watch *x,
                                  const uint32_t each[3])
 {
-    const pg_combined of = pg_combined_of(w, op, x->run);
+    const pg_combined of = pg_watch_combined(w, op, x);
     const uint32_t last = each[x->source_count - 1], first = x->source_count > 2 ? each[0] & each[1]
                                                              : x->source_count > 1 ? each[0]
                                                                                    : PG_ALL_LANES;

@@ -7,6 +7,8 @@
 #include "emulator/decode/registers.h"
 #include "emulator/machine/observer.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/scalar/alu.h"
+#include "emulator/scalar/scalar.h"
 
 #include <stdio.h>
 
@@ -273,6 +275,18 @@ void pg_watches_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_program *p
             attach_function(&x, i, ops, program);
     }
     program->watched_registers = count;
+}
+
+pg_combined pg_watch_combined(const pg_warp *w, const pg_op *op, const pg_watch *watch)
+{
+    if (watch->run == pg_op_pred_logic)
+        return (pg_combined){
+            {pg_pred_lanes(w, op->q, op->q_not), pg_pred_lanes(w, (pg_pred)op->imm, op->p_not)},
+            op->mode == PG_ALU_OR ? UINT32_MAX : 0};
+    const pg_compare_plan *plan = op->extra;
+    return (pg_combined){{plan->compare(pg_row_at(w, op->a), pg_row_at(w, op->b), plan->accept),
+                          pg_pred_lanes(w, plan->with, plan->with_not)},
+                         plan->combine == 2 ? UINT32_MAX : 0};
 }
 
 pg_step pg_op_watch(pg_warp *w, const pg_op *op, uint32_t lanes)

@@ -5,7 +5,6 @@
 
 #include "emulator/machine/lanes.h"
 #include "emulator/number/float_ops.h"
-#include "emulator/scalar/alu.h"
 #include "ptx/ptx.h"
 
 #if defined(__SSE2__)
@@ -186,18 +185,6 @@ static uint32_t combine(const pg_warp *w, const pg_compare_plan *plan, uint32_t 
         return value;
     const uint32_t with = pg_pred_lanes(w, plan->with, plan->with_not);
     return plan->combine == 1 ? value & with : plan->combine == 2 ? value | with : value ^ with;
-}
-
-pg_combined pg_combined_of(const pg_warp *w, const pg_op *op, pg_handler run)
-{
-    if (run == pg_op_pred_logic)
-        return (pg_combined){
-            {pg_pred_lanes(w, op->q, op->q_not), pg_pred_lanes(w, (pg_pred)op->imm, op->p_not)},
-            op->mode == PG_ALU_OR ? UINT32_MAX : 0};
-    const pg_compare_plan *plan = op->extra;
-    return (pg_combined){{plan->compare(pg_row_at(w, op->a), pg_row_at(w, op->b), plan->accept),
-                          pg_pred_lanes(w, plan->with, plan->with_not)},
-                         plan->combine == 2 ? UINT32_MAX : 0};
 }
 
 /* ---- setp, set ---- */

@@ -62,14 +62,6 @@ typedef struct pg_compare_plan {
     uint8_t result_bytes;
 } pg_compare_plan;
 
-/* and, or of predicates, setp and set with .and or .or: the two values that are combined, by lane,
- * and the one (all bits or none) that decides the result whatever the other is. */
-typedef struct pg_combined {
-    uint32_t value[2], decides;
-} pg_combined;
-/* `op`, whose handler is `run`, is such an instruction. */
-pg_combined pg_combined_of(const pg_warp *w, const pg_op *op, pg_handler run);
-
 /* Outcomes of a comparison, and those that make a PG_M_CMP_... true. */
 enum {
     PG_OUTCOME_LESS = 1,
