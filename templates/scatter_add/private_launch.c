@@ -162,9 +162,9 @@ static pg_private_cut cut_slice(int64_t shared_bytes, const pg_private_row *r, i
 static const struct {
     int slices, most_words, most_row_bytes, least_warps;
     int64_t most_out_rows;
-} ways[] = {{1, 2, 8, 20, INT64_MAX},   {2, 2, 8, 20, INT64_MAX}, {3, 1, 4, 32, 36000},
-            {1, 32, 64, 12, INT64_MAX}, {1, 8, 32, 8, INT64_MAX}, {2, 8, 14, 16, INT64_MAX},
-            {2, 4, 16, 24, INT64_MAX}};
+} ways[] = {{1, 2, 8, 20, INT64_MAX},   {2, 2, 8, 20, INT64_MAX},  {3, 1, 4, 32, 36000},
+            {1, 32, 64, 12, INT64_MAX}, {2, 8, 14, 16, INT64_MAX}, {2, 4, 16, 24, INT64_MAX},
+            {1, 8, 32, 8, INT64_MAX}};
 
 /* Where a matrix of halves has one without a partner, CTAs wait for each other to add to it
  * (private_halves.ptxc): an SM has one. */

@@ -128,6 +128,8 @@ static void tables_are_cut(void **state)
     assert_int_equal(choose(&a, 900).slices, 1);
     a.out_rows = 12000;
     assert_int_equal(choose(&a, 900).slices, 2);
+    a = call_of(PTXGEN_F32, 30 * MILLION, 9308, 4);
+    assert_true(choose(&a, 900).slices == 2 && choose(&a, 900).warps == 24);
     a = call_of(PTXGEN_BF16, 30 * MILLION, 500, 1);
     assert_true(choose(&a, 900).ctas > 1);
     a.out_rows = 501;
