@@ -386,7 +386,7 @@ static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out
             pg_hopper_take(&k, &rated[i].choice);
             memset(&out[count], 0, sizeof out[count]);
             memcpy(out[count].key, &k, sizeof k);
-            out[count].us = ways[w].us + rated[i].time;
+            out[count].us = ways[w].us + ways[w].times * rated[i].time;
         }
     }
     qsort(out, count, sizeof *out, by_time);

@@ -411,7 +411,7 @@ static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
         pg_hopper_rating best;
         if (!pg_hopper_rate(&w->key, &w->problem, &best, 1))
             continue;
-        const double us = w->us + pg_hopper_time(&best.choice, &w->problem);
+        const double us = w->us + w->times * pg_hopper_time(&best.choice, &w->problem);
         if (us >= least)
             continue;
         least = us;

@@ -37,12 +37,12 @@ size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem
 /* The choice, where the key leaves it open. */
 void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c);
 
-/* A way to take a problem (hopper_ways.c): the key and the problem as its kernel sees them, and
- * microseconds that copies take before it. */
+/* A way to take a problem (hopper_ways.c): the key and the problem as its kernel sees them,
+ * microseconds that copies take before it, and how many times the model's its own are. */
 typedef struct pg_hopper_way {
     pg_matmul_accumulate_key key;
     pg_matmul_problem problem;
-    double us;
+    double us, times;
 } pg_hopper_way;
 enum { PG_HOPPER_WAYS = 3 };
 /* Those that the key leaves open; at least one. */
