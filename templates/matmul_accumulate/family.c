@@ -298,13 +298,12 @@ static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key 
                : PG_D_ROWS;
 }
 
-/* That an operand's rows have, if it would have to be copied, and K is adjacent in it. */
+/* That an operand's rows have, if it would have to be copied. */
 static int phases_of(const pg_problem *p, const pg_matmul_accumulate_key *k, int operand)
 {
     const pg_view *v = &p->operand[operand];
     const int bit = operand == PG_MATMUL_A ? PG_COPY_A : PG_COPY_B;
-    const bool k_major = operand == PG_MATMUL_A ? !v->transposed : v->transposed;
-    return k_major && (k->copy & bit) ? pg_hopper_phases(v) : 0;
+    return k->copy & bit ? pg_hopper_phases(v) : 0;
 }
 
 /* Of factors, which a choice behind the call could not read, and of places. */

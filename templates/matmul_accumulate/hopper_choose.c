@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_SLICES = 64 };
+
 typedef struct search {
     const pg_matmul_accumulate_key *given; /* what is not 0 in it stays */
     const pg_matmul_problem *problem;
@@ -155,6 +157,15 @@ static void consider(search *s, const pg_hopper_choice *c)
     s->best[i].choice.late = late;
 }
 
+static void consider_slices_of_phases(search *s, pg_hopper_choice *c)
+{
+    for (int64_t slices = pg_hopper_least_slices(s->given); slices <= MOST_SLICES; slices *= 2) {
+        c->slices = (int)slices;
+        consider(s, c);
+    }
+    c->slices = 1;
+}
+
 /* K in parts, where the tiles are too few to keep the SMs busy. */
 static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
 {
@@ -162,6 +173,10 @@ static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
               workers = pg_clusters_at_once(cluster, s->problem->sm_count);
     const int64_t k_blocks = divide_up(s->problem->k, c->block_k);
     c->splits = c->slices = 1;
+    if (pg_hopper_takes_phases_of_k(s->given)) {
+        consider_slices_of_phases(s, c);
+        return;
+    }
     consider(s, c);
     if (c->pingpong || k_blocks < 4 || 2 * tiles > workers)
         return;
@@ -172,7 +187,6 @@ static void consider_parts(search *s, pg_hopper_choice *c, int64_t tiles)
             consider(s, c);
     }
     c->splits = 1;
-    enum { MOST_SLICES = 64 };
     const int64_t fill = workers / tiles, most = fill < k_blocks / 2 ? fill : k_blocks / 2;
     const int64_t all = most < MOST_SLICES ? most : MOST_SLICES,
                   some[] = {all, all * 2 / 3, all / 2};

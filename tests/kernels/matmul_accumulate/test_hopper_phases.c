@@ -21,20 +21,34 @@ static void drawn_problems(void **state)
 {
     (void)state;
     static const char *const params[] = {
-        "phases=8", "phases=8 warpgroups=1 block_n=32", "phases=8 block_n=64 slices=2",
-        "phases=8 warpgroups=1 block_n=32 splits=2", "phases=8 swap=yes warpgroups=1 block_n=32"};
+        "phases=8",
+        "phases=8 warpgroups=1 block_n=32",
+        "phases=8 block_n=64 slices=8",
+        "phases=8 block_n=64 slices=16 copy=b",
+        "phases=8 swap=yes warpgroups=1 block_n=32",
+        "phases=8 swap=yes warpgroups=1 block_n=48 slices=8 copy=a",
+        "phases=8 warpgroups=1 block_n=32 splits=2"};
+    enum { WAYS = sizeof params / sizeof *params, SWAPPED = 4, SPLIT = 6 };
     const char *text = getenv("PTXGEN_DRAWS");
     const int count = text ? atoi(text) : 24;
     uint64_t draws = 20261203;
     for (int i = 0; i < count; i++) {
+        const uint64_t way = draw_random(&draws) % WAYS;
         batch_case c = batch_case_draw(&draws, false);
+        const bool swapped = way == SWAPPED || way == SWAPPED + 1;
         c.batch = 1;
         c.same = c.inside = 0;
-        c.a_transposed = false;
-        c.b_transposed = true;
-        c.epilogue = PTXGEN_EPILOGUE_NONE;
+        if (way == SPLIT)
+            c.a_transposed = false;
+        /* the right operand is copied, or aligned: of K adjacent in both always copied */
+        if (swapped)
+            c.a_transposed = way == SWAPPED ? false : c.a_transposed;
+        else
+            c.b_transposed = way == 3 ? c.b_transposed : true;
+        if (c.epilogue && way != 2 && way != 3 && way != 5)
+            c.epilogue = PTXGEN_EPILOGUE_NONE;
         c.shift = (int)(draw_random(&draws) % 8);
-        c.params = params[draw_random(&draws) % 5];
+        c.params = params[way];
         batch_case_check(context, &c, "sm_90a", (uint64_t)i % 3);
     }
 }
@@ -86,8 +100,9 @@ static void refused(const char *params, const char *word)
 static void what_has_no_phases_is_refused(void **state)
 {
     (void)state;
-    refused("arch=sm_90a phases=8 a=transposed", "copy=a");
-    refused("arch=sm_90a phases=8 swap=yes", "copy=b");
+    refused("arch=sm_90a phases=8 a=transposed slices=12", "slices=8 or");
+    refused("arch=sm_90a phases=1 swap=yes slices=1", "slices=2 or");
+    refused("arch=sm_90a phases=8 a=transposed splits=2", "use one of them");
     refused("arch=sm_90a phases=4 copy=a", "phases=none");
     refused("arch=sm_90a phases=8 batched=yes", "without batches");
     refused("arch=sm_90a phases=8 dtype=e4m3 b=transposed", "16 bits");
