@@ -169,13 +169,18 @@ static bool call_family(core_state *s, const operands *o, family_call *c)
 }
 
 /* A new array like `reference` of the producer's kind; `dtype` NULL: its element type. */
-static PyObject *make_result(core_state *s, PyObject *reference, int64_t rows, int64_t columns,
-                             const char *dtype)
+static PyObject *make_result(core_state *s, PyObject *reference, PyObject *shape, const char *dtype)
 {
-    PyObject *interop = core_interop(s);
-    return interop ? PyObject_CallMethod(interop, "empty", "O(LL)z", reference, (long long)rows,
-                                         (long long)columns, dtype)
-                   : NULL;
+    PyObject *interop = shape ? core_interop(s) : NULL;
+    PyObject *out =
+        interop ? PyObject_CallMethod(interop, "empty", "OOz", reference, shape, dtype) : NULL;
+    Py_XDECREF(shape);
+    return out;
+}
+
+static PyObject *matrix_shape(int64_t rows, int64_t columns)
+{
+    return Py_BuildValue("(LL)", (long long)rows, (long long)columns);
 }
 
 static int64_t extent(const operands *o, size_t i, int dimension)
@@ -208,7 +213,7 @@ static PyObject *gather_result(core_state *s, PyObject *const *v)
     o.count = 0;
     PyObject *out = NULL;
     if (operands_take(s, &o, tensors, gather_names, COUNT(tensors), v[G_STREAM]))
-        out = make_result(s, v[G_SRC], extent(&o, 1, 0), extent(&o, 0, 1), NULL);
+        out = make_result(s, v[G_SRC], matrix_shape(extent(&o, 1, 0), extent(&o, 0, 1)), NULL);
     operands_release(&o);
     return out;
 }
@@ -256,14 +261,28 @@ static ptxgen_status run_matmul(ptxgen *ctx, void *args, ptxgen_error *err)
     return ptxgen_dlpack_matmul_accumulate(ctx, args, err);
 }
 
-static PyObject *two_tensor_result(core_state *s, PyObject *const *v, PyObject *stream,
-                                   int columns_of_b, const char *dtype)
+/* [m, n], and as many of them as any operand has. */
+static PyObject *product_shape(const operands *o)
+{
+    enum { BATCHED = 3 };
+    const bool a_is = o->at[M_A].dl.tensor->ndim == BATCHED,
+               b_is = o->at[M_B].dl.tensor->ndim == BATCHED;
+    const ptxgen_dl_tensor *c = o->at[M_C].dl.tensor;
+    const int64_t rows = extent(o, M_A, a_is), columns = extent(o, M_B, 1 + b_is);
+    if (!a_is && !b_is && !(c && c->ndim == BATCHED))
+        return matrix_shape(rows, columns);
+    const size_t batch = a_is ? M_A : b_is ? M_B : M_C;
+    return Py_BuildValue("(LLL)", (long long)extent(o, batch, 0), (long long)rows,
+                         (long long)columns);
+}
+
+static PyObject *matmul_result(core_state *s, PyObject *const *v)
 {
     operands o;
     o.count = 0;
     PyObject *out = NULL;
-    if (operands_take(s, &o, v, matmul_names, 2, stream))
-        out = make_result(s, v[0], extent(&o, 0, 0), extent(&o, 1, columns_of_b), dtype);
+    if (operands_take(s, &o, v, matmul_names, M_OUT, v[M_STREAM]))
+        out = make_result(s, v[M_A], product_shape(&o), "float32");
     operands_release(&o);
     return out;
 }
@@ -312,9 +331,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n, P
         !argument_text(v[M_PARAMS], "params", &options.params))
         return NULL;
     options.epilogue = (ptxgen_epilogue)epilogue;
-    PyObject *out = v[M_OUT] && v[M_OUT] != Py_None
-                        ? new_ref(v[M_OUT])
-                        : two_tensor_result(s, v, v[M_STREAM], 1, "float32");
+    PyObject *out = v[M_OUT] && v[M_OUT] != Py_None ? new_ref(v[M_OUT]) : matmul_result(s, v);
     const bool done = out && multiply(s, v, out, &o, &options);
     operands_release(&o);
     if (!done)
@@ -373,6 +390,17 @@ static bool multiply_scaled(core_state *s, PyObject *const *v, PyObject *out, op
     return core_call(s, o, run_scaled, &args, &args.ready_only);
 }
 
+static PyObject *scaled_result(core_state *s, PyObject *const *v, const char *dtype)
+{
+    operands o;
+    o.count = 0;
+    PyObject *out = NULL;
+    if (operands_take(s, &o, v, scaled_names, 2, v[X_STREAM]))
+        out = make_result(s, v[0], matrix_shape(extent(&o, 0, 0), extent(&o, 1, 0)), dtype);
+    operands_release(&o);
+    return out;
+}
+
 static PyObject *matmul_scaled(PyObject *module, PyObject *const *args, Py_ssize_t n,
                                PyObject *names)
 {
@@ -392,9 +420,8 @@ static PyObject *matmul_scaled(PyObject *module, PyObject *const *args, Py_ssize
                                                .a_format = (ptxgen_scaled_format)formats[0],
                                                .b_format = (ptxgen_scaled_format)formats[1],
                                                .epilogue = (ptxgen_epilogue)epilogue};
-    PyObject *out = v[X_OUT] && v[X_OUT] != Py_None
-                        ? new_ref(v[X_OUT])
-                        : two_tensor_result(s, v, v[X_STREAM], 0, dtype);
+    PyObject *out =
+        v[X_OUT] && v[X_OUT] != Py_None ? new_ref(v[X_OUT]) : scaled_result(s, v, dtype);
     const bool done = out && multiply_scaled(s, v, out, &o, &options);
     operands_release(&o);
     if (!done)
@@ -461,7 +488,9 @@ PyMethodDef call_methods[] = {
      "bf16, either may be a\n"
      "transposed view; c and out [m, n] hold f32 whatever a and b hold (so does the new array when "
      "no out is given), and\n"
-     "out may be c. Sums are kept in f32; what a factor of 0 multiplies is not read."},
+     "out may be c. Each may have a batch as its first dimension: one without it is the same for "
+     "all. Sums are kept in\n"
+     "f32; what a factor of 0 multiplies is not read."},
     {METHOD(matmul_scaled), "matmul_scaled(a, b, a_scales, b_scales, out=None, *, row_scale=None, "
                             "col_scale=None, bias=None,\n"
                             "              a_format='mxfp8', b_format='mxfp8', "

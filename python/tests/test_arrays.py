@@ -132,6 +132,20 @@ def test_matmul():
     np.testing.assert_array_equal(c, want)
 
 
+def test_matmul_of_batches():
+    a, b, c = numbers("f2", 3, 5, 16), numbers("f2", 3, 16, 8), numbers("f4", 3, 5, 8)
+    for x, y, z in ((a, b, None), (a, b[1], None), (a[2], b, c), (a[0], b[0], c), (a, b, c[1])):
+        want = x.astype("f4") @ y.astype("f4") + (0 if z is None else z)
+        got = ptxgen.matmul(x, y, z)
+        assert got.shape == (3, 5, 8)
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(ValueError, match="b has batch=3, but a has batch=2"):
+        ptxgen.matmul(a[:2], b)
+    for wrong in (a[None], a[0, 0]):
+        with pytest.raises(ValueError, match=r"a has [41] dimensions?, it must have 2 or 3"):
+            ptxgen.matmul(wrong, b)
+
+
 def test_matmul_epilogue():
     a, b = numbers("f2", 16, 32), numbers("f2", 32, 16)
     want = np.maximum(a.astype("f4") @ b.astype("f4"), 0)

@@ -149,8 +149,8 @@ ptxgen_status pg_params_parse_given(const pg_param_table *t, const char *text, v
         const size_t place = pg_str_find(name, param_name, t, &nearest);
         if (place == SIZE_MAX && name.n == 1)
             return pg_fail(err, PTXGEN_EINVAL,
-                           "there is no parameter \"%c\": extents of operands belong to a problem "
-                           "line, as prewarm takes it",
+                           "there is no parameter \"%c\": of a problem's extents "
+                           "ptxgen_problem_params makes the parameters of a kernel",
                            *name.p);
         if (place == SIZE_MAX)
             return pg_fail(err, PTXGEN_EINVAL, "there is no parameter \"%.*s\"; %s",

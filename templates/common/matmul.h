@@ -68,7 +68,7 @@ pg_tensor_spec pg_matrix_spec(const pg_matrix_map *m);
 void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m);
 
 /* The map by which D leaves in sub-tiles (warp_roles.h); `map` says where D is. */
-void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, pg_matrix_map map);
+void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, int splits, pg_matrix_map map);
 
 /* The widest of 32, 16 and 4 bytes that rows from `base` on, `stride` bytes apart, can be stored
  * in. */

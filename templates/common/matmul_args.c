@@ -32,15 +32,15 @@ void pg_set_matrix(pg_launch *l, int place, const pg_matrix_map *m)
     pg_set_tensor(l, place, &spec);
 }
 
-void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, pg_matrix_map map)
+void pg_set_sub_tiles(pg_launch *l, int place, const pg_epilogue *e, int splits, pg_matrix_map map)
 {
     enum { WARP_ROWS = 32, NIBBLES = 2 };
     const bool nibbles = pg_dtype_bits(e->out) == 4;
     map.type = nibbles ? PG_TENSOR_U8 : pg_dtype_find(e->out)->tensor_type;
     map.columns /= nibbles ? NIBBLES : 1;
-    map.box_columns = pg_sub_tile_columns(e);
+    map.box_columns = pg_sub_tile_columns(e, splits);
     map.box_rows = WARP_ROWS;
-    map.swizzle = pg_swizzle_of(pg_sub_tile_row(e));
+    map.swizzle = pg_swizzle_of(pg_sub_tile_row(e, splits));
     pg_set_matrix(l, place, &map);
 }
 

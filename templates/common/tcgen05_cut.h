@@ -12,6 +12,20 @@ typedef struct pg_tcgen05_cut {
     int64_t columns, ctas, tiles_n, splits;
 } pg_tcgen05_cut;
 
+/* CTAs whose tensor cores work together: with ctas = 4 there are two pairs, one below the other. */
+static inline int64_t pg_tcgen05_group(int64_t ctas)
+{
+    return ctas > 1 ? 2 : 1;
+}
+static inline pg_cluster_parts pg_tcgen05_parts(const pg_tcgen05_cut *c)
+{
+    const int64_t group = pg_tcgen05_group(c->ctas);
+    return (pg_cluster_parts){(int)group, (int)(c->ctas / group), (int)c->tiles_n, (int)c->splits};
+}
+/* What an entry's name says of them behind ctas. */
+enum { PG_TCGEN05_PARTS_NAME = 24 };
+void pg_tcgen05_parts_name(const pg_cluster_parts *c, char name[PG_TCGEN05_PARTS_NAME]);
+
 /* EUNSUPPORTED, with the remedy, where what clusters share excludes one another. */
 ptxgen_status pg_tcgen05_check_cut(const pg_tcgen05_cut *c, ptxgen_error *err);
 

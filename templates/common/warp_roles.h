@@ -6,9 +6,10 @@
  * The frame reads the parameters tiles_m_ and tiles_n_ and declares %elected, %is_role (.pred),
  * %thread, %warp, %shared (start of shared memory), %tmem (.b32), and for a pair %is_leader
  * (.pred; the even CTA), %pair_mask (.b16), %rank, %leader (%shared of the even CTA, .b32). A
- * cluster may be of several *parts*, a CTA or a pair each; then %part (.b32) is which, %rank a
- * CTA's rank in its part, and %cluster_mask (.b16) has a bit for each CTA. %first_m and %first_n
- * (.b32) are the first tile's place, worked out while the CTAs of a cluster wait for each other.
+ * cluster may be of several *parts*, a CTA or a pair each (cluster_parts.ptxc); then %part (.b32)
+ * is which, %rank a CTA's rank in its part, and %cluster_mask (.b16) has a bit for each CTA that
+ * loads or reads what this part does. %first_m and %first_n (.b32) are the first tile's place,
+ * worked out while the CTAs of a cluster wait for each other.
  * The load and multiply roles run in one thread each, the multiply role in the leader only; a
  * role ends by falling out of its text. */
 #ifndef PG_TEMPLATES_WARP_ROLES_H
@@ -25,14 +26,28 @@ typedef struct pg_barriers {
     int offset, count, arrivals;
 } pg_barriers;
 
-/* A bit for the first CTA of each of a cluster's `parts`. */
-static inline uint32_t pg_first_of_parts(int parts, int cta_group)
+/* The parts of a cluster: tiles_m rows of tiles_n each, or `splits` of K of one tile. CTAs are
+ * counted along a part, then along a row of parts. With tiles_m > 1 %part_m (.b32) is the row,
+ * %part the place in it. */
+typedef struct pg_cluster_parts {
+    int cta_group, tiles_m, tiles_n, splits;
+} pg_cluster_parts;
+static inline int pg_parts(const pg_cluster_parts *c)
 {
-    uint32_t mask = 0;
-    for (int i = 0; i < parts; i++)
-        mask |= 1U << i * cta_group;
-    return mask;
+    return c->tiles_m * c->tiles_n * c->splits;
 }
+/* Parts that load for this one or that this one loads for, and itself. */
+static inline int pg_parts_that_share(const pg_cluster_parts *c)
+{
+    return c->tiles_m + c->tiles_n - 1;
+}
+/* The registers above, from the rank in the cluster. */
+void pg_find_part(pg_emit *E, const pg_cluster_parts *c);
+/* What a row of parts reads of A, and what a column of them reads of B, each part loads a share
+ * of, for all: %a_mask (.b16) are the CTAs that get it, %a_shift (.b32) its place in shared
+ * memory, a box of `bytes` for each part; likewise %b_mask and %b_shift. */
+void pg_share_a(pg_emit *E, const pg_cluster_parts *c, int bytes);
+void pg_share_b(pg_emit *E, const pg_cluster_parts *c, int bytes);
 
 /* How a kernel's tiles are shared out (tile_walk.ptxc); the parameter tiles says it: 0 is auto. */
 enum { PG_TILES_STATIC = 1, PG_TILES_DYNAMIC = 2 };
@@ -76,10 +91,9 @@ void pg_walk_next(pg_emit *E, const pg_tile_walk *w, const char *tile, bool by_w
 void pg_walk_ask(pg_emit *E, const pg_tile_walk *w);
 
 typedef struct pg_warp_roles {
-    int cta_group; /* 1; 2: a pair */
-    int parts;     /* of the cluster; 0 or 1: one */
-    int group_m;   /* pg_tile_order */
-    bool batched;  /* pg_batch_tile_order; %first_batch is declared too */
+    pg_cluster_parts parts;
+    int group_m;  /* pg_tile_order */
+    bool batched; /* pg_batch_tile_order; %first_batch is declared too */
     /* Instead of the first tile, %group_tiles: the tiles of all groups; a walk "all" is declared */
     const pg_groups *groups;
     pg_tile_walk walk; /* dynamic: warp 6 asks */
@@ -111,10 +125,9 @@ void pg_first_tile(pg_emit *E, int cluster);
  * c_stride_ (bytes), c_vector_bytes_; with may_be_empty k_blocks_; those of the epilogue. */
 enum { PG_CHUNK_COLUMNS = 64 };
 typedef struct pg_output_tile {
-    int cta_group, block_m, block_n, group_m;
+    pg_cluster_parts parts;
+    int block_m, block_n, group_m;
     pg_tile_walk walk;
-    int tiles_n;      /* side by side, one a part of the cluster; 0 or 1: one */
-    int splits;       /* of K, one a part of the cluster; 0 or 1: one */
     int split_offset; /* in shared memory, of pg_split_bytes() */
     int c_turn;       /* barrier, with splits: its first phase ends when C may be loaded */
     int accumulators; /* 1 or 2, block_n columns each, from column 0 on */
@@ -134,25 +147,26 @@ void pg_epilogue_role(pg_emit *E, const pg_output_tile *o);
 /* CTAs of the cluster. */
 static inline int pg_output_cluster(const pg_output_tile *o)
 {
-    return o->cta_group * (o->tiles_n > 1 ? o->tiles_n : 1) * (o->splits > 1 ? o->splits : 1);
+    return o->parts.cta_group * pg_parts(&o->parts);
 }
 /* D by sub-tiles (epilogue_sub_tiles.ptxc): bytes of a row of one, its columns as the tensor map
- * counts them (of 4-bit elements, bytes), shared memory of all warps' slots. */
+ * counts them (of 4-bit elements, bytes), shared memory of all warps' slots. Narrow ones leave
+ * room for a stage more; a part of K stores one chunk, whose sub-tiles should all find a slot. */
 enum { PG_SUB_TILE_SLOTS = 2 };
-static inline int pg_sub_tile_row(const pg_epilogue *e)
+static inline int pg_sub_tile_row(const pg_epilogue *e, int splits)
 {
-    enum { MOST = 128 };
     const int chunk = PG_CHUNK_COLUMNS / (e->gate ? 2 : 1) * pg_dtype_bits(e->out) / 8;
-    return chunk < MOST ? chunk : MOST;
+    const int most = splits > 1 ? 128 : 64;
+    return chunk < most ? chunk : most;
 }
-static inline int pg_sub_tile_columns(const pg_epilogue *e)
+static inline int pg_sub_tile_columns(const pg_epilogue *e, int splits)
 {
     const int bits = pg_dtype_bits(e->out);
-    return pg_sub_tile_row(e) * 8 / (bits < 8 ? 8 : bits);
+    return pg_sub_tile_row(e, splits) * 8 / (bits < 8 ? 8 : bits);
 }
-static inline int pg_d_ring_bytes(const pg_epilogue *e)
+static inline int pg_d_ring_bytes(const pg_epilogue *e, int splits)
 {
-    return PG_SUB_TILE_SLOTS * PG_EPILOGUE_THREADS * pg_sub_tile_row(e);
+    return PG_SUB_TILE_SLOTS * PG_EPILOGUE_THREADS * pg_sub_tile_row(e, splits);
 }
 /* Shared memory for the other parts' sums. */
 static inline int pg_split_bytes(int splits)

@@ -50,9 +50,9 @@ static const pg_param params[] = {
     {"swizzle", PG_PARAM_INTEGER, FIELD(swizzle), .zero_words = {"auto"}, .min = 1, .max = 128,
      .doc = "bytes of the swizzle of A and B: 32, 64 or 128; auto: the widest that fits"},
     {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
-     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2; on sm_90a, also 4: CTAs "
-            "above each other share "
-            "loads by multicast); auto: by the problem's size in a call, 1 otherwise"},
+     .doc = "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 4: two pairs above each "
+            "other share what is loaded of B; on sm_90a 2 or 4 CTAs above each other share it; "
+            "auto: by the problem's size in a call, 1 otherwise"},
     {"a", PG_PARAM_CHOICE, FIELD(a), layout_words,
      .doc = "A in memory: row_major [M, K], transposed [K, M]", .from = PG_FROM_HOOK},
     {"c", PG_PARAM_CHOICE, FIELD(c), c_words, .doc = "none: D = A @ B", .from = PG_FROM_HOOK},

@@ -117,7 +117,7 @@ static void set_result(const pg_problem *problem, pg_launch *l)
     pg_matrix_map map = {.batches = p->batched};
     if (p->d_ring) {
         set_matrix(&map, d);
-        pg_set_sub_tiles(l, at_d_map_, &p->steps, map);
+        pg_set_sub_tiles(l, at_d_map_, &p->steps, p->parts.splits, map);
     }
     pg_set_pointer(l, at_d_, d->data);
     pg_set_u64(l, at_d_stride_, (uint64_t)(d->stride[PG_ROW] * d->bits / 8));
@@ -155,13 +155,13 @@ static void launch_tcgen05(const pg_problem *problem, pg_launch *l)
     const pg_matmul_accumulate_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     /* As clusters take them. Where K is split, each takes one. */
-    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
-    const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
+    const int64_t tiles_m = divide_up(m, p->tile_rows);
+    const int64_t tiles_n = divide_up(n, p->block_n * p->parts.tiles_n);
     const int64_t matrices = problem->symbol[PG_MATMUL_BATCH];
     /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
     const bool follow = p->group_type && pg_matmul_rows_follow(problem);
     const int64_t tiles = (follow ? tiles_m + matrices : tiles_m * matrices) * tiles_n;
-    const int64_t workers = p->splits > 1 || p->walk.dynamic
+    const int64_t workers = p->parts.splits > 1 || p->walk.dynamic
                                 ? tiles
                                 : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     pg_launch_line(l, (tiles < workers ? tiles : workers) * p->cluster, p->threads, COUNT,

@@ -205,10 +205,12 @@ typedef struct pg_matmul_accumulate_plan {
     pg_c_source c_from;
     bool scales, batched;
     const char *group_type; /* of the row counts of groups; NULL: there are none */
-    int block_m, block_n, block_k, stages, group_m, swizzle, ctas;
-    int tiles_n, splits; /* parts of a cluster: tiles side by side; shares of K of one tile */
-    int cluster;         /* CTAs */
-    int b_columns;       /* of B that one CTA holds: block_n / ctas */
+    int block_m, block_n, block_k, stages, group_m, swizzle;
+    int ctas; /* of a part of the cluster: 2 are a pair */
+    pg_cluster_parts parts;
+    int cluster;   /* CTAs */
+    int tile_rows; /* of all the cluster's CTAs */
+    int b_columns; /* of B that one CTA holds: block_n / ctas */
     int threads;
 
     /* Shared memory: offsets from its start; A and B are arrays of stages. Bytes per CTA. */

@@ -32,10 +32,15 @@ pg_matmul_engine pg_matmul_accumulate_engine(const pg_matmul_accumulate_key *k)
     return sm == 100 || sm == 103 ? PG_ENGINE_TCGEN05 : PG_ENGINE_MMA_SYNC;
 }
 
+static pg_tcgen05_cut cut_of(const pg_matmul_accumulate_key *k)
+{
+    return (pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits};
+}
+
 /* Columns of B that a CTA holds: a pair's tensor core reads both halves. */
 static int64_t b_columns(const pg_matmul_accumulate_key *k)
 {
-    return k->block_n / k->ctas;
+    return k->block_n / pg_tcgen05_group(k->ctas);
 }
 
 static int stage_bytes(const pg_matmul_accumulate_key *k)
@@ -59,7 +64,7 @@ static int c_bytes(const pg_matmul_accumulate_key *k)
 static int d_bytes(const pg_matmul_accumulate_key *k)
 {
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps, (int)k->splits) : 0;
 }
 
 static int barrier_bytes(int64_t stages)
@@ -191,11 +196,11 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
                        "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
                        "b=transposed");
     if (k->warpgroups <= 0 && k->slices <= 1 && !k->swap && !k->c_load && !k->c_slots && !k->copy &&
-        !k->stream && k->phases <= PG_PHASES_NONE && k->ctas <= 2)
+        !k->stream && k->phases <= PG_PHASES_NONE)
         return PTXGEN_OK;
     return pg_fail(err, PTXGEN_EUNSUPPORTED,
                    "warpgroups, slices, swap, c_load, c_slots, "
-                   "copy, phases, stream and ctas=4 belong to "
+                   "copy, phases and stream belong to "
                    "the kernel of sm_90a: leave them out for %s",
                    arch->name);
 }
@@ -203,12 +208,13 @@ static ptxgen_status refuse_hopper_settings(const pg_matmul_accumulate_key *k, c
 /* The parts of a cluster. */
 static ptxgen_status check_parts(const pg_matmul_accumulate_key *k, ptxgen_error *err)
 {
-    PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
-    if (k->schedule == PG_SCHEDULE_SEED && (k->splits > 1 || k->ctas_n > 1))
+    const pg_tcgen05_cut cut = cut_of(k);
+    PG_TRY(pg_tcgen05_check_cut(&cut, err));
+    if (k->schedule == PG_SCHEDULE_SEED && (k->splits > 1 || k->ctas_n > 1 || k->ctas > 2))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "splits=%lld and ctas_n=%lld with schedule=seed, the reference's: use "
-                       "schedule=fill",
-                       (long long)k->splits, (long long)k->ctas_n);
+                       "splits=%lld, ctas_n=%lld and ctas=%lld with schedule=seed, the "
+                       "reference's: use schedule=fill",
+                       (long long)k->splits, (long long)k->ctas_n, (long long)k->ctas);
     return PTXGEN_OK;
 }
 
@@ -339,7 +345,7 @@ static void place_in_shared_memory(pg_matmul_accumulate_plan *p, int d_bytes)
     p->b_offset = p->a_offset + p->stages * p->a_bytes;
     p->c_offset = p->b_offset + p->stages * p->b_bytes;
     p->split_offset = p->c_offset + p->c_bytes;
-    const int sums_end = p->split_offset + pg_split_bytes(p->splits);
+    const int sums_end = p->split_offset + pg_split_bytes(p->parts.splits);
     p->d_ring = d_bytes > 0 ? sums_end : 0;
     p->full = sums_end + d_bytes;
     p->empty = p->full + p->stages * BARRIER_BYTES;
@@ -387,8 +393,8 @@ static void count_instructions(pg_matmul_accumulate_plan *p)
     p->c_loads = p->block_n * ACCUMULATOR_BYTES / C_SWIZZLE;
     p->copies = p->block_n / COPY_COLUMNS;
     p->multiplications = p->block_k * p->operand_bytes / STEP_BYTES;
-    p->a_box_rows = (p->a_transposed ? p->block_k : p->block_m) / p->tiles_n;
-    p->b_box_rows = p->b_transposed ? p->b_columns : p->block_k;
+    p->a_box_rows = (p->a_transposed ? p->block_k : p->block_m) / p->parts.tiles_n;
+    p->b_box_rows = (p->b_transposed ? p->b_columns : p->block_k) / p->parts.tiles_m;
 }
 
 void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *plan)
@@ -423,10 +429,11 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->stages = (int)k->stages;
     p->group_m = (int)k->group_m;
     p->swizzle = (int)k->swizzle;
-    p->ctas = (int)k->ctas;
-    p->tiles_n = (int)k->ctas_n;
-    p->splits = (int)k->splits;
-    p->cluster = p->ctas * p->tiles_n * p->splits;
+    const pg_tcgen05_cut cut = cut_of(k);
+    p->parts = pg_tcgen05_parts(&cut);
+    p->ctas = p->parts.cta_group;
+    p->cluster = p->ctas * pg_parts(&p->parts);
+    p->tile_rows = p->block_m * (int)k->ctas;
     p->b_columns = (int)b_columns(k);
     p->c_from = c_source(k);
     p->scales = k->scale != 0;
@@ -434,17 +441,15 @@ void pg_matmul_accumulate_plan_from(const void *key, const pg_arch *arch, void *
     p->group_type = k->grouped == 0 ? NULL : k->grouped == 1 ? "s32" : "s64";
     p->d_type = pg_matmul_result_type(k->d_dtype);
     p->c_bytes = c_bytes(k);
-    p->tmem_columns = pg_tmem_allocation((p->splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
+    p->tmem_columns = pg_tmem_allocation((p->parts.splits > 1 ? 1 : PG_ACCUMULATORS) * p->block_n);
     p->walk = (pg_tile_walk){.dynamic = k->tiles == PG_TILES_DYNAMIC, .cluster = p->cluster};
     place_in_shared_memory(p, d_bytes(k));
     describe_matrices(p, k->dtype);
     count_instructions(p);
-    char parts[24] = "";
-    if (p->cluster > p->ctas)
-        snprintf(parts, sizeof parts, "_%s%d", p->splits > 1 ? "k" : "n",
-                 p->splits > 1 ? p->splits : p->tiles_n);
+    char parts[PG_TCGEN05_PARTS_NAME];
+    pg_tcgen05_parts_name(&p->parts, parts);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_accumulate_%s_%dx%dx%d_s%d_c%d%s%s%s%s%s",
-             p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, p->ctas, parts,
+             p->dtype->name, p->block_m, p->block_n, p->block_k, p->stages, (int)k->ctas, parts,
              p->a_transposed ? "_at" : "", p->b_transposed ? "_bt" : "", suffixes[p->c_from],
              p->group_type ? "_g"
              : p->batched  ? "_n"

@@ -21,10 +21,10 @@ static double rate(const void *user, const pg_tcgen05_cut *c)
     /* K of a stage, as of 16-bit elements; what is no K of a stage is refused later */
     const int64_t given = k->block_k * pg_matmul_operand_bytes(k) / 2;
     const int block_k = given ? (int)given : BLOCK_K;
-    const int columns = (int)(c->columns / c->ctas);
+    const int columns = (int)(c->columns / pg_tcgen05_group(c->ctas));
     const int stage = OPERAND_BYTES * block_k * (BLOCK_M + columns);
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    const int ring = k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    const int ring = k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps, (int)c->splits) : 0;
     const int fit = (SHARED_BYTES - pg_split_bytes((int)c->splits) - ring) / stage;
     const bool narrow = !k->b && OPERAND_BYTES * columns < k->swizzle;
     if (fit < 2 || k->stages > fit || narrow)

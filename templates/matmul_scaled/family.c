@@ -79,10 +79,11 @@ static const pg_param params[] = {
      .doc = "stages of A, B and scales in shared memory; auto: as many as fit"},
     {"group_m", PG_PARAM_INTEGER, FIELD(group_m), .zero_words = {"auto"}, .min = 1, .max = 1024,
      .doc = "rows of tiles that are worked on together, for L2; auto: 8"},
-    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 2,
+    {"ctas", PG_PARAM_INTEGER, FIELD(ctas), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc =
-         "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128; auto: by "
-         "the problem in a call, 1 otherwise"},
+         "2: a pair of CTAs shares a tile of 256 rows (cta_group::2), 1: a tile has 128, 4: two "
+         "pairs, one below the other, share what is loaded of B; auto: by the problem in a call, 1 "
+         "otherwise"},
     {"ctas_n", PG_PARAM_INTEGER, FIELD(ctas_n), .zero_words = {"auto"}, .min = 1, .max = 4,
      .doc = "2, 4: tiles side by side in a cluster share what is loaded of A; auto: as ctas"},
     {"splits", PG_PARAM_INTEGER, FIELD(splits), .zero_words = {"auto"}, .min = 1, .max = 4,

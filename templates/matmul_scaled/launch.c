@@ -63,10 +63,10 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     const pg_view *v = problem->operand, *d = &v[PG_SCALED_D];
     const int64_t m = problem->symbol[PG_SCALED_M], n = problem->symbol[PG_SCALED_N];
     /* As clusters take them. Where K is split, each takes one. */
-    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas);
-    const int64_t tiles_n = divide_up(n, p->block_n * p->tiles_n);
+    const int64_t tiles_m = divide_up(m, p->block_m * p->ctas * p->parts.tiles_m);
+    const int64_t tiles_n = divide_up(n, p->block_n * p->parts.tiles_n);
     const int64_t tiles = tiles_m * tiles_n;
-    const int64_t workers = p->splits > 1 || p->walk.dynamic
+    const int64_t workers = p->parts.splits > 1 || p->walk.dynamic
                                 ? tiles
                                 : pg_clusters_at_once(p->cluster, problem->device->sm_count);
     const int64_t d_stride = d->stride[0] * d->bits / 8;
@@ -89,7 +89,7 @@ void pg_matmul_scaled_launch(const pg_problem *problem, pg_launch *l)
     pg_set_tensor(l, at_a_scale_map_, &a_scale_map);
     pg_set_tensor(l, at_b_scale_map_, &b_scale_map);
     if (p->d_ring)
-        pg_set_sub_tiles(l, at_d_map_, &p->steps,
+        pg_set_sub_tiles(l, at_d_map_, &p->steps, p->parts.splits,
                          (pg_matrix_map){.address = d->data,
                                          .columns = d->shape[1],
                                          .rows = d->shape[0],

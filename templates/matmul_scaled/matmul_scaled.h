@@ -16,8 +16,9 @@
  *
  * With ctas = 2 a pair of CTAs works on a tile of 256 rows: each loads its rows of A with their
  * scales, half of B's rows, and of B's scales half for both of them, since a tensor core needs
- * them all. With ctas_n > 1 so many tiles side by side share what is loaded of A. With splits each
- * part of a cluster has a share of K (common/epilogue_split.ptxc).
+ * them all. With ctas_n > 1 so many tiles side by side share what is loaded of A, with ctas = 4 two
+ * pairs, one below the other, what is loaded of B. With splits each part of a cluster has a share
+ * of K (common/epilogue_split.ptxc).
  *
  * Operands in shared memory: 4-bit elements are packed two to a byte when both operands are
  * 4-bit (kinds mxf4 and mxf4nvf4); beside an 8-bit operand (kind mxf8f6f4) they take a byte
@@ -41,7 +42,7 @@ typedef struct pg_matmul_scaled_key {
     int64_t block_n, block_k;
     int64_t stages;
     int64_t group_m;
-    int64_t ctas;    /* 2: a pair shares a tile */
+    int64_t ctas;    /* 2: a pair shares a tile; 4: two pairs share B */
     int64_t ctas_n;  /* tiles side by side in a cluster, which share A */
     int64_t splits;  /* of K, over CTAs or pairs of a cluster */
     int64_t d_store; /* PG_D_ROWS or PG_D_TENSOR */
@@ -88,7 +89,9 @@ typedef struct pg_matmul_scaled_plan {
     pg_epilogue steps;
     pg_mma_kind kind;
     int block_m, block_n, block_k, stages, group_m; /* block_m: of a CTA, block_n: of the tile */
-    int ctas, tiles_n, splits, cluster;
+    int ctas;                                       /* of a part of the cluster: 2 are a pair */
+    pg_cluster_parts parts;
+    int cluster; /* CTAs */
     int swizzle;
     pg_scaled_operand a, b;
     pg_smem_matrix matrix, scales;

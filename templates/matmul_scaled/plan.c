@@ -43,6 +43,11 @@ static int shared_bits(pg_mma_kind kind)
     return kind == PG_MMA_MXF8F6F4 ? 8 : 4;
 }
 
+static pg_tcgen05_cut cut_of(const pg_matmul_scaled_key *k)
+{
+    return (pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits};
+}
+
 static int row_bytes(const pg_matmul_scaled_key *k)
 {
     return (int)k->block_k * shared_bits(kind_of(k)) / 8;
@@ -61,7 +66,7 @@ static int scale_blocks(const pg_matmul_scaled_key *k)
 
 static int stage_bytes(const pg_matmul_scaled_key *k)
 {
-    return row_bytes(k) * (BLOCK_M + (int)(k->block_n / k->ctas)) +
+    return row_bytes(k) * (BLOCK_M + (int)(k->block_n / pg_tcgen05_group(k->ctas))) +
            scale_words(k) * scale_blocks(k) * PG_SCALE_CHUNK_BYTES;
 }
 
@@ -92,7 +97,7 @@ static tensor_columns tensor_columns_of(const pg_matmul_scaled_key *k)
 static int d_bytes(const pg_matmul_scaled_key *k)
 {
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_scaled_out(k));
-    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps) : 0;
+    return k->d_store == PG_D_TENSOR ? pg_d_ring_bytes(&steps, (int)k->splits) : 0;
 }
 
 static int shared_bytes(const pg_matmul_scaled_key *k, int stages)
@@ -119,7 +124,8 @@ static ptxgen_status check_formats(const pg_matmul_scaled_key *k, ptxgen_error *
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "block_n=%lld: scales come in blocks of 128 columns, use 128 or 256",
                        (long long)k->block_n);
-    PG_TRY(pg_tcgen05_check_cut(&(pg_tcgen05_cut){k->block_n, k->ctas, k->ctas_n, k->splits}, err));
+    const pg_tcgen05_cut cut = cut_of(k);
+    PG_TRY(pg_tcgen05_check_cut(&cut, err));
     if (k->tiles == PG_TILES_DYNAMIC && k->splits > 1)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "tiles=dynamic with splits, where each cluster has one tile: use "
@@ -212,7 +218,7 @@ static bool takes_map(const pg_view *v)
 void pg_matmul_scaled_choose(const pg_problem *problem, void *key)
 {
     pg_matmul_scaled_key *k = key, tried = *k;
-    pg_tcgen05_cut cut = {k->block_n, k->ctas, k->ctas_n, k->splits};
+    pg_tcgen05_cut cut = cut_of(k);
     settle(&tried.block_k, MAX_SWIZZLE * 8 / shared_bits(kind_of(k)));
     if (row_bytes(&tried) < STEP_BYTES) /* refused when it is resolved */
         return;
@@ -310,7 +316,7 @@ static void place(pg_matmul_scaled_plan *p, int d_bytes)
     p->a.scale_offset = operands_end + d_bytes;
     p->b.scale_offset = p->a.scale_offset + p->stages * p->a.scale_bytes;
     p->split_offset = p->b.scale_offset + p->stages * p->b.scale_bytes;
-    p->full = p->split_offset + pg_split_bytes(p->splits);
+    p->full = p->split_offset + pg_split_bytes(p->parts.splits);
     p->empty = p->full + p->stages * BARRIER_BYTES;
     p->acc_full = p->empty + p->stages * BARRIER_BYTES;
     p->acc_empty = p->acc_full + p->accumulators * BARRIER_BYTES;
@@ -354,10 +360,10 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->stages = (int)k->stages;
     p->group_m = (int)k->group_m;
     p->swizzle = row_bytes(k) < MAX_SWIZZLE ? row_bytes(k) : MAX_SWIZZLE;
-    p->ctas = (int)k->ctas;
-    p->splits = (int)k->splits;
-    p->tiles_n = (int)k->ctas_n;
-    p->cluster = p->ctas * p->tiles_n * p->splits;
+    const pg_tcgen05_cut cut = cut_of(k);
+    p->parts = pg_tcgen05_parts(&cut);
+    p->ctas = p->parts.cta_group;
+    p->cluster = p->ctas * pg_parts(&p->parts);
     const tensor_columns c = tensor_columns_of(k);
     p->accumulators = c.accumulators;
     p->accumulator_step = c.step;
@@ -366,15 +372,14 @@ void pg_matmul_scaled_plan_from(const void *key, const pg_arch *arch, void *plan
     p->scale_words = scale_words(k);
     plan_operand(p, k->a, BLOCK_M, BLOCK_M / PG_SCALE_ROWS, &p->a);
     plan_operand(p, k->b, p->block_n / p->ctas, p->block_n / PG_SCALE_ROWS, &p->b);
-    p->a.box_rows /= p->tiles_n;
+    p->a.box_rows /= p->parts.tiles_n;
+    p->b.box_rows /= p->parts.tiles_m;
     p->walk = (pg_tile_walk){.dynamic = k->tiles == PG_TILES_DYNAMIC, .cluster = p->cluster};
     place(p, d_bytes(k));
     describe(k, p);
-    char suffix[24] = "";
-    if (p->cluster > p->ctas)
-        snprintf(suffix, sizeof suffix, "_%s%d", p->splits > 1 ? "k" : "n",
-                 p->splits > 1 ? p->splits : p->tiles_n);
+    char parts[PG_TCGEN05_PARTS_NAME];
+    pg_tcgen05_parts_name(&p->parts, parts);
     snprintf(p->head.entry, sizeof p->head.entry, "matmul_scaled_%s_%s_%s_128x%dx%d_s%d_c%d%s",
              formats[k->a].name, formats[k->b].name, pg_dtype_word(p->steps.out), p->block_n,
-             p->block_k, p->stages, p->ctas, suffix);
+             p->block_k, p->stages, (int)k->ctas, parts);
 }

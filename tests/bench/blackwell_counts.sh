@@ -6,35 +6,21 @@
 #
 # The first row of each family is what it is compared with: the reference's schedule, and rows
 # without clusters.
-set -eu
 : "${PTXGEN:=build/release/tools/ptxgen}"
-disassembler=$(command -v nvdisasm || echo "${PTXGEN_TOOLKIT:-/usr/local/cuda}/bin/nvdisasm")
-[ -x "$disassembler" ] || {
-    echo "skipped: no nvdisasm in PATH or the toolkit's bin"
-    exit 77
-}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-count() {
-    grep -cE -- "$1" "$2" || true
-}
+. "$(dirname "$0")/../support/sass.sh"
 
 # of FAMILY name=value...: a row.
 of() {
-    "$PTXGEN" emit "$@" arch=sm_100a -o "$folder/k.ptx"
-    "$PTXGEN" compile "$@" arch=sm_100a --cache-dir "$folder/cache" -o "$folder/k.cubin" >/dev/null
-    "$disassembler" -c "$folder/k.cubin" >"$folder/k.sass"
-    s=$folder/k.sass
+    disassemble "$@" arch=sm_100a
     shift
     printf '| `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n' "$*" \
-        "$(grep -vE '^ *\.(reg|param)' "$folder/k.ptx" | grep -c ';$')" \
-        "$(count '^ +/\*[0-9a-f]+\*/' "$s")" \
-        "$(count 'UTC[A-Z]*MMA' "$s")" "$(count UTCCP "$s")" "$(count UTMALDG "$s")" \
-        "$(count UTMASTG "$s")" \
-        "$(count ' STG' "$s")" "$(count ' LDG' "$s")" "$(count SYNCS.PHASECHK "$s")" \
-        "$(count 'MEMBAR.*\.GPU' "$s")" \
-        "$(count CCTL.IVALL "$s")"
+        "$(grep -vE '^ *\.(reg|param)' "$ptx" | grep -c ';$')" \
+        "$(count '^ +/\*[0-9a-f]+\*/' "$sass")" \
+        "$(count 'UTC[A-Z]*MMA' "$sass")" "$(count UTCCP "$sass")" "$(count UTMALDG "$sass")" \
+        "$(count UTMASTG "$sass")" \
+        "$(count ' STG' "$sass")" "$(count ' LDG' "$sass")" "$(count SYNCS.PHASECHK "$sass")" \
+        "$(count 'MEMBAR.*\.GPU' "$sass")" \
+        "$(count CCTL.IVALL "$sass")"
 }
 
 header() {
@@ -53,6 +39,7 @@ for block_n in 64 128 256; do
     done
 done
 of matmul_accumulate block_n=256 ctas=2 ctas_n=4 d_store=tensor tiles=dynamic
+of matmul_accumulate block_n=256 ctas=4 ctas_n=2 d_store=tensor tiles=dynamic
 of matmul_accumulate block_n=128 splits=2 d_store=tensor
 of matmul_accumulate block_n=256 ctas=2 splits=4 d_store=tensor
 echo
@@ -62,6 +49,8 @@ for format in mxfp8 mxfp4 nvfp4; do
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2 d_store=tensor
     of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=2 ctas_n=2 d_store=tensor \
+        tiles=dynamic
+    of matmul_scaled a=$format b=$format out=f16 block_n=256 ctas=4 ctas_n=2 d_store=tensor \
         tiles=dynamic
 done
 of matmul_scaled a=nvfp4 b=nvfp4 out=f16 block_n=256 ctas=2 splits=4 d_store=tensor

@@ -7,9 +7,11 @@
  *   rows       a thread its row, 16 bytes at a time (the accumulators of tcgen05)
  *   fragments  a lane two columns of a row (those of wgmma)
  *   tensor     sub-tiles of 128 bytes a row through swizzled shared memory, stored by a tensor map
+ *   warps      each warp its own sub-tiles of 32 rows, 128 or 64 bytes each, two slots a warp
  * with hints for L2 and without, to DRAM and to L2, alone and while a fifth warp loads tiles.
  * read: the same tiles read, a thread its row or by sub-tiles.
- * multicast: stages of A and B into shared memory, A loaded by each CTA or once for its cluster.
+ * multicast: stages of A and B into shared memory, loaded by each CTA or once for those of its
+ * cluster that read the same.
  * chain: kernels in a row, launched as the one before ends, or early (griddepcontrol).
  *
  * Every variant of a table runs in every round; medians. What is written is checked. */
@@ -85,7 +87,7 @@ __device__ void load_box(uint32_t to, const CUtensorMap *map, int x, int y, uint
 
 /* ---- stores ---- */
 
-enum Way { ROWS, FRAGMENTS, TENSOR, NO_STORES };
+enum Way { ROWS, FRAGMENTS, TENSOR, WARPS, WARPS_64, NO_STORES };
 enum Hint { PLAIN, STREAM, EVICT_FIRST };
 
 struct StoreJob {
@@ -191,6 +193,37 @@ __device__ void store_tensor(const StoreJob &j, int row, int word, uint64_t poli
     }
 }
 
+/* A warp's slots are two; `turn` is which comes next. */
+template <int ROW>
+__device__ void store_warps(const StoreJob &j, int row, int word, uint32_t ring,
+                            const CUtensorMap *map, int &turn)
+{
+    constexpr int PIECES = ROW / 16, SLOTS = 2, SLOT = 32 * ROW;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t swizzle = (uint32_t)(lane / (LINE / ROW) % PIECES);
+    for (int i = 0; i < j.tile_words; i += ROW / 4, turn++) {
+        const uint32_t slot = ring + (uint32_t)(warp * SLOTS + turn % SLOTS) * SLOT;
+        if (lane == 0)
+            asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(SLOTS - 1) : "memory");
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < PIECES; k++) {
+            const uint32_t at = slot + lane * ROW + (((uint32_t)k ^ swizzle) << 4);
+            const int r = row + (int)threadIdx.x, w = word + i + 4 * k;
+            asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(value_of(r, w)),
+                         "r"(value_of(r, w + 1)), "r"(value_of(r, w + 2)), "r"(value_of(r, w + 3))
+                         : "memory");
+        }
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncwarp();
+        if (lane != 0)
+            continue;
+        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                     ::"l"(map), "r"(word + i), "r"(row + 32 * warp), "r"(slot) : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+}
+
 constexpr int LOAD_RING = 4;
 
 /* The fifth warp: stages of A as a matrix kernel loads them, one after another. */
@@ -246,8 +279,10 @@ __global__ void __launch_bounds__(160, 1)
                 store_fragments<hint, PER>(j, row, word, policy);
             else if (way == TENSOR)
                 store_tensor<hint, RING>(j, row, word, policy, base, &d_map, turn);
+            else if (way == WARPS || way == WARPS_64)
+                store_warps<way == WARPS ? LINE : LINE / 2>(j, row, word, base, &d_map, turn);
         }
-    if (way == TENSOR && threadIdx.x == 0)
+    if (threadIdx.x % 32 == 0)
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
@@ -351,7 +386,8 @@ __global__ void __launch_bounds__(128, 1)
 struct LoadJob {
     int stages, a_tiles, b_tiles; /* stages of 64 of K, for each CTA */
     int b_boxes;                  /* of 128 rows of B in a stage */
-    bool multicast;
+    int across, down;             /* CTAs of a cluster that lie so */
+    bool share_a, share_b;        /* among those of a row, of a column */
 };
 constexpr int FILL_RING = 3, FILL_STAGE = 3 * SUB_TILE_BYTES;
 
@@ -361,38 +397,48 @@ __global__ void __launch_bounds__(64, 1)
 {
     extern __shared__ __align__(1024) unsigned char memory[];
     __shared__ __align__(8) uint64_t full[FILL_RING], empty[FILL_RING];
-    uint32_t rank, ctas, cluster;
+    uint32_t rank, cluster;
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(ctas));
     asm("mov.u32 %0, %%clusterid.x;" : "=r"(cluster));
     const uint32_t base = (shared_address(memory) + 1023) & ~1023u;
-    const uint32_t readers = j.multicast ? ctas : 1;
+    const int right = (int)rank % j.across, below = (int)rank / j.across;
+    const int a_shares = j.share_a ? j.across : 1, b_shares = j.share_b ? j.down : 1;
+    const int readers = a_shares + b_shares - 1;
     if (threadIdx.x == 0)
         for (int i = 0; i < FILL_RING; i++) {
             barrier_init(shared_address(&full[i]), 1);
-            barrier_init(shared_address(&empty[i]), (int)readers);
+            barrier_init(shared_address(&empty[i]), readers);
         }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    const int a_row = (int)cluster % j.a_tiles * TILE_ROWS;
-    const int b_row = (int)(cluster / j.a_tiles * ctas + rank) % j.b_tiles * TILE_ROWS * j.b_boxes;
-    const int share = TILE_ROWS / (int)readers;
+    const int a_clusters = j.a_tiles / j.down;
+    const int a_row = ((int)cluster % a_clusters * j.down + below) * TILE_ROWS;
+    const int b_row = ((int)cluster / a_clusters * j.across + right) % j.b_tiles * TILE_ROWS *
+                      j.b_boxes;
+    const int a_share = TILE_ROWS / a_shares, b_share = TILE_ROWS / b_shares;
+    const int a_piece = j.share_a ? right * a_share : 0, b_piece = j.share_b ? below * b_share : 0;
+    uint32_t row = 1u << rank, column = 1u << rank; /* of the cluster: who reads what this loads */
+    for (int i = 0; j.share_a && i < j.across; i++)
+        row |= 1u << (below * j.across + i);
+    for (int i = 0; j.share_b && i < j.down; i++)
+        column |= 1u << (i * j.across + right);
     for (int n = 0; n < j.stages; n++) {
         const uint32_t at = (uint32_t)(n % FILL_RING), parity = (uint32_t)(n / FILL_RING) & 1;
         const uint32_t stage = base + at * FILL_STAGE, is_full = shared_address(&full[at]);
         if (threadIdx.x == 0) { /* loads */
             barrier_wait(shared_address(&empty[at]), parity ^ 1);
             barrier_expect(is_full, (uint32_t)(1 + j.b_boxes) * SUB_TILE_BYTES);
-            const int piece = j.multicast ? (int)rank : 0;
-            load_box(stage + (uint32_t)(piece * share * LINE), &a_map, n * 64, a_row + piece * share,
-                     is_full, j.multicast ? (uint16_t)((1 << ctas) - 1) : (uint16_t)0);
+            load_box(stage + (uint32_t)(a_piece * LINE), &a_map, n * 64, a_row + a_piece, is_full,
+                     j.share_a ? (uint16_t)row : (uint16_t)0);
             for (int b = 0; b < j.b_boxes; b++)
-                load_box(stage + (uint32_t)(1 + b) * SUB_TILE_BYTES, &b_map, n * 64,
-                         b_row + b * TILE_ROWS, is_full, 0);
+                load_box(stage + (uint32_t)((1 + b) * SUB_TILE_BYTES + b_piece * LINE), &b_map,
+                         n * 64, b_row + b * TILE_ROWS + b_piece, is_full,
+                         j.share_b ? (uint16_t)column : (uint16_t)0);
         } else if (threadIdx.x == 32) { /* reads nothing, says that it has */
             barrier_wait(is_full, parity);
-            for (uint32_t r = 0; r < readers; r++)
-                barrier_arrive(shared_address(&empty[at]), j.multicast ? r : rank);
+            for (uint32_t r = 0; r < (uint32_t)(j.across * j.down); r++)
+                if ((row | column) >> r & 1)
+                    barrier_arrive(shared_address(&empty[at]), r);
         }
     }
     __syncwarp();
@@ -467,14 +513,15 @@ void measure(std::vector<Variant> &all)
 }
 
 CUtensorMap map_of(void *data, CUtensorMapDataType type, int element_bytes, int columns, int rows,
-                   int box_columns, int box_rows)
+                   int box_columns, int box_rows,
+                   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B)
 {
     CUtensorMap map;
     const cuuint64_t dims[2] = {(cuuint64_t)columns, (cuuint64_t)rows},
                      strides[1] = {(cuuint64_t)columns * (cuuint64_t)element_bytes};
     const cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, steps[2] = {1, 1};
     check(cuTensorMapEncodeTiled(&map, type, 2, data, dims, strides, box, steps,
-                                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
           "cuTensorMapEncodeTiled");
@@ -531,6 +578,12 @@ void store_table(const std::string &table, const StoreJob &j, void *a)
         add_store<FRAGMENTS, EVICT_FIRST, PER>(all, table, "fragments evict_first", j, d_map, a_map);
     add_store<TENSOR, PLAIN, PER>(all, table, "tensor", j, d_map, a_map);
     add_store<TENSOR, EVICT_FIRST, PER>(all, table, "tensor evict_first", j, d_map, a_map);
+    const CUtensorMap warp_map = map_of(j.d, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, j.words, rows, 32,
+                                        32),
+                      narrow_map = map_of(j.d, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, j.words, rows,
+                                          16, 32, CU_TENSOR_MAP_SWIZZLE_64B);
+    add_store<WARPS, PLAIN, PER>(all, table, "warps, 128 bytes", j, warp_map, a_map);
+    add_store<WARPS_64, PLAIN, PER>(all, table, "warps, 64 bytes", j, narrow_map, a_map);
     if (j.load_stages)
         add_store<NO_STORES, PLAIN, PER>(all, table, "loads alone", j, d_map, a_map);
     else
@@ -645,24 +698,32 @@ void multicast(void *a, int a_rows, bool whole)
     std::vector<Variant> all;
     CUDA(cudaFuncSetAttribute(fill_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               FILL_RING * FILL_STAGE + 1024));
-    const CUtensorMap b_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows, 64,
-                                     TILE_ROWS);
+    static const struct {
+        int across, down;
+        bool a, b;
+        const char *how;
+    } ways[] = {{1, 1, false, false, "by each CTA"},  {2, 1, false, false, "by each CTA"},
+                {2, 1, true, false, "A multicast"},   {4, 1, false, false, "by each CTA"},
+                {4, 1, true, false, "A multicast"},   {2, 2, false, false, "by each CTA"},
+                {2, 2, true, true, "both multicast"}, {8, 1, false, false, "by each CTA"},
+                {8, 1, true, false, "A multicast"},   {4, 2, true, true, "both multicast"}};
     for (int boxes = 1; boxes <= 2; boxes++)
-        for (int ctas = 1; ctas <= 8; ctas *= 2)
-            for (int shares = 0; shares < (ctas > 1 ? 2 : 1); shares++) {
-                const int box = shares ? TILE_ROWS / ctas : TILE_ROWS;
-                const CUtensorMap a_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows,
-                                                 64, box);
-                const LoadJob j = {whole ? 128 : 4, 8, a_rows / TILE_ROWS / boxes, boxes,
-                                   shares != 0};
-                char name[80];
-                snprintf(name, sizeof name, "tile 128 x %d, clusters of %d, A %s", 128 * boxes, ctas,
-                         shares ? "multicast" : "by each CTA");
-                const double bytes = (double)(sms / ctas * ctas) * j.stages * (1 + boxes) *
-                                     SUB_TILE_BYTES;
-                all.push_back({"fill", name, bytes, 1, [=] { launch_clusters(j, ctas, a_map, b_map); },
-                               {}});
-            }
+        for (const auto &way : ways) {
+            const int ctas = way.across * way.down;
+            const CUtensorMap a_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows, 64,
+                                             way.a ? TILE_ROWS / way.across : TILE_ROWS),
+                              b_map = map_of(a, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 8192, a_rows, 64,
+                                             way.b ? TILE_ROWS / way.down : TILE_ROWS);
+            const LoadJob j = {whole ? 128 : 4, 8, a_rows / TILE_ROWS / boxes, boxes, way.across,
+                               way.down, way.a, way.b};
+            char name[80];
+            snprintf(name, sizeof name, "tile 128 x %d, clusters of %d x %d, %s", 128 * boxes,
+                     way.down, way.across, way.how);
+            const double bytes = (double)(sms / ctas * ctas) * j.stages * (1 + boxes) *
+                                 SUB_TILE_BYTES;
+            all.push_back({"fill", name, bytes, 1, [=] { launch_clusters(j, ctas, a_map, b_map); },
+                           {}});
+        }
     measure(all);
 }
 

@@ -14,6 +14,19 @@ expect_out '\.visible \.entry scatter_add_'
 cmp a.ptx elsewhere/b.ptx || die "the same problem gave other bytes"
 rm -r elsewhere
 
+# A problem's extents stand for the kernel that a call of them takes.
+problem='matmul_accumulate m=300 n=500 k=64 dtype=bf16 --arch sm_90a'
+# shellcheck disable=SC2086
+ok compile $problem --dry-run
+kernel=$(sed -n 's/^would compile //p' .out)
+case $kernel in *block_m=[1-9]*) ;; *) die "no kernel is chosen: $kernel" ;; esac
+# shellcheck disable=SC2086
+ok emit $kernel -o kernel.ptx
+# shellcheck disable=SC2086
+ok emit $problem -o problem.ptx
+cmp kernel.ptx problem.ptx || die "extents gave another kernel than they stand for"
+rm kernel.ptx problem.ptx
+
 # -o: the same bytes, silent; - is standard output; an existing file keeps its mode, a link its
 # target.
 ok emit scatter_add dtype=bf16 n=512 -o b.ptx

@@ -127,7 +127,15 @@ done
     >.out 2>.err && die 'read 400 MB'
 expect_err 'more than 256 MiB, the limit'
 
-# An extent among parameters: the message says where it belongs.
-t compile matmul_accumulate m=64
-expect_code 2
-expect_err 'no parameter "m": extents of operands belong to a problem line'
+# compile and why take a problem's extents as a line of the list does.
+refuse 2 'a problem of matmul_accumulate needs k=' compile matmul_accumulate m=64 n=64
+if have_assembler; then
+    problem='gather_rows rows=9 src_rows=7 n=40'
+    echo "$problem" >problem.txt
+    ok prewarm problem.txt --cache-dir asked
+    # shellcheck disable=SC2086
+    ok cache why $problem --cache-dir asked
+    # shellcheck disable=SC2086
+    ok compile $problem --cache-dir asked --json
+    expect_out '"origin":.*"disk"'
+fi

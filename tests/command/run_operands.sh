@@ -108,8 +108,7 @@ expect_err "bytes that do not say what they are; .*a=a8.npy:e4m3"
 # Slips of a name are told, of operands as well; what a number cannot be is refused; one number in a
 # list is a number.
 refuse 'there is no parameter or file "alhpa"; did you mean alpha' $product arch=sm_90a alhpa=2
-refuse 'there is no parameter "m": extents of operands belong to a problem line' emit \
-    matmul_accumulate m=5
+refuse 'a problem of matmul_accumulate needs k=' emit matmul_accumulate m=5 n=6
 refuse 'alpha=1e\+50 is more than float32 holds' $product arch=sm_90a alpha=1e50
 refuse 'low=3 is above high=1' $product arch=sm_90a epilogue=clamp low=3 high=1
 t emit scatter_add schedule=owner share=9

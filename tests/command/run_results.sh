@@ -96,6 +96,12 @@ expect_out '^grid +101 x [0-9]+ x 1'
 expect_out '^block +32 x 1 x 1'
 expect_out 'tensor map +src: f32, 136 x 101, strides 544 bytes, box 128 x 1, swizzle 0'
 expect_out 'bad-index record 16 bytes'
+# Strides are those of arrays like the files, not of the command's own padded copies.
+ok array random:40x33 dtype=bf16 -o odd_a.npy
+ok array random:33x21 dtype=bf16 -o odd_b.npy
+ok run matmul_accumulate a=odd_a.npy b=odd_b.npy arch=sm_90a --print-launch
+expect_out 'a_stride_ +u64 +66$'
+expect_out 'b_stride_ +u64 +42$'
 ok run scatter_add out=o.npy index=i.npy src=s.npy --print-launch --json
 expect_out '"grid":'
 expect_out '"operand":.*"out"'

@@ -284,7 +284,7 @@ static const fault faults[] = {
     {1, PTXGEN_EINVAL, "src has no shape", no_shape},
     {1, PTXGEN_EINVAL, "src has 9 dimensions", many_dimensions},
     {0, PTXGEN_EINVAL, "out has -1 dimensions", negative_dimensions},
-    {0, PTXGEN_EINVAL, "out has 1 dimensions, it must have 2", one_dimension},
+    {0, PTXGEN_EINVAL, "out has 1 dimension, it must have 2", one_dimension},
     {2, PTXGEN_EINVAL, "index has rows=5, but src has rows=6", short_index},
     {2, PTXGEN_EINVAL, "index is missing", left_out},
     {1, PTXGEN_EUNSUPPORTED, "out and src overlap", in_each_other},

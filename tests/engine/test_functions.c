@@ -481,6 +481,7 @@ static void test_compiler_refuses(void **state)
     f.text = "FOREVER";
     f.timeout_ms = 30;
     refused(ctx, &f, PTXGEN_EBUDGET, 0, "NVRTC had not compiled my.cu after 30 ms and was stopped");
+    f.timeout_ms = 0; /* the default */
     f.text = "CRASH";
     refused(ctx, &f, PTXGEN_EASSEMBLE, 0, "NVRTC was killed by signal 11");
     f.name = "g";

@@ -136,8 +136,8 @@ static void pairs_have_no_race(void **state)
             accumulate_once(&cases[i], seed % 2 ? "schedule=seed" : "schedule=fill", seed);
 }
 
-/* Clusters of several parts: tiles side by side, an odd number of them; K in parts, one of them
- * empty. */
+/* Clusters of several parts: tiles side by side, an odd number of them; one below the other, some
+ * all outside of D; K in parts, one of them empty. */
 static void parts_of_clusters_have_no_race(void **state)
 {
     (void)state;
@@ -154,6 +154,18 @@ static void parts_of_clusters_have_no_race(void **state)
           .b_transposed = true,
           .d_pad = 1},
          "ctas_n=2"},
+        {{.m = 1100,
+          .n = 190,
+          .k = 90,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 4},
+          .b_transposed = true},
+         ""},
+        {{.m = 600,
+          .n = 330,
+          .k = 90,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 4},
+          .d_pad = 2},
+         "ctas_n=2 tiles=dynamic"},
         {{.m = 150, .n = 130, .k = 200, .tiling = {.block_n = 128, .block_k = 32, .stages = 2}},
          "splits=2"},
         {{.m = 150,
@@ -207,6 +219,11 @@ static void sub_tiles_have_no_race(void **state)
           .b_transposed = true,
           .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 2}},
          "ctas_n=4"},
+        {{.m = 530,
+          .n = 200,
+          .k = 70,
+          .tiling = {.block_n = 64, .block_k = 32, .stages = 2, .ctas = 4}},
+         "ctas_n=2"},
         {{.m = 150, .n = 132, .k = 200, .tiling = {.block_n = 128, .block_k = 32, .stages = 2}},
          "splits=2"},
     };
@@ -348,6 +365,12 @@ static void scaled_pairs_and_parts_have_no_race(void **state)
         {{PTXGEN_MXFP8, PTXGEN_MXFP8, PTXGEN_F16, 300, 900, 256,
           .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
          "ctas=2 ctas_n=2 tiles=dynamic"},
+        {{PTXGEN_MXFP8, PTXGEN_MXFP4, PTXGEN_F16, 600, 712, 256,
+          .tiling = {.block_n = 128, .block_k = 128, .stages = 2}},
+         "ctas=4 ctas_n=2 d_store=tensor"},
+        {{PTXGEN_NVFP4, PTXGEN_NVFP4, PTXGEN_F32, 300, 700, 700,
+          .tiling = {.block_n = 256, .block_k = 256, .stages = 2}},
+         "ctas=4 tiles=dynamic"},
         {{PTXGEN_MXFP8, PTXGEN_MXFP4, PTXGEN_F32, 150, 140, 640,
           .tiling = {.block_n = 256, .block_k = 128, .stages = 1}},
          "splits=4 d_store=tensor"},

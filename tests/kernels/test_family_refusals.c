@@ -88,8 +88,8 @@ static bool is_shared(const drawn *d, size_t i, int k)
 static void break_shape(const drawn *d, size_t i)
 {
     const pg_operand *row = &d->family->operands.rows[i];
-    REFUSED(t->rank = row->rank + 1, PTXGEN_EINVAL, "dimensions");
-    REFUSED(t->rank = row->rank - row->leading - 1, PTXGEN_EINVAL, "dimensions");
+    REFUSED(t->rank = row->rank + 1, PTXGEN_EINVAL, "dimension");
+    REFUSED(t->rank = row->rank - row->leading - 1, PTXGEN_EINVAL, "dimension");
     if (row->rank)
         REFUSED(t->shape = NULL, PTXGEN_EINVAL, "no shape");
     for (int k = 0; k < row->rank; k++) {

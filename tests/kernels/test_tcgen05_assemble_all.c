@@ -80,9 +80,9 @@ static void matmul_accumulate_assembles(void **state)
                                         "block_n=256 splits=4 c=none",
                                         "block_n=256 ctas_n=4 d_store=tensor",
                                         "block_n=128 d_store=tensor d_dtype=f16 batched=yes"};
-    for (size_t i = 0; i < 2 * sizeof parts / sizeof *parts; i++) {
-        snprintf(params, sizeof params, "arch=%s ctas=%zu %s", targets[i % TARGETS], 1 + i % 2,
-                 parts[i / 2]);
+    for (size_t i = 0; i < 3 * sizeof parts / sizeof *parts; i++) {
+        snprintf(params, sizeof params, "arch=%s ctas=%d %s", targets[i % TARGETS], 1 << i % 3,
+                 parts[i / 3]);
         count += assemble_if_accepted("matmul_accumulate", params);
     }
     print_message("%d kernels of matmul_accumulate\n", count);
@@ -116,7 +116,9 @@ static void matmul_scaled_assembles(void **state)
                                         "splits=2 ctas=2",
                                         "splits=4 ctas=2",
                                         "splits=2",
-                                        "ctas=2 ctas_n=4 d_store=tensor"};
+                                        "ctas=2 ctas_n=4 d_store=tensor",
+                                        "ctas=4",
+                                        "ctas=4 ctas_n=2 d_store=tensor"};
     for (size_t i = 0; i < 5 * 2 * sizeof parts / sizeof *parts; i++) {
         snprintf(params, sizeof params, "a=%s b=%s block_n=%d %s arch=%s", formats[i % 5][0],
                  formats[i % 5][1], 128 << i / 5 % 2, parts[i / 10], targets[i % TARGETS]);

@@ -72,7 +72,7 @@ static int compile_one(const cli_args *args)
     if (status == PTXGEN_OK)
         status = cli_context(&args->set, &ctx, &err);
     if (status == PTXGEN_OK)
-        status = cli_functions(ctx, &params, &err);
+        status = cli_kernel_params(ctx, args->words[0], &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_compile(ctx, args->words[0], params, &kernel, &err);
     if (status == PTXGEN_OK)
@@ -87,27 +87,29 @@ static int dry_run_one(const cli_args *args)
 {
     ptxgen_error err = {0};
     ptxgen *ctx = NULL;
-    char *params = NULL, canonical[1024];
+    char *params = NULL;
+    cli_settings no_cache = args->set;
+    no_cache.cache_dir = "";
     ptxgen_status status = cli_params(args, 1, &params, &err);
-    if (status == PTXGEN_OK && strstr(params, "=@"))
-        status = cli_context(&args->set, &ctx, &err);
-    if (status == PTXGEN_OK && ctx)
-        status = cli_functions(ctx, &params, &err);
     if (status == PTXGEN_OK)
-        status = ptxgen_canonical(args->words[0], params, canonical, sizeof canonical, &err);
+        status = cli_context(&no_cache, &ctx, &err);
+    if (status == PTXGEN_OK)
+        status = cli_kernel_params(ctx, args->words[0], &params, &err);
     ptxgen_destroy(ctx);
-    free(params);
-    if (status != PTXGEN_OK)
+    if (status != PTXGEN_OK) {
+        free(params);
         return cli_report(&args->set, &err);
+    }
     if (args->set.json) {
         cJSON *root = cJSON_CreateObject();
         cJSON_AddTrueToObject(root, "dry_run");
         cJSON_AddStringToObject(root, "family", args->words[0]);
-        cJSON_AddStringToObject(root, "params", canonical);
+        cJSON_AddStringToObject(root, "params", params);
         cli_json_print(root);
     } else {
-        printf("would compile %s %s\n", args->words[0], canonical);
+        printf("would compile %s %s\n", args->words[0], params);
     }
+    free(params);
     return CLI_OK;
 }
 
@@ -131,7 +133,8 @@ const cli_command cli_compile = {
     .summary = "assemble a kernel and say what it needs",
     .text = "Assembles one kernel, keeps it in the cache, and says what it needs:\n"
             "registers, shared memory, spills, calls. -o also writes the cubin. Needs an\n"
-            "assembler, no GPU.\n",
+            "assembler, no GPU. With a problem's extents it is the kernel that a call of\n"
+            "them takes.\n",
     .examples = "  ptxgen compile scatter_add dtype=bf16 n=512 arch=sm_90a -o kernel.cubin\n"
                 "  ptxgen compile scatter_add n=4096 --assembler nvjitlink --json\n",
     .options = "output arch dry-run verbose assembler toolkit cache-dir json log help",

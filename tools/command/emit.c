@@ -66,7 +66,7 @@ static int run(const cli_args *args)
     if (status == PTXGEN_OK)
         status = cli_context(&no_cache, &ctx, &err);
     if (status == PTXGEN_OK)
-        status = cli_functions(ctx, &params, &err);
+        status = cli_kernel_params(ctx, args->words[0], &params, &err);
     if (status == PTXGEN_OK)
         status = ptxgen_emit(ctx, args->words[0], params, &kernel, &err);
     if (status == PTXGEN_OK)
@@ -83,8 +83,10 @@ const cli_command cli_emit = {
     .summary = "write a kernel's PTX",
     .text = "Writes the PTX of one kernel. Needs neither a toolkit nor a GPU; the same\n"
             "parameters give the same bytes on every machine. A parameter that is not\n"
-            "named takes its default.\n",
+            "named takes its default. With a problem's extents it is the kernel that a\n"
+            "call of them takes.\n",
     .examples = "  ptxgen emit scatter_add dtype=bf16 n=512\n"
+                "  ptxgen emit matmul_accumulate m=4096 n=4096 k=512 arch=sm_90a\n"
                 "  ptxgen emit scatter_add n=4096 arch=sm_100a -o kernel.ptx\n",
     .options = "output arch line-map json log help",
     .takes_family = true,

@@ -60,3 +60,16 @@ ptxgen_status cli_functions(ptxgen *ctx, char **params, ptxgen_error *err)
     }
     return PTXGEN_OK;
 }
+
+ptxgen_status cli_kernel_params(ptxgen *ctx, const char *family, char **params, ptxgen_error *err)
+{
+    char canonical[1024];
+    ptxgen_status status = cli_functions(ctx, params, err);
+    if (status == PTXGEN_OK)
+        status = ptxgen_problem_params(ctx, family, *params, canonical, sizeof canonical, err);
+    if (status == PTXGEN_OK) {
+        free(*params);
+        *params = cli_format("%s", canonical);
+    }
+    return status;
+}

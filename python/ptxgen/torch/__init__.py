@@ -105,6 +105,9 @@ def _gather_rows(src, index):
 def _matmul(a, b, c=None):
     if forward_ad._current_level >= 0:
         _refuse_forward_ad("matmul")
+    if a.dim() != 2 or b.dim() != 2:
+        raise ValueError(f"torch.ops.ptxgen.matmul takes two matrices, not {a.dim()} and {b.dim()} "
+                         "dimensions; ptxgen.matmul takes batches, without gradients")
     return _core.matmul(a, b, c, out=a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
 
 

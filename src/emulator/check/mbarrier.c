@@ -198,10 +198,21 @@ void pg_check_mbarrier_phase(pg_cta *cta, pg_mbarrier *b)
 
 /* A wait that passes although the thread had passed this phase before, and the next one is under
  * way. */
-static bool is_stale(const pg_mbarrier *b, const pg_mbarrier_check *k, const pg_warp *w)
+static bool is_stale(const pg_mbarrier *b, const pg_mbarrier_check *k, const pg_check_actor *by)
 {
-    return b->phase && k->observed[w->index] == b->phase + 1 &&
+    const uint32_t warp = by->warp->index;
+    return b->phase && k->observed[warp].phases == b->phase + 1 &&
+           (k->observed[warp].lanes >> by->lane & 1) &&
            (k->in_flight || b->pending != b->expected || b->tx);
+}
+
+static void observe(const pg_mbarrier *b, pg_mbarrier_check *k, const pg_check_actor *by)
+{
+    const uint32_t warp = by->warp->index;
+    if (k->observed[warp].phases != b->phase + 1)
+        k->observed[warp].lanes = 0;
+    k->observed[warp].phases = b->phase + 1;
+    k->observed[warp].lanes |= 1u << by->lane;
 }
 
 static void acquire(const pg_check_actor *by, const pg_knowledge *from)
@@ -242,11 +253,11 @@ void pg_check_mbarrier_wait(pg_warp *w, const pg_op *op, int lane, pg_mbarrier *
         return;
     const bool first_lane =
         pg_running_group(w)->lanes == 0 || lane == __builtin_ctz(pg_running_group(w)->lanes);
-    if (first_lane && (op->mode & PG_MBAR_PARITY) && is_stale(b, k, w))
+    if (first_lane && (op->mode & PG_MBAR_PARITY) && is_stale(b, k, &by))
         complain(&by, PTXGEN_EMULATOR_REPORT_STALE_PHASE, NULL, k,
                  "the parity is that of a phase this thread has already waited for, while the next "
                  "phase is under way");
-    k->observed[w->index] = b->phase + 1;
+    observe(b, k, &by);
     if (k->last_waited < b->phase)
         k->last_waited = b->phase;
     acquire(&by, &k->of[0].done);

@@ -27,8 +27,12 @@ typedef struct pg_mbarrier_check {
     uint64_t last_async_phase, last_waited; /* phases + 1 */
     pg_check_actor expect,
         last_async; /* the last to expect bytes, the last to complete; op NULL: none */
-    /* per warp: phases completed when it last passed a wait, + 1 */
-    uint64_t observed[PG_MAX_WARPS_IN_CTA];
+    /* per warp: phases completed when a lane of it last passed a wait, + 1, and the lanes that have
+     * passed one since */
+    struct {
+        uint64_t phases;
+        uint32_t lanes;
+    } observed[PG_MAX_WARPS_IN_CTA];
 } pg_mbarrier_check;
 
 /* Reports a use of an mbarrier whose initialisation the lane has not seen. */

@@ -234,8 +234,8 @@ static bool stored_value(const pg_touch *t, uint32_t lane, uint8_t *value)
 
 /* The plain store changes nothing that the recorded store has written: whichever of the two is
  * last, the outcome is the same. Reductions of compilers end like this. `t` may be a part of the
- * access. Lanes that execute one instruction together are compared with each other, since none of
- * them has stored yet. */
+ * access. A lane that stores there in the same execution of the instruction has not stored yet: it
+ * is asked for its value. What others have stored, also in an earlier round of a loop, is there. */
 static bool stores_same_value(const pg_touch *t, const pg_record *r)
 {
     const pg_checked_access *a = t->access;
@@ -244,17 +244,18 @@ static bool stores_same_value(const pg_touch *t, const pg_record *r)
         !stored_value(t, t->lane, value))
         return false;
     const uint64_t skipped = t->address - t->whole_address;
-    const bool together = r->op == t->pc && r->base == t->base && r->clock == t->check->now &&
-                          !(r->lanes & ~a->lanes);
-    if (!together)
-        return skipped + t->bytes <= a->bytes && !memcmp(memory_at(t), value + skipped, t->bytes);
-    for (uint32_t left = r->lanes; left; left &= left - 1) {
+    const bool one_op = r->op == t->pc && r->base == t->base && r->clock == t->check->now;
+    uint32_t together = 0;
+    for (uint32_t left = one_op ? r->lanes & a->lanes : 0; left; left &= left - 1) {
         const uint32_t l = (uint32_t)__builtin_ctz(left);
-        if (a->address[l] != a->address[t->lane] || !stored_value(t, l, other) ||
-            memcmp(value, other, a->bytes))
+        if (a->address[l] != a->address[t->lane])
+            continue;
+        together |= 1u << l;
+        if (!stored_value(t, l, other) || memcmp(value, other, a->bytes))
             return false;
     }
-    return true;
+    return !(r->lanes & ~together) ||
+           (skipped + t->bytes <= a->bytes && !memcmp(memory_at(t), value + skipped, t->bytes));
 }
 
 static void report_race(const pg_touch *t, const pg_record *r, bool record_is_write)

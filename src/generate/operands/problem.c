@@ -4,6 +4,7 @@
 #include "generate/dtype.h"
 #include "generate/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Nothing else of an absent view is set: sanitized builds fill it, so that a reader of it shows. */
@@ -34,6 +35,16 @@ static bool is_absent(const ptxgen_tensor *t)
     return !t->data && t->dtype == PTXGEN_DTYPE_NONE && t->rank == 0;
 }
 
+static ptxgen_status fail_rank(const pg_operand *row, int rank, ptxgen_error *err)
+{
+    char fewest[24] = "";
+    if (row->leading)
+        snprintf(fewest, sizeof fewest, "%d %s ", row->rank - row->leading,
+                 row->leading > 1 ? "to" : "or");
+    return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimension%s, it must have %s%d", row->name, rank,
+                   rank == 1 ? "" : "s", fewest, row->rank);
+}
+
 ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_view *v,
                            ptxgen_error *err)
 {
@@ -42,8 +53,7 @@ ptxgen_status pg_view_take(const pg_operand *row, const ptxgen_tensor *t, pg_vie
                        "%s has rank %d: it is a number of dimensions, 0 or more", row->name,
                        (int)t->rank);
     if (t->rank < row->rank - row->leading || t->rank > row->rank)
-        return pg_fail(err, PTXGEN_EINVAL, "%s has %d dimensions, it must have %d%s", row->name,
-                       (int)t->rank, row->rank, row->leading ? " or fewer leading ones" : "");
+        return fail_rank(row, (int)t->rank, err);
     if (t->rank && !t->shape)
         return pg_fail(err, PTXGEN_EINVAL, "%s has no shape: give its %d extents", row->name,
                        (int)t->rank);

@@ -135,10 +135,10 @@ static void a_choice_keeps_what_is_given(void **state)
     pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 512, .n = 512, .k = 8192, .sm_count = 148});
     assert_int_equal(blackwell.splits, 4); /* few tiles and a long K */
-    blackwell = (pg_matmul_accumulate_key){.arch = 1001};
+    blackwell = (pg_matmul_accumulate_key){.arch = 1001, .d_store = PG_D_TENSOR};
     pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
-    assert_true(blackwell.ctas_n > 1); /* C and D leave L2 less for A */
+    assert_true(blackwell.ctas > 2 && blackwell.ctas_n > 1); /* C and D leave L2 less for A, B */
     blackwell = (pg_matmul_accumulate_key){.arch = 1001, .stages = 11};
     pg_matmul_accumulate_choose(
         &blackwell, &(pg_matmul_problem){.m = 8192, .n = 8192, .k = 1024, .sm_count = 148});
@@ -472,7 +472,11 @@ static void what_does_not_fit_is_refused(void **state)
     expect_refusal(context, "matmul_accumulate", "dtype=f32", "K adjacent");
     expect_refusal(context, "matmul_accumulate", "slices=2", "belong to the kernel of sm_90a");
     expect_refusal(context, "matmul_accumulate", "splits=4", "splits=4 with block_n=256");
-    expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave one of them out");
+    expect_refusal(context, "matmul_accumulate", "splits=2 ctas_n=2", "leave splits out");
+    expect_refusal(context, "matmul_accumulate", "splits=2 ctas=4", "leave splits out");
+    expect_refusal(context, "matmul_accumulate", "ctas=4 ctas_n=4", "at most 8 CTAs");
+    expect_refusal(context, "matmul_accumulate", "ctas=3", "use 1, 2 or 4");
+    expect_refusal(context, "matmul_accumulate", "ctas=4 schedule=seed", "use schedule=fill");
     expect_refusal(context, "matmul_accumulate", "ctas_n=3", "use 1, 2 or 4");
     expect_refusal(context, "matmul_accumulate", "ctas_n=2 schedule=seed", "use schedule=fill");
     expect_refusal(context, "matmul_accumulate", "d_store=tensor schedule=seed", "d_store=rows");

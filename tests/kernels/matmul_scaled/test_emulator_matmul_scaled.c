@@ -141,8 +141,12 @@ static void tilings(void **state)
 static void all_ways_have_the_same_bits(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"d_store=tensor", "ctas=2", "ctas=2 ctas_n=4 tiles=dynamic",
-                                       "ctas=2 ctas_n=2 tiles=dynamic d_store=tensor"};
+    static const char *const ways[] = {"d_store=tensor",
+                                       "ctas=2",
+                                       "ctas=2 ctas_n=4 tiles=dynamic",
+                                       "ctas=2 ctas_n=2 tiles=dynamic d_store=tensor",
+                                       "ctas=4",
+                                       "ctas=4 ctas_n=2 tiles=dynamic d_store=tensor"};
     for (int i = 0; i < PAIRS; i++) {
         const scaled_case c = {.a_format = pairs[i].a,
                                .b_format = pairs[i].b,

@@ -316,7 +316,7 @@ static ptxgen_status ask(const cache_action *a, ptxgen_cache_why_result *why, ch
     if (status == PTXGEN_OK)
         status = cli_looking_context(&a->args->set, &ctx, err);
     if (status == PTXGEN_OK)
-        status = cli_functions(ctx, &params, err);
+        status = cli_kernel_params(ctx, a->args->words[1], &params, err);
     if (status == PTXGEN_OK)
         status = ptxgen_cache_why(ctx, a->args->words[1], params, why, err);
     if (status == PTXGEN_OK)

@@ -43,7 +43,7 @@ typedef struct row_layout {
     int64_t count, bytes, padded;
 } row_layout;
 
-static row_layout rows_of(const run_operand *o)
+static row_layout rows_of(const run_job *j, const run_operand *o)
 {
     enum { FOUR_BIT_ALIGNMENT = 32 };
     const npy_header *h = &o->array.header;
@@ -60,7 +60,8 @@ static row_layout rows_of(const run_operand *o)
                                             : 16;
     if (bits < 8 && unit < FOUR_BIT_ALIGNMENT)
         unit = FOUR_BIT_ALIGNMENT;
-    unit = unit ? unit : 1;
+    if (!unit || j->args->set.print_launch) /* for a caller, whose rows are as the file's */
+        unit = 1;
     r.padded = h->rank < 2 ? r.bytes : (r.bytes + unit - 1) / unit * unit;
     return r;
 }
@@ -110,7 +111,7 @@ ptxgen_status run_place_operands(run_job *j, ptxgen_error *err)
         run_operand *o = &j->operands[i];
         if (!o->present)
             continue;
-        const row_layout r = rows_of(o);
+        const row_layout r = rows_of(j, o);
         set_strides(o, &r);
         o->bytes = (size_t)(r.count * r.padded);
         if (o->bytes == 0 || o->info.role == PTXGEN_ROLE_SCALAR)
@@ -134,7 +135,7 @@ void run_reset_operands(run_job *j)
         run_operand *o = &j->operands[i];
         if (!o->memory || o->info.role == PTXGEN_ROLE_WORKSPACE)
             continue;
-        const row_layout r = rows_of(o);
+        const row_layout r = rows_of(j, o);
         char *values = values_of(o, &r);
         memcpy(o->memory, values, o->bytes);
         free(values);
@@ -181,7 +182,7 @@ static ptxgen_status fetch(run_job *j, run_operand *o, ptxgen_error *err)
         memcpy(o->output.data, o->array.data, h->data_bytes);
         return PTXGEN_OK;
     }
-    const row_layout r = rows_of(o);
+    const row_layout r = rows_of(j, o);
     char *padded = cli_calloc(o->bytes + 1, 1);
     if (j->emulates)
         memcpy(padded, o->memory, o->bytes);
