@@ -369,7 +369,7 @@ static bool is_shallow(const pg_matmul_problem *p)
     const bool copies = p->operand_alignment < ALIGNED;
     const int64_t elements = p->m * p->n * pg_matmul_matrices(p);
     if (elements < FEW && p->k > STAGE)
-        return false;
+        return p->k <= SHORT && p->a_phases && p->b_phases; /* both would be copied */
     if (!p->ragged)
         return copies && p->k <= SHORT && elements < VERY_MANY;
     if (p->k <= SHORT)
@@ -396,14 +396,18 @@ static bool suits_mma_sync(const pg_matmul_accumulate_key *k, const pg_matmul_pr
            pg_dtype_bits(steps.out) > 8 && memcmp(&plain, k, sizeof plain) == 0 && is_shallow(p);
 }
 
-/* Measured: tiles of 64 x 64, and of 128 x 64 where K is not that short and tiles are many. */
+/* Measured: tiles of 64 x 64, of 128 x 64 where K is not that short and tiles are many, and of 32 x
+ * 64 where each SM then has one; a C that is not large comes by rows, under way with A and B. */
 static void take_mma_sync(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
 {
-    enum { SMALL = 64, LARGE = 128, SHORT = 128, MANY = 1 << 21 };
+    enum { TINY = 32, SMALL = 64, LARGE = 128, SHORT = 128, MANY = 1 << 21 };
     const bool large = p->k > SHORT && p->m * p->n >= MANY;
+    const bool tiny = !k->a && divide_up(p->m, TINY) * divide_up(p->n, SMALL) <= p->sm_count;
     k->schedule = PG_SCHEDULE_MMA_SYNC;
-    k->block_m = large ? LARGE : SMALL;
+    k->block_m = large ? LARGE : tiny ? TINY : SMALL;
     k->block_n = SMALL;
+    if (k->c == 0 && p->m * p->n < MANY)
+        k->c_load = PG_C_ROWS;
     k->swap = PG_NO;
     k->copy = 0;
     pg_mma_choose(k, p);

@@ -361,8 +361,8 @@ static int64_t set_copy(const pg_problem *problem, int operand, char *workspace,
     const int across = pg_matmul_across(from), second = place - at_from_;
     const pg_hopper_plan *p = problem->plan;
     const int64_t rows = copy_rows(p, from);
-    const int64_t columns = pg_hopper_phases_of_k(p) ? copy_columns(p, from)
-                                                     : from->shape[pg_view_along(from)];
+    const int64_t columns =
+        pg_hopper_phases_of_k(p) ? copy_columns(p, from) : from->shape[pg_view_along(from)];
     pg_set_pointer(l, second + at_from_, from->data);
     pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[across] * COPIED_BYTES));
     pg_set_pointer(l, second + at_to_, to.data);
