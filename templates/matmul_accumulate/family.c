@@ -94,10 +94,10 @@ static const pg_param params[] = {
             "a call those that "
             "need it"},
     {"phases", PG_PARAM_CHOICE, FIELD(phases), phases_words,
-     .doc = "sm_90a: A (with swap, B), K adjacent in it, is read where it lies, whatever its "
-            "alignment: rows that begin at the same place of 16 bytes are a problem of their own; "
-            "every 8th row does, or every 4th, 2nd, 1st; auto: by the problem's size in a call, "
-            "none otherwise"},
+     .doc = "sm_90a: A (with swap, B) is read where it lies, whatever its alignment: rows that "
+            "begin at the same place of 16 bytes are a problem of their own, or, if K is not "
+            "adjacent, a slice of it; every 8th row does, or every 4th, 2nd, 1st; auto: by the "
+            "problem's size in a call, none otherwise"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
             "asked for its first part before the kernel before has ended"},

@@ -387,8 +387,8 @@ void pg_hopper_store_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, co
 void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
-/* The kernel that copies operands to aligned rows (hopper_align.ptxc), or the right one by phases of
- * K (hopper_gather.ptxc). */
+/* The kernel that copies operands to aligned rows (hopper_align.ptxc), or the right one by phases
+ * of K (hopper_gather.ptxc). */
 void pg_hopper_align(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_gather(pg_emit *E, const pg_hopper_plan *p);
 /* The second kernel of a problem in slices (hopper_slices.ptxc). */

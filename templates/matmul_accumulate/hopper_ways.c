@@ -27,9 +27,10 @@ static pg_hopper_way with_copies(const pg_matmul_accumulate_key *k, const pg_mat
     return w;
 }
 
-/* A phase is a slice of K. */
-static pg_hopper_way by_phases_of_k(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
-                                    int phases, bool left_is_b)
+/* What any kernel by phases has. Of 26 problems that were timed the median took 1.13 times what the
+ * model says of such a problem: rows begin anywhere in lines of memory. */
+static pg_hopper_way begin_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                                  int phases, bool left_is_b)
 {
     const double longer = 1.15;
     pg_hopper_way w = {*k, *p, 0, longer};
@@ -39,46 +40,53 @@ static pg_hopper_way by_phases_of_k(const pg_matmul_accumulate_key *k, const pg_
     w.key.swap = left_is_b ? PG_YES : PG_NO;
     w.key.schedule = PG_SCHEDULE_COOPERATIVE;
     w.key.c_load = PG_C_DIRECT;
+    return w;
+}
+
+/* A phase is a slice of K. */
+static pg_hopper_way by_phases_of_k(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                                    int phases, bool left_is_b)
+{
+    pg_hopper_way w = begin_phases(k, p, phases, left_is_b);
     w.key.splits = 1;
     w.key.copy = left_is_b ? PG_COPY_A : PG_COPY_B;
     w.us = copy_us(2 * bytes_of(p, !left_is_b));
     return w;
 }
 
-/* A phase is a matrix of a batch. Of 26 problems that were timed the median took 1.13 times what the
- * model says of such a batch: rows begin anywhere in lines of memory. */
-static pg_hopper_way by_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
-                               int phases, bool left_is_b)
+/* A phase is a matrix of a batch. */
+static pg_hopper_way by_phases_of_rows(const pg_matmul_accumulate_key *k,
+                                       const pg_matmul_problem *p, int phases, bool left_is_b)
 {
-    const double longer = 1.15;
-    pg_hopper_way w = {*k, *p, 0, longer};
-    const int left = left_is_b ? PG_COPY_B : PG_COPY_A, right = PG_COPY_A + PG_COPY_B - left;
+    pg_hopper_way w = begin_phases(k, p, phases, left_is_b);
+    const int right = left_is_b ? PG_COPY_A : PG_COPY_B;
     const bool right_k_major = left_is_b ? p->a_k_major : p->b_k_major;
-    if (!(left_is_b ? p->b_k_major : p->a_k_major))
-        return by_phases_of_k(k, p, phases, left_is_b);
     int64_t *const rows = left_is_b ? &w.problem.n : &w.problem.m;
     *rows = (*rows + phases - 1) / phases;
     w.problem.batch = phases;
     w.problem.k += PG_MOST_HEAD;
-    w.problem.c_takes_map = false;
-    *(left_is_b ? &w.problem.b_straddles : &w.problem.a_straddles) = true;
-    w.key.phases = pg_phases_word(phases);
-    w.key.swap = left_is_b ? PG_YES : PG_NO;
-    w.key.schedule = PG_SCHEDULE_COOPERATIVE;
-    w.key.c_load = PG_C_DIRECT;
     w.key.copy = (k->copy & right) | (right_k_major ? right : 0);
     if (w.key.copy)
         w.us = copy_us((1 + (right_k_major ? phases : 1)) * bytes_of(p, !left_is_b));
     return w;
 }
 
-/* Nothing that the kernel cannot do by phases was asked for. */
-static bool takes_phases(const pg_matmul_accumulate_key *k, bool left_is_b)
+static pg_hopper_way by_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                               int phases, bool left_is_b)
 {
+    const bool k_major = left_is_b ? p->b_k_major : p->a_k_major;
+    return (k_major ? by_phases_of_rows : by_phases_of_k)(k, p, phases, left_is_b);
+}
+
+/* Nothing that the kernel cannot do by phases was asked for. */
+static bool takes_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
+                         bool left_is_b)
+{
+    const bool of_rows = left_is_b ? p->b_k_major : p->a_k_major;
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     return !k->batch && !k->grouped && !pg_epilogue_has_steps(&steps) &&
            pg_dtype_bits(steps.out) > 8 && k->schedule <= PG_SCHEDULE_COOPERATIVE &&
-           k->c_load <= PG_C_DIRECT && k->stream != PG_AHEAD &&
+           k->c_load <= PG_C_DIRECT && k->stream != PG_AHEAD && (of_rows || k->splits <= 1) &&
            (!k->swap || (k->swap == PG_YES) == left_is_b);
 }
 
@@ -93,7 +101,7 @@ size_t pg_hopper_ways(const pg_matmul_accumulate_key *k, const pg_matmul_problem
     }
     ways[count++] = with_copies(k, p);
     for (int is_b = 0; is_b < 2 && !k->phases; is_b++)
-        if (found[is_b] && takes_phases(k, is_b))
+        if (found[is_b] && takes_phases(k, p, is_b))
             ways[count++] = by_phases(k, p, found[is_b], is_b);
     return count;
 }

@@ -53,13 +53,14 @@ static void drawn_problems(void **state)
     }
 }
 
-/* What a call takes on an H200, of operands with K adjacent whose rows have so many phases. */
-static pg_matmul_accumulate_key chosen(pg_matmul_problem p)
+/* What a call takes on an H200, of operands whose rows have so many phases. */
+static pg_matmul_accumulate_key chosen(pg_matmul_problem p, bool b_transposed)
 {
-    pg_matmul_accumulate_key k = {.arch = 901, .b = 1};
+    pg_matmul_accumulate_key k = {.arch = 901, .b = b_transposed};
     k.copy = (p.a_phases ? PG_COPY_A : 0) | (p.b_phases ? PG_COPY_B : 0);
     p.c_bytes = p.d_bytes = 4;
-    p.a_k_major = p.b_k_major = true;
+    p.a_k_major = true;
+    p.b_k_major = b_transposed;
     p.operand_alignment = 2;
     p.sm_count = 132;
     pg_matmul_accumulate_choose(&k, &p);
@@ -69,20 +70,28 @@ static pg_matmul_accumulate_key chosen(pg_matmul_problem p)
 static void a_large_operand_is_read_where_it_lies(void **state)
 {
     (void)state;
-    pg_matmul_accumulate_key k =
-        chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13951, .a_phases = 8, .b_phases = 8});
+    pg_matmul_accumulate_key k = chosen(
+        (pg_matmul_problem){.m = 7011, .n = 34, .k = 13951, .a_phases = 8, .b_phases = 8}, true);
     assert_int_equal(pg_phases_of(k.phases), 8);
     assert_int_equal(k.swap, PG_NO);
     assert_int_equal(k.copy, PG_COPY_B);
-    k = chosen((pg_matmul_problem){.m = 42, .n = 13806, .k = 7546, .a_phases = 4, .b_phases = 4});
+    k = chosen((pg_matmul_problem){.m = 42, .n = 13806, .k = 7546, .a_phases = 4, .b_phases = 4},
+               true);
     assert_int_equal(pg_phases_of(k.phases), 4);
     assert_int_equal(k.swap, PG_YES);
     assert_int_equal(k.copy, PG_COPY_A);
+    /* N adjacent in B: slices of K */
+    k = chosen((pg_matmul_problem){.m = 34, .n = 7010, .k = 13948, .a_phases = 2, .b_phases = 4},
+               false);
+    assert_int_equal(pg_phases_of(k.phases), 4);
+    assert_int_equal(k.swap, PG_YES);
+    assert_int_equal(k.slices % 4, 0);
     /* copies weigh little, or are not needed */
-    k = chosen((pg_matmul_problem){.m = 4095, .n = 4097, .k = 4099, .a_phases = 8, .b_phases = 8});
+    k = chosen((pg_matmul_problem){.m = 4095, .n = 4097, .k = 4099, .a_phases = 8, .b_phases = 8},
+               true);
     assert_int_equal(pg_phases_of(k.phases), 0);
     assert_int_equal(k.copy, PG_COPY_A | PG_COPY_B);
-    k = chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13952});
+    k = chosen((pg_matmul_problem){.m = 7011, .n = 34, .k = 13952}, true);
     assert_int_equal(pg_phases_of(k.phases), 0);
     assert_int_equal(k.copy, 0);
 }
