@@ -205,6 +205,13 @@ static bool ragged(const pg_view *v)
     return v->present && pg_matmul_low_bits(v) % SECTOR != 0;
 }
 
+/* Rows of C or D in which two elements do not lie as one. */
+static bool is_odd(const pg_view *v)
+{
+    const uintptr_t pair = 2 * (uintptr_t)v->bits / 8;
+    return v->present && pg_matmul_low_bits(v) % pair != 0;
+}
+
 /* Of the rows of both: bytes, as far as it matters. */
 static int alignment_of(const pg_view *a, const pg_view *b)
 {
@@ -347,6 +354,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
         .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
         .a_k_major = !v[PG_MATMUL_A].transposed,
         .b_k_major = v[PG_MATMUL_B].transposed,
+        .odd = is_odd(&v[PG_MATMUL_C]) || is_odd(&v[PG_MATMUL_D]),
         .ragged = ragged(&v[PG_MATMUL_C]) || ragged(&v[PG_MATMUL_D]),
         .operand_alignment = alignment_of(&v[PG_MATMUL_A], &v[PG_MATMUL_B]),
         .a_phases = phases_of(p, k, PG_MATMUL_A),

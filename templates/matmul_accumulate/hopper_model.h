@@ -58,7 +58,7 @@ static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_m
            a->c_bytes == b->c_bytes && a->d_bytes == b->d_bytes &&
            a->c_takes_map == b->c_takes_map && a->a_straddles == b->a_straddles &&
            a->b_straddles == b->b_straddles && a->a_k_major == b->a_k_major &&
-           a->b_k_major == b->b_k_major && a->ragged == b->ragged &&
+           a->b_k_major == b->b_k_major && a->ragged == b->ragged && a->odd == b->odd &&
            a->operand_alignment == b->operand_alignment && a->a_phases == b->a_phases &&
            a->b_phases == b->b_phases && a->sm_count == b->sm_count;
 }

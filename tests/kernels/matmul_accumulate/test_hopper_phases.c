@@ -64,7 +64,28 @@ static pg_matmul_accumulate_key chosen(pg_matmul_problem p, bool b_transposed)
     p.operand_alignment = 2;
     p.sm_count = 132;
     pg_matmul_accumulate_choose(&k, &p);
+    pg_matmul_accumulate_key resolved = k;
+    ptxgen_error err;
+    const pg_arch *arch = pg_arch_find((ptxgen_arch)k.arch);
+    if (pg_matmul_accumulate_resolve(&resolved, arch, &err) != PTXGEN_OK)
+        fail_msg("%lld x %lld x %lld: %s", (long long)p.m, (long long)p.n, (long long)p.k,
+                 err.message);
     return k;
+}
+
+/* Whatever is chosen there is. */
+static void every_choice_exists(void **state)
+{
+    (void)state;
+    uint64_t draws = 20261204;
+    for (int i = 0; i < 300; i++) {
+        pg_matmul_problem p = {.k = 1 + (int64_t)(draw_random(&draws) % 16000)};
+        p.m = 1 + (int64_t)(draw_random(&draws) % (UINT64_C(2) << draw_random(&draws) % 14));
+        p.n = 1 + (int64_t)(draw_random(&draws) % (UINT64_C(2) << draw_random(&draws) % 14));
+        p.a_phases = 1 << draw_random(&draws) % 4;
+        p.b_phases = 1 << draw_random(&draws) % 4;
+        chosen(p, draw_random(&draws) % 2);
+    }
 }
 
 static void a_large_operand_is_read_where_it_lies(void **state)
@@ -147,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_way),
                                        cmocka_unit_test(drawn_problems),
+                                       cmocka_unit_test(every_choice_exists),
                                        cmocka_unit_test(a_large_operand_is_read_where_it_lies),
                                        cmocka_unit_test(what_has_no_phases_is_refused),
                                        cmocka_unit_test(more_phases_than_the_kernel_has)};
