@@ -105,7 +105,7 @@ ptxgen_status ptxgen_call_time(ptxgen_kernel *kernel, const ptxgen_tensor *tenso
     PG_TRY(pg_engine_device(kernel->engine, &device, err));
     PG_TRY(enqueue(&b, NULL, err)); /* loaded, and its workspace there, before a capture */
     PG_TRY(device->ops->synchronize(device, NULL, err));
-    return device->ops->time(device, enqueue, &b, repeat, us, err);
+    return device->ops->time(device, &(pg_timed){enqueue, &b, repeat}, us, err);
 }
 
 /* ---- what the file is like ---- */

@@ -179,14 +179,15 @@ static ptxgen_status compile_here(void *user, ptxgen_error *err)
 static ptxgen_status compile(compilation *c, ptxgen_error *err)
 {
     char program[1024];
-    bool ran = false;
+    pg_nvrtc_outcome done = {.ptx = c->ptx, .log = c->log};
     PG_TRY(fill_job(c, err));
     if (pg_nvrtc_child_find(program, sizeof program)) {
         const pg_nvrtc_process p = {program, c->toolkit->tools[PG_TOOL_NVRTC].path, timeout_ms(c),
                                     &c->toolkit->log};
-        PG_TRY(pg_nvrtc_child_compile(&p, &c->job, &c->result, c->ptx, c->log, &ran, err));
+        PG_TRY(pg_nvrtc_child_compile(&p, &c->job, &done, err));
+        c->result = done.result;
     }
-    if (!ran)
+    if (!done.ran)
         PG_TRY(pg_run_in_process(compile_here, c, err));
     return judge(c, err);
 }

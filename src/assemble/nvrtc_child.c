@@ -39,35 +39,34 @@ bool pg_nvrtc_child_find(char *out, size_t size)
     return false;
 }
 
-static ptxgen_status judge(const pg_child_result *r, const pg_buf *answer, pg_nvrtc_result *out,
-                           pg_buf *ptx, pg_buf *log, bool *ran, ptxgen_error *err)
+static ptxgen_status judge(const pg_child_result *r, const pg_buf *answer, pg_nvrtc_outcome *out,
+                           ptxgen_error *err)
 {
     if (r->end == PG_CHILD_TIMEOUT) {
-        *ran = out->late = true;
+        out->ran = out->result.late = true;
         return PTXGEN_OK;
     }
     if (r->end == PG_CHILD_KILLED) {
-        *ran = true;
+        out->ran = true;
         return pg_fail(err, PTXGEN_EASSEMBLE,
                        "NVRTC was killed by signal %d (%s): the text crashes it, or memory was "
                        "short",
                        r->code, pg_signal_words(r->code));
     }
     const char *at = pg_buf_text(answer);
-    *ran = pg_wire_take_result(at, at + answer->len, out, ptx, log);
+    out->ran = pg_wire_take_result(at, at + answer->len, &out->result, out->ptx, out->log);
     return PTXGEN_OK;
 }
 
 static ptxgen_status run(const pg_nvrtc_process *p, const pg_nvrtc_job *job, pg_child *child,
-                         pg_nvrtc_result *out, pg_buf *ptx, pg_buf *log, bool *ran,
-                         ptxgen_error *err)
+                         pg_nvrtc_outcome *out, ptxgen_error *err)
 {
     const char *argv[] = {p->program, NULL};
     pg_child_result result;
     pg_buf request, answer, said;
-    pg_buf_init(&request, ptx->alloc);
-    pg_buf_init(&answer, ptx->alloc);
-    pg_buf_init(&said, ptx->alloc);
+    pg_buf_init(&request, out->ptx->alloc);
+    pg_buf_init(&answer, out->ptx->alloc);
+    pg_buf_init(&said, out->ptx->alloc);
     child->argv = argv;
     pg_wire_put_job(&request, p->library, job);
     ptxgen_status status = request.failed
@@ -75,7 +74,7 @@ static ptxgen_status run(const pg_nvrtc_process *p, const pg_nvrtc_job *job, pg_
                                : pg_write_file(child->fd3, request.data, request.len, err);
     if (status == PTXGEN_OK && pg_child_run(child, &said, &result, NULL) == PTXGEN_OK)
         status = pg_read_file(child->fd4, &answer, err) == PTXGEN_OK
-                     ? judge(&result, &answer, out, ptx, log, ran, err)
+                     ? judge(&result, &answer, out, err)
                      : PTXGEN_EIO;
     pg_buf_fini(&request);
     pg_buf_fini(&answer);
@@ -84,18 +83,17 @@ static ptxgen_status run(const pg_nvrtc_process *p, const pg_nvrtc_job *job, pg_
 }
 
 ptxgen_status pg_nvrtc_child_compile(const pg_nvrtc_process *p, const pg_nvrtc_job *job,
-                                     pg_nvrtc_result *out, pg_buf *ptx, pg_buf *log, bool *ran,
-                                     ptxgen_error *err)
+                                     pg_nvrtc_outcome *out, ptxgen_error *err)
 {
     pg_child child = {.fd3 = pg_anonymous_file(),
                       .fd4 = pg_anonymous_file(),
                       .timeout_ms = p->timeout_ms,
                       .log = p->log};
     ptxgen_status status = PTXGEN_OK;
-    *ran = false;
-    *out = (pg_nvrtc_result){0};
+    out->ran = false;
+    out->result = (pg_nvrtc_result){0};
     if (child.fd3 >= 0 && child.fd4 >= 0)
-        status = run(p, job, &child, out, ptx, log, ran, err);
+        status = run(p, job, &child, out, err);
     if (child.fd3 >= 0)
         close(child.fd3);
     if (child.fd4 >= 0)

@@ -21,11 +21,16 @@ typedef struct pg_nvrtc_process {
     uint32_t timeout_ms;
     const pg_log *log;
 } pg_nvrtc_process;
-/* As pg_nvrtc_compile. late: it was killed at the deadline. *ran: false when the program is not
- * one of ours or could not be started, so that nothing is known. EASSEMBLE: NVRTC was killed. */
+/* As pg_nvrtc_compile. result.late: it was killed at the deadline. ran: false when the program is
+ * not one of ours or could not be started, so that nothing is known. */
+typedef struct pg_nvrtc_outcome {
+    pg_nvrtc_result result;
+    pg_buf *ptx, *log; /* the caller's, initialized */
+    bool ran;
+} pg_nvrtc_outcome;
+/* EASSEMBLE: NVRTC was killed. */
 ptxgen_status pg_nvrtc_child_compile(const pg_nvrtc_process *, const pg_nvrtc_job *,
-                                     pg_nvrtc_result *out, pg_buf *ptx, pg_buf *log, bool *ran,
-                                     ptxgen_error *err);
+                                     pg_nvrtc_outcome *out, ptxgen_error *err);
 
 /* ---- the wire ---- */
 

@@ -33,6 +33,12 @@ typedef struct pg_image {
 
 /* Puts work into a stream. */
 typedef ptxgen_status pg_enqueue(void *user, ptxgen_stream stream, ptxgen_error *);
+/* What is timed: so many calls of it. */
+typedef struct pg_timed {
+    pg_enqueue *enqueue;
+    void *user;
+    int repeat;
+} pg_timed;
 
 /* A look at a bad-index record that waits for nothing (device/cuda/watch.c). Zeros at first. */
 typedef struct pg_watch {
@@ -74,8 +80,7 @@ typedef struct pg_device_ops {
     ptxgen_status (*synchronize)(pg_device *, ptxgen_stream, ptxgen_error *);
     /* Microseconds of one `enqueue` among `repeat` in a row, on a stream of the device's own;
      * waits. */
-    ptxgen_status (*time)(pg_device *, pg_enqueue *, void *user, int repeat, double *us,
-                          ptxgen_error *);
+    ptxgen_status (*time)(pg_device *, const pg_timed *, double *us, ptxgen_error *);
     /* Waits for the stream, then returns the current device's record and empties it. */
     ptxgen_status (*take_bad_index)(pg_device *, ptxgen_stream, pg_bad_index *out, ptxgen_error *);
     /* In stream order: what the record holds goes to host memory, then it is empty. */

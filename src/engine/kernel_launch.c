@@ -85,9 +85,18 @@ static uint32_t ranges_of(const pg_problem *p, pg_range ranges[PG_MAX_OPERANDS])
     return count;
 }
 
-static ptxgen_status run(ptxgen_kernel *k, const pg_problem *p, pg_device *device,
-                         ptxgen_stream stream, pg_step *step, ptxgen_error *err)
+/* A kernel's launches for one call. */
+typedef struct launching {
+    ptxgen_kernel *kernel;
+    const pg_problem *problem;
+    pg_device *device;
+    ptxgen_stream stream;
+} launching;
+
+static ptxgen_status run(const launching *w, pg_step *step, ptxgen_error *err)
 {
+    ptxgen_kernel *k = w->kernel;
+    const pg_problem *p = w->problem;
     const ptxgen_kernel *helper = atomic_load_explicit(&k->helper, memory_order_acquire);
     pg_range ranges[PG_MAX_OPERANDS];
     pg_launch l;
@@ -96,15 +105,14 @@ static ptxgen_status run(ptxgen_kernel *k, const pg_problem *p, pg_device *devic
     l.range_count = pg_kernel_id_function(&k->id) ? ranges_of(p, ranges) : 0;
     pg_loaded *const loaded =
         atomic_load_explicit(l.helper ? &helper->loaded : &k->loaded, memory_order_acquire);
-    return device->ops->launch(device, loaded, &l, stream, err);
+    return w->device->ops->launch(w->device, loaded, &l, w->stream, err);
 }
 
-static ptxgen_status run_all(ptxgen_kernel *k, const pg_problem *p, pg_device *device,
-                             ptxgen_stream stream, char *workspace, ptxgen_error *err)
+static ptxgen_status run_all(const launching *w, char *workspace, ptxgen_error *err)
 {
     pg_step step = {.workspace = workspace};
-    for (const uint32_t n = pg_sequence_of(p).launches; step.number < n; step.number++)
-        PG_TRY(run(k, p, device, stream, &step, err));
+    for (const uint32_t n = pg_sequence_of(w->problem).launches; step.number < n; step.number++)
+        PG_TRY(run(w, &step, err));
     return PTXGEN_OK;
 }
 
@@ -115,18 +123,19 @@ ptxgen_status pg_kernel_launch(ptxgen_kernel *k, pg_problem *p, pg_device *devic
     void *memory;
     p->plan = k->plan;
     p->helper_plan = helper ? helper->plan : NULL;
+    const launching w = {k, p, device, stream};
     const size_t bytes = pg_sequence_of(p).workspace_bytes;
     if (!bytes)
-        return run_all(k, p, device, stream, NULL, err);
+        return run_all(&w, NULL, err);
     const pg_view *given = pg_workspace_of(p);
     if (given && (size_t)given->shape[0] < bytes)
         return pg_fail(err, PTXGEN_EINVAL,
                        "workspace has %lld bytes, the call needs %zu: pass that much, or none",
                        (long long)given->shape[0], bytes);
     if (given)
-        return run_all(k, p, device, stream, given->data, err);
+        return run_all(&w, given->data, err);
     PG_TRY(device->ops->borrow(device, bytes, stream, &memory, err));
-    const ptxgen_status status = run_all(k, p, device, stream, memory, err);
+    const ptxgen_status status = run_all(&w, memory, err);
     const ptxgen_status returned =
         device->ops->give_back(device, memory, stream, status == PTXGEN_OK ? err : NULL);
     return status == PTXGEN_OK ? returned : status;

@@ -164,17 +164,23 @@ static ptxgen_status get_generic(pg_standby *s, const pg_standby_call *c, pg_ker
     return PTXGEN_OK;
 }
 
+/* What is known of a call's own kernel. */
+typedef struct special {
+    pg_choice_key key;
+    pg_kernel_id id;
+    bool swapped; /* calls have taken it already */
+} special;
+
 /* The special kernel when this call may take it; *out NULL: it may not. */
-static ptxgen_status take_special(pg_standby *s, const pg_standby_call *c, const pg_choice_key *key,
-                                  pg_kernel_id *id, bool swapped, ptxgen_kernel **out,
-                                  ptxgen_error *err)
+static ptxgen_status take_special(pg_standby *s, const pg_standby_call *c, special *own,
+                                  ptxgen_kernel **out, ptxgen_error *err)
 {
-    *out = pg_kernel_store_find_ready(s->kernels, c->device, id);
+    *out = pg_kernel_store_find_ready(s->kernels, c->device, &own->id);
     if (!*out) { /* cleared, refused by the driver, or another context: made again */
-        pg_choices_settle(s->choices, key, PG_CHOICE_UNKNOWN, NULL);
+        pg_choices_settle(s->choices, &own->key, PG_CHOICE_UNKNOWN, NULL);
         return PTXGEN_OK;
     }
-    if (swapped)
+    if (own->swapped)
         return PTXGEN_OK;
     bool capturing = false;
     const ptxgen_status status = c->device->ops->capturing(c->device, c->stream, &capturing, err);
@@ -183,7 +189,7 @@ static ptxgen_status take_special(pg_standby *s, const pg_standby_call *c, const
         *out = NULL;
         return status;
     }
-    pg_choices_swap(s->choices, key);
+    pg_choices_swap(s->choices, &own->key);
     return PTXGEN_OK;
 }
 
@@ -209,18 +215,17 @@ static ptxgen_status serve_generic(pg_standby *s, const pg_standby_call *c, bool
 ptxgen_status pg_standby_get(pg_standby *s, const pg_standby_call *c, ptxgen_kernel **out,
                              bool *own, ptxgen_error *err)
 {
-    pg_choice_key key;
-    pg_kernel_id id;
-    bool swapped = false;
+    special k;
+    k.swapped = false;
     *out = NULL;
-    pg_choice_key_of(c->problem, c->bound, c->given, &key);
-    const pg_choice_state state = pg_choices_find(s->choices, &key, &id, &swapped);
+    pg_choice_key_of(c->problem, c->bound, c->given, &k.key);
+    const pg_choice_state state = pg_choices_find(s->choices, &k.key, &k.id, &k.swapped);
     if (state == PG_CHOICE_READY)
-        PG_TRY(take_special(s, c, &key, &id, swapped, out, err));
+        PG_TRY(take_special(s, c, &k, out, err));
     if (state == PG_CHOICE_UNKNOWN) {
-        const ptxgen_status status = begin(s, c, &key, err);
+        const ptxgen_status status = begin(s, c, &k.key, err);
         if (status != PTXGEN_OK) {
-            pg_choices_settle(s->choices, &key, PG_CHOICE_UNKNOWN, NULL);
+            pg_choices_settle(s->choices, &k.key, PG_CHOICE_UNKNOWN, NULL);
             return status;
         }
     }

@@ -59,12 +59,6 @@ static void add_inputs(const pg_answer_rows *r, int64_t i, double *z, double *of
     }
 }
 
-static void put_row(const pg_view *v, int64_t i, const double *z, int64_t n)
-{
-    for (int64_t j = 0; j < n; j++)
-        pg_element_set(v, i * v->stride[0] + j * v->stride[1], z[j]);
-}
-
 /* The least number above 0 of a type, which may be missed where numbers are that small. */
 static double least_of(ptxgen_dtype dtype)
 {
@@ -82,14 +76,23 @@ static double least_of(ptxgen_dtype dtype)
     }
 }
 
-/* `off` before rounding: a value beside the middle of two numbers may become either. */
-static void put_bounds(const pg_answer_rows *r, size_t operand, int64_t i, const double *z,
-                       const double *off, int64_t n)
+/* n numbers of row i of a result, and what they may be off by before rounding (NULL: no bounds). */
+typedef struct result_row {
+    int64_t i, n;
+    const double *z, *off;
+} result_row;
+
+/* A value beside the middle of two numbers may become either. */
+static void put_row(const pg_problem *p, size_t operand, const result_row *r)
 {
-    const ptxgen_dtype dtype = r->problem->operand[operand].dtype;
-    double *bounds = r->problem->bounds[operand] + i * n;
-    for (int64_t j = 0; j < n; j++)
-        bounds[j] = known(off[j] + rounding(pg_dtype_step(dtype), fabs(z[j])) + least_of(dtype));
+    const pg_view *v = &p->operand[operand];
+    const double step = pg_dtype_step(v->dtype), least = least_of(v->dtype);
+    for (int64_t j = 0; j < r->n; j++) {
+        pg_element_set(v, r->i * v->stride[0] + j * v->stride[1], r->z[j]);
+        if (r->off)
+            p->bounds[operand][r->i * r->n + j] =
+                known(r->off[j] + rounding(step, fabs(r->z[j])) + least);
+    }
 }
 
 /* What an activation's formula in f32 may be off by, absolute and relative (activation.h). */
@@ -191,9 +194,7 @@ static void finish_row(const pg_answer_rows *r, int64_t i, double *z, double *of
             off[j] *= fabs(d_scale);
     }
     scale_blocks(r, i, z, off, columns);
-    put_row(&r->problem->operand[r->d], i, z, columns);
-    if (off)
-        put_bounds(r, r->d, i, z, off, columns);
+    put_row(r->problem, r->d, &(result_row){i, columns, z, off});
 }
 
 /* ---- the user function ---- */
@@ -312,12 +313,9 @@ static ptxgen_status transform_bounded(const pg_answer_rows *r, const spread *s,
 
 static void put_aux(const pg_answer_rows *r, int64_t i, const double *z, const double *off)
 {
-    const size_t operand = r->first_operand + PG_STEP_AUX;
     const bool half = r->steps->gate && pg_epilogue_two_values(r->steps);
-    const int64_t n = half ? r->n / 2 : r->n;
-    put_row(&r->problem->operand[operand], r->first + i, z, n);
-    if (r->off)
-        put_bounds(r, operand, r->first + i, z, off, n);
+    put_row(r->problem, r->first_operand + PG_STEP_AUX,
+            &(result_row){r->first + i, half ? r->n / 2 : r->n, z, r->off ? off : NULL});
 }
 
 static ptxgen_status answer(const pg_answer_rows *r, const spread *s, ptxgen_error *err)

@@ -116,9 +116,10 @@ static void choose_private(const pg_problem *p, pg_scatter_add_key *k)
     k->access = k->access ? k->access : pg_scatter_add_access_of(p);
     const pg_private_cut cut = pg_scatter_add_cut_private(p, k, k->access);
     k->copies = cut.copies;
-    if (!k->warps && !k->ctas) {
+    if (!k->warps && !k->ctas && !k->slices) {
         k->warps = cut.warps;
         k->ctas = cut.ctas;
+        k->slices = cut.slices;
     }
 }
 
@@ -138,9 +139,9 @@ static void choose_hot(const pg_problem *p, pg_scatter_add_key *k, int64_t acces
 {
     enum { LEAST_ROWS = 1 << 18, WHOLE_ROW_BYTES = 256 };
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    if (!k->hot && arch && arch->sm >= 90 && p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS &&
-        row_bytes_of(p) <= WHOLE_ROW_BYTES && !k->panel &&
-        pg_scatter_add_may_be_hot(p, access, k->shift))
+    if (!k->hot && !pg_scatter_add_needs_owner(k) && arch && arch->sm >= 90 &&
+        p->symbol[PG_SCATTER_ROWS] >= LEAST_ROWS && row_bytes_of(p) <= WHOLE_ROW_BYTES &&
+        !k->panel && pg_scatter_add_may_be_hot(p, access, k->shift))
         k->hot = PG_HOT_YES;
 }
 
@@ -155,32 +156,41 @@ static bool loads_ahead(const pg_problem *p, const pg_scatter_add_key *k, int64_
            k->reduce != PTXGEN_SCATTER_MEAN && !(adds && row_bytes_of(p) < STORED_ROW_BYTES);
 }
 
-void pg_scatter_add_choose(const pg_problem *p, void *key)
+static void choose_schedule(const pg_problem *p, pg_scatter_add_key *k, int64_t access)
 {
-    pg_scatter_add_key *k = key;
-    const int64_t access = pg_scatter_add_access_of(p);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO && prefers_private(p, k))
+    if (prefers_private(p, k))
         k->schedule = PTXGEN_SCHEDULE_PRIVATE;
-    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
-        choose_private(p, k);
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO &&
-        (pg_scatter_add_owner_operand(p) || !has_reductions(p, k, access) ||
-         (!k->function && prefers_owner(p, access))))
+    else if (pg_scatter_add_owner_operand(p) || !has_reductions(p, k, access) ||
+             (!k->function && prefers_owner(p, access)))
         k->schedule = PTXGEN_SCHEDULE_OWNER;
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO && access < 16) {
+    else if (access < 16) {
         k->schedule = PTXGEN_SCHEDULE_VECTOR;
         k->access = access;
         k->shift = adds_blocks(p, k);
         if (row_bytes_of(p) <= WORD && !k->pieces) /* in the order of a sorted index */
             k->pieces = 2;
     }
+    if (k->schedule != PTXGEN_SCHEDULE_AUTO)
+        pg_scatter_add_drop_settings(k);
+}
+
+void pg_scatter_add_choose(const pg_problem *p, void *key)
+{
+    pg_scatter_add_key *k = key;
+    const int64_t access = pg_scatter_add_access_of(p);
+    pg_scatter_add_follow_settings(k);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO)
+        choose_schedule(p, k, access);
+    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE)
+        choose_private(p, k);
     if (k->schedule == PTXGEN_SCHEDULE_AUTO || k->schedule == PTXGEN_SCHEDULE_VECTOR)
         choose_hot(p, k, k->access ? k->access : access);
     if (k->schedule != PTXGEN_SCHEDULE_OWNER)
         return;
     if (!k->access && access < 16)
         k->shift = row_bytes_of(p) >= NARROW_ROW_BYTES;
-    k->access = k->access ? k->access : access;
+    if (!k->access && !k->shift)
+        k->access = access;
     if (!k->ahead && loads_ahead(p, k, access))
         k->ahead = PG_AHEAD_YES;
 }
@@ -200,5 +210,5 @@ void pg_scatter_add_generic(const pg_problem *p, void *key)
     }
     k->n = k->contig = 0;
     k->tile = k->stages = k->warps = k->ctas = k->pieces = k->panel = 0;
-    k->ahead = k->copies = k->hot = 0;
+    k->ahead = k->copies = k->slices = k->hot = 0;
 }

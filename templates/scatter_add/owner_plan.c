@@ -41,6 +41,10 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
     if (k->pieces && k->pieces % 2)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "pieces=%lld: schedule=owner needs 2, 4, 6 or 8",
                        (long long)k->pieces);
+    if (k->shift && k->access && k->access != e->bytes)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "access=%lld: shift=yes takes rows of any alignment: leave one of them out",
+                       (long long)k->access);
     const int64_t row_bytes = k->n * e->bytes | 16;
     k->access = k->shift ? e->bytes : k->access ? k->access : row_bytes & -row_bytes;
     if (k->shift && k->ahead == PG_AHEAD_YES)
@@ -58,7 +62,7 @@ ptxgen_status pg_scatter_add_resolve_owner(pg_scatter_add_key *k, const pg_arch 
                        (int)k->share, SHARE_UNIT,
                        (int)((k->share + SHARE_UNIT - 1) / SHARE_UNIT * SHARE_UNIT));
     /* One kernel serves every row length and stride. */
-    k->n = k->tile = k->stages = k->warps = k->ctas = k->panel = 0;
+    k->n = 0;
     return PTXGEN_OK;
 }
 

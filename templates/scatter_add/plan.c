@@ -75,23 +75,6 @@ pg_tile_shape pg_scatter_add_tile_shape(int64_t row_bytes, int64_t tile_bytes)
     return s;
 }
 
-/* Which settings a schedule has, and their automatic values. 0: the setting means nothing to it
- * and is dropped, so that equal kernels have equal keys. Measured: docs/benchmarks.md, sweep. */
-static const struct settings {
-    int64_t tile, stages, warps, ctas, pieces;
-    bool panel;
-} automatic[] = {
-    [PTXGEN_SCHEDULE_SEED] = {0, 0, 0, 0, 0, false},
-    [PTXGEN_SCHEDULE_BULK] = {2048, 4, 4, 8, 0, false},
-    [PTXGEN_SCHEDULE_VECTOR] = {0, 0, 8, 4, 4, true},
-};
-
-static void settle(int64_t *setting, int64_t automatic_value)
-{
-    if (!*setting || !automatic_value)
-        *setting = automatic_value;
-}
-
 static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error *err)
 {
     if (bytes % REDUCE_ALIGNMENT == 0)
@@ -106,13 +89,13 @@ static ptxgen_status check_aligned(const char *name, int64_t bytes, ptxgen_error
 /* What no other schedule does. */
 static bool only_owner(const pg_scatter_add_key *k)
 {
-    return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather || k->share ||
-           k->ahead == PG_AHEAD_YES || (k->shift && k->schedule != PTXGEN_SCHEDULE_VECTOR);
+    return k->reduce != PTXGEN_SCATTER_ADD || k->exact || k->weight || k->gather ||
+           (k->shift && k->schedule != PTXGEN_SCHEDULE_VECTOR);
 }
 
 /* Only owner and private do more than add rows of floats that are aligned to 16 bytes, or to 4
  * with vector. */
-static bool needs_owner(const pg_scatter_add_key *k)
+bool pg_scatter_add_needs_owner(const pg_scatter_add_key *k)
 {
     const bool narrow = k->access && k->access != REDUCE_ALIGNMENT;
     return only_owner(k) || (narrow && k->schedule != PTXGEN_SCHEDULE_VECTOR) ||
@@ -141,20 +124,10 @@ static ptxgen_status resolve_rows(pg_scatter_add_key *k, const pg_arch *arch, pt
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "a user function needs schedule=vector: the others add without "
                        "loading into registers");
-    k->ahead = 0;
-    k->shift = vector && k->shift;
-    const struct settings *a = &automatic[k->schedule];
-    settle(&k->tile, a->tile);
-    settle(&k->stages, a->stages);
-    settle(&k->warps, a->warps);
-    settle(&k->ctas, a->ctas);
-    settle(&k->pieces, a->pieces);
     if (k->warps > MOST_WARPS)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "warps=%lld: only schedule=private takes more than %d", (long long)k->warps,
                        MOST_WARPS);
-    if (!a->panel)
-        k->panel = 0;
     PG_TRY(check_aligned("tile", k->tile, err));
     PG_TRY(check_aligned("panel", k->panel, err));
     if (vector)
@@ -184,48 +157,47 @@ ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *arch, ptxgen_erro
 {
     pg_scatter_add_key *k = key;
     const bool short_rows = k->n * pg_sum_type_at(k->dtype)->bytes % REDUCE_ALIGNMENT != 0;
-    if (k->schedule == PTXGEN_SCHEDULE_AUTO)
-        k->schedule = needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER : PTXGEN_SCHEDULE_VECTOR;
+    pg_scatter_add_follow_settings(k);
+    if (k->schedule == PTXGEN_SCHEDULE_AUTO) {
+        k->schedule = pg_scatter_add_needs_owner(k) || short_rows ? PTXGEN_SCHEDULE_OWNER
+                                                                  : PTXGEN_SCHEDULE_VECTOR;
+        pg_scatter_add_drop_settings(k);
+    }
     if (k->function && k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "a user function needs schedule=vector: %s",
-                       only_owner(k)    ? "it adds, with reduce=add and without weight, alpha, "
-                                          "exact, share and ahead: leave the others out"
-                       : short_rows     ? "rows must be a multiple of 16 bytes: pad n"
-                       : needs_owner(k) ? "it adds f32, f16 and bf16 with 16-byte accesses"
-                                        : "leave schedule out");
-    if (k->schedule != PTXGEN_SCHEDULE_VECTOR)
-        k->hot = 0;
-    if (k->schedule != PTXGEN_SCHEDULE_PRIVATE)
-        k->copies = 0;
-    else if (k->reduce != PTXGEN_SCATTER_ADD)
-        return refuse_reduce(k, err);
-    else if (only_owner(k) || k->function)
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "schedule=private adds rows, no more: exact, weight, gather, share, ahead, min "
-            "and max need owner, a function vector");
-    else
-        return pg_scatter_add_resolve_private(k, arch, err);
+                       only_owner(k) ? "it adds, with reduce=add and without weight, alpha, "
+                                       "exact and shift: leave the others out"
+                       : short_rows  ? "rows must be a multiple of 16 bytes: pad n"
+                       : pg_scatter_add_needs_owner(k)
+                           ? "it adds f32, f16 and bf16 with 16-byte accesses"
+                           : "leave schedule out");
+    PG_TRY(pg_scatter_add_settle(k, err));
     if (k->schedule == PTXGEN_SCHEDULE_OWNER)
         return pg_scatter_add_resolve_owner(k, arch, err);
     if (k->reduce != PTXGEN_SCATTER_ADD)
         return refuse_reduce(k, err);
-    if (needs_owner(k))
-        return pg_fail(
-            err, PTXGEN_EUNSUPPORTED,
-            "exact, weight, gather, share, access under 16, min and max, f64, s32 and s64 "
-            "need schedule=owner: use it or auto");
+    if (k->schedule == PTXGEN_SCHEDULE_PRIVATE) {
+        if (only_owner(k) || k->function)
+            return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                           "schedule=private adds rows, no more: exact, weight, gather and shift "
+                           "need owner, a function vector");
+        return pg_scatter_add_resolve_private(k, arch, err);
+    }
+    if (pg_scatter_add_needs_owner(k))
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "exact, weight, gather, access under 16, min and max, f64, s32 and s64 "
+                       "need schedule=owner: use it or auto");
     return resolve_rows(k, arch, err);
 }
 
 static void name_entry(const pg_scatter_add_key *k, pg_scatter_add_plan *p)
 {
-    static const char *const schedules[] = {"auto", "seed", "bulk", "vector", "owner", "private"};
     char n[24] = "dynamic";
     if (k->n)
         snprintf(n, sizeof n, "n%lld", (long long)k->n);
-    snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s%s", schedules[k->schedule],
-             p->element->name, n, k->function ? "_function" : "");
+    snprintf(p->head.entry, sizeof p->head.entry, "scatter_add_%s_%s_%s%s",
+             pg_scatter_add_schedule_name(k->schedule), p->element->name, n,
+             k->function ? "_function" : "");
 }
 
 static void plan_seed(pg_scatter_add_plan *p)

@@ -13,7 +13,8 @@
     X(out_stride_, U64)                                                                            \
     X(src_stride_, U32)                                                                            \
     X(rows_, U32)                                                                                  \
-    X(copies_, U32)
+    X(copies_, U32)                                                                                \
+    X(slice_rows_, U32)
 pg_param_list pg_scatter_add_private_params(void);
 
 /* What a row is in the kernel. */

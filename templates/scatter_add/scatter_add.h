@@ -46,6 +46,7 @@ typedef struct pg_scatter_add_key {
     int64_t shift;    /* 1: rows of any alignment: owner by aligned loads, vector by blocks */
     int64_t ahead;    /* owner: pg_ahead */
     int64_t copies;   /* private: pg_copies */
+    int64_t slices;   /* private: slices of out's rows */
     int64_t hot;      /* vector: pg_hot */
     int64_t share;    /* owner: entries of a group of lanes; 0: the launch decides */
 } pg_scatter_add_key;
@@ -124,6 +125,7 @@ typedef struct pg_scatter_add_plan {
     pg_weight weight;
     bool exact, gather, ahead, shift;
     bool by_thread; /* private */
+    int slices;     /* private: CTAs have a slice of out's rows each */
     bool mean;      /* reduce: sums, divided by how many there are */
 } pg_scatter_add_plan;
 
@@ -158,6 +160,14 @@ void pg_scatter_add_choose(const pg_problem *p, void *key);
 /* And `generic`: a kernel for rows of every length. */
 void pg_scatter_add_generic(const pg_problem *p, void *key);
 
+const char *pg_scatter_add_schedule_name(int64_t schedule);
+/* settings.c: a setting of one schedule alone is a choice of it; settings that the schedule does
+ * not have are dropped, where it was chosen for those who named none, or refused; those that are
+ * left out get their automatic values. */
+void pg_scatter_add_follow_settings(pg_scatter_add_key *k);
+void pg_scatter_add_drop_settings(pg_scatter_add_key *k);
+ptxgen_status pg_scatter_add_settle(pg_scatter_add_key *k, ptxgen_error *err);
+bool pg_scatter_add_needs_owner(const pg_scatter_add_key *k);
 ptxgen_status pg_scatter_add_resolve(void *key, const pg_arch *, ptxgen_error *err);
 void pg_scatter_add_plan_from(const void *key, const pg_arch *, void *plan);
 void pg_scatter_add_launch(const pg_problem *, pg_launch *);
@@ -224,10 +234,10 @@ bool pg_scatter_add_may_be_hot(const pg_problem *, int64_t access, bool shift);
 ptxgen_status pg_scatter_add_resolve_private(pg_scatter_add_key *k, const pg_arch *,
                                              ptxgen_error *);
 void pg_scatter_add_plan_private(const pg_scatter_add_key *k, pg_scatter_add_plan *p);
-/* Who has a table, in CTAs of how many warps, how many of them an SM. */
+/* Who has a table of how much of out, in CTAs of how many warps, how many of them an SM. */
 typedef struct pg_private_cut {
     pg_copies copies;
-    int warps, ctas;
+    int warps, ctas, slices;
 } pg_private_cut;
 /* What is best for the problem, of the key's copies if it names some. copies AUTO: out does not fit
  * into shared memory. */

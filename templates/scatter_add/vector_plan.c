@@ -25,7 +25,12 @@ ptxgen_status pg_scatter_add_resolve_vector(pg_scatter_add_key *k, const pg_arch
 {
     if (k->access)
         PG_TRY(check_narrow(k, err));
-    k->shift = k->access == HALVES || (k->shift && k->access);
+    if (k->shift && !k->access)
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "shift=yes: schedule=vector has blocks of two accesses of 4 or 8 bytes: name "
+            "access, or leave shift out");
+    k->shift = k->shift || k->access == HALVES;
     /* reductions of f32 flush subnormal numbers, also of the row beside */
     if (k->shift && (arch->sm < 90 || k->panel || pg_sum_type_at(k->dtype)->bytes != HALVES))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,

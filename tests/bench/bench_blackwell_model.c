@@ -120,7 +120,7 @@ static void our_kernels(void)
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         const struct problem *p = &problems[i];
         const pg_matmul_problem asked = {.m = p->m, .n = p->n, .k = p->k, .sm_count = 148};
-        pg_matmul_accumulate_key k = {.arch = 1001};
+        pg_matmul_accumulate_key k = {.arch = 1001, .d_store = PG_D_TENSOR};
         pg_matmul_accumulate_choose(&k, &asked);
         if (pg_matmul_accumulate_resolve(&k, pg_arch_find(1001), NULL) == PTXGEN_OK)
             printf("%lldx%lldx%lld: block_n=%lld ctas=%lld ctas_n=%lld splits=%lld stages=%lld\n",

@@ -4,6 +4,7 @@
     python3 tests/bench/bench_scatter_add.py LIBPTXGEN.so [--set anchors,skew,...] [--rows 3,7]
     [--torch none|fast|all]
                                              [--calls auto,plan,...] [--markdown FILE] [--sweep]
+                                             [--random COUNT] [--seed SEED]
 
 Prints one line per problem: milliseconds of PyTorch's fastest (of index_add_, scatter_add_ and
 embedding_dense_backward), of schedule=seed and vector, of a call as it comes (auto), with a
@@ -19,6 +20,7 @@ schedule=owner. Needs PyTorch; the library itself does not."""
 import argparse
 import itertools
 import math
+import random
 
 import torch
 
@@ -136,6 +138,26 @@ SETS = {
 }
 
 
+LENGTHS = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 4096)
+KINDS = ("uniform", "zipf", "half on row 0", "sorted", "runs", "permutation")
+
+
+def drawn(count, seed):
+    """Problems of 16 KB to 500 MB of src, of any row length and number of rows of out."""
+    r, problems = random.Random(seed), []
+    while len(problems) < count:
+        dtype = r.choice(("f32", "f16", "bf16", "f64"))
+        n = r.choice(LENGTHS) if r.random() < 0.4 else round(2 ** r.uniform(0, 12))
+        rows = round(2 ** r.uniform(14, 29) / (n * DTYPES[dtype][2]))
+        kind = r.choice(KINDS)
+        out = rows if kind == "permutation" else round(2 ** r.uniform(0, 21))
+        if kind == "zipf":
+            kind += f" {r.uniform(0.4, 1.6):.2f}"
+        if 16 <= rows <= 40000000 and out * n * DTYPES[dtype][2] < 1 << 30:
+            problems.append((kind, rows, out, n, dtype))
+    return problems
+
+
 def sweep(lib, p, plan):
     """Settings of schedule=owner on the problem's plan: the eight fastest."""
     results = []
@@ -155,8 +177,7 @@ def sweep(lib, p, plan):
 
 def torch_calls(p, which):
     calls = p.torch_calls()
-    hot = p.kind in ("half on row 0", "zipf 1.0", "zipf 1.2", "zipf 1.4", "sorted",
-                     "runs") or p.k < 5000
+    hot = p.kind.startswith(("half", "zipf 1", "sorted", "runs")) or p.k < 5000
     if which == "none" or p.m * p.n < 1000:
         return {}
     # a loop of compare and swap on one row: seconds
@@ -174,7 +195,8 @@ def measure(lib, p, bandwidth, options):
     plan = lib.plan(p.args,
                     p.stream) if options.sweep or "plan" in " ".join(options.calls) else None
     reference = p.reference()
-    whole = p.n * p.bytes % 16 == 0  # what the two schedules before take
+    # what the two schedules before take
+    whole = p.n * p.bytes % 16 == 0 and p.dtype != "f64"
     others = {"seed": p.call(schedule=SEED), "vector": p.call(schedule=VECTOR)} if whole else {}
     ours = {**others, "auto": p.call(), "plan": p.call(plan=plan),
             "exact": p.call(deterministic=True),
@@ -245,8 +267,11 @@ def main():
                         type=lambda s: s.split(","))
     parser.add_argument("--markdown", help="the table, for docs/benchmarks.md")
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--random", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     lib = Library(options.library)
+    SETS["random"] = drawn(options.random, options.seed)
     table = open(options.markdown, "w") if options.markdown else None
     bandwidth = copy_bandwidth()
     print(machine(bandwidth) + "; ms")

@@ -6,7 +6,7 @@ import sys
 import torch
 
 DTYPES = {"f32": (1, torch.float32, 4), "f16": (2, torch.float16, 2),
-          "bf16": (3, torch.bfloat16, 2)}
+          "bf16": (3, torch.bfloat16, 2), "f64": (8, torch.float64, 8)}
 SEED, VECTOR, AUTO = 1, 3, 0
 
 
@@ -180,7 +180,7 @@ class Problem:
         self.out.zero_()
         call()
         torch.cuda.synchronize()
-        epsilon = {"f32": 2.0**-22, "f16": 2.0**-10, "bf16": 2.0**-7}[self.dtype]
+        epsilon = {"f64": 2.0**-51, "f32": 2.0**-22, "f16": 2.0**-10, "bf16": 2.0**-7}[self.dtype]
         bound = size * epsilon * max(2.0, most**0.5) + 1e-30
         return bool(((self.out[:, :want.shape[1]].double() - want).abs() <= bound).all())
 

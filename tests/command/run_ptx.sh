@@ -80,6 +80,20 @@ rm x y
 
 # A new buffer.
 ok run safe.ptx --block 64 --arg zeros:256 -o m.npy
+
+# What it reads is not written over, also through a link, and two files do not share a name.
+ln -s safe.ptx link
+cp safe.ptx before.ptx
+for option in '--report safe.ptx' '--trace ./safe.ptx' '-o safe.ptx' '--report link'; do
+    refuse 2 'is what this command reads: name another file' run safe.ptx --block 64 \
+        --arg zeros:256 $option
+done
+cmp safe.ptx before.ptx
+t run safe.ptx --block 64 --arg zeros:256 --report same --trace same
+expect_code 2
+expect_err 'same is named for two files'
+rm link before.ptx same
+ok run safe.ptx --block 64 --arg zeros:256 --report /dev/null --trace /dev/null
 [ "$(values m.npy 256 d4 | head -1)" = 63 ] && [ "$(values m.npy 256 d4 | tail -1)" = 0 ] ||
     die "not mirrored"
 

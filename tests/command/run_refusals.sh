@@ -112,7 +112,8 @@ done
 # The NumPy call that converts has the type.
 LC_ALL=C sed "s/'<f4'/'<c4'/" out.npy >other.npy
 run 2 "'<c4'.*a.astype\(numpy.float32\)" out=other.npy index=index.npy src=src.npy
-refuse 2 'the name after -o is empty' run scatter_add out=out.npy index=index.npy src=src.npy -o ''
+refuse 2 'the name of a file to write is empty' run scatter_add out=out.npy index=index.npy \
+    src=src.npy -o ''
 for option in '--grid 2' '--arg 1' '--budget 9' '--order hw' '--entry x'; do
     run 2 "--[a-z]+ does not apply to scatter_add" out=out.npy index=index.npy src=src.npy $option
 done

@@ -35,6 +35,8 @@ build() {
         -Xcompiler -fopenmp -I"$PTXGEN_CUDA_SAMPLES/Common" \
         -I"$folder" -o "$work/program" $sources -lcuda -lnvrtc >build.log 2>&1
 }
+# A failed assertion is a stop, for which checking mode ends with 1: two samples show just that.
+asserts() { grep -q ': 1 stop, 0 defects,' .err && grep -q 'stopped with seed.*: assertion' .err; }
 # runs "ARGUMENTS" OPTIONS...: the program there ends well, or `why` says what it did.
 runs() {
     arguments=$1 code=0
@@ -42,7 +44,7 @@ runs() {
     # shellcheck disable=SC2086
     (cd "$where" && ulimit -t "$seconds" && "$PTXGEN" emulate "$@" -- "$work/program" $arguments) \
         >.out 2>.err </dev/null || code=$?
-    [ "$code" = 0 ] || why="exit code $code"
+    [ "$code" = 0 ] || asserts || why="exit code $code"
     ! grep -qE 'FAILED|Test failed|Result = FAIL' .out || why="it says that it failed"
     [ -z "$why" ] || { why="$* $why: $(tail -n 2 .err | head -c 300)" && return 1; }
 }

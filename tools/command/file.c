@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static ptxgen_status too_large(const char *path, ptxgen_error *err)
@@ -20,6 +19,29 @@ static bool is_null(const struct stat *s)
     return stat("/dev/null", &null) == 0 && null.st_rdev == s->st_rdev;
 }
 
+/* The regular files that have been read; past the last place, the latest. */
+static struct {
+    dev_t device;
+    ino_t inode;
+} read_files[64];
+static size_t read_count;
+
+static void note_read(const struct stat *s)
+{
+    const size_t last = sizeof read_files / sizeof *read_files - 1;
+    const size_t at = read_count < last ? read_count++ : last;
+    read_files[at].device = s->st_dev;
+    read_files[at].inode = s->st_ino;
+}
+
+bool cli_was_read(const struct stat *file)
+{
+    for (size_t i = 0; i < sizeof read_files / sizeof *read_files; i++)
+        if (read_files[i].inode == file->st_ino && read_files[i].device == file->st_dev)
+            return true;
+    return false;
+}
+
 /* A device may have no end. */
 static ptxgen_status check_kind(FILE *file, const char *path, ptxgen_error *err)
 {
@@ -31,6 +53,8 @@ static ptxgen_status check_kind(FILE *file, const char *path, ptxgen_error *err)
     if (S_ISBLK(s.st_mode) || (S_ISCHR(s.st_mode) && !isatty(fileno(file)) && !is_null(&s)))
         return cli_fail(err, PTXGEN_EINVAL, "%s is a device: name a file, or - for standard input",
                         path);
+    if (S_ISREG(s.st_mode))
+        note_read(&s);
     return S_ISREG(s.st_mode) && s.st_size > CLI_FILE_MAX ? too_large(path, err) : PTXGEN_OK;
 }
 

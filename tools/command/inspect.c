@@ -89,7 +89,9 @@ static int show_file(const cli_args *args, const char *path)
     if (status == PTXGEN_OK)
         return CLI_OK;
     ptxgen_error with_path;
-    cli_fail(&with_path, PTXGEN_EINVAL, "%s: %s", path, err.message);
+    cli_fail(&with_path, PTXGEN_EINVAL,
+             "%s: %s; of PTX `ptxgen run` tells more, of a pack `ptxgen cache ls --cache-dir FILE`",
+             path, err.message);
     return cli_report(&args->set, &with_path);
 }
 

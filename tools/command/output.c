@@ -1,5 +1,7 @@
 #include "command/output.h"
 
+#include "command/file.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -91,6 +93,19 @@ static char *follow_links(const char *path)
     return place;
 }
 
+/* Takes the place for a file; false: another one of this command's goes there. */
+static bool claim(const char *final)
+{
+    static char *taken[8];
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(taken[i], final) == 0)
+            return false;
+    if (count < sizeof taken / sizeof *taken)
+        taken[count++] = cli_format("%s", final);
+    return true;
+}
+
 ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxgen_error *err)
 {
     *o = (cli_output){0};
@@ -98,7 +113,7 @@ ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxg
         return open_stdout(o, binary, err);
     if (path[0] == '\0')
         return cli_fail(err, PTXGEN_EINVAL,
-                        "the name after -o is empty; write -o FILE, or -o - for standard output");
+                        "the name of a file to write is empty; - is standard output");
     o->path = path;
     o->final = follow_links(path);
     struct stat old;
@@ -110,6 +125,12 @@ ptxgen_status cli_output_open(cli_output *o, const char *path, bool binary, ptxg
         o->file = fopen(o->final, "wb");
         if (!o->file)
             status = cli_fail(err, PTXGEN_EIO, "cannot write %s: %s", path, strerror(errno));
+    } else if (exists && cli_was_read(&old)) {
+        status = cli_fail(err, PTXGEN_EINVAL,
+                          "%s is what this command reads: name another file to write", path);
+    } else if (!claim(o->final)) {
+        status = cli_fail(err, PTXGEN_EINVAL, "%s is named for two files that this command writes",
+                          path);
     } else {
         status = open_temporary(o, mode_for(&old, exists), err);
     }

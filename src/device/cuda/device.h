@@ -64,8 +64,7 @@ void pg_cuda_free(pg_device *, void *);
 ptxgen_status pg_cuda_upload(pg_device *, void *to, const void *from, size_t bytes, ptxgen_error *);
 ptxgen_status pg_cuda_download(pg_device *, void *to, const void *from, size_t bytes,
                                ptxgen_error *);
-ptxgen_status pg_cuda_time(pg_device *, pg_enqueue *, void *user, int repeat, double *us,
-                           ptxgen_error *);
+ptxgen_status pg_cuda_time(pg_device *, const pg_timed *, double *us, ptxgen_error *);
 ptxgen_status pg_cuda_synchronize(pg_device *, ptxgen_stream, ptxgen_error *);
 
 /* record.c: the bad-index record of a context */

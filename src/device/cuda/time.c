@@ -15,13 +15,12 @@ typedef struct timer {
 
 #define DO(call) PG_TRY(pg_driver_check(t->d, t->d->call, "measure calls (" #call ")", err))
 
-static ptxgen_status capture(timer *t, pg_enqueue *enqueue, void *user, int repeat,
-                             ptxgen_error *err)
+static ptxgen_status capture(timer *t, const pg_timed *what, ptxgen_error *err)
 {
     DO(cuStreamBeginCapture(t->stream, PG_CU_CAPTURE_MODE_RELAXED));
     ptxgen_status status = PTXGEN_OK;
-    for (int i = 0; i < repeat && status == PTXGEN_OK; i++)
-        status = enqueue(user, t->stream, err);
+    for (int i = 0; i < what->repeat && status == PTXGEN_OK; i++)
+        status = what->enqueue(what->user, t->stream, err);
     const int ended = t->d->cuStreamEndCapture(t->stream, &t->graph);
     return status == PTXGEN_OK ? pg_driver_check(t->d, ended, "capture calls", err) : status;
 }
@@ -54,19 +53,18 @@ static void end(timer *t)
 }
 
 /* An old driver: by the host's clock. */
-static ptxgen_status by_clock(pg_device *device, pg_enqueue *enqueue, void *user, int repeat,
-                              double *us, ptxgen_error *err)
+static ptxgen_status by_clock(pg_device *device, const pg_timed *what, double *us,
+                              ptxgen_error *err)
 {
     const int64_t start = pg_clock_ns();
-    for (int i = 0; i < repeat; i++)
-        PG_TRY(enqueue(user, NULL, err));
+    for (int i = 0; i < what->repeat; i++)
+        PG_TRY(what->enqueue(what->user, NULL, err));
     PG_TRY(device->ops->synchronize(device, NULL, err));
-    *us = 1e-3 * (double)(pg_clock_ns() - start) / repeat;
+    *us = 1e-3 * (double)(pg_clock_ns() - start) / what->repeat;
     return PTXGEN_OK;
 }
 
-ptxgen_status pg_cuda_time(pg_device *device, pg_enqueue *enqueue, void *user, int repeat,
-                           double *us, ptxgen_error *err)
+ptxgen_status pg_cuda_time(pg_device *device, const pg_timed *what, double *us, ptxgen_error *err)
 {
     pg_cuda *cuda = (pg_cuda *)device;
     const pg_driver *d = cuda->driver;
@@ -76,17 +74,17 @@ ptxgen_status pg_cuda_time(pg_device *device, pg_enqueue *enqueue, void *user, i
     if (!d->cuEventElapsedTime || !d->cuEventCreate || !d->cuEventRecord || !d->cuEventDestroy ||
         !d->cuGraphInstantiateWithFlags || !d->cuStreamBeginCapture || !d->cuStreamEndCapture ||
         !d->cuGraphLaunch || !d->cuGraphExecDestroy || !d->cuGraphDestroy)
-        return by_clock(device, enqueue, user, repeat, us, err);
+        return by_clock(device, what, us, err);
     PG_TRY(pg_cuda_enter(&cuda->contexts, &scope, err));
     ptxgen_status status = pg_driver_check(
         d, d->cuStreamCreate(&t.stream, PG_CU_STREAM_NON_BLOCKING), "make a stream", err);
     if (status == PTXGEN_OK) {
-        status = capture(&t, enqueue, user, repeat, err);
+        status = capture(&t, what, err);
         if (status == PTXGEN_OK)
             status = run(&t, &ms, err);
         end(&t);
     }
     pg_cuda_leave(&scope);
-    *us = 1e3 * (double)ms / repeat;
+    *us = 1e3 * (double)ms / what->repeat;
     return status;
 }

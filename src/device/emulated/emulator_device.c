@@ -399,14 +399,14 @@ static void leave(pg_device *device, void *context)
 }
 
 /* Launches are carried out at once: by the clock. */
-static ptxgen_status time_calls(pg_device *device, pg_enqueue *enqueue, void *user, int repeat,
-                                double *us, ptxgen_error *err)
+static ptxgen_status time_calls(pg_device *device, const pg_timed *what, double *us,
+                                ptxgen_error *err)
 {
     (void)device;
     const int64_t start = pg_clock_ns();
-    for (int i = 0; i < repeat; i++)
-        PG_TRY(enqueue(user, NULL, err));
-    *us = 1e-3 * (double)(pg_clock_ns() - start) / repeat;
+    for (int i = 0; i < what->repeat; i++)
+        PG_TRY(what->enqueue(what->user, NULL, err));
+    *us = 1e-3 * (double)(pg_clock_ns() - start) / what->repeat;
     return PTXGEN_OK;
 }
 

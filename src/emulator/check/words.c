@@ -41,6 +41,13 @@ static bool grow(pg_checker *k, pg_word_table *t)
     return true;
 }
 
+/* The word, if anything has been published there. */
+static pg_sync_word *find_word(const pg_word_table *t, uint64_t key)
+{
+    pg_sync_word *w = t->slots ? &t->words[word_slot(t, key)] : NULL;
+    return w && w->key ? w : NULL;
+}
+
 static pg_sync_word *word_at(pg_checker *k, pg_word_table *t, uint64_t key)
 {
     if (2 * (t->count + 1) > t->slots && !grow(k, t))
@@ -322,11 +329,18 @@ static bool is_reduction(const pg_op *op)
     return !strcmp(pg_ptx_op_describe((pg_ptx_op)op->opcode)->mnemonic, "red");
 }
 
+/* The access leaves something at its word: it releases, or a fence or an order may come with it. */
+static bool may_publish(const pg_touch *t)
+{
+    return t->write && (t->op->flags & PG_ACCESS_RELEASE || t->check->fences ||
+                        t->check->lane[t->lane].ordered);
+}
+
 void pg_check_strong_access(const pg_touch *t, uint64_t key)
 {
     pg_checker *checker = t->warp->launch->checker;
     pg_word_table *table = t->cta ? &pg_cluster_check_of(t->warp)->words : &checker->words;
-    pg_sync_word *word = word_at(checker, table, key);
+    pg_sync_word *word = may_publish(t) ? word_at(checker, table, key) : find_word(table, key);
     if (!word)
         return;
     if (t->reads && !is_reduction(t->op))

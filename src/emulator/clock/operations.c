@@ -85,6 +85,8 @@ static void add_operands(collector *c, const pg_ptx_insn *insn, bool written)
 
 static uint32_t macs_of(const pg_op *op, const char *word)
 {
+    if (strcmp(word, "mma_small") == 0)
+        return 16 * 8 * 16; /* 32 bytes of K, whatever the elements */
     if (strcmp(word, "mma") != 0)
         return 16 * 16 * 16;
     const pg_mma_plan *p = op->extra;

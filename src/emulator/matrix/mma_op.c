@@ -56,7 +56,8 @@ static void expand_a(const pg_warp *w, const pg_op *op, const uint8_t *stored, u
     uint64_t indices[MAX_M];
     for (uint32_t row = 0; row < p->tile.m; row++)
         indices[row] = pg_sparse_indices(pg_row_at(w, op->a), unit, bytes / unit, p->selector, row);
-    pg_sparse_expand(stored, indices, elem_bits, p->tile.m, bytes, dense, absent);
+    const pg_sparse_tile tile = {stored, indices, elem_bits, p->tile.m, bytes};
+    pg_sparse_expand(&tile, dense, absent);
 }
 
 /* Of every 2 * width fp8 elements the lower or the upper ones, as f16. */

@@ -5,16 +5,17 @@
 
 enum { UNITS = 4, STORED = 2 /* of so many units */ };
 
-void pg_sparse_expand(const uint8_t *stored, const uint64_t *indices, uint32_t elem_bits,
-                      uint32_t rows, uint32_t bytes, uint8_t *dense, uint8_t *absent)
+void pg_sparse_expand(const pg_sparse_tile *t, uint8_t *dense, uint8_t *absent)
 {
-    const uint32_t size = pg_sparse_unit_bytes(elem_bits), count = bytes / size / 2;
-    const uint32_t per_element = elem_bits == 32 ? 2 : 1, elements = bytes / size / per_element;
-    memset(dense, 0, rows * bytes);
-    memset(absent, 1, rows * elements);
-    for (uint32_t row = 0; row < rows; row++, dense += bytes, absent += elements)
+    const uint32_t size = pg_sparse_unit_bytes(t->elem_bits), count = t->bytes / size / 2;
+    const uint32_t per_element = t->elem_bits == 32 ? 2 : 1;
+    const uint32_t elements = t->bytes / size / per_element;
+    const uint8_t *stored = t->stored;
+    memset(dense, 0, t->rows * t->bytes);
+    memset(absent, 1, t->rows * elements);
+    for (uint32_t row = 0; row < t->rows; row++, dense += t->bytes, absent += elements)
         for (uint32_t i = 0; i < count; i++, stored += size) {
-            const uint32_t unit = i / STORED * UNITS + (uint32_t)(indices[row] >> 2 * i & 3);
+            const uint32_t unit = i / STORED * UNITS + (uint32_t)(t->indices[row] >> 2 * i & 3);
             memcpy(dense + unit * size, stored, size);
             absent[unit / per_element] = 0;
         }

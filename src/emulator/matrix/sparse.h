@@ -14,12 +14,16 @@ static inline uint32_t pg_sparse_unit_bytes(uint32_t elem_bits)
 }
 
 /* A tile of `rows` rows whose dense form has `bytes` of K each (at most PG_SPARSE_MAX_BYTES);
- * `stored` has half of it. A row's `indices` hold four bits for every four units, the first ones
- * lowest. What is not stored becomes 0, and its byte of `absent` (one an element, a pair of
- * 4-bit elements together) 1. Of two equal indices the later one counts. */
+ * `stored` has half of it, of elements of `elem_bits`. A row's `indices` hold four bits for every
+ * four units, the first ones lowest. What is not stored becomes 0, and its byte of `absent` (one an
+ * element, a pair of 4-bit elements together) 1. Of two equal indices the later one counts. */
 enum { PG_SPARSE_MAX_BYTES = 64 };
-void pg_sparse_expand(const uint8_t *stored, const uint64_t *indices, uint32_t elem_bits,
-                      uint32_t rows, uint32_t bytes, uint8_t *dense, uint8_t *absent);
+typedef struct pg_sparse_tile {
+    const uint8_t *stored;
+    const uint64_t *indices; /* of each row */
+    uint32_t elem_bits, rows, bytes;
+} pg_sparse_tile;
+void pg_sparse_expand(const pg_sparse_tile *, uint8_t *dense, uint8_t *absent);
 
 /* The indices of row `row` (0..15) of a warp's tile, from the operand that its lanes give; bits:
  * of indices in a row (16, 32 or 64); selector: which lanes of four speak, where not all do. */

@@ -140,7 +140,8 @@ static void expand_a(const parts *x, const uint8_t *stored, uint8_t *dense, uint
             indices[i * WARP_ROWS + row] =
                 pg_sparse_indices(metadata, unit, 2 * K_BYTES / unit, p->selector, row);
     }
-    pg_sparse_expand(stored, indices, elem_bits, x->count * WARP_ROWS, 2 * K_BYTES, dense, absent);
+    const pg_sparse_tile tile = {stored, indices, elem_bits, x->count * WARP_ROWS, 2 * K_BYTES};
+    pg_sparse_expand(&tile, dense, absent);
 }
 
 /* Pointers to the accumulator rows in the order of pg_mma_tile. */

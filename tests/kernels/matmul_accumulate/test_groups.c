@@ -8,183 +8,81 @@
 
 static ptxgen *ctx;
 
-static void every_schedule(void **state)
-{
-    (void)state;
-    static const group_case cases[] = {
-        {.m = 300, .n = 72, .k = 100, .groups = 4, .rows = {100, 0, 150, 50}},
-        {.m = 300, .n = 72, .k = 100, .groups = 5, .rows = {0, 1, 290, 40, 7}, .wide = true},
-        {.m = 200,
-         .n = 64,
-         .k = 64,
-         .groups = 3,
-         .rows = {-5, 60, 70},
-         .no_c = true,
-         .b_transposed = true,
-         .d_dtype = PTXGEN_BF16},
-        {.m = 500,
-         .n = 96,
-         .k = 70,
-         .groups = 3,
-         .rows = {200, 20, 260},
-         .params = "schedule=pingpong block_n=32 block_m=64 c_load=ring"},
-        {.m = 500,
-         .n = 96,
-         .k = 70,
-         .groups = 3,
-         .rows = {200, 20, 260},
-         .params = "block_n=64 c_load=late"},
-        {.m = 700,
-         .n = 130,
-         .k = 40,
-         .groups = 3,
-         .rows = {300, 129, 200},
-         .params = "ctas=2 block_n=64"},
-        {.m = 80, .n = 64, .k = 64, .groups = 6, .rows = {3, 80, 0, 100, 17, 64}, .apart = true},
-        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}},
-        {.m = 40, .n = 40, .k = 24, .groups = 1, .rows = {33}, .in_place = true},
-        {.m = 10, .n = 8, .k = 24, .groups = 130, .rows = {[40] = 3, [100] = 4, [129] = 9}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        group_case_run(ctx, &cases[i]);
-}
+#define HOPPER    "arch=sm_90a"
+#define BLACKWELL "arch=sm_100a"
+#define SMALL     " block_m=64 block_n=64"
 
-/* The same on Blackwell's kernel: C early or late, pairs, clusters. */
-static void every_schedule_of_blackwell(void **state)
-{
-    (void)state;
-    static const group_case cases[] = {
-        {.m = 300,
-         .n = 72,
-         .k = 100,
-         .groups = 4,
-         .rows = {100, 0, 150, 50},
-         .params = "arch=sm_100a"},
-        {.m = 700,
-         .n = 72,
-         .k = 100,
-         .groups = 5,
-         .rows = {0, 1, 590, 40, 7},
-         .wide = true,
-         .params = "arch=sm_100a ctas=2 block_n=64"},
-        {.m = 200,
-         .n = 64,
-         .k = 64,
-         .groups = 3,
-         .rows = {-5, 60, 70},
-         .no_c = true,
-         .b_transposed = true,
-         .d_dtype = PTXGEN_BF16,
-         .params = "arch=sm_100a"},
-        {.m = 500,
-         .n = 96,
-         .k = 72,
-         .groups = 3,
-         .rows = {200, 20, 260},
-         .params = "arch=sm_100a schedule=seed block_n=64"},
-        {.m = 700,
-         .n = 130,
-         .k = 40,
-         .groups = 3,
-         .rows = {300, 129, 200},
-         .params = "arch=sm_100a ctas_n=2 block_n=64"},
-        {.m = 1500,
-         .n = 72,
-         .k = 40,
-         .groups = 3,
-         .rows = {700, 100, 620},
-         .params = "arch=sm_100a ctas=4 block_n=64"},
-        {.m = 80,
-         .n = 64,
-         .k = 64,
-         .groups = 6,
-         .rows = {3, 80, 0, 100, 17, 64},
-         .apart = true,
-         .params = "arch=sm_100a"},
-        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}, .params = "arch=sm_100a"},
-        {.m = 40, .n = 40, .k = 24, .groups = 3, .rows = {0, 0, 0}, .params = "arch=sm_100a"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        group_case_run(ctx, &cases[i]);
-}
+/* Problems, and the kernels that each is given to: schedules, C early or late, pairs, clusters, C
+ * and D by fragments and by rows, and groups that a kernel has no tile of. */
+enum { MOST_WAYS = 3 };
+static const struct {
+    group_case problem;
+    const char *ways[MOST_WAYS + 1];
+} cases[] = {
+    {{.m = 300, .n = 72, .k = 100, .groups = 4, .rows = {100, 0, 150, 50}}, {HOPPER, BLACKWELL}},
+    {{.m = 300, .n = 72, .k = 100, .groups = 5, .rows = {0, 1, 290, 40, 7}, .wide = true},
+     {HOPPER, "arch=sm_80" SMALL}},
+    {{.m = 700, .n = 72, .k = 100, .groups = 5, .rows = {0, 1, 590, 40, 7}, .wide = true},
+     {BLACKWELL " ctas=2 block_n=64"}},
+    {{.m = 200,
+      .n = 64,
+      .k = 64,
+      .groups = 3,
+      .rows = {-5, 60, 70},
+      .no_c = true,
+      .b_transposed = true,
+      .d_dtype = PTXGEN_BF16},
+     {HOPPER, BLACKWELL, "arch=sm_90"}},
+    {{.m = 500, .n = 96, .k = 70, .groups = 3, .rows = {200, 20, 260}},
+     {HOPPER " schedule=pingpong block_n=32 block_m=64 c_load=ring",
+      HOPPER " block_n=64 c_load=late"}},
+    {{.m = 500, .n = 96, .k = 72, .groups = 3, .rows = {200, 20, 260}},
+     {BLACKWELL " schedule=seed block_n=64"}},
+    {{.m = 700, .n = 130, .k = 40, .groups = 3, .rows = {300, 129, 200}},
+     {HOPPER " ctas=2 block_n=64", BLACKWELL " ctas_n=2 block_n=64"}},
+    {{.m = 1500, .n = 72, .k = 40, .groups = 3, .rows = {700, 100, 620}},
+     {BLACKWELL " ctas=4 block_n=64"}},
+    {{.m = 80, .n = 64, .k = 64, .groups = 6, .rows = {3, 80, 0, 100, 17, 64}, .apart = true},
+     {HOPPER, BLACKWELL, "arch=sm_120a"}},
+    {{.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}}, {HOPPER, BLACKWELL, "arch=sm_80"}},
+    {{.m = 40, .n = 40, .k = 24, .groups = 3, .rows = {0, 0, 0}}, {BLACKWELL, "arch=sm_80"}},
+    {{.m = 40, .n = 40, .k = 24, .groups = 1, .rows = {33}, .in_place = true}, {HOPPER}},
+    {{.m = 10, .n = 8, .k = 24, .groups = 130, .rows = {[40] = 3, [100] = 4, [129] = 9}},
+     {HOPPER, "arch=sm_80" SMALL}},
+    {{.m = 300, .n = 73, .k = 70, .groups = 4, .rows = {100, 0, 150, 50}},
+     {"arch=sm_89 c_load=rows" SMALL}},
+    {{.m = 304, .n = 72, .k = 70, .groups = 4, .rows = {99, 0, 151, 50}, .a_transposed = true},
+     {"arch=sm_80" SMALL}},
+    /* Hopper's and Blackwell's own kernels load boxes, which no group begins at. */
+    {{.m = 304, .n = 72, .k = 72, .groups = 4, .rows = {99, 0, 151, 50}, .a_transposed = true},
+     {HOPPER}},
+    {{.m = 304,
+      .n = 72,
+      .k = 72,
+      .groups = 4,
+      .rows = {99, 0, 151, 50},
+      .a_transposed = true,
+      .b_transposed = true},
+     {BLACKWELL}},
+    {{.m = 72,
+      .n = 64,
+      .k = 64,
+      .groups = 3,
+      .rows = {3, 70, 33},
+      .apart = true,
+      .a_transposed = true},
+     {"arch=sm_80"}},
+};
 
-/* The same on mma.sync's kernel: C and D by fragments and by rows, and groups that it has no tile
- * of. */
-static void every_schedule_of_mma_sync(void **state)
+static void every_way(void **state)
 {
     (void)state;
-    static const group_case cases[] = {
-        {.m = 300,
-         .n = 72,
-         .k = 100,
-         .groups = 5,
-         .rows = {0, 1, 290, 40, 7},
-         .wide = true,
-         .params = "arch=sm_80 block_m=64 block_n=64"},
-        {.m = 300,
-         .n = 73,
-         .k = 70,
-         .groups = 4,
-         .rows = {100, 0, 150, 50},
-         .params = "arch=sm_89 block_m=64 block_n=64 c_load=rows"},
-        {.m = 200,
-         .n = 64,
-         .k = 64,
-         .groups = 3,
-         .rows = {-5, 60, 70},
-         .no_c = true,
-         .b_transposed = true,
-         .d_dtype = PTXGEN_BF16,
-         .params = "arch=sm_90"},
-        {.m = 80,
-         .n = 64,
-         .k = 64,
-         .groups = 6,
-         .rows = {3, 80, 0, 100, 17, 64},
-         .apart = true,
-         .params = "arch=sm_120a"},
-        {.m = 304,
-         .n = 72,
-         .k = 70,
-         .groups = 4,
-         .rows = {99, 0, 151, 50},
-         .a_transposed = true,
-         .params = "arch=sm_80 block_m=64 block_n=64"},
-        /* Whose other kernels load boxes, which no group begins at: these are chosen. */
-        {.m = 304,
-         .n = 72,
-         .k = 72,
-         .groups = 4,
-         .rows = {99, 0, 151, 50},
-         .a_transposed = true,
-         .params = "arch=sm_90a"},
-        {.m = 304,
-         .n = 72,
-         .k = 72,
-         .groups = 4,
-         .rows = {99, 0, 151, 50},
-         .a_transposed = true,
-         .b_transposed = true,
-         .params = "arch=sm_100a"},
-        {.m = 72,
-         .n = 64,
-         .k = 64,
-         .groups = 3,
-         .rows = {3, 70, 33},
-         .apart = true,
-         .a_transposed = true,
-         .params = "arch=sm_80"},
-        {.m = 40, .n = 40, .k = 0, .groups = 2, .rows = {10, 20}, .params = "arch=sm_80"},
-        {.m = 40, .n = 40, .k = 24, .groups = 3, .rows = {0, 0, 0}, .params = "arch=sm_80"},
-        {.m = 10,
-         .n = 8,
-         .k = 24,
-         .groups = 130,
-         .rows = {[40] = 3, [100] = 4, [129] = 9},
-         .params = "arch=sm_80 block_m=64 block_n=64"},
-    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        group_case_run(ctx, &cases[i]);
+        for (const char *const *way = cases[i].ways; *way; way++) {
+            group_case c = cases[i].problem;
+            c.params = *way;
+            group_case_run(ctx, &c);
+        }
 }
 
 static void drawn_groups(void **state)
@@ -257,10 +155,7 @@ int main(void)
 {
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_EMULATOR, .cache_dir = ""};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_schedule),
-                                       cmocka_unit_test(every_schedule_of_blackwell),
-                                       cmocka_unit_test(every_schedule_of_mma_sync),
-                                       cmocka_unit_test(drawn_groups),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_way), cmocka_unit_test(drawn_groups),
                                        cmocka_unit_test(no_groups_are_nothing_to_do),
                                        cmocka_unit_test(what_does_not_fit_is_refused)};
     ptxgen_error err;

@@ -55,11 +55,15 @@ static void schedules_by_size(void **state)
         {PTXGEN_BF16, 30 * MILLION, 4096, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_F32, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 20000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_F32, 30 * MILLION, 10000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 12000, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 8000, 8, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 30 * MILLION, 64, 32, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_F32, 40000, 64, 4, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
-        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
+        {PTXGEN_BF16, 30 * MILLION, 16, 32, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
+        {PTXGEN_F32, 30 * MILLION, 16, 16, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_THREAD, 0},
+        {PTXGEN_BF16, 30 * MILLION, 10000, 3, PTXGEN_SCHEDULE_PRIVATE, PG_COPIES_CTA, 0},
         {PTXGEN_BF16, 30 * MILLION, 200000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* as few, but not enough rows to pay for filling and emptying tables */
         {PTXGEN_F32, 20000, 64, 4, PTXGEN_SCHEDULE_VECTOR, 0, 0},
@@ -72,6 +76,7 @@ static void schedules_by_size(void **state)
         {PTXGEN_F32, 2048, 4096, 256, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         /* what only owner does */
         {PTXGEN_F64, 100, 100, 16, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_F64, MILLION, MILLION, 2, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         {PTXGEN_BF16, 100, 1000, 75, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 100, 1000, 101, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         /* rows of 4 bytes or 8 by as wide reductions, but long ones of large calls */
@@ -88,6 +93,47 @@ static void schedules_by_size(void **state)
             fail_msg("case %d: schedule %d, copies %d, ahead %d", (int)i, (int)k.schedule,
                      (int)k.copies, (int)k.ahead);
     }
+}
+
+/* Of any size, type and alignment: what is chosen is a kernel that there is. */
+static void every_problem_gets_a_kernel(void **state)
+{
+    static const ptxgen_dtype dtypes[] = {PTXGEN_F32, PTXGEN_F16, PTXGEN_BF16,
+                                          PTXGEN_F64, PTXGEN_S32, PTXGEN_S64};
+    enum { DRAWS = 20000 };
+    (void)state;
+    srand(1);
+    for (int i = 0; i < DRAWS; i++) {
+        ptxgen_scatter_add_args a =
+            call_of(dtypes[rand() % 6], INT64_C(1) << rand() % 31, 1 + rand() % (1 << rand() % 24),
+                    1 + rand() % (1 << rand() % 12));
+        const bool whole = a.dtype == PTXGEN_S32 || a.dtype == PTXGEN_S64;
+        a.rows -= rand() % a.rows;
+        a.out_stride = a.n + (rand() % 3 ? 0 : rand() % 9);
+        a.src_stride = a.n + (rand() % 3 ? 0 : rand() % 9);
+        a.src = (char *)(uintptr_t)a.src + rand() % 4 * ptxgen_dtype_bits(a.dtype) / 8;
+        a.deterministic = rand() % 4 == 0;
+        a.reduce = rand() % 2 ? PTXGEN_SCATTER_ADD : (ptxgen_scatter_reduce)(rand() % 5);
+        if (whole && a.reduce == PTXGEN_SCATTER_MEAN)
+            continue;
+        choose(&a, rand() % 3 ? 900 : 800);
+    }
+}
+
+/* A table that does not fit is cut in two; a half without a partner is no matter for many CTAs. */
+static void tables_are_cut(void **state)
+{
+    (void)state;
+    ptxgen_scatter_add_args a = call_of(PTXGEN_BF16, 30 * MILLION, 8000, 4);
+    assert_int_equal(choose(&a, 900).slices, 1);
+    a.out_rows = 12000;
+    assert_int_equal(choose(&a, 900).slices, 2);
+    a = call_of(PTXGEN_F32, 30 * MILLION, 9308, 4);
+    assert_true(choose(&a, 900).slices == 2 && choose(&a, 900).warps == 24);
+    a = call_of(PTXGEN_BF16, 30 * MILLION, 500, 1);
+    assert_true(choose(&a, 900).ctas > 1);
+    a.out_rows = 501;
+    assert_int_equal(choose(&a, 900).ctas, 1);
 }
 
 static void rows_off_16_bytes_are_shifted(void **state)
@@ -151,7 +197,8 @@ static void what_forces_exact_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_by_size), cmocka_unit_test(rows_off_16_bytes_are_shifted),
+        cmocka_unit_test(schedules_by_size),       cmocka_unit_test(every_problem_gets_a_kernel),
+        cmocka_unit_test(tables_are_cut),          cmocka_unit_test(rows_off_16_bytes_are_shifted),
         cmocka_unit_test(hot_rows_are_looked_for), cmocka_unit_test(what_forces_exact_sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

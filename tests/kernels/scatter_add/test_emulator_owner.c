@@ -17,8 +17,9 @@ static ptxgen *ctx;
 
 typedef struct problem {
     const char *params;
-    ptxgen_scatter_add_args a;
-    int hot;    /* of 8 entries, how many go to row 7 */
+    ptxgen_scatter_add_args a; /* rows: ROWS, unless it says fewer */
+    int hot;                   /* of 8 entries, how many go to row 7 + `above` */
+    int above;
     bool rough; /* values whose sums depend on the order */
     uint64_t seed;
     _Alignas(16) float out[OUT_ROWS * MAX_N];
@@ -33,10 +34,20 @@ typedef struct problem {
 static problem p;
 static ptxgen_device_info device = {.sm_count = 3, .l2_bytes = 4096};
 
+/* Past what the array holds, which is floats: nothing. */
 static void put(float *array, int i, float v)
 {
+    void *const at = array;
+    const bool wide = p.a.dtype == PTXGEN_F64 || p.a.dtype == PTXGEN_S64;
+    const int most = (array == p.src ? ROWS : OUT_ROWS) * MAX_N;
+    if (wide && i >= most / 2)
+        return;
     if (p.a.dtype == PTXGEN_BF16)
-        ((uint16_t *)(void *)array)[i] = pg_bf16_from_double((double)v);
+        ((uint16_t *)at)[i] = pg_bf16_from_double((double)v);
+    else if (p.a.dtype == PTXGEN_F64)
+        ((double *)at)[i] = (double)v;
+    else if (p.a.dtype == PTXGEN_S64)
+        ((int64_t *)at)[i] = (int64_t)v;
     else
         array[i] = v;
 }
@@ -45,7 +56,7 @@ static void fill(void)
 {
     ptxgen_scatter_add_args *a = &p.a;
     for (int i = 0; i < ROWS; i++) {
-        p.index[i] = i % 8 < p.hot ? 7 : i * 11 % OUT_ROWS;
+        p.index[i] = i % 8 < p.hot ? 7 + p.above : i * 11 % OUT_ROWS;
         p.src_index[i] = i * 7 % ROWS;
         p.weight[i] = (float)(i % 3 - 1);
     }
@@ -59,7 +70,7 @@ static void fill(void)
     p.record = PG_BAD_INDEX_EMPTY;
     a->size = sizeof *a;
     a->dtype = a->dtype ? a->dtype : PTXGEN_F32;
-    a->rows = ROWS;
+    a->rows = a->rows ? a->rows : ROWS;
     a->out_rows = OUT_ROWS;
     a->out = p.out;
     a->src = p.src;
@@ -230,6 +241,38 @@ static void rows_of_any_alignment(void **state)
     run("dtype=bf16 contig=no schedule=owner shift=yes share=16 pieces=2", 38, 4);
 }
 
+/* Lanes whose block of out is not all of the row have columns that nothing loads: they are left as
+ * partial sums with the others. */
+static void absent_columns(void **state)
+{
+    static const struct {
+        const char *params;
+        ptxgen_dtype dtype;
+        bool exact;
+        int64_t n;
+    } kinds[] = {
+        {"dtype=f64 schedule=owner shift=yes", PTXGEN_F64, true, 5},
+        {"dtype=f64 schedule=owner shift=yes reduce=max", PTXGEN_F64, true, 33},
+        {"dtype=s64 schedule=owner shift=yes pieces=2", PTXGEN_S64, true, 35},
+        {"dtype=f32 schedule=owner shift=yes exact=yes", PTXGEN_F32, true, 65},
+        {"dtype=f32 schedule=owner shift=yes pieces=8", PTXGEN_F32, false, 131},
+        {"dtype=bf16 schedule=owner shift=yes exact=yes", PTXGEN_BF16, true, 129},
+        {"dtype=bf16 schedule=owner shift=yes pieces=8", PTXGEN_BF16, false, 43},
+    };
+    static const int64_t rows[] = {1028, 1380, 1500};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (p.above = 0; p.above < 4; p.above++) {
+            p.a = (ptxgen_scatter_add_args){.dtype = kinds[i].dtype,
+                                            .deterministic = kinds[i].exact,
+                                            .rows = rows[p.above % 3]};
+            if (strstr(kinds[i].params, "max"))
+                p.a.reduce = PTXGEN_SCATTER_MAX;
+            run(kinds[i].params, kinds[i].n, 8);
+        }
+    p.above = 0;
+}
+
 static void private_tables(void **state)
 {
     (void)state;
@@ -243,9 +286,14 @@ static void private_tables(void **state)
     run("schedule=private n=5 copies=cta warps=3 access=4", 5, 1);
     run("schedule=private n=12 copies=cta warps=2", 12, 4);
     run("schedule=private n=16 copies=cta warps=1", 16, 8);
+    run("schedule=private n=4 copies=cta warps=2 slices=2", 4, 4);
+    run("schedule=private n=3 access=4 warps=1 ctas=2 slices=3", 3, 1);
+    run("schedule=private n=16 warps=2 slices=16", 16, 0);
     p.a = (ptxgen_scatter_add_args){.dtype = PTXGEN_BF16};
     run("dtype=bf16 schedule=private n=3 copies=cta warps=2 access=2", 3, 4);
     run("dtype=bf16 schedule=private n=32 copies=cta warps=2", 32, 4);
+    run("dtype=bf16 schedule=private n=1 warps=2 slices=3 access=2", 1, 1);
+    run("dtype=bf16 schedule=private n=5 warps=2 slices=2 access=2", 5, 8);
     run("dtype=bf16 schedule=private n=18 copies=cta warps=2 access=4", 18, 0);
 }
 
@@ -301,10 +349,15 @@ int main(int argc, char **argv)
     if (ptxgen_create(&config, &ctx, NULL) != PTXGEN_OK)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vector_reductions),     cmocka_unit_test(rows_ahead),
-        cmocka_unit_test(rows_of_any_alignment), cmocka_unit_test(private_tables),
-        cmocka_unit_test(partial_sums),          cmocka_unit_test(the_same_bits_on_every_gpu),
-        cmocka_unit_test(weights_and_gathering), cmocka_unit_test(minimum),
+        cmocka_unit_test(vector_reductions),
+        cmocka_unit_test(rows_ahead),
+        cmocka_unit_test(rows_of_any_alignment),
+        cmocka_unit_test(absent_columns),
+        cmocka_unit_test(private_tables),
+        cmocka_unit_test(partial_sums),
+        cmocka_unit_test(the_same_bits_on_every_gpu),
+        cmocka_unit_test(weights_and_gathering),
+        cmocka_unit_test(minimum),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);

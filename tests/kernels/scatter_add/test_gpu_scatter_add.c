@@ -1,7 +1,9 @@
 /* scatter_add on a real GPU: every combination that the library offers, against the oracle. Skipped
  * without a device. Kernels are compiled by all cores first: assembling is most of the time.
  *
- *     test_gpu_scatter_add [STRIDE (1)]     every STRIDE-th combination, for compute-sanitizer */
+ *     test_gpu_scatter_add [STRIDE (1)] [TEST (all; * and ? match)]
+ *
+ * Every STRIDE-th combination, and one test alone: for compute-sanitizer. */
 #include "base/half.h"
 #include "scatter_suite.h"
 #include "test.h"
@@ -200,6 +202,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 0)
         suite.every = (size_t)atoi(argv[1]);
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
     ptxgen_device_info info = {.size = sizeof info};
