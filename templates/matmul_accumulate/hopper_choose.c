@@ -375,8 +375,8 @@ static bool is_shallow(const pg_matmul_problem *p)
         return copies && p->k <= SHORT && elements < VERY_MANY;
     if (p->k <= SHORT)
         return copies || elements >= SOME;
-    /* Hopper's kernel accesses pairs: of 16 problems of such a K it was ahead in 7 of 8 that have
-     * them, in none of 8 that have not. */
+    /* Hopper's kernel accesses pairs: of 16 problems of such a K it was ahead in 6 of 7 that have
+     * them, in none of 9 that have not. */
     return p->odd && p->k <= LONG && elements >= MANY && p->m > MOST_SWAPPED_ROWS;
 }
 
