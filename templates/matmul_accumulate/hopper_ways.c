@@ -4,11 +4,18 @@
 
 enum { ELEMENT_BYTES = 2 };
 
-/* Measured: a copy's launch, us, and bytes per us of what it reads and writes. */
+/* Measured: a copy's launch, us, and bytes per us of what is read and written. */
+static const double copy_launch = 1.5, rate = 4.2e6;
+
 static double copy_us(double bytes)
 {
-    const double launch = 1.5, rate = 4.2e6;
-    return launch + bytes / rate;
+    return copy_launch + bytes / rate;
+}
+
+/* With swap a phase's elements of C and D are so many apart: whole sectors move for each. */
+static double scattered_us(const pg_matmul_problem *p, int phases)
+{
+    return (double)(phases - 1) * (p->c_bytes + p->d_bytes) * (double)p->m * (double)p->n / rate;
 }
 
 static double bytes_of(const pg_matmul_problem *p, bool is_b)
@@ -68,6 +75,7 @@ static pg_hopper_way by_phases_of_rows(const pg_matmul_accumulate_key *k,
     w.key.copy = (k->copy & right) | (right_k_major ? right : 0);
     if (w.key.copy)
         w.us = copy_us((1 + (right_k_major ? phases : 1)) * bytes_of(p, !left_is_b));
+    w.us += left_is_b ? scattered_us(p, phases) : 0;
     return w;
 }
 
