@@ -87,16 +87,20 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
            src->stride[0] <= UINT32_MAX / bytes;
 }
 
-/* Whether rows so aligned can be added where they are. */
+/* Whether rows so aligned can be added where they are. Halves at odd addresses go word by word:
+ * short rows, and those of calls that the launches of a sort would take longer than. */
 static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
+    enum { SMALL_CALL_BYTES = 1 << 22 };
     if (access == 16)
         return true;
     if (k->access || k->function || k->exact || k->reduce != PTXGEN_SCATTER_ADD ||
         !pg_sum_type_at(k->dtype)->vector_add)
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
-    return access >= WORD || (arch && arch->sm >= 90 && row_bytes_of(p) < HALVES_ROW_BYTES &&
+    const int64_t rows = p->symbol[PG_SCATTER_ROWS], row_bytes = row_bytes_of(p);
+    const bool small = rows <= SMALL_CALL_BYTES && rows * row_bytes <= SMALL_CALL_BYTES;
+    return access >= WORD || (arch && arch->sm >= 90 && (row_bytes < HALVES_ROW_BYTES || small) &&
                               pg_scatter_add_dense_out(p));
 }
 
