@@ -329,21 +329,28 @@ static ptxgen_status take_scales(const ptxgen_dlpack *from, const char *name, in
     return PTXGEN_OK;
 }
 
+/* Scales as one row. */
+typedef struct flat_scales {
+    ptxgen_dl_tensor tensor;
+    int64_t bytes; /* its extent */
+} flat_scales;
+
 /* A copy of the argument in which scales of any shape are one row, of the type that their format
  * has. */
 static ptxgen_status flatten_scales(argument *a, const char *name, ptxgen_scaled_format format,
-                                    ptxgen_dl_tensor *flat, int64_t *bytes, ptxgen_error *err)
+                                    flat_scales *flat, ptxgen_error *err)
 {
+    ptxgen_dl_tensor *t = &flat->tensor;
     if (!a->from.tensor)
         return PTXGEN_OK;
-    PG_TRY(take_scales(&a->from, name, bytes, err));
-    *flat = *a->from.tensor;
-    flat->ndim = 1;
-    flat->shape = bytes;
-    flat->strides = NULL;
-    if (pg_dtype_of_dlpack(flat->dtype.code, flat->dtype.bits) == PTXGEN_U8)
-        flat->dtype.code = format == PTXGEN_NVFP4 ? 10 : 14;
-    a->from.tensor = flat;
+    PG_TRY(take_scales(&a->from, name, &flat->bytes, err));
+    *t = *a->from.tensor;
+    t->ndim = 1;
+    t->shape = &flat->bytes;
+    t->strides = NULL;
+    if (pg_dtype_of_dlpack(t->dtype.code, t->dtype.bits) == PTXGEN_U8)
+        t->dtype.code = format == PTXGEN_NVFP4 ? 10 : 14;
+    a->from.tensor = t;
     return PTXGEN_OK;
 }
 
@@ -352,8 +359,7 @@ ptxgen_status ptxgen_dlpack_matmul_scaled(ptxgen *ctx, const ptxgen_dlpack_scale
 {
     static const ptxgen_matmul_scaled_args defaults = {.size = sizeof defaults};
     ptxgen_dlpack_scaled_args a;
-    ptxgen_dl_tensor flat[2];
-    int64_t bytes[2];
+    flat_scales flat[2];
     pg_call c;
     PG_TRY(pg_take_args(args, &a, sizeof a, "ptxgen_dlpack_scaled_args", err));
     argument tensors[] = {{PG_SCALED_A, a.a},
@@ -371,8 +377,8 @@ ptxgen_status ptxgen_dlpack_matmul_scaled(ptxgen *ctx, const ptxgen_dlpack_scale
     c.given = 0; /* the element types say the formats */
     for (size_t i = 0; i < COUNT(tensors); i++)
         c.problem.operand[tensors[i].operand].present = false;
-    PG_TRY(flatten_scales(&tensors[2], "a_scales", a_format, &flat[0], &bytes[0], err));
-    PG_TRY(flatten_scales(&tensors[3], "b_scales", b_format, &flat[1], &bytes[1], err));
+    PG_TRY(flatten_scales(&tensors[2], "a_scales", a_format, &flat[0], err));
+    PG_TRY(flatten_scales(&tensors[3], "b_scales", b_format, &flat[1], err));
     PG_TRY(take_all(&c, ctx, tensors, COUNT(tensors), err));
     name_elements(&c.problem.operand[PG_SCALED_A], a_format);
     name_elements(&c.problem.operand[PG_SCALED_B], b_format);

@@ -19,16 +19,15 @@ static unsigned char *allocate(pg_block *block, const pg_alloc *alloc, size_t n)
     return bytes;
 }
 
-int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, int fd,
-                  uint64_t offset, uint64_t n)
+int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, pg_file_part part)
 {
     *block = (pg_block){0};
-    if (n > PG_ENTRY_FILE_MAX)
+    if (part.n > PG_ENTRY_FILE_MAX)
         return -EFBIG;
-    unsigned char *bytes = allocate(block, alloc, n);
+    unsigned char *bytes = allocate(block, alloc, part.n);
     if (!bytes)
         return -ENOMEM;
-    int r = pg_file_read_exact(files, fd, bytes, n, offset);
+    int r = pg_file_read_exact(files, part.fd, bytes, part.n, part.offset);
     if (r < 0)
         pg_block_free(block, alloc);
     return r;

@@ -13,9 +13,13 @@ typedef struct pg_block {
     size_t storage_size;
 } pg_block;
 
-/* Reads n bytes at `offset`; 0, or a negative errno (-ENODATA when the file is shorter). */
-int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, int fd,
-                  uint64_t offset, uint64_t n);
+/* n bytes of an open file, from `offset` on. */
+typedef struct pg_file_part {
+    int fd;
+    uint64_t offset, n;
+} pg_file_part;
+/* Reads them; 0, or a negative errno (-ENODATA when the file is shorter). */
+int pg_block_read(pg_block *block, const pg_alloc *alloc, const pg_files *files, pg_file_part part);
 /* A copy of bytes that are elsewhere; 0 or -ENOMEM. */
 int pg_block_copy(pg_block *block, const pg_alloc *alloc, const void *bytes, size_t n);
 void pg_block_free(pg_block *block, const pg_alloc *alloc);

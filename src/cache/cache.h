@@ -168,8 +168,7 @@ void pg_cache_release(pg_cache *, uint64_t token);
 /* Keeps the PTX of a kernel that could not be assembled as failed/NAME, the last 16 of them, for
  * who looks for the reason; its path goes into path[size]. false: there is no folder, or it was
  * not possible. */
-bool pg_cache_keep_refused(pg_cache *, const char *name, const void *ptx, size_t n, char *path,
-                           size_t size);
+bool pg_cache_keep_refused(pg_cache *, const char *name, pg_str ptx, char *path, size_t size);
 
 /* Fills the disk fields. */
 void pg_cache_fill_info(pg_cache *, ptxgen_cache_info *);

@@ -125,7 +125,8 @@ static reading scan_entry(pg_pack *pack, uint64_t offset, uint64_t size, pg_buf 
     pg_block block;
     pg_cache_entry entry;
     pg_str key;
-    const int r = pg_block_read(&block, &pack->alloc, pack->files, pack->fd, offset, size);
+    const int r =
+        pg_block_read(&block, &pack->alloc, pack->files, (pg_file_part){pack->fd, offset, size});
     if (r < 0 && unread_or_damaged(pack, r) == UNREAD)
         return UNREAD;
     if (r == 0 && pg_entry_decode(block.bytes, block.size, &entry, &key) == PG_ENTRY_OK) {
@@ -271,8 +272,8 @@ const pg_pack_item *pg_pack_find(const pg_pack *pack, pg_hash128 hash)
 int pg_pack_read(const pg_pack *pack, const pg_pack_item *item, pg_block *block,
                  pg_cache_entry *entry, pg_str *key)
 {
-    const int r =
-        pg_block_read(block, &pack->alloc, pack->files, pack->fd, item->offset, item->size);
+    const int r = pg_block_read(block, &pack->alloc, pack->files,
+                                (pg_file_part){pack->fd, item->offset, item->size});
     if (r < 0)
         return r == -ENODATA || r == -EFBIG ? PG_ENTRY_SHORT : r;
     pg_entry_fault fault = pg_entry_decode(block->bytes, block->size, entry, key);

@@ -49,11 +49,10 @@ static int open_aside(pg_cache *cache, const char *name)
     return fd;
 }
 
-bool pg_cache_keep_refused(pg_cache *cache, const char *name, const void *ptx, size_t n, char *path,
-                           size_t size)
+bool pg_cache_keep_refused(pg_cache *cache, const char *name, pg_str ptx, char *path, size_t size)
 {
     const pg_files *files = cache->files;
-    const pg_file_temporary what = {ptx, n, false, pg_folder_file_mode(&cache->folder)};
+    const pg_file_temporary what = {ptx.p, ptx.n, false, pg_folder_file_mode(&cache->folder)};
     char temporary[64];
     if (atomic_load(&cache->opening) != PG_OPENING_DONE ||
         pg_clock_ms() < atomic_load(&cache->write_after_ms))

@@ -61,7 +61,8 @@ static verdict load(pg_cache *cache, const pg_folder *folder, const pg_opened *f
         return BAD;
     }
     pg_block block;
-    int r = pg_block_read(&block, &cache->alloc, cache->files, file->fd, 0, file->stat.size);
+    int r = pg_block_read(&block, &cache->alloc, cache->files,
+                          (pg_file_part){file->fd, 0, file->stat.size});
     if (r < 0 && r != -ENODATA && r != -EFBIG) {
         pg_count_trouble(&cache->counts, &cache->log, PG_COUNT_READ_ERRORS,
                          "cannot read an entry in '%s': %s", folder->path, strerror(-r));

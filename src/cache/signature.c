@@ -61,20 +61,28 @@ ptxgen_status pg_key_pair_write(const char *path, const char *name, ptxgen_error
 
 /* ---- entries ---- */
 
-/* The digest of head and entry; false without memory. */
-static bool digest_of(const pg_sodium *sodium, const pg_alloc *alloc, const char *head, pg_str key,
-                      const pg_cache_entry *entry, unsigned char digest[PG_DIGEST_BYTES])
+/* What is signed: who signs until when, and an entry under its key. */
+typedef struct statement {
+    char head[TEXT_MAX_BYTES];
+    pg_str key;
+    const pg_cache_entry *entry;
+} statement;
+
+/* Its digest; false without memory. */
+static bool digest_of(const pg_sodium *sodium, const pg_alloc *alloc, const statement *s,
+                      unsigned char digest[PG_DIGEST_BYTES])
 {
-    pg_cache_entry bare = *entry;
+    pg_cache_entry bare = *s->entry;
     pg_buf bytes;
     bare.signature = bare.mac = "";
     pg_buf_init(&bytes, alloc);
-    bool good = pg_entry_encode(&bytes, key, &bare);
+    bool good = pg_entry_encode(&bytes, s->key, &bare);
     if (good) {
         /* The checksum's place and what is before it say nothing: the head goes there. */
         memset(bytes.data, 0, CHECKED_FROM);
         unsigned char both[2 * PG_DIGEST_BYTES];
-        sodium->hash(both, PG_DIGEST_BYTES, (const unsigned char *)head, strlen(head), NULL, 0);
+        sodium->hash(both, PG_DIGEST_BYTES, (const unsigned char *)s->head, strlen(s->head), NULL,
+                     0);
         sodium->hash(both + PG_DIGEST_BYTES, PG_DIGEST_BYTES, (const unsigned char *)bytes.data,
                      bytes.len, NULL, 0);
         sodium->hash(digest, PG_DIGEST_BYTES, both, sizeof both, NULL, 0);
@@ -83,18 +91,19 @@ static bool digest_of(const pg_sodium *sodium, const pg_alloc *alloc, const char
     return good;
 }
 
-static void make_head(char head[TEXT_MAX_BYTES], const char *name, int64_t expires)
+static void make_head(statement *s, const char *name, int64_t expires)
 {
-    snprintf(head, TEXT_MAX_BYTES, "ptxgen signature 1\n%s\n%lld\n", name, (long long)expires);
+    snprintf(s->head, sizeof s->head, "ptxgen signature 1\n%s\n%lld\n", name, (long long)expires);
 }
 
 bool pg_signature_encode(const pg_secret_key *secret, pg_str key, const pg_cache_entry *entry,
                          int64_t expires, pg_buf *out)
 {
-    char head[TEXT_MAX_BYTES], hex[2 * PG_SIGNATURE_BYTES + 1], text[TEXT_MAX_BYTES];
+    char hex[2 * PG_SIGNATURE_BYTES + 1], text[TEXT_MAX_BYTES];
     unsigned char digest[PG_DIGEST_BYTES], signature[PG_SIGNATURE_BYTES];
-    make_head(head, secret->name, expires);
-    if (!digest_of(secret->sodium, out->alloc, head, key, entry, digest))
+    statement s = {.key = key, .entry = entry};
+    make_head(&s, secret->name, expires);
+    if (!digest_of(secret->sodium, out->alloc, &s, digest))
         return false;
     secret->sodium->sign(signature, NULL, digest, sizeof digest, secret->bytes);
     pg_hex_put(signature, sizeof signature, hex);
@@ -125,7 +134,7 @@ pg_signature_fault pg_signature_check(const pg_trusted_keys *trusted, const pg_a
         return PG_SIGNATURE_NONE;
     const pg_str name = pg_str_word(&rest), date = pg_str_word(&rest), hex = pg_str_word(&rest);
     unsigned char digest[PG_DIGEST_BYTES], signature[PG_SIGNATURE_BYTES];
-    char head[TEXT_MAX_BYTES];
+    statement s = {.key = key, .entry = entry};
     int64_t expires;
     const pg_trusted_key *k = NULL;
     for (size_t i = 0; !k && i < trusted->count; i++)
@@ -134,8 +143,8 @@ pg_signature_fault pg_signature_check(const pg_trusted_keys *trusted, const pg_a
         return PG_SIGNATURE_STRANGER;
     if (!pg_str_i64(date, &expires) || !pg_hex_take(hex, signature, sizeof signature))
         return PG_SIGNATURE_MALFORMED;
-    make_head(head, k->name, expires);
-    if (!digest_of(trusted->sodium, alloc, head, key, entry, digest))
+    make_head(&s, k->name, expires);
+    if (!digest_of(trusted->sodium, alloc, &s, digest))
         return PG_SIGNATURE_MEMORY;
     if (trusted->sodium->check(signature, digest, sizeof digest, k->bytes) != 0)
         return PG_SIGNATURE_WRONG;

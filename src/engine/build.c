@@ -123,8 +123,8 @@ static void dump(const ptxgen_kernel *k, bool assembled)
     char name[96], path[PG_PATH_MAX + 1];
     for (size_t i = assembled ? 0 : 1; k->engine->dump.dir && i < (assembled ? 3 : 2); i++) {
         pg_kernel_file_name(k, files[i].suffix, name);
-        pg_dump_write(&k->engine->dump, name, pg_buf_text(files[i].bytes), files[i].bytes->len,
-                      path, sizeof path);
+        const pg_str bytes = {pg_buf_text(files[i].bytes), files[i].bytes->len};
+        pg_dump_write(&k->engine->dump, name, bytes, path, sizeof path);
     }
 }
 

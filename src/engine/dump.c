@@ -41,12 +41,11 @@ static int write_file(const char *path, const pg_file_temporary *what)
     return r;
 }
 
-bool pg_dump_write(const pg_dump *d, const char *name, const void *bytes, size_t n, char *path,
-                   size_t size)
+bool pg_dump_write(const pg_dump *d, const char *name, pg_str bytes, char *path, size_t size)
 {
     if (!d->dir)
         return false;
-    const pg_file_temporary what = {bytes, n, false, 0644};
+    const pg_file_temporary what = {bytes.p, bytes.n, false, 0644};
     const int length = snprintf(path, size, "%s/%s", d->dir, name);
     const int r = length > 0 && (size_t)length < size ? write_file(path, &what) : -1;
     if (r < 0)

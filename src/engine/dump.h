@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/str.h"
 
 typedef struct pg_dump {
     const pg_alloc *alloc;
@@ -18,7 +19,6 @@ bool pg_dump_init(pg_dump *, const pg_alloc *, const pg_log *, const char *dir);
 void pg_dump_fini(pg_dump *);
 /* Writes DIR/NAME, in one step; its path goes into path[size]. false: not wanted, or not
  * possible. */
-bool pg_dump_write(const pg_dump *, const char *name, const void *bytes, size_t n, char *path,
-                   size_t size);
+bool pg_dump_write(const pg_dump *, const char *name, pg_str bytes, char *path, size_t size);
 
 #endif

@@ -49,10 +49,9 @@ static void say_how_to_repeat(const ptxgen_kernel *k, ptxgen_assembler kind, cha
     const char *program = pg_toolkit_program(e->toolkit, kind);
     const pg_arch_text arch = pg_arch_to_text(k->id.key[0]);
     pg_kernel_file_name(k, ".ptx", name);
-    const bool kept = pg_dump_write(&e->dump, name, pg_buf_text(&k->emitted.text),
-                                    k->emitted.text.len, path, sizeof path) ||
-                      pg_cache_keep_refused(e->cache, name, pg_buf_text(&k->emitted.text),
-                                            k->emitted.text.len, path, sizeof path);
+    const pg_str ptx = {pg_buf_text(&k->emitted.text), k->emitted.text.len};
+    const bool kept = pg_dump_write(&e->dump, name, ptx, path, sizeof path) ||
+                      pg_cache_keep_refused(e->cache, name, ptx, path, sizeof path);
     if (!kept)
         snprintf(out, size, "its PTX: ptxgen emit %s %s", k->id.family->name,
                  pg_buf_text(&k->params));

@@ -94,10 +94,10 @@ static const pg_param params[] = {
             "a call those that "
             "need it"},
     {"phases", PG_PARAM_CHOICE, FIELD(phases), phases_words,
-     .doc = "sm_90a: A (with swap, B), K adjacent in it, is read where it lies, whatever its "
-            "alignment: rows that begin at the same place of 16 bytes are a problem of their own; "
-            "every 8th row does, or every 4th, 2nd, 1st; auto: by the problem's size in a call, "
-            "none otherwise"},
+     .doc = "sm_90a: A (with swap, B) is read where it lies, whatever its alignment: rows that "
+            "begin at the same place of 16 bytes are a problem of their own, or, if K is not "
+            "adjacent, a slice of it; every 8th row does, or every 4th, 2nd, 1st; auto: by the "
+            "problem's size in a call, none otherwise"},
     {"stream", PG_PARAM_CHOICE, FIELD(stream), stream_words,
      .doc = "sm_90a: yes: A (with swap, B) is read once, and need not stay in L2; ahead: L2 is "
             "asked for its first part before the kernel before has ended"},
@@ -205,6 +205,13 @@ static bool ragged(const pg_view *v)
     return v->present && pg_matmul_low_bits(v) % SECTOR != 0;
 }
 
+/* Rows of C or D in which two elements do not lie as one. */
+static bool is_odd(const pg_view *v)
+{
+    const uintptr_t pair = 2 * (uintptr_t)v->bits / 8;
+    return v->present && pg_matmul_low_bits(v) % pair != 0;
+}
+
 /* Of the rows of both: bytes, as far as it matters. */
 static int alignment_of(const pg_view *a, const pg_view *b)
 {
@@ -298,13 +305,12 @@ static int64_t choose_store(const pg_problem *p, const pg_matmul_accumulate_key 
                : PG_D_ROWS;
 }
 
-/* That an operand's rows have, if it would have to be copied, and K is adjacent in it. */
+/* That an operand's rows have, if it would have to be copied. */
 static int phases_of(const pg_problem *p, const pg_matmul_accumulate_key *k, int operand)
 {
     const pg_view *v = &p->operand[operand];
     const int bit = operand == PG_MATMUL_A ? PG_COPY_A : PG_COPY_B;
-    const bool k_major = operand == PG_MATMUL_A ? !v->transposed : v->transposed;
-    return k_major && (k->copy & bit) ? pg_hopper_phases(v) : 0;
+    return k->copy & bit ? pg_hopper_phases(v) : 0;
 }
 
 /* Of factors, which a choice behind the call could not read, and of places. */
@@ -348,6 +354,7 @@ static pg_matmul_problem describe(const pg_problem *p, pg_matmul_accumulate_key 
         .b_straddles = !(k->copy & PG_COPY_B) && straddles(&v[PG_MATMUL_B]),
         .a_k_major = !v[PG_MATMUL_A].transposed,
         .b_k_major = v[PG_MATMUL_B].transposed,
+        .odd = is_odd(&v[PG_MATMUL_C]) || is_odd(&v[PG_MATMUL_D]),
         .ragged = ragged(&v[PG_MATMUL_C]) || ragged(&v[PG_MATMUL_D]),
         .operand_alignment = alignment_of(&v[PG_MATMUL_A], &v[PG_MATMUL_B]),
         .a_phases = phases_of(p, k, PG_MATMUL_A),
@@ -386,7 +393,7 @@ static size_t candidates(const pg_problem *p, const void *key, pg_candidate *out
             pg_hopper_take(&k, &rated[i].choice);
             memset(&out[count], 0, sizeof out[count]);
             memcpy(out[count].key, &k, sizeof k);
-            out[count].us = ways[w].us + rated[i].time;
+            out[count].us = ways[w].us + ways[w].times * rated[i].time;
         }
     }
     qsort(out, count, sizeof *out, by_time);

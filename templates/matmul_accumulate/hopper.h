@@ -98,6 +98,9 @@ void pg_hopper_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *prob
 int pg_hopper_phases(const pg_view *v);
 int pg_hopper_head(const pg_view *v, int phase);
 int pg_hopper_longest_head(const pg_view *v, int phases);
+/* They are of K, whose slices they are; how many slices there are at least. */
+bool pg_hopper_takes_phases_of_k(const pg_matmul_accumulate_key *k);
+int64_t pg_hopper_least_slices(const pg_matmul_accumulate_key *k);
 ptxgen_status pg_hopper_check_phases(const pg_matmul_accumulate_key *k, ptxgen_error *err);
 ptxgen_status pg_hopper_limit_phases(const pg_problem *p, ptxgen_error *err);
 static inline bool pg_hopper_left_is_b(const pg_matmul_accumulate_key *k)
@@ -189,7 +192,7 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     PG_EPILOGUE_LIST(X)
 /* Of the operand that blocks below second_block_ copy, then of that of the others. With phases the
  * first one's matrices are copies of one, each behind as many zeros as the left operand's phase has
- * elements before its rows. */
+ * elements before its rows; with phases of K each of that phase's part of it, all depth_. */
 #define PG_ALIGN_PARAMS(X)                                                                         \
     X(from_, POINTER)                                                                              \
     X(from_stride_, U64)                                                                           \
@@ -209,7 +212,8 @@ enum { PG_LEFT_STEPS, PG_RIGHT_STEPS, PG_C_STEPS }; /* bits of batch_maps_; PG_G
     X(second_from_batch_, U64)                                                                     \
     X(second_block_, U32)                                                                          \
     X(zeros_, U32)                                                                                 \
-    X(zeros_step_, U32)
+    X(zeros_step_, U32)                                                                            \
+    X(depth_, U32)
 pg_param_list pg_hopper_params(const pg_hopper_plan *p, uint32_t part);
 
 /* Of a part of a split in shared memory: bytes from a row of the result's tile to the next. What
@@ -228,13 +232,24 @@ int pg_hopper_step(const pg_hopper_plan *p, const pg_hopper_operand *o, int step
  * columns of the transposed problem are rows of its left operand. */
 static inline int pg_hopper_column_step(const pg_hopper_plan *p)
 {
-    return p->swapped && p->phases ? p->phases : 1;
+    return p->swapped && p->phases && p->left.k_major ? p->phases : 1;
 }
 
-/* The right operand is copied once for each phase of the left one. */
+/* The left operand's rows in memory, and so its phases, are of K. */
+static inline bool pg_hopper_phases_of_k(const pg_hopper_plan *p)
+{
+    return p->phases && !p->left.k_major;
+}
+/* Slices of what a tile sums: of K, or of a phase of it. */
+static inline int pg_hopper_phase_slices(const pg_hopper_plan *p)
+{
+    return pg_hopper_phases_of_k(p) ? p->slices / p->phases : p->slices;
+}
+
+/* The right operand has a copy for each phase of the left one: behind its head, or of its K. */
 static inline bool pg_hopper_copies_phases(const pg_hopper_plan *p)
 {
-    return p->phases && p->right.k_major;
+    return p->phases && (p->right.k_major || !p->left.k_major);
 }
 
 static inline int pg_hopper_accumulators(const pg_hopper_plan *p)
@@ -278,13 +293,13 @@ void pg_hopper_load_operands(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_load_c(pg_emit *E, const pg_hopper_plan *p);
 
 /* By phases (hopper_phases.ptxc): the name of the left operand's map of one; of phase %batch %head;
- * %left_map; rows of the left operand, to %m. Then,
+ * %left_map; rows of the left operand, to %m, or, of K's, where they begin, to %row. Then,
  * of a tile whose K begins with the rows: this warpgroup's rows of its first stage, zeros instead
  * of what lies before them. */
 pg_term pg_hopper_left_map(int phase);
 void pg_hopper_find_head(pg_emit *E, const char *parameter);
 void pg_hopper_choose_left_map(pg_emit *E, const pg_hopper_plan *p);
-void pg_hopper_count_phase_rows(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_find_phase_rows(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_clear_heads(pg_emit *E, const pg_hopper_plan *p);
 
 /* A consumer warpgroup (hopper_consume.ptxc). */
@@ -372,8 +387,10 @@ void pg_hopper_store_pair(pg_emit *E, const pg_dtype *type, const pg_quad *q, co
 void pg_hopper_declare_split(pg_emit *E, const pg_hopper_plan *p);
 void pg_hopper_combine_splits(pg_emit *E, const pg_hopper_plan *p);
 
-/* The kernel that copies operands to aligned rows (hopper_align.ptxc). */
+/* The kernel that copies operands to aligned rows (hopper_align.ptxc), or the right one by phases
+ * of K (hopper_gather.ptxc). */
 void pg_hopper_align(pg_emit *E, const pg_hopper_plan *p);
+void pg_hopper_gather(pg_emit *E, const pg_hopper_plan *p);
 /* The second kernel of a problem in slices (hopper_slices.ptxc). */
 void pg_hopper_sum_slices(pg_emit *E, const pg_hopper_plan *p);
 

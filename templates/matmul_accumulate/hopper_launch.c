@@ -180,10 +180,14 @@ static bool is_copied(const pg_problem *problem, int operand)
     return pg_matmul_depth(problem) && (p->copy & bit);
 }
 
-/* Elements of a row of an operand's copy, and from row to row; a phase's begins behind its head. */
+/* Elements of a row of an operand's copy, and from row to row; a phase's begins behind its head, or
+ * is its part of K. */
 static int64_t copy_columns(const pg_hopper_plan *p, const pg_view *v)
 {
-    return v->shape[pg_view_along(v)] + (pg_hopper_copies_phases(p) ? PG_MOST_HEAD : 0);
+    const int64_t columns = v->shape[pg_view_along(v)];
+    if (pg_hopper_phases_of_k(p))
+        return p->right.k_major ? divide_up(columns, p->phases) : columns;
+    return columns + (pg_hopper_copies_phases(p) ? PG_MOST_HEAD : 0);
 }
 
 static int64_t copy_stride(const pg_hopper_plan *p, const pg_view *v)
@@ -200,9 +204,16 @@ static int64_t copy_matrices(const pg_hopper_plan *p, const pg_view *v)
     return steps_by_batch(v) ? v->shape[PG_BATCH] : 1;
 }
 
+/* Of one of them, of all. */
+static int64_t copy_matrix_rows(const pg_hopper_plan *p, const pg_view *v)
+{
+    const int64_t rows = v->shape[pg_matmul_across(v)];
+    return pg_hopper_phases_of_k(p) && !p->right.k_major ? divide_up(rows, p->phases) : rows;
+}
+
 static int64_t copy_rows(const pg_hopper_plan *p, const pg_view *v)
 {
-    return v->shape[pg_matmul_across(v)] * copy_matrices(p, v);
+    return copy_matrix_rows(p, v) * copy_matrices(p, v);
 }
 
 static int64_t copy_bytes(const pg_problem *problem, int operand)
@@ -226,6 +237,7 @@ static pg_view aligned_view(const pg_problem *problem, int operand, char *worksp
     const int64_t matrices = copy_matrices(p, &v);
     v.stride[across] = copy_stride(p, &v);
     v.shape[pg_view_along(&v)] = copy_columns(p, &v);
+    v.shape[across] = copy_matrix_rows(p, &v);
     if (matrices > 1) {
         v.shape[PG_BATCH] = matrices;
         v.stride[PG_BATCH] = v.shape[across] * v.stride[across];
@@ -314,9 +326,14 @@ static pg_param_list align_params(const pg_hopper_plan *p)
     static const pg_kernel_param rows[] = {PG_ALIGN_PARAMS(PG_PARAM_ROW){NULL, 0}};
     static const uint32_t batches = 1U << at_batch_rows_ | 1U << at_from_batch_ |
                                     1U << at_second_batch_rows_ | 1U << at_second_from_batch_;
-    static const uint32_t heads = 1U << at_zeros_ | 1U << at_zeros_step_;
+    static const uint32_t heads = 1U << at_zeros_ | 1U << at_zeros_step_, depth = 1U << at_depth_;
+    /* Its kernel has no second operand. */
+    static const uint32_t others = heads | 1U << at_from_batch_ | 0x1ffU << at_second_from_;
     const bool phases = pg_hopper_copies_phases(p);
-    return (pg_param_list){rows, (p->batched || phases ? 0 : batches) | (phases ? 0 : heads)};
+    if (pg_hopper_phases_of_k(p))
+        return (pg_param_list){rows, others};
+    return (pg_param_list){rows,
+                           (p->batched || phases ? 0 : batches) | (phases ? 0 : heads) | depth};
 }
 
 static const pg_view *left_of(const pg_problem *problem)
@@ -343,14 +360,16 @@ static int64_t set_copy(const pg_problem *problem, int operand, char *workspace,
     const pg_view to = aligned_view(problem, operand, workspace);
     const int across = pg_matmul_across(from), second = place - at_from_;
     const pg_hopper_plan *p = problem->plan;
-    const int64_t rows = copy_rows(p, from), columns = from->shape[pg_view_along(from)];
+    const int64_t rows = copy_rows(p, from);
+    const int64_t columns =
+        pg_hopper_phases_of_k(p) ? copy_columns(p, from) : from->shape[pg_view_along(from)];
     pg_set_pointer(l, second + at_from_, from->data);
     pg_set_u64(l, second + at_from_stride_, (uint64_t)(from->stride[across] * COPIED_BYTES));
     pg_set_pointer(l, second + at_to_, to.data);
     pg_set_u64(l, second + at_to_stride_, (uint64_t)(to.stride[across] * COPIED_BYTES));
     pg_set_u32(l, second + at_rows_, rows);
     pg_set_u32(l, second + at_columns_, columns);
-    pg_set_u32(l, second + at_batch_rows_, from->shape[across]);
+    pg_set_u32(l, second + at_batch_rows_, copy_matrix_rows(p, from));
     pg_set_u64(l, second + at_from_batch_, (uint64_t)pg_matmul_batch_bytes(from));
     return divide_up(rows * divide_up(copy_columns(p, from), CHUNK), PG_ALIGN_THREADS);
 }
@@ -368,6 +387,7 @@ static void launch_align(const pg_problem *problem, char *workspace, pg_launch *
     pg_set_u32(l, at_second_block_, blocks);
     if (pg_hopper_copies_phases(problem->plan))
         set_heads(problem, l, at_zeros_);
+    pg_set_u32(l, at_depth_, problem->symbol[PG_MATMUL_K]);
     l->grid[0] = (uint32_t)(blocks + (first == second ? 0 : more));
 }
 
@@ -486,15 +506,33 @@ static void set_operands(const pg_problem *problem, char *workspace, pg_launch *
         pg_set_u64(l, at_d_stride_, (uint64_t)(padded_columns(problem) * ACCUMULATOR_BYTES));
         pg_set_u64(l, at_d_batch_, (uint64_t)slice_matrix_bytes(problem));
     }
-    if (p->phases)
+    if (pg_hopper_phases_of_k(p)) /* whose slices are all of one matrix */
+        pg_set_u64(l, at_d_batch_, 0);
+    else if (p->phases)
         set_phase_steps(problem, l);
 }
 
-static int64_t depth_with_head(const pg_problem *problem)
+/* What tiles cover of the rows of the left operand and of K, in each of the matrices, or phases,
+ * that they are of. */
+typedef struct extents {
+    int64_t rows, depth, matrices;
+} extents;
+
+static extents extents_of(const pg_problem *problem)
 {
     const pg_hopper_plan *p = problem->plan;
-    const int64_t depth = pg_matmul_depth(problem);
-    return depth ? depth + pg_hopper_longest_head(left_of(problem), p->phases) : 0;
+    const int64_t head = pg_hopper_longest_head(left_of(problem), p->phases);
+    extents e = {problem->symbol[p->swapped ? PG_MATMUL_N : PG_MATMUL_M], pg_matmul_depth(problem),
+                 problem->symbol[PG_MATMUL_BATCH]};
+    if (pg_hopper_phases_of_k(p)) {
+        e.rows += head;
+        e.depth = divide_up(e.depth, p->phases);
+    } else if (p->phases) {
+        e.rows = divide_up(e.rows, p->phases);
+        e.depth += e.depth ? head : 0;
+        e.matrices = p->phases;
+    }
+    return e;
 }
 
 static void launch_multiply(const pg_problem *problem, char *workspace, pg_launch *l)
@@ -502,20 +540,19 @@ static void launch_multiply(const pg_problem *problem, char *workspace, pg_launc
     const pg_hopper_plan *p = problem->plan;
     const int64_t m = problem->symbol[PG_MATMUL_M], n = problem->symbol[PG_MATMUL_N];
     const int64_t rows = p->swapped ? n : m, columns = p->swapped ? m : n;
-    const int64_t phases = p->phases ? p->phases : 1;
-    const int64_t tiles_m = divide_up(divide_up(rows, phases), p->block_m * p->cluster_m),
+    const extents e = extents_of(problem);
+    const int64_t tiles_m = divide_up(e.rows, p->block_m * p->cluster_m),
                   tiles_n = divide_up(columns, p->block_n * p->cluster_n);
-    const int64_t matrices = problem->symbol[PG_MATMUL_BATCH] * phases;
     /* Groups in one matrix are at most as many tiles as it has, and one more for each. */
     const bool follow = p->group_type && pg_matmul_rows_follow(problem);
     const int64_t units =
-        follow ? (tiles_m + matrices) * tiles_n : tiles_m * tiles_n * p->slices * matrices;
+        follow ? (tiles_m + e.matrices) * tiles_n : tiles_m * tiles_n * p->slices * e.matrices;
     const bool padded = p->slices > 1 && !p->swapped;
     begin_multiply(p, units, problem->device->sm_count, l);
     set_operands(problem, workspace, l);
     pg_set_u32(l, at_m_, rows);
     pg_set_u32(l, at_n_, padded ? padded_columns(problem) : columns);
-    pg_set_u32(l, at_k_blocks_, divide_up(depth_with_head(problem), p->block_k));
+    pg_set_u32(l, at_k_blocks_, divide_up(e.depth, p->block_k));
     pg_set_u32(l, at_tiles_m_, tiles_m);
     pg_set_u32(l, at_tiles_n_, tiles_n);
     pg_set_u32(l, at_units_, units);

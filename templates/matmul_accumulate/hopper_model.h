@@ -37,12 +37,12 @@ size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem
 /* The choice, where the key leaves it open. */
 void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c);
 
-/* A way to take a problem (hopper_ways.c): the key and the problem as its kernel sees them, and
- * microseconds that copies take before it. */
+/* A way to take a problem (hopper_ways.c): the key and the problem as its kernel sees them,
+ * microseconds that copies take before it, and how many times the model's its own are. */
 typedef struct pg_hopper_way {
     pg_matmul_accumulate_key key;
     pg_matmul_problem problem;
-    double us;
+    double us, times;
 } pg_hopper_way;
 enum { PG_HOPPER_WAYS = 3 };
 /* Those that the key leaves open; at least one. */
@@ -58,7 +58,7 @@ static inline bool pg_matmul_same_problem(const pg_matmul_problem *a, const pg_m
            a->c_bytes == b->c_bytes && a->d_bytes == b->d_bytes &&
            a->c_takes_map == b->c_takes_map && a->a_straddles == b->a_straddles &&
            a->b_straddles == b->b_straddles && a->a_k_major == b->a_k_major &&
-           a->b_k_major == b->b_k_major && a->ragged == b->ragged &&
+           a->b_k_major == b->b_k_major && a->ragged == b->ragged && a->odd == b->odd &&
            a->operand_alignment == b->operand_alignment && a->a_phases == b->a_phases &&
            a->b_phases == b->b_phases && a->sm_count == b->sm_count;
 }

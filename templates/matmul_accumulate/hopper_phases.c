@@ -4,7 +4,20 @@
 
 #include "base/error.h"
 
-enum { VECTOR_BYTES = 16, ELEMENT_BYTES = 2 };
+enum { VECTOR_BYTES = 16, ELEMENT_BYTES = 2, LEAST_SLICES = 2 };
+
+bool pg_hopper_takes_phases_of_k(const pg_matmul_accumulate_key *k)
+{
+    return pg_phases_of(k->phases) && (pg_hopper_left_is_b(k) ? !k->b : k->a);
+}
+
+int64_t pg_hopper_least_slices(const pg_matmul_accumulate_key *k)
+{
+    const int phases = pg_phases_of(k->phases);
+    if (!pg_hopper_takes_phases_of_k(k))
+        return 1;
+    return phases > LEAST_SLICES ? phases : LEAST_SLICES;
+}
 
 int pg_hopper_phases(const pg_view *v)
 {
@@ -44,11 +57,12 @@ ptxgen_status pg_hopper_check_phases(const pg_matmul_accumulate_key *k, ptxgen_e
                        "phases=%d: operands of 16 bits, without batches and groups; use "
                        "phases=none",
                        phases);
-    if (left_is_b ? !k->b : k->a)
+    if (pg_hopper_takes_phases_of_k(k) &&
+        (k->splits > 1 || k->slices < LEAST_SLICES || k->slices % phases))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "phases=%d: K must be adjacent in %s, whose rows have them: use phases=none "
-                       "and copy=%s",
-                       phases, left_name(k), left_name(k));
+                       "phases=%d of K, which is not adjacent in %s, are slices of it: use "
+                       "splits=1 and slices=%d or a multiple of it",
+                       phases, left_name(k), phases > LEAST_SLICES ? phases : LEAST_SLICES);
     if (k->copy & (left_is_b ? PG_COPY_B : PG_COPY_A))
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
                        "phases=%d reads %s where it lies: leave copy=%s out, or use phases=none",

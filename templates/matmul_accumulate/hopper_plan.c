@@ -333,12 +333,12 @@ static void settle_all(pg_matmul_accumulate_key *k)
     settle(&k->ctas, 1);
     settle(&k->ctas_n, 1);
     settle(&k->splits, 1);
-    settle(&k->slices, 1);
     settle(&k->swap, PG_NO);
+    settle(&k->slices, pg_hopper_least_slices(k));
     settle(&k->c_load, PG_C_DIRECT);
     settle(&k->stream, swaps(k) ? PG_YES : PG_NO);
     settle(&k->phases, PG_PHASES_NONE);
-    if (pg_phases_of(k->phases) && right_k_major(k))
+    if (pg_phases_of(k->phases) && (right_k_major(k) || !left_k_major(k)))
         k->copy |= pg_hopper_left_is_b(k) ? PG_COPY_A : PG_COPY_B;
     settle_ring(k);
 }

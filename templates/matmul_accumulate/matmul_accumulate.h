@@ -251,6 +251,7 @@ typedef struct pg_matmul_problem {
     bool a_straddles, b_straddles; /* rows begin off 128-byte lines */
     bool a_k_major, b_k_major;     /* K is adjacent in memory */
     bool ragged;                   /* rows of C or D begin off sectors of 32 bytes */
+    bool odd;                      /* they take no access of two elements */
     int operand_alignment;         /* bytes, at most 16: of the rows of A and of B */
     int a_phases, b_phases;        /* that their rows have, if they have to be copied; else 0 */
     int sm_count;

@@ -24,10 +24,11 @@ static const struct tile {
     int block_m, block_n, warp_m, warp_n;
     double speed;
 } tiles[] = {
-    {64, 64, 32, 32, 0.50},   {128, 64, 64, 32, 0.68},  {64, 128, 32, 64, 0.68},
-    {128, 128, 64, 32, 0.88}, {128, 256, 64, 64, 1.00}, {256, 128, 64, 64, 1.00},
+    {32, 64, 16, 32, 0.30},   {64, 64, 32, 32, 0.50},   {128, 64, 64, 32, 0.68},
+    {64, 128, 32, 64, 0.68},  {128, 128, 64, 32, 0.88}, {128, 256, 64, 64, 1.00},
+    {256, 128, 64, 64, 1.00},
 };
-enum { TILES = sizeof tiles / sizeof *tiles, DEFAULT_TILE = 3 };
+enum { TILES = sizeof tiles / sizeof *tiles, DEFAULT_TILE = 4 };
 
 static const struct tile *tile_of(const pg_matmul_accumulate_key *k)
 {
@@ -132,11 +133,17 @@ ptxgen_status pg_mma_resolve(pg_matmul_accumulate_key *k, const pg_arch *arch, p
     settle(&k->block_n, tiles[DEFAULT_TILE].block_n);
     settle(&k->block_k, PG_MMA_BLOCK_K);
     settle(&k->group_m, 8);
-    if (!tile_of(k))
+    if (k->block_m < PG_MMA_BLOCK_K && k->a)
         return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                       "block_m=%lld block_n=%lld: use 64x64, 128x64, 64x128, 128x128, 128x256 or "
-                       "256x128",
-                       (long long)k->block_m, (long long)k->block_n);
+                       "block_m=%lld with A transposed, whose rows come 64 at a time: use 64, 128 "
+                       "or 256",
+                       (long long)k->block_m);
+    if (!tile_of(k))
+        return pg_fail(
+            err, PTXGEN_EUNSUPPORTED,
+            "block_m=%lld block_n=%lld: use 32x64, 64x64, 128x64, 64x128, 128x128, 128x256 or "
+            "256x128",
+            (long long)k->block_m, (long long)k->block_n);
     if (k->block_k != PG_MMA_BLOCK_K)
         return pg_fail(err, PTXGEN_EUNSUPPORTED, "block_k=%lld: use 64", (long long)k->block_k);
     const int most = stages_that_fit(k, arch);
@@ -236,7 +243,8 @@ void pg_mma_choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *problem
     double best_time = 0;
     for (int i = 0; i < TILES; i++) {
         const struct tile *t = &tiles[i];
-        if ((k->block_m && k->block_m != t->block_m) || (k->block_n && k->block_n != t->block_n))
+        if ((k->block_m && k->block_m != t->block_m) || (k->block_n && k->block_n != t->block_n) ||
+            (t->block_m < PG_MMA_BLOCK_K && k->a))
             continue;
         const int64_t count = tiles_in(problem, t->block_m, t->block_n);
         const double waves = (double)divide_up(count, problem->sm_count);

@@ -6,7 +6,7 @@ command -v python3 >/dev/null || exit 77
 into=$(mktemp -d)
 trap 'rm -rf "$into"' EXIT
 cases=$PTXGEN_SOURCE/tests/emulator/cases
-quick="blackwell_copy bulk im2col integer memory misc sync tensor_memory texture video warp"
+quick="blackwell_copy bulk control im2col integer memory misc sync tensor_memory texture video warp"
 modules=${GENERATORS:-$quick}
 [ "$modules" != all ] || modules=
 # shellcheck disable=SC2086

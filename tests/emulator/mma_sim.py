@@ -20,7 +20,9 @@ from mmasim.simulator import arithmetic as model  # noqa: E402
 
 import case  # noqa: E402
 import matrix  # noqa: E402
+import product  # noqa: E402
 import tensor_mma  # noqa: E402
+import wgmma  # noqa: E402
 
 TYPES = {
     "f16": (torch.int16, torch.float16, 16),
@@ -63,7 +65,7 @@ def dot(ta, tb, td, a, b, c, fraction, low):
     return code(td, model.nv_fused_dot_add(tensor(ta, a), tensor(tb, b), c, fraction, kind))
 
 
-class Product(matrix.Product):
+class Product(product.Product):
     def output(self, row, col, c, k0=0, k1=None):
         a, b = self.operands(row, col, k0, k1)
         low = self.options.get("low_precision", False)
@@ -158,14 +160,14 @@ def configurations(seed):
     for ta, tb, td in pairs:
         for registers in (False, True):
             name = f"wgmma_{td}_{ta}_{tb}{'_registers' * registers}"
-            low = matrix.BITS[ta] == 8
-            shape = (64, 8, matrix.wgmma_k(ta))
+            low = product.BITS[ta] == 8
+            shape = (64, 8, wgmma.wgmma_k(ta))
             products = [Product(shape, ta, tb, td, f, seed, low_precision=low) for f in flavours]
-            matrix.Wgmma(name, products, a_regs=registers).write()
+            wgmma.Wgmma(name, products, a_regs=registers).write()
             yield name
     for ta, tb, td in pairs:
         name, kind = f"tcgen05_{td}_{ta}_{tb}", (
-            "f8f6f4" if matrix.BITS[ta] == 8 else "tf32" if ta == "tf32" else "f16"
+            "f8f6f4" if product.BITS[ta] == 8 else "tf32" if ta == "tf32" else "f16"
         )
         Mma(name, kind, ta, tb, td=td, m=64, n=8, flavour=("finite", "any")[seed % 2]).write()
         yield name

@@ -22,9 +22,14 @@ static pg_view view_of(const buffer *b)
     return (pg_view){.data = b->host, .dtype = b->dtype};
 }
 
-static void make(buffer *b, ptxgen_dtype dtype, int64_t matrices, int64_t rows, int64_t columns,
-                 uint64_t *state)
+/* matrices: 0 is one, without a dimension of its own. */
+typedef struct extents {
+    int64_t matrices, rows, columns;
+} extents;
+
+static void make(buffer *b, ptxgen_dtype dtype, extents e, uint64_t *state)
 {
+    const int64_t matrices = e.matrices, rows = e.rows, columns = e.columns;
     const int64_t unit = 128 / pg_dtype_bits(dtype), row = (columns + unit - 1) / unit * unit;
     const int64_t shape[] = {matrices, rows, columns}, strides[] = {rows * row, row, 1};
     *b = (buffer){.dtype = dtype, .rank = matrices ? 3 : 2};
@@ -127,12 +132,13 @@ void group_case_run(ptxgen *ctx, const group_case *c)
     buffer b[BUFFERS];
     ptxgen_tensor t[PG_MAX_OPERANDS];
     ptxgen_error err;
-    make(&b[A], PTXGEN_F16, matrices, c->a_transposed ? c->k : c->m, c->a_transposed ? c->m : c->k,
-         &state);
-    make(&b[B], PTXGEN_F16, c->groups, c->b_transposed ? c->n : c->k, c->b_transposed ? c->k : c->n,
-         &state);
-    make(&b[C], PTXGEN_F32, matrices, c->m, c->n, &state);
-    make(&b[D], c->d_dtype ? c->d_dtype : PTXGEN_F32, matrices, c->m, c->n, &state);
+    const extents a = {matrices, c->m, c->k}, a_transposed = {matrices, c->k, c->m};
+    const extents of_b = {c->groups, c->k, c->n}, b_transposed = {c->groups, c->n, c->k};
+    const extents d = {matrices, c->m, c->n};
+    make(&b[A], PTXGEN_F16, c->a_transposed ? a_transposed : a, &state);
+    make(&b[B], PTXGEN_F16, c->b_transposed ? b_transposed : of_b, &state);
+    make(&b[C], PTXGEN_F32, d, &state);
+    make(&b[D], c->d_dtype ? c->d_dtype : PTXGEN_F32, d, &state);
     make_counts(&b[COUNTS], c);
     for (int i = 0; i < BUFFERS; i++) {
         const size_t bytes = (size_t)b[i].elements * (size_t)pg_dtype_bits(b[i].dtype) / 8;

@@ -238,8 +238,8 @@ static const char *read_file(ptxgen_cache *cache, const pg_opened *file, pg_admi
         pg_folder_judge(&file->stat, PG_FILE_REGULAR, cache->cache->folder.trust);
     if (trust != PG_FOLDER_OK)
         return pg_folder_fault_text(trust);
-    int r = pg_block_read(&out->block, &cache->alloc, cache->cache->files, file->fd, 0,
-                          file->stat.size);
+    int r = pg_block_read(&out->block, &cache->alloc, cache->cache->files,
+                          (pg_file_part){file->fd, 0, file->stat.size});
     if (r == -ENODATA || r == -EFBIG)
         return pg_entry_fault_text(PG_ENTRY_SHORT);
     if (r < 0)

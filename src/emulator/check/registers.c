@@ -71,6 +71,19 @@ static void note_use(pg_warp *w, const pg_op *op, uint32_t lanes, uint32_t numbe
 
 /* ---- results ---- */
 
+/* Lanes in which what is combined (pg_combined) has a defined result. Of two destinations one has
+ * the comparison's complement, which decides otherwise. */
+static uint32_t defined_combined(const pg_warp *w, const pg_op *op, const pg_watch *x,
+                                 const uint32_t each[3])
+{
+    const pg_combined of = pg_watch_combined(w, op, x);
+    const uint32_t last = each[x->source_count - 1], first = x->source_count > 2 ? each[0] & each[1]
+                                                             : x->source_count > 1 ? each[0]
+                                                                                   : PG_ALL_LANES;
+    const uint32_t by_first = x->result_count > 1 ? 0 : first & ~(of.value[0] ^ of.decides);
+    return (first & last) | by_first | (last & ~(of.value[1] ^ of.decides));
+}
+
 /* Lanes in which the result is defined; *origin: of the values that are not. */
 static uint32_t defined_result(const pg_warp *w, const pg_watched *all, const pg_op *op,
                                uint32_t *origin)
@@ -93,6 +106,8 @@ static uint32_t defined_result(const pg_warp *w, const pg_watched *all, const pg
         const uint32_t chosen = pg_pred_lanes(w, op->q, op->q_not);
         return each[2] & ((each[0] & chosen) | (each[1] & ~chosen));
     }
+    if (x->kind == PG_WATCH_COMBINE)
+        return defined_combined(w, op, x, each);
     return x->kind == PG_WATCH_ALL ? every : some;
 }
 

@@ -7,6 +7,8 @@
 #include "emulator/decode/registers.h"
 #include "emulator/machine/observer.h"
 #include "emulator/memory/warp_sync.h"
+#include "emulator/scalar/alu.h"
+#include "emulator/scalar/scalar.h"
 
 #include <stdio.h>
 
@@ -75,6 +77,17 @@ static void find_written(finder *x)
 
 /* ---- what is watched ---- */
 
+/* and or or of two registers, of one bit a lane. */
+static bool combines(const pg_ptx_insn *insn)
+{
+    if (pg_insn_is_named(insn, "and") || pg_insn_is_named(insn, "or"))
+        return insn->opcode->types[0] == PG_T_PRED && insn->n_operands == 3 &&
+               insn->operands[1].kind == PG_OPERAND_REG && insn->operands[2].kind == PG_OPERAND_REG;
+    const unsigned op = insn->opcode->mod[PG_F_OP];
+    return (pg_insn_is_named(insn, "setp") || pg_insn_is_named(insn, "set")) &&
+           (op == PG_M_OP_AND || op == PG_M_OP_OR);
+}
+
 static pg_watch_kind kind_of(const pg_ptx_insn *insn)
 {
     static const char *const all[] = {
@@ -85,6 +98,8 @@ static pg_watch_kind kind_of(const pg_ptx_insn *insn)
                                       "shr", "shf", "bfe", "bfi", "prmt", "cnot"};
     if (pg_insn_is_named(insn, "selp"))
         return PG_WATCH_SELECT;
+    if (combines(insn))
+        return PG_WATCH_COMBINE;
     if (pg_insn_is_named(insn, "call"))
         return PG_WATCH_FORGET;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -163,8 +178,8 @@ static void attach(finder *x, const pg_ptx_insn *insn, pg_op *op, pg_watch *watc
     pg_register_flow_ask(&x->flow, insn);
     pg_watch w = {.run = op->run, .kind = kind_of(insn)};
     if (w.kind != PG_WATCH_DEFINE && w.kind != PG_WATCH_FORGET)
-        w.source_count =
-            take(x, x->flow.read, x->flow.reads, w.kind == PG_WATCH_SELECT, &w.sources);
+        w.source_count = take(x, x->flow.read, x->flow.reads,
+                              w.kind == PG_WATCH_SELECT || w.kind == PG_WATCH_COMBINE, &w.sources);
     w.used_count = take(x, x->flow.effect, x->flow.effects, false, &w.used);
     w.result_count = take(x, x->flow.written, x->flow.writes, true, &w.results);
     const bool forgets = w.kind == PG_WATCH_FORGET && x->watched[x->flow.regs - 1];
@@ -260,6 +275,18 @@ void pg_watches_find(pg_decoder *d, pg_op *ops, uint32_t op_count, pg_program *p
             attach_function(&x, i, ops, program);
     }
     program->watched_registers = count;
+}
+
+pg_combined pg_watch_combined(const pg_warp *w, const pg_op *op, const pg_watch *watch)
+{
+    if (watch->run == pg_op_pred_logic)
+        return (pg_combined){
+            {pg_pred_lanes(w, op->q, op->q_not), pg_pred_lanes(w, (pg_pred)op->imm, op->p_not)},
+            op->mode == PG_ALU_OR ? UINT32_MAX : 0};
+    const pg_compare_plan *plan = op->extra;
+    return (pg_combined){{plan->compare(pg_row_at(w, op->a), pg_row_at(w, op->b), plan->accept),
+                          pg_pred_lanes(w, plan->with, plan->with_not)},
+                         plan->combine == 2 ? UINT32_MAX : 0};
 }
 
 pg_step pg_op_watch(pg_warp *w, const pg_op *op, uint32_t lanes)

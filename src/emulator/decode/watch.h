@@ -15,7 +15,10 @@ typedef enum pg_watch_kind {
     PG_WATCH_ALL,    /* the result is defined if all sources are */
     PG_WATCH_ANY,    /* bits of one source may replace the other's: if any is */
     PG_WATCH_SELECT, /* selp: if the predicate and the chosen source are */
-    PG_WATCH_FORGET  /* a call: the carry flag is undefined afterwards */
+    /* and, or of a predicate, or a comparison, with a predicate (the last source): if both are, or
+     * one that decides alone */
+    PG_WATCH_COMBINE,
+    PG_WATCH_FORGET /* a call: the carry flag is undefined afterwards */
 } pg_watch_kind;
 
 typedef struct pg_watch {
@@ -29,6 +32,13 @@ typedef struct pg_watch {
 } pg_watch;
 #define PG_NOT_WATCHED UINT32_MAX
 enum { PG_WATCH_CARRY = 0 }; /* the number of the carry flag */
+
+/* PG_WATCH_COMBINE: the two values that are combined, by lane,
+ * and the one (all bits or none) that decides the result whatever the other is. */
+typedef struct pg_combined {
+    uint32_t value[2], decides;
+} pg_combined;
+pg_combined pg_watch_combined(const pg_warp *w, const pg_op *op, const pg_watch *watch);
 
 /* Fills program->watches, watched_names and the handlers of `ops`. Out of memory: the arena says
  * so. */

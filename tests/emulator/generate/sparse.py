@@ -5,7 +5,9 @@ of a tf32 element."""
 import random
 
 import number as n
-from matrix import BITS, FLAVOURS, Product, Wgmma, load_registers, mma_case, wgmma_k
+from matrix import load_registers, mma_case
+from product import BITS, FLAVOURS, Product
+from wgmma import Wgmma, wgmma_k
 
 
 class SparseProduct(Product):

@@ -3,7 +3,7 @@ that stores two of every four units of K. The model puts each stored element at 
 looks B up there; where the indices lie in tensor memory is written down here once more, by the lane
 and bit of each unit."""
 
-from matrix import integer_dot
+from product import integer_dot
 from tensor_mma import CONTAINER, Image, Mma, draw, float_output, place, row_bytes
 
 CHOICES = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]

@@ -3,7 +3,7 @@ registers is the implementation's own, so only memory is looked at. Hopper carri
 in two steps (seen in its SASS and in the results)."""
 
 from case import Case
-from matrix import BITS, Product
+from product import BITS, Product
 
 SHAPES = ((16, 16, 16), (8, 32, 16), (32, 8, 16))
 

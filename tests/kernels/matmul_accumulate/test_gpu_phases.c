@@ -1,5 +1,5 @@
 /* Operands that lie anywhere, read by phases of their rows, on a GPU of Hopper: the emulator's
- * cases, and large ones as the automatic choice takes them. */
+ * cases, and large ones as the automatic choice takes them. An argument is the one test to run. */
 #include "phase_cases.h"
 
 #include "ptxgen/ptxgen.h"
@@ -42,7 +42,7 @@ static void large_ones(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const ptxgen_config config = {
         .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
@@ -58,6 +58,8 @@ int main(void)
         return TEST_SKIPPED;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_way), cmocka_unit_test(large_ones)};
+    if (argc > 1) /* for compute-sanitizer */
+        cmocka_set_test_filter(argv[1]);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptxgen_destroy(ctx);
     return failed;

@@ -91,6 +91,8 @@ static void the_kernel_follows_the_problem(void **state)
     assert_true(k.schedule == PG_SCHEDULE_MMA_SYNC && !k.copy && k.c_load == PG_C_ROWS);
     k = chosen(4000, 640, 31, (pg_matmul_accumulate_key){.copy = PG_COPY_A});
     assert_true(k.schedule == PG_SCHEDULE_MMA_SYNC && !k.c_load); /* no row shares a sector */
+    k = chosen(200, 72, 31, (pg_matmul_accumulate_key){.copy = PG_COPY_A});
+    assert_true(k.schedule == PG_SCHEDULE_MMA_SYNC && k.block_m == 32 && k.c_load == PG_C_ROWS);
     k = chosen(4000, 637, 2600, (pg_matmul_accumulate_key){.copy = PG_COPY_A});
     assert_true(k.schedule != PG_SCHEDULE_MMA_SYNC); /* the copy is little beside the product */
     k = chosen(4000, 637, 26, (pg_matmul_accumulate_key){.warpgroups = 2});

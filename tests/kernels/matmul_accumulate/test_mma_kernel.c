@@ -48,6 +48,26 @@ static void layouts_and_alignments_have_no_race(void **state)
     }
 }
 
+static void small_tiles(void **state)
+{
+    (void)state;
+    static const char *const params[] = {"block_m=32 block_n=64", "block_m=32 block_n=64 stages=2",
+                                         "block_m=32 block_n=64 c_load=rows"};
+    for (int i = 0; i < 12; i++) {
+        const matmul_case c = {.m = 20 + 31 * (i % 4),
+                               .n = 70 + 16 * (i % 5),
+                               .k = 60 + 33 * (i % 3),
+                               .b_transposed = i & 1,
+                               .bf16 = i & 2,
+                               .no_c = i % 5 == 4,
+                               .ab_pad = i % 5,
+                               .c_pad = i & 4 ? 1 : 0,
+                               .params = params[i % 3]};
+        for (uint64_t seed = 0; seed <= 2; seed++)
+            run_case(&c, true, seed);
+    }
+}
+
 static void large_tiles(void **state)
 {
     (void)state;
@@ -86,7 +106,7 @@ static void random_shapes(void **state)
             r = r * 6364136223846793005u + 1442695040888963407u;
             e[j] = 1 + (int64_t)(r >> 40) % (INT64_C(1) << (1 + (r >> 33) % 8));
         }
-        pg_matmul_accumulate_key k = {.arch = 1201};
+        pg_matmul_accumulate_key k = {.arch = 1201, .a = r >> 20 & 1};
         const pg_matmul_problem p = {.m = e[0], .n = e[1], .k = e[2], .sm_count = 84};
         pg_matmul_accumulate_choose(&k, &p);
         snprintf(params, sizeof params, "block_m=%lld block_n=%lld%s", (long long)k.block_m,
@@ -113,7 +133,9 @@ static void what_it_refuses(void **state)
 {
     (void)state;
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_m=64 block_n=256",
-                   "use 64x64");
+                   "use 32x64");
+    expect_refusal(context, "matmul_accumulate", "arch=sm_120a block_m=32 block_n=64 a=transposed",
+                   "64 at a time");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a stages=4", "use stages=3 or less");
     expect_refusal(context, "matmul_accumulate", "arch=sm_120a schedule=pingpong",
                    "belongs to sm_90a");
@@ -131,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_and_alignments_have_no_race),
+        cmocka_unit_test(small_tiles),
         cmocka_unit_test(large_tiles),
         cmocka_unit_test(random_shapes),
         cmocka_unit_test(what_it_refuses),

@@ -233,7 +233,7 @@ static ptxgen_status open_problem(diff_side *s, ptxgen *ctx, size_t family, cli_
                                   ptxgen_error *err)
 {
     run_problem r;
-    ptxgen_status status = run_problem_open(&r, ctx, family, words.words, words.count, err);
+    ptxgen_status status = run_problem_open(&r, ctx, family, words, err);
     if (status == PTXGEN_OK)
         diff_count_problem(s, &r);
     if (status == PTXGEN_OK)

@@ -292,7 +292,8 @@ static ptxgen_status run_family(const cli_args *args, const run_listener *listen
     ptxgen_status status = cli_context(&set, &ctx, err);
     if (status != PTXGEN_OK)
         return status;
-    status = run_problem_open(&r, ctx, family, args->words + 2, args->count - 2, err);
+    const cli_args problem = {.words = args->words + 2, .count = args->count - 2};
+    status = run_problem_open(&r, ctx, family, problem, err);
     if (status == PTXGEN_OK)
         status = run_problem_emulate(&r, listener, NULL, err);
     if (status == PTXGEN_OK) {

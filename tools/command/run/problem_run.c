@@ -34,12 +34,12 @@ static ptxgen_status fill_memory(run_problem *r, ptxgen_error *err)
     return PTXGEN_OK;
 }
 
-ptxgen_status run_problem_open(run_problem *r, ptxgen *ctx, size_t family, char *const *words,
-                               size_t count, ptxgen_error *err)
+ptxgen_status run_problem_open(run_problem *r, ptxgen *ctx, size_t family, cli_args words,
+                               ptxgen_error *err)
 {
     cli_problem *p = &r->problem;
     *r = (run_problem){.ctx = ctx};
-    ptxgen_status status = cli_problem_read(p, family, words, count, err);
+    ptxgen_status status = cli_problem_read(p, family, words.words, words.count, err);
     if (status == PTXGEN_OK)
         status = cli_functions(ctx, &p->words, err);
     if (status == PTXGEN_OK)

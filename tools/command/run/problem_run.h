@@ -15,10 +15,10 @@ typedef struct run_problem {
     char params[RUN_PROBLEM_PARAMS];    /* the kernel's */
 } run_problem;
 
-/* words[0..count) after the family's name. EINVAL, EUNSUPPORTED: there is no such kernel. Close it
+/* Words after the family's name. EINVAL, EUNSUPPORTED: there is no such kernel. Close it
  * in any case. */
-ptxgen_status run_problem_open(run_problem *r, ptxgen *ctx, size_t family, char *const *words,
-                               size_t count, ptxgen_error *err);
+ptxgen_status run_problem_open(run_problem *r, ptxgen *ctx, size_t family, cli_args words,
+                               ptxgen_error *err);
 void run_problem_close(run_problem *r);
 /* Runs it once, with a profile; `listener` may be NULL. `seen` is called at the end with what has
  * been counted; NULL: nobody wants to know. */
