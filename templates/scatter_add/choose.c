@@ -88,10 +88,11 @@ static bool fits_private(const pg_problem *p, const pg_scatter_add_key *k)
 }
 
 /* Whether rows so aligned can be added where they are. Halves at odd addresses go word by word:
- * short rows, and those of calls that the launches of a sort would take longer than. */
+ * short rows, and those of calls that the launches of a sort would take longer than, even if all
+ * rows went to one. */
 static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int64_t access)
 {
-    enum { SMALL_CALL_BYTES = 1 << 22 };
+    enum { SMALL_CALL_BYTES = 1 << 22, SMALL_CALL_ROWS = 512 };
     if (access == 16)
         return true;
     if (k->access || k->function || k->exact || k->reduce != PTXGEN_SCATTER_ADD ||
@@ -99,7 +100,7 @@ static bool has_reductions(const pg_problem *p, const pg_scatter_add_key *k, int
         return false;
     const pg_arch *arch = pg_arch_find((ptxgen_arch)k->arch);
     const int64_t rows = p->symbol[PG_SCATTER_ROWS], row_bytes = row_bytes_of(p);
-    const bool small = rows <= SMALL_CALL_BYTES && rows * row_bytes <= SMALL_CALL_BYTES;
+    const bool small = rows <= SMALL_CALL_ROWS && rows * row_bytes <= SMALL_CALL_BYTES;
     return access >= WORD || (arch && arch->sm >= 90 && (row_bytes < HALVES_ROW_BYTES || small) &&
                               pg_scatter_add_dense_out(p));
 }

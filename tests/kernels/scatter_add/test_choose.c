@@ -79,7 +79,7 @@ static void schedules_by_size(void **state)
         {PTXGEN_F64, MILLION, MILLION, 2, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         {PTXGEN_BF16, 100, 1000, 75, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_BF16, 100, 1000, 101, PTXGEN_SCHEDULE_VECTOR, 0, 0},
-        {PTXGEN_BF16, 100000, 1000, 101, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
+        {PTXGEN_BF16, 2000, 1000, 101, PTXGEN_SCHEDULE_OWNER, 0, PG_AHEAD_NO},
         /* rows of 4 bytes or 8 by as wide reductions, but long ones of large calls */
         {PTXGEN_F32, 100, 1000, 3, PTXGEN_SCHEDULE_VECTOR, 0, 0},
         {PTXGEN_F32, 3 * MILLION, MILLION / 2, 22, PTXGEN_SCHEDULE_VECTOR, 0, 0},
