@@ -61,7 +61,7 @@ static pg_hopper_choice made_late(const search *s, const pg_hopper_choice *c)
 
 static bool can_be_late(const search *s, const pg_hopper_choice *c)
 {
-    enum { LEAST_STAGES = 4 };
+    enum { LEAST_STAGES = 3 };
     const pg_epilogue steps = pg_epilogue_of(&s->given->steps, PTXGEN_F32);
     if (s->given->c || s->given->grouped || pg_epilogue_has_steps(&steps) || s->swap ||
         c->splits > 1 || c->slices > 1 || !s->problem->c_takes_map)
@@ -70,12 +70,38 @@ static bool can_be_late(const search *s, const pg_hopper_choice *c)
     return c->block_n % late.chunk_columns == 0 && pg_hopper_stages(&late) >= LEAST_STAGES;
 }
 
-/* Tiles of the CTA that has most. */
-static int64_t rounds(const search *s, int64_t block_m, int64_t block_n)
+/* Tiles of a CTA, of the one that has most. */
+static int64_t tiles_each(const search *s, const pg_hopper_choice *c)
 {
-    const int64_t tiles = divide_up(s->rows, block_m) * divide_up(s->columns, block_n) *
+    const int64_t tiles = divide_up(s->rows, c->block_m) * divide_up(s->columns, c->block_n) *
                           pg_matmul_matrices(s->problem);
     return divide_up(tiles, s->problem->sm_count);
+}
+
+/* Where that measured faster on an H200 (docs/benchmarks.md), by the kernel's kind and K. A shared
+ * tile behind others of its CTA need not wait for its C; an only one of a short K gets it together
+ * with A and B, and then only ends later. 256 rows leave few slots for many chunks. In turns C
+ * hides behind the other tile, unless there are few. */
+static bool gains_late(const search *s, const pg_hopper_choice *c)
+{
+    enum { NEVER = INT32_MAX };
+    static const struct {
+        bool pingpong;
+        int warpgroups, rows, only, several; /* least K of a CTA with one tile, with several */
+        int most;                            /* tiles of a CTA */
+    } kinds[] = {
+        {false, 1, 64, NEVER, 0, NEVER}, {false, 1, 128, 800, 0, NEVER},
+        {false, 2, 64, 800, 0, NEVER},   {false, 3, 64, 800, 0, NEVER},
+        {true, 3, 128, 2048, 2048, 8},
+    };
+    const int64_t each = tiles_each(s, c);
+    const int rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].pingpong == c->pingpong && kinds[i].warpgroups == c->warpgroups &&
+            kinds[i].rows == rows)
+            return each <= kinds[i].most &&
+                   s->problem->k >= (each > 1 ? kinds[i].several : kinds[i].only);
+    return false;
 }
 
 static bool fits_load(const search *s, const pg_hopper_choice *c)
@@ -92,6 +118,10 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
     const int64_t rows = c->pingpong ? c->block_m : c->block_m / c->warpgroups;
     const int64_t most = c->slices > 1 ? 0 : pg_hopper_step_limit(g, c->warpgroups);
     if (reads_matrices(s, c) && c->pingpong && c->warpgroups < 3)
+        return false;
+    /* The only tile of a CTA has none to take turns with: of 105 problems where both were timed,
+     * sharing it was over 2% faster in 64, turns in 3. */
+    if (c->pingpong && !g->schedule && tiles_each(s, c) == 1)
         return false;
     const int64_t sums = rows / PG_WGMMA_ROWS * c->block_n / 2,
                   of_two = pg_hopper_split_limit(c->splits, c->warpgroups);
@@ -110,28 +140,21 @@ static bool is_allowed(const search *s, const pg_hopper_choice *c)
            fits(g->swap, c->swap ? PG_YES : PG_NO) && fits_load(s, c);
 }
 
-static void rate(search *s, const pg_hopper_choice *c)
+static void consider(search *s, const pg_hopper_choice *c)
 {
-    const double time = pg_hopper_time(c, s->problem);
+    if (!is_allowed(s, c))
+        return;
+    const int64_t given = s->given->c_load;
+    const bool late = given == PG_C_LATE || (!given && can_be_late(s, c) && gains_late(s, c));
+    const pg_hopper_choice timed = late ? made_late(s, c) : *c;
+    const double time = pg_hopper_time(&timed, s->problem);
     if (!(time < HUGE_VAL) || (s->count == s->most && time >= s->best[s->count - 1].time))
         return;
     size_t i = s->count < s->most ? s->count++ : s->count - 1;
     for (; i > 0 && s->best[i - 1].time > time; i--)
         s->best[i] = s->best[i - 1];
     s->best[i] = (pg_hopper_rating){*c, time};
-}
-
-/* With C before the multiplications and, where that can be, behind them. */
-static void consider(search *s, const pg_hopper_choice *c)
-{
-    if (!is_allowed(s, c))
-        return;
-    if (s->given->c_load != PG_C_LATE)
-        rate(s, c);
-    if (fits(s->given->c_load, PG_C_LATE) && can_be_late(s, c)) {
-        const pg_hopper_choice late = made_late(s, c);
-        rate(s, &late);
-    }
+    s->best[i].choice.late = late;
 }
 
 static void consider_slices_of_phases(search *s, pg_hopper_choice *c)
@@ -201,7 +224,7 @@ static const struct shape {
 } shapes[] = {
     {false, 1, 64, 64, 8, 256},  {false, 1, 128, 64, 8, 128},  {false, 1, 64, 128, 8, 128},
     {false, 2, 128, 64, 8, 256}, {false, 2, 256, 64, 64, 160}, {false, 3, 192, 64, 8, 192},
-    {true, 2, 128, 64, 32, 192}, {true, 2, 64, 64, 32, 256},   {true, 3, 128, 64, 96, 128},
+    {true, 2, 128, 64, 96, 192}, {true, 2, 64, 64, 128, 256},  {true, 3, 128, 64, 96, 128},
 };
 
 static void consider_shape(search *s, const struct shape *shape, int64_t columns)
@@ -230,36 +253,33 @@ static void consider_shape(search *s, const struct shape *shape, int64_t columns
     consider_clusters(s, &c);
 }
 
-/* Worth trying is a width that is usual, or the least for as many tiles side by side (where they
- * are many, for as many rounds of all SMs): a wider one computes more that is not there. */
-static bool wastes_least(const search *s, const struct shape *shape, int64_t columns, int unit)
+/* All columns, or an equal part of them that is wide: a list of widths may waste much of it. */
+static void consider_part(search *s, const struct shape *shape, int64_t columns, int64_t parts)
 {
-    enum { USUAL = 32, FEW_COLUMNS = 1024, LEAST = 16, WIDEST = 256 };
-    const int64_t narrower = columns - unit;
-    if (columns >= s->columns + unit || (columns < LEAST && columns < s->columns))
-        return false;
-    if (columns % USUAL == 0 && (columns <= WIDEST / 2 || columns % (2 * USUAL) == 0))
-        return true;
-    if (!narrower)
-        return true;
-    const int64_t now = rounds(s, shape->block_m, columns);
-    if (now == 1 || s->columns <= FEW_COLUMNS)
-        return divide_up(s->columns, narrower) > divide_up(s->columns, columns);
-    return rounds(s, shape->block_m, narrower) > now;
+    enum { WIDEST = 256, WIDE = 64 };
+    if (columns <= WIDEST && (parts == 1 || columns >= WIDE))
+        consider_shape(s, shape, columns);
 }
 
 static void consider_side(search *s, bool swap)
 {
+    enum { MOST_PARTS = 3 };
+    static const int widths[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256};
+    const pg_matmul_problem *p = s->problem;
     s->swap = swap;
-    s->rows = swap ? s->problem->n : s->problem->m;
-    s->columns = swap ? s->problem->m : s->problem->n;
+    s->rows = swap ? p->n : p->m;
+    s->columns = swap ? p->m : p->n;
     s->left_k_major = swap ? s->given->b != 0 : s->given->a == 0;
     s->right_k_major = swap ? s->given->a == 0 : s->given->b != 0;
     const int unit = s->right_k_major ? 8 : 16;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (int64_t n = unit; n <= shapes[i].most_columns; n += unit)
-            if (wastes_least(s, &shapes[i], n, unit))
-                consider_shape(s, &shapes[i], n);
+    const int64_t whole = divide_up(s->columns, unit) * unit;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
+            if (widths[j] < whole && widths[j] % unit == 0)
+                consider_shape(s, &shapes[i], widths[j]);
+        for (int64_t parts = 1; parts <= (swap ? MOST_PARTS : 1); parts++)
+            consider_part(s, &shapes[i], divide_up(whole, parts * unit) * unit, parts);
+    }
 }
 
 static void settle(int64_t *setting, int64_t value)
@@ -286,14 +306,6 @@ void pg_hopper_take(pg_matmul_accumulate_key *k, const pg_hopper_choice *c)
 /* Few rows: the transposed problem, whose tiles have few columns, wastes less. */
 enum { MOST_SWAPPED_ROWS = 512 };
 
-/* A swapped tile stores elements one by one: of more rows only where that is what was measured. */
-static bool can_swap(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
-{
-    const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
-    return (p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n) ||
-           (!pg_epilogue_has_steps(&steps) && p->d_bytes == 4 && !k->grouped);
-}
-
 static void sort(pg_hopper_rating *r, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -308,7 +320,7 @@ static void sort(pg_hopper_rating *r, size_t count)
 /* What the model finds far from the best is not looked at again. */
 static size_t correct(pg_hopper_rating *r, size_t count, const pg_matmul_problem *p)
 {
-    static const double far = 1.7;
+    static const double far = 1.6;
     double facts[PG_HOPPER_FACTS];
     const double limit = count ? far * r->time : 0;
     size_t kept = 0;
@@ -326,7 +338,7 @@ size_t pg_hopper_rate(const pg_matmul_accumulate_key *k, const pg_matmul_problem
     pg_hopper_rating all[PG_HOPPER_RATED];
     search s = {.given = k, .problem = p, .best = all, .most = PG_HOPPER_RATED};
     consider_side(&s, false);
-    if (can_swap(k, p))
+    if (p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n)
         consider_side(&s, true);
     const size_t kept = correct(all, s.count, p), count = kept < most ? kept : most;
     memcpy(best, all, count * sizeof *best);
@@ -345,21 +357,7 @@ static void settle_stream(pg_matmul_accumulate_key *k, const pg_matmul_problem *
     const bool ahead = large && p->batch <= 1 && !pg_phases_of(k->phases) && c->swap &&
                        c->block_n * c->cluster_n <= NARROW && c->splits == 1 &&
                        c->cluster_m * c->cluster_n <= 2;
-    const bool few_rows = c->swap && p->m <= MOST_SWAPPED_ROWS && p->m < 2 * p->n;
-    settle(&k->stream, once && ahead ? PG_AHEAD : few_rows || (once && large) ? PG_YES : PG_NO);
-}
-
-/* A short K needs few stages; what they leave lets C of more tiles be on its way (measured with K
- * to 256: 3 to 5% faster than all the stages that fit). */
-static void settle_ring(pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
-                        const pg_hopper_choice *c)
-{
-    enum { MOST_BLOCKS = 4, STAGES = 3, RING = 96 << 10 };
-    if (!c->pingpong || !c->ring || k->stages || k->c_slots ||
-        divide_up(p->k, depth_of(k, c)) > MOST_BLOCKS)
-        return;
-    k->stages = STAGES;
-    k->c_slots = RING / (c->block_m * PG_C_CHUNK_BYTES);
+    settle(&k->stream, once && ahead ? PG_AHEAD : c->swap || (once && large) ? PG_YES : PG_NO);
 }
 
 /* Little to multiply beside C and D, or beside copies of A and B to aligned rows (measured; rows
@@ -440,7 +438,6 @@ static void choose(pg_matmul_accumulate_key *k, const pg_matmul_problem *p)
         least = us;
         *k = w->key;
         settle_stream(k, &w->problem, &best.choice);
-        settle_ring(k, &w->problem, &best.choice);
         pg_hopper_take(k, &best.choice);
     }
 }

@@ -15,8 +15,17 @@ static double sum_of(const pg_hopper_forest *forest, const double facts[])
     return sum;
 }
 
+double pg_hopper_forests(size_t count, const double facts[])
+{
+    static const pg_hopper_forest *const forests[PG_HOPPER_FORESTS] = {
+        &pg_hopper_first_forest, &pg_hopper_second_forest, &pg_hopper_third_forest};
+    double sum = 0;
+    for (size_t i = 0; i < count && i < PG_HOPPER_FORESTS; i++)
+        sum += sum_of(forests[i], facts);
+    return sum;
+}
+
 double pg_hopper_correction(const double facts[PG_HOPPER_FACTS])
 {
-    return sum_of(&pg_hopper_first_forest, facts) + sum_of(&pg_hopper_second_forest, facts) +
-           sum_of(&pg_hopper_third_forest, facts);
+    return pg_hopper_forests(PG_HOPPER_FORESTS, facts);
 }

@@ -19,8 +19,12 @@ typedef struct pg_hopper_forest {
     size_t trees;
 } pg_hopper_forest;
 
-/* One forest, in three files. */
+/* Each was grown on what those before leave. */
+enum { PG_HOPPER_FORESTS = 3 };
 extern const pg_hopper_forest pg_hopper_first_forest, pg_hopper_second_forest,
     pg_hopper_third_forest;
+
+/* What the first `count` of them say together. */
+double pg_hopper_forests(size_t count, const double facts[]);
 
 #endif

@@ -134,13 +134,6 @@ int pg_hopper_stages(const pg_hopper_choice *c)
     return stages < MOST ? stages : MOST;
 }
 
-/* A, B, C and D, each once. */
-static double memory_bytes(const pg_matmul_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    return (double)pg_matmul_matrices(p) * (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n);
-}
-
 double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
 {
     const int64_t rows = c->swap ? p->n : p->m, columns = c->swap ? p->m : p->n;
@@ -157,10 +150,13 @@ double pg_hopper_time(const pg_hopper_choice *c, const pg_matmul_problem *p)
     const double clocks =
         all_clocks(c, p, k_blocks * stage_clocks(c, p, stages, ctas), units, workers);
     const double us = clocks / (1000 * f.clock) + f.launch + more_us(c, p);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double rate = c->pingpong          ? f.memory_pingpong
                         : c->warpgroups == 1 ? f.memory_one
                                              : f.memory_shared;
-    const double memory = memory_bytes(p) / rate + f.launch;
+    const double memory = (double)pg_matmul_matrices(p) *
+                              (2 * k * (m + n) + (p->c_bytes + p->d_bytes) * m * n) / rate +
+                          f.launch;
     return pow(pow(us, f.soft) + pow(memory, f.soft), 1 / f.soft);
 }
 
@@ -214,9 +210,7 @@ void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                             request_bytes(c, p, true) + 1000 * request_bytes(c, p, false),
                             log((double)pg_matmul_matrices(p)),
                             p->c_bytes,
-                            c->late,
-                            !c->swap && c->block_n % 16 == 0, /* C and D by vectors */
-                            log(memory_bytes(p))};
+                            c->late};
     _Static_assert(sizeof facts / sizeof *facts == PG_HOPPER_FACTS, "each has its place");
     memcpy(out, facts, sizeof facts);
 }

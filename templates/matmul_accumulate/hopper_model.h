@@ -16,7 +16,7 @@ typedef struct pg_hopper_choice {
 /* Which way the model errs, from what was measured: trees over facts of a choice and a problem
  * (hopper_correction.c), as the logarithm of a factor that means something only beside that of
  * another choice for the same problem. Costs some microseconds. */
-enum { PG_HOPPER_FACTS = 35 };
+enum { PG_HOPPER_FACTS = 33 };
 void pg_hopper_facts(const pg_hopper_choice *c, const pg_matmul_problem *p,
                      double out[PG_HOPPER_FACTS]);
 double pg_hopper_correction(const double facts[PG_HOPPER_FACTS]);

@@ -406,7 +406,7 @@ static int weight_of(pg_activation activation)
 
 int64_t pg_hopper_step_limit(const pg_matmul_accumulate_key *k, int64_t warpgroups)
 {
-    enum { FEW = 2, FEW_OF_THREE = 1, HEAVY = 3, SUMS = 160, SUMS_OF_THREE = 88 };
+    enum { FEW = 2, FEW_OF_THREE = 1, HEAVY = 3, SUMS = 160, SUMS_OF_THREE = 96 };
     const pg_epilogue e = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     const int count = inputs_and_results(&e), weight = weight_of(e.activation);
     const int strides = k->batch && count > 0 ? 2 : 0; /* from matrix to matrix, of inputs too */

@@ -1,6 +1,8 @@
 /* For growing hopper_forest_*.c: reads the CSV of bench_matmul_cublaslt (--csv) on standard input
- * and writes, for each kernel of ours that was timed with parameters and can be chosen,
- * "PROBLEM,MICROSECONDS,MODEL,FACT,...". */
+ * and writes, for each kernel of ours that was timed with parameters,
+ * "PROBLEM,MICROSECONDS,MODEL,FACT,..."; MODEL is corrected by as many forests as the argument
+ * says, for growing the next. */
+#include "matmul_accumulate/hopper_forest.h"
 #include "matmul_accumulate/hopper_model.h"
 
 #include <math.h>
@@ -15,22 +17,14 @@ static int64_t number(const char *params, const char *name)
     return at && sscanf(at + strlen(name), "%lld", &v) == 1 ? v : 0;
 }
 
-/* With nothing set that a choice leaves open. */
-static bool is_choice(const char *params)
-{
-    static const char *const others[] = {"stream=", "group_m=", "stages=", "c_slots="};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strstr(params, others[i]))
-            return false;
-    return strstr(params, "warpgroups=") != NULL;
-}
-
+/* Its facts are those of the same kernel that is not late, but one. */
 static pg_hopper_choice choice_of(const char *params)
 {
-    const bool late = strstr(params, "c_load=late") != NULL;
-    return (pg_hopper_choice){.pingpong = strstr(params, "schedule=pingpong") != NULL,
+    const bool pingpong = strstr(params, "schedule=pingpong") != NULL,
+               late = strstr(params, "c_load=late") != NULL;
+    return (pg_hopper_choice){.pingpong = pingpong,
                               .swap = strstr(params, "swap=yes") != NULL,
-                              .ring = late || strstr(params, "c_load=ring"),
+                              .ring = strstr(params, "c_load=ring") || (late && pingpong),
                               .late = late,
                               .warpgroups = (int)number(params, "warpgroups="),
                               .block_m = (int)number(params, "block_m="),
@@ -61,8 +55,9 @@ static pg_matmul_problem problem_of(const int64_t of[4], bool transposed, bool n
                                .sm_count = SMS};
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const size_t forests = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
     char line[600], params[400];
     long long batch, m, n, k;
     int transposed, no_c, final;
@@ -70,16 +65,17 @@ int main(void)
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "%lld,%lld,%lld,%lld,%d,%d,ours,%d,%lf,%399[^\n]", &batch, &m, &n, &k,
                    &transposed, &no_c, &final, &us, params) != 9 ||
-            !is_choice(params))
+            !strstr(params, "warpgroups=") || strstr(params, "stream=") ||
+            strstr(params, "group_m="))
             continue;
         const pg_hopper_choice c = choice_of(params);
+        pg_hopper_choice timed = c;
+        timed.ring |= c.late;
         const pg_matmul_problem p = problem_of((int64_t[]){batch, m, n, k}, transposed, no_c);
-        const double model = pg_hopper_time(&c, &p);
-        if (!(model < HUGE_VAL))
-            continue;
         pg_hopper_facts(&c, &p, facts);
         printf("%lld:%lldx%lldx%lld%s%s,%.3f,%.6g", batch, m, n, k, transposed ? "t" : "",
-               no_c ? "z" : "", us, model);
+               no_c ? "z" : "", us,
+               pg_hopper_time(&timed, &p) * exp(pg_hopper_forests(forests, facts)));
         for (int i = 0; i < PG_HOPPER_FACTS; i++)
             printf(",%.9g", facts[i]);
         puts("");
