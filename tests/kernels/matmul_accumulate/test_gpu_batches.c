@@ -4,8 +4,8 @@
 #include "batch_case.h"
 #include "draw.h"
 #include "group_case.h"
+#include "test_context.h"
 
-static ptxgen *ctx;
 static bool is_hopper;
 
 static void each_way_through_hopper(void **state)
@@ -39,7 +39,7 @@ static void each_way_through_hopper(void **state)
     if (!is_hopper)
         skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        batch_case_run(ctx, &cases[i]);
+        batch_case_run(context, &cases[i]);
 }
 
 static int64_t number(const char *name, int64_t otherwise)
@@ -54,10 +54,10 @@ static void drawn_batches(void **state)
     uint64_t draws = (uint64_t)number("PTXGEN_SEED", 20261202);
     for (int64_t i = 0; i < number("PTXGEN_DRAWS", 24); i++) {
         batch_case c = batch_case_draw(&draws, !is_hopper);
-        batch_case_run(ctx, &c);
+        batch_case_run(context, &c);
         c.params = "schedule=mma_sync";
         if (i % 3 == 0)
-            batch_case_run(ctx, &c);
+            batch_case_run(context, &c);
     }
 }
 
@@ -76,12 +76,12 @@ static void drawn_groups(void **state)
     if (!is_hopper)
         skip();
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        group_case_run(ctx, &large[i]);
+        group_case_run(context, &large[i]);
     for (int64_t i = 0; i < number("PTXGEN_DRAWS", 24); i++) {
         group_case c = group_case_draw(&draws);
-        group_case_run(ctx, &c);
+        group_case_run(context, &c);
         c.params = i % 2 ? "schedule=mma_sync" : "schedule=mma_sync c_load=rows stages=2";
-        group_case_run(ctx, &c);
+        group_case_run(context, &c);
     }
 }
 
@@ -95,22 +95,16 @@ static void groups_of_a_transposed_a(void **state)
                     .rows = {99, 0, 151, 50},
                     .a_transposed = true,
                     .params = "schedule=mma_sync"};
-    group_case_run(ctx, &c);
+    group_case_run(context, &c);
     c.params = NULL;
-    group_case_run(ctx, &c);
+    group_case_run(context, &c);
 }
 
 int main(void)
 {
-    const ptxgen_config config = {
-        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
-    ptxgen_device_info info = {.size = sizeof info};
-    ptxgen_error err;
-    if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||
-        ptxgen_device_get_info(ctx, &info, &err) != PTXGEN_OK) {
-        printf("skipped: %s\n", err.message);
+    ptxgen_device_info info;
+    if (!open_gpu(&info))
         return TEST_SKIPPED;
-    }
     if (info.arch != 901 && info.arch / 100 != 10) {
         printf("skipped: %s has neither wgmma nor tcgen05\n", info.name);
         return TEST_SKIPPED;
@@ -123,6 +117,6 @@ int main(void)
         cmocka_unit_test(groups_of_a_transposed_a),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    ptxgen_destroy(ctx);
+    ptxgen_destroy(context);
     return failed;
 }

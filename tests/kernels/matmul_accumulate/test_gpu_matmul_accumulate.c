@@ -5,14 +5,14 @@
  *
  * runs every PARTS-th case from PART on, once: under racecheck all of them take hours. */
 #include "matmul_case.h"
+#include "test_context.h"
 
-static ptxgen *ctx;
 static size_t part, parts = 1;
 
 static void run_cases(const matmul_case *cases, size_t count)
 {
     for (size_t i = part; i < count; i += parts)
-        matmul_case_run(ctx, &cases[i]);
+        matmul_case_run(context, &cases[i]);
 }
 
 static void every_case_equals_the_oracle(void **state)
@@ -105,7 +105,7 @@ static bool is_hopper(void)
 {
     ptxgen_device_info info = {.size = sizeof info};
     ptxgen_error err;
-    return ptxgen_device_get_info(ctx, &info, &err) == PTXGEN_OK && (int)info.arch == 901;
+    return ptxgen_device_get_info(context, &info, &err) == PTXGEN_OK && (int)info.arch == 901;
 }
 
 static void factors_types_and_schedules(void **state)
@@ -126,9 +126,9 @@ static void a_hundred_runs_agree(void **state)
     for (size_t i = 0; i < sizeof hopper / sizeof *hopper; i++) {
         matmul_case c = hopper[i];
         c.in_place = false;
-        matmul_case_repeat(ctx, &c, RUNS);
+        matmul_case_repeat(context, &c, RUNS);
         c.params = NULL;
-        matmul_case_repeat(ctx, &c, RUNS);
+        matmul_case_repeat(context, &c, RUNS);
     }
 }
 
@@ -157,7 +157,7 @@ static void mma_sync_equals_the_oracle(void **state)
                                .c_pad = i % 2,
                                .d_pad = i % 4,
                                .params = params[i % KINDS]};
-        matmul_case_run(ctx, &c);
+        matmul_case_run(context, &c);
     }
 }
 
@@ -171,15 +171,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: test_gpu_matmul_accumulate [PART PARTS], PART below PARTS\n");
         return 2;
     }
-    const ptxgen_config config = {
-        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
-    ptxgen_device_info info = {.size = sizeof info};
-    ptxgen_error err;
-    if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||
-        ptxgen_device_get_info(ctx, &info, &err) != PTXGEN_OK) {
-        printf("skipped: %s\n", err.message);
+    ptxgen_device_info info;
+    if (!open_gpu(&info))
         return TEST_SKIPPED;
-    }
     if (info.arch != 901 && info.arch / 100 != 10) {
         printf("skipped: %s has neither wgmma nor tcgen05\n", info.name);
         return TEST_SKIPPED;
@@ -192,6 +186,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hundred_runs_agree),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    ptxgen_destroy(ctx);
+    ptxgen_destroy(context);
     return failed;
 }

@@ -3,13 +3,12 @@
 #include "phase_cases.h"
 
 #include "ptxgen/ptxgen.h"
-
-static ptxgen *ctx;
+#include "test_context.h"
 
 static void run(batch_case c)
 {
     c.batch = 1;
-    batch_case_run(ctx, &c);
+    batch_case_run(context, &c);
 }
 
 static void every_way(void **state)
@@ -44,15 +43,9 @@ static void large_ones(void **state)
 
 int main(int argc, char **argv)
 {
-    const ptxgen_config config = {
-        .size = sizeof config, .device = PTXGEN_DEVICE_CUDA, .cache_dir = ""};
-    ptxgen_device_info info = {.size = sizeof info};
-    ptxgen_error err;
-    if (ptxgen_create(&config, &ctx, &err) != PTXGEN_OK ||
-        ptxgen_device_get_info(ctx, &info, &err) != PTXGEN_OK) {
-        printf("skipped: %s\n", err.message);
+    ptxgen_device_info info;
+    if (!open_gpu(&info))
         return TEST_SKIPPED;
-    }
     if (info.arch != 901) {
         printf("skipped: %s is no Hopper\n", info.name);
         return TEST_SKIPPED;
@@ -61,6 +54,6 @@ int main(int argc, char **argv)
     if (argc > 1) /* for compute-sanitizer */
         cmocka_set_test_filter(argv[1]);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    ptxgen_destroy(ctx);
+    ptxgen_destroy(context);
     return failed;
 }
