@@ -110,6 +110,7 @@ refuse 2 'mma.m16n8k16 has ' draw fragment mma.m16n8k16 matrix=b bits=4
 refuse 2 'matrix=q; there are' draw fragment mma.m16n8k16 matrix=q
 refuse 2 'by=lane; there are element and thread' draw fragment mma.m16n8k16 matrix=a bits=16 by=lane
 refuse 2 "'again' is not known here" draw fragment mma.m16n8k16 again
+refuse 2 "'span=' is given twice" draw swizzle span=64 rows=8 span=128
 refuse 5 'cannot (create|open|write)' draw swizzle -o /nonexistent/x.svg
 
 # Tensor memory: of a problem, and of PTX that shows what it should: an allocation of 64 columns of

@@ -49,7 +49,16 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Every word is one of the kind's parameters. */
+static bool is_given_before(const cli_args *args, size_t w)
+{
+    const size_t n = strcspn(args->words[w], "=") + 1;
+    for (size_t i = 1; i < w; i++)
+        if (strncmp(args->words[i], args->words[w], n) == 0)
+            return true;
+    return false;
+}
+
+/* Every word is one of the kind's parameters, given once. */
 static ptxgen_status check_words(const cli_args *args, size_t kind, ptxgen_error *err)
 {
     const char *known = kinds[kind].parameters;
@@ -67,6 +76,8 @@ static ptxgen_status check_words(const cli_args *args, size_t kind, ptxgen_error
             (at != known && at[-1] != ' '))
             return cli_fail(err, PTXGEN_EINVAL, "'%s' is not known here; %s takes %s",
                             args->words[w], args->words[0], known);
+        if (is_given_before(args, w))
+            return cli_fail(err, PTXGEN_EINVAL, "'%s=' is given twice: leave one out", name);
     }
     return PTXGEN_OK;
 }
