@@ -189,6 +189,13 @@ static int64_t extent(const operands *o, size_t i, int dimension)
     return t && t->ndim > dimension && t->shape ? t->shape[dimension] : 0;
 }
 
+/* 0: it is not there. */
+static int dimensions(const operands *o, size_t i)
+{
+    const ptxgen_dl_tensor *t = o->at[i].dl.tensor;
+    return t ? t->ndim : 0;
+}
+
 /* ---- gather_rows ---- */
 
 enum { G_SRC, G_INDEX, G_OUT, G_OOB, G_STREAM, G_COUNT };
@@ -265,19 +272,21 @@ static ptxgen_status run_matmul(ptxgen *ctx, void *args, ptxgen_error *err)
 static PyObject *product_shape(const operands *o)
 {
     enum { BATCHED = 3 };
-    const bool a_is = o->at[M_A].dl.tensor->ndim == BATCHED,
-               b_is = o->at[M_B].dl.tensor->ndim == BATCHED;
-    const ptxgen_dl_tensor *c = o->at[M_C].dl.tensor;
+    const bool a_is = dimensions(o, M_A) == BATCHED, b_is = dimensions(o, M_B) == BATCHED,
+               c_is = dimensions(o, M_C) == BATCHED;
     const int64_t rows = extent(o, M_A, a_is), columns = extent(o, M_B, 1 + b_is);
-    if (!a_is && !b_is && !(c && c->ndim == BATCHED))
+    if (!a_is && !b_is && !c_is)
         return matrix_shape(rows, columns);
     const size_t batch = a_is ? M_A : b_is ? M_B : M_C;
     return Py_BuildValue("(LLL)", (long long)extent(o, batch, 0), (long long)rows,
                          (long long)columns);
 }
 
+/* Without a or b none: the call then says what is missing. */
 static PyObject *matmul_result(core_state *s, PyObject *const *v)
 {
+    if (v[M_A] == Py_None || v[M_B] == Py_None)
+        return new_ref(Py_None);
     operands o;
     o.count = 0;
     PyObject *out = NULL;

@@ -144,6 +144,9 @@ def test_matmul_of_batches():
     for wrong in (a[None], a[0, 0]):
         with pytest.raises(ValueError, match=r"a has [41] dimensions?, it must have 2 or 3"):
             ptxgen.matmul(wrong, b)
+    for missing in ((None, b), (a, None), (None, None)):
+        with pytest.raises(ValueError):
+            ptxgen.matmul(*missing)
 
 
 def test_matmul_epilogue():

@@ -85,11 +85,17 @@ ptxgen_status pg_hopper_limit_phases(const pg_problem *p, ptxgen_error *err)
     const pg_matmul_accumulate_key *k = p->key;
     const int phases = pg_phases_of(k->phases);
     const pg_view *left = &p->operand[pg_hopper_left_is_b(k) ? PG_MATMUL_B : PG_MATMUL_A];
-    if (pg_hopper_phases(left) <= phases)
-        return PTXGEN_OK;
-    return pg_fail(err, PTXGEN_EUNSUPPORTED,
-                   "phases=%d: rows of %s are %lld bytes apart, so that every %dth begins at the "
-                   "same place of 16 bytes: use phases=%d",
-                   phases, left_name(k), (long long)pg_matmul_row_bytes(left),
-                   pg_hopper_phases(left), pg_hopper_phases(left));
+    if (pg_hopper_phases(left) > phases)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "phases=%d: rows of %s are %lld bytes apart, so that every %dth begins at "
+                       "the same place of 16 bytes: use phases=%d",
+                       phases, left_name(k), (long long)pg_matmul_row_bytes(left),
+                       pg_hopper_phases(left), pg_hopper_phases(left));
+    /* A phase without rows would multiply what lies before the others by zeros: NaN. */
+    if (pg_hopper_takes_phases_of_k(k) && p->symbol[PG_MATMUL_K] < phases)
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "phases=%d of K, of which %s has %lld: some would have none; use "
+                       "phases=none",
+                       phases, left_name(k), (long long)p->symbol[PG_MATMUL_K]);
+    return PTXGEN_OK;
 }

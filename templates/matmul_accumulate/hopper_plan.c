@@ -164,7 +164,9 @@ static ptxgen_status check_layouts(hopper_key *k, ptxgen_error *err)
                        "operands of 8 and 32 bits need K adjacent in memory: use a=row_major, "
                        "b=transposed");
     if (k->copy)
-        return pg_fail(err, PTXGEN_EUNSUPPORTED, "copy: operands of 16 bits only");
+        return pg_fail(err, PTXGEN_EUNSUPPORTED,
+                       "operands of 16 bits alone can be copied or read by phases: "
+                       "leave copy and phases out, or align rows of a and b to 16 bytes");
     return PTXGEN_OK;
 }
 

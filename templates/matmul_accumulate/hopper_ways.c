@@ -90,11 +90,13 @@ static pg_hopper_way by_phases(const pg_matmul_accumulate_key *k, const pg_matmu
 static bool takes_phases(const pg_matmul_accumulate_key *k, const pg_matmul_problem *p,
                          bool left_is_b)
 {
-    const bool of_rows = left_is_b ? p->b_k_major : p->a_k_major;
+    const bool of_rows = left_is_b ? p->b_k_major : p->a_k_major,
+               each_has_rows = p->k >= (left_is_b ? p->b_phases : p->a_phases);
     const pg_epilogue steps = pg_epilogue_of(&k->steps, pg_matmul_d_type(k));
     return !k->batch && !k->grouped && !pg_epilogue_has_steps(&steps) &&
            pg_dtype_bits(steps.out) > 8 && k->schedule <= PG_SCHEDULE_COOPERATIVE &&
-           k->c_load <= PG_C_DIRECT && k->stream != PG_AHEAD && (of_rows || k->splits <= 1) &&
+           k->c_load <= PG_C_DIRECT && k->stream != PG_AHEAD &&
+           (of_rows || (each_has_rows && k->splits <= 1)) &&
            (!k->swap || (k->swap == PG_YES) == left_is_b);
 }
 
