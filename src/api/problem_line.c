@@ -69,6 +69,22 @@ static bool take_word(line *l, pg_str name, pg_str value)
     return dtype != PTXGEN_DTYPE_NONE;
 }
 
+/* An extent is given once, and one that is no parameter as well is a number. */
+static ptxgen_status check_extent(const line *l, pg_str name, pg_str value, ptxgen_error *err)
+{
+    const pg_operand_table *t = &l->family->operands;
+    const size_t s = find_symbol(t, name);
+    int64_t number;
+    if (s >= t->symbol_count)
+        return PTXGEN_OK;
+    if (l->symbol[s] != NOT_GIVEN)
+        return pg_fail(err, PTXGEN_EINVAL, "%s is given twice: keep one", t->symbols[s].name);
+    if (!is_param(l->family, name) && !pg_str_i64(value, &number))
+        return pg_fail(err, PTXGEN_EINVAL, "%s=%.*s: an extent is a whole number",
+                       t->symbols[s].name, (int)(value.n < 60 ? value.n : 60), value.p);
+    return PTXGEN_OK;
+}
+
 static ptxgen_status read_line(line *l, const char *text, ptxgen_error *err)
 {
     size_t used = 0;
@@ -79,6 +95,8 @@ static ptxgen_status read_line(line *l, const char *text, ptxgen_error *err)
         const char *equals = memchr(word.p, '=', word.n);
         const size_t n = equals ? (size_t)(equals - word.p) : word.n;
         const pg_str name = {word.p, n}, value = {word.p + n + 1, equals ? word.n - n - 1 : 0};
+        if (equals)
+            PG_TRY(check_extent(l, name, value, err));
         if (equals && take_word(l, name, value))
             continue;
         if (used + word.n + 2 > sizeof l->params)

@@ -93,6 +93,9 @@ static void what_is_wrong_is_said(void **state)
         {"matmul_accumulate", "m=4 n=4 k=4 dtyp=bf16", "dtyp"},
         {"matmul_accumulate", "m=-4 n=4 k=4", "m=-4"},
         {"gather_rows", "rows=4 src_rows=9 n=9223372036854775807", "64 bits"},
+        {"matmul_accumulate", "m=4 n=4 k=4 m=8", "m is given twice"},
+        {"matmul_accumulate", "m=x n=4 k=4", "m=x: an extent is a whole number"},
+        {"scatter_add", "rows=9 n=64 rows=9", "rows is given twice"},
         {"nothing", "m=4", "family"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

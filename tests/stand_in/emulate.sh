@@ -55,8 +55,10 @@ t emulate --time sm_90 -- ./program launches
 expect_err ': [0-9.]+ us on the H200 by the clock, limited by .* \(known error [0-9]+%\)'
 t emulate --time sm_12 -- ./program launches
 expect_err "the clock knows sm_90 and sm_100, not 'sm_12'"
-t emulate --time sm_90 --check-races -- ./program launches
-expect_code 2
+for option in --check-races '--seeds 1..2' '--order isa'; do
+    refuse 2 'leave --check-races, --seeds and --order isa out' \
+        emulate --time sm_90 $option -- ./program launches
+done
 # The program runs on the GPU whose time is asked for.
 t emulate --time sm_100 -- ./program device
 expect_out '^10\.0 148 148 '

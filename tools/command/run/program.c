@@ -181,8 +181,9 @@ static int make_plan(run_plan *p, const cli_args *args)
 {
     const cli_settings *set = &args->set;
     *p = (run_plan){.args = args, .report = "/tmp/ptxgen-emulate-XXXXXX"};
-    if (set->time && set->check_races)
-        return cli_usage_error(set, "--time with --check-races: one of them watches a run");
+    if (set->time && (set->check_races || set->seeds || set->order == PTXGEN_EMULATOR_ORDER_ISA))
+        return cli_usage_error(set, "--time is of one run in the hardware's order: leave "
+                                    "--check-races, --seeds and --order isa out");
     if (args->count == 0)
         return cli_usage_error(set, "which program? ptxgen emulate [options] -- PROGRAM ARGUMENTS");
     ptxgen_error err = {0};
